@@ -176,7 +176,7 @@ function bookOf(
     const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
     const most = sum((life) => chargeOf(life).most)
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
-    if (settled < least || (settled > most && !mayCountTwice(limits, past))) {
+    if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
       problems.push(`${gateway} sees ${settled} of ${name} settled (${kind}), used were ${used}`)
     }
@@ -190,15 +190,6 @@ function bookOf(
 }
 
 type Kind = 'tokens' | 'spend'
-
-/**
- * Admissions say nothing of a window that has no cap. A settlement in it that got no answer, sent again after a flush, may
- * have been given back by others in between.
- */
-function mayCountTwice(limits: readonly (number | undefined)[], { plan }: Past): boolean {
-  const isCapped = limits.some((limit) => limit !== undefined)
-  return !isCapped && plan.mishaps.some(({ what }) => what === 'flush')
-}
 
 /** Whether a moment is in the window that the figures in the end are of. */
 function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {

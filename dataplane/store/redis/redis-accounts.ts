@@ -17,6 +17,9 @@ const FOLDED_AFTER_MS = 30 * 60_000
 
 const DAY_MS = 86_400_000
 
+/** In a reply, for each window. */
+export const FIGURES = 5
+
 /** Longer names are hashed: a key has a bounded length. */
 const NAME_MAX = 100
 
@@ -26,7 +29,10 @@ export class AccountWindow {
   readonly key: string
   /** All that this process settled in it, sent or not. */
   total = 0
-  /** The last reply: which life of its hash, the sum, the part of no living replica, our part of the sum. */
+  /**
+   * The last reply: which life of its hash, the sum, the part of no living replica, our part of the sum. Sum and part of
+   * none are without what expired leases were charged, which a late settlement may take back.
+   */
   #born = 0
   #sum = 0
   #base = 0
@@ -47,9 +53,18 @@ export class AccountWindow {
     return this.total > 0 || this.#born > 0
   }
 
-  /** Notes the four figures of a reply from index `at`; `isFresh`: the store wrote our part again, even if it is the same. */
+  /**
+   * Whether anything of this process may be added to it: were the store flushed after an addition whose answer was lost, only
+   * the birth of the window would tell.
+   */
+  get isMet(): boolean {
+    return this.total === 0 || this.#born > 0
+  }
+
+  /** Notes the five figures of a reply from index `at`; `isFresh`: the store wrote our part again, even if it is the same. */
   hear(reply: readonly number[], at: number, now: number, isFresh = false): void {
-    const [sum = 0, base = 0, mine = 0, born = 0] = reply.slice(at, at + 4)
+    const [all = 0, base = 0, mine = 0, born = 0, expired = 0] = reply.slice(at, at + FIGURES)
+    const sum = all - expired
     // Our field is gone and the sum still has it: it was folded, so we go on from what it was.
     const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
     if (!isFolded) {
@@ -58,7 +73,7 @@ export class AccountWindow {
       this.#mine = part
     }
     this.#sum = sum
-    this.#base = base
+    this.#base = base - expired
     this.#born = born
   }
 

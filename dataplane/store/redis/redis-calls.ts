@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { Present } from '../../budgets/windows.ts'
 import { type Link, type Script, StoreAway } from './link.ts'
-import type { Account, AccountWindow } from './redis-accounts.ts'
+import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
 import { checkedReply } from './redis-replies.ts'
 import { HEAL } from './scripts/heal.ts'
 
@@ -136,6 +136,13 @@ export class Calls {
     return account.healing
   }
 
+  /** Hears of windows before something is added to them. */
+  async meet(account: Account, windows: readonly AccountWindow[]): Promise<void> {
+    await this.heal(account)
+    // One that was under way may have begun without these windows.
+    if (!windows.every(({ isMet }) => isMet)) await this.heal(account)
+  }
+
   async #heal(account: Account): Promise<void> {
     const windows = account.windows.filter(({ isKnown }) => isKnown)
     if (windows.length === 0) return
@@ -144,7 +151,8 @@ export class Calls {
     const reply = await this.#send({ script: HEAL, account }, { windows, until: 0, args })
     // This script always answers with numbers.
     const numbers = reply as readonly number[]
-    for (const [index, window] of windows.entries()) window.hear(numbers, 2 + 4 * index, now, true)
+    for (const [index, window] of windows.entries())
+      window.hear(numbers, 2 + FIGURES * index, now, true)
   }
 
   #send(

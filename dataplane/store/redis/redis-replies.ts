@@ -10,6 +10,7 @@ import type {
   Rules,
   ScopedFigures,
 } from '../contract.ts'
+import { FIGURES } from './redis-accounts.ts'
 
 /** Where the figures of a window begin, if there are any. */
 const WINDOWS_AT = 10
@@ -97,5 +98,5 @@ export function windowsIn(
 ): readonly [number | undefined, number | undefined] {
   const day = budget?.tokensPerDay === undefined ? undefined : WINDOWS_AT
   if (budget?.nanosPerMonth === undefined) return [day, undefined]
-  return [day, day === undefined ? WINDOWS_AT : WINDOWS_AT + 4]
+  return [day, day === undefined ? WINDOWS_AT : WINDOWS_AT + FIGURES]
 }

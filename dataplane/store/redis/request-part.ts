@@ -7,8 +7,13 @@ import {
   type Crossing,
   LEASE_MS,
 } from '../contract.ts'
-import type { Account, AccountWindow } from './redis-accounts.ts'
+import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
 import type { Windows } from './redis-replies.ts'
+
+/** Where the reply to a settlement has the figures of both windows, and behind them the alerts. */
+export const DAY_AT = 3
+export const MONTH_AT = DAY_AT + FIGURES
+const CROSSED_AT = MONTH_AT + FIGURES
 
 /** A request that the store counts, or that it will have to count. */
 export interface RunningRequest extends Part {
@@ -98,7 +103,7 @@ export function crossings(
   reply: readonly number[],
 ): Crossing[] {
   const crossed: Crossing[] = []
-  for (let at = 11; at + 1 < reply.length; at += 2) {
+  for (let at = CROSSED_AT; at + 1 < reply.length; at += 2) {
     const threshold = budget?.alertThresholds[reply[at + 1] ?? 0] ?? 0
     const isDay = reply[at] === 1
     crossed.push({
@@ -107,7 +112,7 @@ export function crossings(
       kind: isDay ? 'tokens' : 'spend',
       window: isDay ? 'day' : 'month',
       threshold,
-      used: reply[isDay ? 3 : 7] ?? 0,
+      used: reply[isDay ? DAY_AT : MONTH_AT] ?? 0,
       limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,
       resetsAt: (isDay ? day : month).window.resetsAt,
     })

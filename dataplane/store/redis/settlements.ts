@@ -8,7 +8,7 @@ import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
 import type { BudgetRule, Crossing } from '../contract.ts'
 import type { Account, AccountWindow } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
-import { crossings, type Part } from './request-part.ts'
+import { crossings, DAY_AT, MONTH_AT, type Part } from './request-part.ts'
 import { SETTLE, SETTLE_ALL, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
 
 /** A script must not keep the server for long. */
@@ -71,6 +71,7 @@ export class Settlements implements HeldWrites {
     const [first, second] = parts
     if (first === undefined) return NONE
     const { account, day, month } = first
+    if (!day.isMet || !month.isMet) await this.#calls.meet(account, [day, month])
     const thresholds = budget?.alertThresholds ?? []
     const ends = parts.flatMap((part) => [
       part.id,
@@ -94,8 +95,8 @@ export class Settlements implements HeldWrites {
         ]
       },
     })
-    day.hear(reply, 3, this.#clock.now())
-    month.hear(reply, 7, this.#clock.now())
+    day.hear(reply, DAY_AT, this.#clock.now())
+    month.hear(reply, MONTH_AT, this.#clock.now())
     return crossings(first, budget, reply)
   }
 }

@@ -163,6 +163,7 @@ test('a key of another kind, a full server and one that only reads change nothin
     }
     await admit('a')
     const before = await store.read('acme', RULES)
+    await client.del('gw:v1:{acme}:day:2026-11-21')
     await client.lpush('gw:v1:{acme}:day:2026-11-21', 'planted')
     await assert.rejects(admit('b'), /WRONGTYPE/)
     await client.del('gw:v1:{acme}:day:2026-11-21')

@@ -197,6 +197,82 @@ test('what replicas that are gone had used outlives a flush', async () => {
   assert.deepEqual(await settled(stays), [125, 1_250])
 })
 
+test('what an expired lease was charged does not count beside its settlement after a flush', async () => {
+  const [one, two] = pair()
+  const hold = { tenant: 'acme', id: 'cut off' }
+  await one.admit({ ...hold, rules: RULES, estimate: tokens(50) })
+  await one.renew([{ ...hold, used: { tokens: 30, nanos: 300 } }])
+  bench.clock.pass(LEASE_MS)
+  assert.deepEqual(await settled(two), [30, 300], 'it expired')
+  await bench.link.client.flushall()
+  await use(two, 'b', 7)
+  await one.settle({ ...hold, used: { tokens: 40, nanos: 400 }, budget: BUDGET })
+  assert.deepEqual(await settled(two), [47, 470])
+})
+
+test('what was taken back before a flush does not come back after it', async () => {
+  const [one, two] = pair()
+  const hold = { tenant: 'acme', id: 'cut off' }
+  await one.admit({ ...hold, rules: RULES, estimate: tokens(50) })
+  await one.renew([{ ...hold, used: { tokens: 30, nanos: 300 } }])
+  bench.clock.pass(LEASE_MS)
+  await use(two, 'b', 7)
+  await one.settle({ ...hold, used: { tokens: 40, nanos: 400 }, budget: BUDGET })
+  await bench.link.client.flushall()
+  await one.renew([])
+  await two.renew([])
+  assert.deepEqual(await settled(two), [47, 470])
+})
+
+test('what the expired leases of a killed replica were charged outlives a flush once none can be taken back', async () => {
+  const [killed, stays] = pair()
+  const charge = async (id: string) => {
+    await killed.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(50) })
+    await killed.renew([{ tenant: 'acme', id, used: { tokens: 30, nanos: 300 } }])
+    bench.clock.pass(LEASE_MS)
+    await settled(stays)
+  }
+  await charge('a')
+  // A day without another: the server has dropped the graves.
+  await bench.link.client.del('gw:v1:{acme}:graves')
+  await charge('b')
+  await use(stays, 'c', 7)
+  await bench.link.client.flushall()
+  await stays.renew([])
+  assert.deepEqual(await settled(stays), [37, 370])
+})
+
+/** Loses the answer to the next settlement, which the server has taken. */
+function losingAnAnswer(): { readonly store: RedisStore; lose(): void } {
+  let isLosing = false
+  const link: Link = {
+    async run(script, ...call) {
+      const reply = await atTime(bench.link, bench.clock.wall).run(script, ...call)
+      if (!isLosing || script.name !== 'settle') return reply
+      isLosing = false
+      throw new StoreAway('timeout', true)
+    },
+  }
+  const lose = () => {
+    isLosing = true
+  }
+  return { store: aStore(link, { replica: 'one', clock: bench.clock }), lose }
+}
+
+test('a settlement that lost its answer before a flush counts once, also if it was the first in its windows', async () => {
+  const { store: one, lose } = losingAnAnswer()
+  const [, two] = pair()
+  const settling = { tenant: 'acme', id: 'a', used: { tokens: 40, nanos: 400 }, budget: BUDGET }
+  await one.admit({ tenant: 'acme', id: 'a', rules: RULES, estimate: tokens(50) })
+  lose()
+  await assert.rejects(async () => await one.settle(settling), StoreAway)
+  assert.deepEqual(await settled(two), [40, 400])
+  await bench.link.client.flushall()
+  await use(two, 'b', 7)
+  assert.equal((await one.settle({ ...settling, id: 'a' })).charged, true)
+  assert.deepEqual(await settled(two), [47, 470])
+})
+
 test('running requests hold their slots again after a flush, and are charged once', async () => {
   const [one, two] = pair()
   const estimate = tokens(500)

@@ -33,12 +33,14 @@ const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [DAY]: {
     sum: hex('35'),
     base: hex('5'),
+    expired: hex('5'),
     [ALERTED]: hex(' 0.01=ends '),
     'r:old': '1ecf000001a1fdfa4600',
   },
   [MONTH]: {
     sum: hex('350'),
     base: hex('50'),
+    expired: hex('50'),
     [ALERTED]: hex(' 0.01=ends '),
     'r:old': 'cd012ccf000001a1fdfa4600',
   },
@@ -63,9 +65,10 @@ function admit(store: RedisStore, id: string) {
 }
 
 /** Writes what was recorded; a later version may have appended something to what is packed. */
-async function restore(appended = ''): Promise<void> {
+async function restore(appended = '', missing?: string): Promise<void> {
   for (const [key, fields] of Object.entries(RECORDED)) {
     for (const [field, bytes] of Object.entries(fields)) {
+      if (field === missing) continue
       const isPacked = key === STATE || key === LEASES || field.startsWith('r:')
       const value = Buffer.from(bytes + (isPacked ? appended : ''), 'hex')
       if (field === '') await bench.link.client.set(key, value)
@@ -97,6 +100,11 @@ async function assertUnderstood(): Promise<void> {
 
 test('what another version has written under these keys is understood', async () => {
   await restore()
+  await assertUnderstood()
+})
+
+test('what a version before `expired` has written is understood', async () => {
+  await restore('', 'expired')
   await assertUnderstood()
 })
 

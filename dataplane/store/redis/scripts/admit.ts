@@ -126,6 +126,9 @@ end
 local function take(id, tokens, nanos, by)
   local rated = tpm >= 0 and tokens or -1
   if not start(id, dayName, monthName, tokens, nanos, 0, 0, rated, by) then return false end
+  -- The caller hears of windows with a cap before it settles in them.
+  if dayLedger and dayLedger.born == 0 then dayLedger.changed = true end
+  if monthLedger and monthLedger.born == 0 then monthLedger.changed = true end
   requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now
   if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
   return true

@@ -7,7 +7,8 @@ const REFRESHED_AFTER_MS = 20 * 60_000
 
 /**
  * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
- * seen, the last known sum with what the caller settled since, the last known base.
+ * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
+ * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
  * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
@@ -22,10 +23,13 @@ for i = 1, offset - 3 do
   local name, at = ARGV[3 + i], offset + 5 * i - 4
   local window = ledger(name)
   local whole, born, mine, known, base = arg(at), arg(at + 1), arg(at + 2), arg(at + 3), arg(at + 4)
-  if lost(window, born, mine) then
+  if born == 0 then
+    -- The caller adds nothing to a window before it knows which life of it this is.
+    window.changed = window.changed or window.born == 0
+  elseif lost(window, born, mine) then
     window.changed, window.mineChanged = true, true
     window.mine = max(window.mine, whole)
-    window.base = max(window.base, base)
+    window.base = max(window.base - window.expired, base) + window.expired
     local sum, all = window.base + window.mine, call('HGETALL', window.key)
     for j = 1, #all, 2 do
       if string.sub(all[j], 1, 2) == 'r:' and all[j] ~= REPLICA then
@@ -33,7 +37,7 @@ for i = 1, offset - 3 do
         sum = sum + others
       end
     end
-    window.sum = min(SAFE, max(window.sum, known, sum))
+    window.sum = min(SAFE, max(window.sum, known + window.expired, sum))
   else
     total(window, whole, mine)
     -- A living replica is not folded, however long it settles nothing.

@@ -42,8 +42,8 @@ for i = offset + 1, #ARGV, 10 do
       if buried then
         local tokens, nanos, ratedLast = decode(buried)
         call('HDEL', GRAVES, id)
-        if tokens > 0 then add(ledger(dayName), -tokens, true) end
-        if nanos > 0 then add(ledger(monthName), -nanos, true) end
+        addExpired(ledger(dayName), -tokens)
+        addExpired(ledger(monthName), -nanos)
         rated = ratedLast
         usedTokens, usedNanos = max(usedTokens, tokens), max(usedNanos, nanos)
       end

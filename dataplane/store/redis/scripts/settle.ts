@@ -56,8 +56,8 @@ for i = 1, count do
     found = 2
     call('HDEL', GRAVES, id)
     local tokens, nanos, rated = decode(buried)
-    if tokens > 0 then add(ledger(names[1]), -tokens, true) end
-    if nanos > 0 then add(ledger(names[2]), -nanos, true) end
+    addExpired(ledger(names[1]), -tokens)
+    addExpired(ledger(names[2]), -nanos)
     correctTokens(rated, used)
     changed = true
   end

@@ -94,17 +94,17 @@ end
 export const BEGINNING = `${SHEBANG}${OPENING}`
 
 /**
- * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`born\` marks one
- * life of the hash, a text says which alerts went to which request, and each replica has a field with the
- * absolute total of what it settled and when it wrote last.
+ * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`expired\` the part of
+ * that which a late settlement may take back, \`born\` marks one life of the hash, a text says which alerts went to which
+ * request, and each replica has a field with the absolute total of what it settled and when it wrote last.
  */
 export const LEDGERS = `
 local function ledger(name)
   local window = windows[name]
   if window.sum then return window end
-  local fields = call('HMGET', window.key, 'sum', 'base', 'born', REPLICA, 'told')
+  local fields = call('HMGET', window.key, 'sum', 'base', 'born', REPLICA, 'told', 'expired')
   window.sum, window.base, window.born = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
-  window.alerted = fields[5] or ' '
+  window.alerted, window.expired = fields[5] or ' ', tonumber(fields[6] or 0)
   window.mine, window.writtenAt = -1, now
   if fields[4] then window.mine, window.writtenAt = decode(fields[4]) end
   return window
@@ -116,10 +116,18 @@ local function lost(window, born, mine)
   return window.born ~= born or (mine > 0 and window.mine < mine) or (window.mine >= 0 and window.mine < -mine)
 end
 
-local function add(window, amount, toBase)
+local function add(window, amount)
   window.sum = max(0, min(SAFE, window.sum + amount))
-  if toBase then window.base = max(0, min(SAFE, window.base + amount)) end
   window.changed = true
+end
+
+-- What a lease used that has expired; less than nothing where a settlement found its grave and takes that back.
+local function addExpired(window, amount)
+  if amount == 0 then return end
+  add(window, amount)
+  window.base = max(0, min(SAFE, window.base + amount))
+  window.expired = max(0, min(SAFE, window.expired + amount))
+  window.expiredChanged = true
 end
 
 -- Many replicas come and go in a month, so their fields are folded into the base once they are old.
@@ -145,7 +153,7 @@ local function total(window, whole, mine)
     window.mine = max(0, -mine)
     window.base = max(0, window.base - window.mine)
   end
-  add(window, max(0, whole - window.mine), false)
+  add(window, max(0, whole - window.mine))
   window.mine = max(window.mine, whole)
   window.mineChanged = true
 end
@@ -158,6 +166,7 @@ local function write(window, ttl)
     call('HSET', window.key, 'born', window.born)
     call('PEXPIRE', window.key, ttl)
   end
+  if window.expiredChanged then call('HSET', window.key, 'expired', window.expired) end
   if window.alertedChanged then call('HSET', window.key, 'told', window.alerted) end
   if window.mineChanged then
     call('HSET', window.key, 'sum', window.sum, 'base', window.base, REPLICA, encode(window.mine, now))
@@ -176,7 +185,8 @@ end
 local function tell(reply, name)
   local window = windows[name]
   local i = #reply
-  reply[i + 1], reply[i + 2], reply[i + 3], reply[i + 4] = window.sum, window.base, window.mine, window.born
+  reply[i + 1], reply[i + 2], reply[i + 3], reply[i + 4], reply[i + 5] =
+    window.sum, window.base, window.mine, window.born, window.expired
 end
 `
 
@@ -191,12 +201,18 @@ local function bury(id, ...)
   call('PEXPIRE', GRAVES, '86400000')
 end
 
+-- No grave is left, so nothing takes back any more what expired leases were charged.
+local function keepExpired(window)
+  if window.expired == 0 then return end
+  window.expired, window.expiredChanged, window.changed = 0, true, true
+end
+
 local function expireLease(lease)
   call('HDEL', LEASES, lease.id)
   hold(lease.day, -lease.tokens, lease.month, -lease.nanos)
   stop()
-  if lease.usedTokens > 0 then add(ledger(lease.day), lease.usedTokens, true) end
-  if lease.usedNanos > 0 then add(ledger(lease.month), lease.usedNanos, true) end
+  addExpired(ledger(lease.day), lease.usedTokens)
+  addExpired(ledger(lease.month), lease.usedNanos)
   correctTokens(lease.rated, lease.usedTokens)
   bury(lease.id, lease.usedTokens, lease.usedNanos, lease.rated >= 0 and lease.usedTokens or lease.rated)
 end
@@ -241,6 +257,9 @@ local function expireDue()
   changed = true
   expiry = nextExpiry == math.huge and 0 or nextExpiry
   for i = 1, #clamped, 2 do call('HSET', LEASES, clamped[i], clamped[i + 1]) end
+  if call('HLEN', GRAVES) == 0 then
+    for _, lease in ipairs(due) do keepExpired(ledger(lease.day)) keepExpired(ledger(lease.month)) end
+  end
   for _, lease in ipairs(due) do expireLease(lease) end
 end
 
