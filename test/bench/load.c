@@ -45,7 +45,7 @@ struct histogram {
 static struct {
   int port, connections, body_bytes, stream, hold, usage, input;
   double seconds, rate;
-  const char *key, *model, *path, *headers;
+  const char *key, *model, *path, *headers, *log;
 } options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
              .path = "/v1/chat/completions", .headers = ""};
 
@@ -60,6 +60,7 @@ static uint64_t start_ns, scheduled_count, issued_count;
 static char *request;
 static size_t request_length;
 static volatile sig_atomic_t stopped;
+static FILE *request_log; /* a line for each request: when it was due and when it was answered */
 
 static void begin(struct connection *connection, uint64_t began_ns);
 
@@ -190,7 +191,9 @@ static void finish_request(struct connection *connection) {
     return;
   }
   counts.requests++;
-  record(&whole, now_ns() - connection->began_ns);
+  uint64_t now = now_ns();
+  record(&whole, now - connection->began_ns);
+  if (request_log) fprintf(request_log, "%lu %lu\n", connection->began_ns, now);
   if (connection->last) close_socket(connection);
   next_request(connection);
 }
@@ -403,7 +406,7 @@ static void read_options(int count, char **arguments) {
       {"body-bytes", required_argument, NULL, 'b'}, {"key", required_argument, NULL, 'k'},
       {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
       {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
-      {"headers", required_argument, NULL, 'h'},
+      {"headers", required_argument, NULL, 'h'},  {"log", required_argument, NULL, 'l'},
       {"include-usage", no_argument, &options.usage, 1},
       {"input", no_argument, &options.input, 1},  {NULL, 0, NULL, 0}};
   for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
@@ -417,6 +420,7 @@ static void read_options(int count, char **arguments) {
       case 'm': options.model = optarg; break;
       case 'u': options.path = optarg; break;
       case 'h': options.headers = optarg; break;
+      case 'l': options.log = optarg; break;
       case 0: break;
       default: exit(64);
     }
@@ -429,12 +433,13 @@ int main(int count, char **arguments) {
   if (options.port == 0 || options.connections < 1) {
     fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--rate R] [--stream]\n"
                     "            [--hold] [--body-bytes N] [--key K] [--model M] [--path P]\n"
-                    "            [--headers LINES] [--include-usage] [--input]\n");
+                    "            [--headers LINES] [--include-usage] [--input] [--log FILE]\n");
     return 64;
   }
   signal(SIGTERM, stop);
   signal(SIGINT, stop);
   prepare_request();
+  if (options.log && !(request_log = fopen(options.log, "we"))) fail(options.log);
   connections = calloc((size_t)options.connections, sizeof *connections);
   free_connections = calloc((size_t)options.connections, sizeof *free_connections);
   epoll_fd = epoll_create1(0);

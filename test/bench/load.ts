@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly operation?: LoadedOperation
   /** Opens the streams and keeps them for the time given. */
   readonly hold?: boolean
+  /** Gets a line for each request: when it was due and when it was answered, by the monotonic clock. */
+  readonly logFile?: string
   /** Further headers, as a target wants them. */
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -59,6 +61,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       ...(options.rate === undefined ? [] : ['--rate', options.rate]),
       ...(options.stream ? ['--stream'] : []),
       ...(options.hold ? ['--hold'] : []),
+      ...(options.logFile === undefined ? [] : ['--log', options.logFile]),
       ...(options.headers === undefined ? [] : ['--headers', headerLines(options.headers)]),
     ].map(String),
   })
