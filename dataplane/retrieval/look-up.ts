@@ -23,7 +23,7 @@ export interface Enquiry {
 
 export interface Library {
   readonly clock: Clock
-  readonly embeddings: Embeddings
+  readonly embeddings: Pick<Embeddings, 'embed'>
 }
 
 export type Note = (search: RetrievalTrace) => void

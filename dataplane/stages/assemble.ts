@@ -23,7 +23,7 @@ export interface Assembled {
 }
 
 export interface Assembling {
-  readonly retrievals: Retrievals
+  readonly retrievals: Pick<Retrievals, 'of'>
   readonly library: Library
   readonly presence: Presence
   readonly requestId: string

@@ -14,12 +14,17 @@ interface Circumstances {
   readonly presence: Presence
 }
 
+interface Classifying {
+  readonly classifiers: Pick<Classifiers, 'judge'>
+  readonly metrics: Pick<Metrics, 'semanticDecisions'>
+}
+
 /** A question to an upstream ends when the client leaves. */
 export async function classify(
   request: ModelRequest,
   { route }: Pick<Admission, 'route'>,
   { requestId, leftMs, presence }: Circumstances,
-  { classifiers, metrics }: { readonly classifiers: Classifiers; readonly metrics: Metrics },
+  { classifiers, metrics }: Classifying,
 ): Promise<SemanticTrace> {
   const { section } = route
   const leaving = new AbortController()

@@ -63,7 +63,10 @@ export async function guard(
 }
 
 /** Throws ERR_GW_INVALID_REQUEST where the route's guardrails could judge nothing of what is sent. */
-export function requireTexts({ operation }: ModelRequest, { name }: Pick<Route, 'name'>): void {
+export function requireTexts(
+  { operation }: Pick<ModelRequest, 'operation'>,
+  { name }: Pick<Route, 'name'>,
+): void {
   if (operation !== 'transcription') return
   const message = `The guardrails of route "${name}" judge texts and cannot hear a recording; ask a route without guardrails.`
   throw new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import type { KeyEntry } from '../../../dataplane/config/key-entry.ts'
 import type { Gateway } from '../../../dataplane/gateway.ts'
 import { chargeRefused, refuseKnown } from '../../../dataplane/limits/decision.ts'
 import { type Admission, admit } from '../../../dataplane/stages/admit.ts'
@@ -10,17 +9,9 @@ import { settle } from '../../../dataplane/stages/settle.ts'
 import type { Store } from '../../../dataplane/store/contract.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'
+import { KEY } from './keys.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-
-const KEY: KeyEntry = {
-  record: { id: 'k', tenant: 'acme', hash: '', scopes: ['models:invoke'], routes: ['*'] },
-  expiresAt: Number.POSITIVE_INFINITY,
-  usable: true,
-  invokes: true,
-  lists: true,
-  routes: undefined,
-}
 
 const UPSTREAMS = ['large', 'small'].map((name) => ({
   name,
