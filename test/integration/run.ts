@@ -11,6 +11,8 @@ import { runTests } from '../helpers/runner/run-tests.ts'
 const TESTS = 'test/integration/**/*.test.ts'
 const MEASURING = 'test/**/*.test.ts'
 const RESULTS = join(import.meta.dirname, 'results.md')
+/** One more than cores: files wait for clocks and connections for a good third of their time. */
+const FILES_AT_ONCE = 1 + Math.max(2, availableParallelism())
 
 function main(): number {
   const keeps = process.argv.includes('--write')
@@ -18,7 +20,8 @@ function main(): number {
   const rows = join(folder, 'rows')
   writeFileSync(rows, '')
   // One file after the other where figures are kept: they share the machine with nothing else.
-  const args = keeps ? ['--test-concurrency=1', ...measuringFiles()] : [TESTS]
+  const together = `--test-concurrency=${keeps ? 1 : FILES_AT_ONCE}`
+  const args = [together, ...(keeps ? measuringFiles() : [TESTS])]
   // Kept results are measured for as long as the promises say: the whole takes about ten minutes.
   const { GW_LONG = keeps ? '1' : '' } = process.env
   const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
