@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** Starts the program of the image: `operator`, `gateway`, a pod's gateway without arguments, else the tool `gw`. */
 import { join } from 'node:path'
+import { startAnew } from '../dataplane/base/start-anew.ts'
+import { SMALL } from '../dataplane/main.ts'
 
 const PROGRAMS: Readonly<Record<string, string>> = {
   operator: 'operator/main.ts',
@@ -14,5 +16,7 @@ const isProgram = Object.hasOwn(PROGRAMS, asked)
 const file = join(import.meta.dirname, '..', PROGRAMS[isProgram ? asked : ''] ?? 'cli/main.ts')
 const given = isProgram ? rest : [asked, ...rest]
 
+// A gateway would start itself anew: it is given at once what that is for.
+if (file.endsWith('dataplane/main.ts')) startAnew(SMALL, process.env, [file, ...given])
 // The program replaces this process: signals reach it directly, and its exit code is the container's.
 process.execve?.(process.execPath, [process.execPath, file, ...given], process.env)

@@ -12,16 +12,21 @@ export interface Start {
 /**
  * Returns where all flags are there already, and where there is no way to start anew. Compiled modules are kept for the next
  * start: a third of the time, and 20 MiB less to keep, because what turns TypeScript into JavaScript is then not even loaded.
+ * `program` is another one with its arguments, where that is to be started.
  */
-export function startAnew({ flags, variables }: Start, env: NodeJS.ProcessEnv): void {
-  const { execve, execPath, execArgv, argv } = process
+export function startAnew(
+  { flags, variables }: Start,
+  env: NodeJS.ProcessEnv,
+  program: readonly string[] = process.argv.slice(1),
+): void {
+  const { execve, execPath, execArgv } = process
   const given = [...execArgv, ...(env.NODE_OPTIONS ?? '').split(' ')].map(nameOf)
   const missing = flags.filter((flag) => !given.includes(nameOf(flag)))
   if (missing.length === 0 || execve === undefined) return
   const cache = env.NODE_COMPILE_CACHE ?? cacheFolder(env)
   const next = { ...variables, ...env, ...(cache && { NODE_COMPILE_CACHE: cache }) }
   try {
-    execve(execPath, [execPath, ...execArgv, ...missing, ...argv.slice(1)], next)
+    execve(execPath, [execPath, ...execArgv, ...missing, ...program], next)
   } catch {
     // Some systems and threads cannot; it then takes more memory and is otherwise the same.
   }

@@ -1,8 +1,9 @@
 /** The listener for clients: a plain request is read by the gateway, any other by Node, and both are answered alike. */
-import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Api } from '../apis/contract.ts'
+import { Server } from '../base/node-http.ts'
 import type { Gateway } from '../gateway.ts'
 import { serve } from '../visit.ts'
 import { corsHeaders, preflight } from './cors.ts'

@@ -1,6 +1,7 @@
 /** The push port: where an operator delivers signed documents to a pod, and asks what the pod enforces. */
 import { hash } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from '../base/node-http.ts'
 import { unpack } from '../delivery/bundle.ts'
 import {
   CONFIGURATION_BYTES_MAX,

@@ -1,11 +1,12 @@
 /** Answers clients and probes until the pod has a configuration: alive, and not ready. */
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { envelope } from '../apis/openai/wire.ts'
 import { makeAuthority, makeLeaf } from '../base/certificate.ts'
 import { GatewayError } from '../base/errors.ts'
+import { createServer } from '../base/node-http.ts'
 
 const REFUSAL = new GatewayError(
   'ERR_GW_OVERLOADED',

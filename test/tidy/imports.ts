@@ -117,6 +117,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/config/',
       'dataplane/json/',
       'dataplane/main.ts',
+      'dataplane/base/start-anew.ts',
       'dataplane/base/version.ts',
       'package.json',
     ],

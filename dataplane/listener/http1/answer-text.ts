@@ -1,5 +1,5 @@
 /** The text of an answer's head, as Node's server would write it. */
-import { STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from '../../base/node-http.ts'
 import { HEADER_VALUE } from '../../http1/header-lines.ts'
 
 /** Header lines that all answers of one second share. */

@@ -24,10 +24,8 @@ export interface PlainHead {
   readonly bodyAt: number
 }
 
-/** Most heads are shorter; a longer one is looked for in more bytes. */
-const BYTES_USUAL = 2048
 const BYTES_MAX = 8192
-const HEAD_END = '\r\n\r\n'
+const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
 /** No folded line, no bare CR or LF, no space before a colon, no tab, nothing but ASCII that can be seen. */
 const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+$/
@@ -54,17 +52,14 @@ const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, leng
 
 /** undefined where the bytes do not begin with the whole head of a plain request to one of the lines. */
 export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead | undefined {
-  let text = bytes.toString('latin1', 0, Math.min(bytes.length, BYTES_USUAL))
+  // The body is mostly there too, and is no text that anybody reads.
+  const end = bytes.indexOf(HEAD_END)
+  if (end === -1 || end > BYTES_MAX - HEAD_END.length) return undefined
+  const text = bytes.toString('latin1', 0, end + LINE_END.length)
   const line = plain.findIndex((one) => text.startsWith(one.text))
   const asked = plain[line]
-  if (asked === undefined) return undefined
-  let end = text.indexOf(HEAD_END)
-  if (end === -1 && bytes.length > BYTES_USUAL) {
-    text = bytes.toString('latin1', 0, Math.min(bytes.length, BYTES_MAX))
-    end = text.indexOf(HEAD_END)
-  }
-  if (end < asked.text.length) return undefined
-  const lines = text.slice(asked.text.length, end + LINE_END.length)
+  if (asked === undefined || end < asked.text.length) return undefined
+  const lines = text.slice(asked.text.length)
   if (!HEADER_LINES.test(lines)) return undefined
   const kept = keptHeaders(lines)
   if (kept === undefined || !isPlain(kept)) return undefined

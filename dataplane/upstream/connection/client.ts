@@ -1,7 +1,7 @@
 /** Connection pools to upstreams, direct or through the egress proxy. The only file that knows undici. */
 import { isIP, type Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { buildConnector, DecoratorHandler, type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Section, UpstreamSection } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { type Tls, tlsOf } from '../../config/tls-files.ts'
@@ -10,9 +10,11 @@ import { type EgressProxy, proxyFor } from './egress-proxy.ts'
 import { watchHandshakeEnd } from './handshake-end.ts'
 import type { RequestPool } from './http1/contract.ts'
 import { type Connect, Http1Pool } from './http1/pool.ts'
+import { SharedReads } from './http1/shared-reads.ts'
 import { refusedByProxy } from './http1/wire-error.ts'
 import { secureContextOf } from './secure-context.ts'
 import { openTunnel } from './tunnel.ts'
+import { buildConnector, DecoratorHandler, Pool } from './undici.ts'
 
 /** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
 const IDLE_MS = 4000
@@ -71,7 +73,7 @@ export function openRequestPool(
   whole: Section,
   connections: number | undefined,
 ): RequestPool {
-  const { url, proxy, connect } = wayTo(upstream, whole)
+  const { url, proxy, connect } = wayTo(upstream, whole, true)
   return new Http1Pool({
     connect,
     host: url.host,
@@ -94,17 +96,18 @@ interface Way {
 
 /**
  * Direct, or through the egress proxy: to https in a tunnel (CONNECT), to http with the whole URL as the target of each
- * request, because many proxies allow tunnels to port 443 only.
+ * request, because many proxies allow tunnels to port 443 only. `shares`: what is read without TLS goes through one buffer.
  */
-function wayTo(upstream: Destination, whole: Section): Way {
+function wayTo(upstream: Destination, whole: Section, shares = false): Way {
   const url = new URL(upstream.origin)
   const proxy = proxyFor(url, whole)
   const isForwarded = url.protocol === 'http:'
   try {
     const timeout = timeoutOf(upstream)
-    const dial = dialOf(url, tlsOf(upstream.section, whole), timeout, upstream.at)
+    const terms = { timeout, shares: shares && isForwarded }
+    const dial = dialOf(url, tlsOf(upstream.section, whole), terms, upstream.at)
     if (proxy === undefined) return { url, proxy, connect: (callback) => dial(callback) }
-    const dialProxy = dialer(new URL(proxy.origin), whole.tls, timeout)
+    const dialProxy = dialer(new URL(proxy.origin), whole.tls, terms)
     if (isForwarded) return { url, proxy, connect: (callback) => dialProxy(callback) }
     const { authorization } = proxy
     const options = { authority: authorityOf(url), authorization, timeoutMs: timeout }
@@ -127,17 +130,23 @@ type Connected = Parameters<Connect>[0]
 /** Makes a connection, over another one where that is given. */
 type Dial = (callback: Connected, over?: Socket) => void
 
-function dialOf(url: URL, tls: Tls | undefined, timeout: number, at: Destination['at']): Dial {
-  if (typeof at !== 'function') return dialer(url, tls, timeout, at)
+interface Terms {
+  readonly timeout: number
+  /** Whether connections without TLS read into the shared buffer. */
+  readonly shares: boolean
+}
+
+function dialOf(url: URL, tls: Tls | undefined, terms: Terms, at: Destination['at']): Dial {
+  if (typeof at !== 'function') return dialer(url, tls, terms, at)
   return (callback) => {
     const place = at()
     if (place === undefined) callback(new Error('there is no endpoint'), null)
-    else dialer(url, tls, timeout, place)(callback)
+    else dialer(url, tls, terms, place)(callback)
   }
 }
 
 /** Every connection is made here: its address is checked, and its certificate. */
-function dialer(url: URL, tls: Tls | undefined, timeout: number, place?: Place): Dial {
+function dialer(url: URL, tls: Tls | undefined, { timeout, shares }: Terms, place?: Place): Dial {
   const { host, protocol } = url
   const hostname = place?.address ?? nameOf(url)
   if (isDeniedHost(url.hostname) || isDeniedAddress(hostname))
@@ -145,23 +154,26 @@ function dialer(url: URL, tls: Tls | undefined, timeout: number, place?: Place):
   const port = place === undefined ? url.port : String(place.port)
   // The certificate is that of the name, at every address.
   const servername = place === undefined || isIP(nameOf(url)) !== 0 ? undefined : nameOf(url)
-  const connect = buildConnector({
+  const common = {
     timeout,
     allowH2: false,
     lookup: checkedLookup(),
     // NODE_TLS_REJECT_UNAUTHORIZED would turn verification off where this is not set.
     rejectUnauthorized: true,
     ...(protocol === 'https:' && { secureContext: secureContextOf(tls) }),
-  })
+  }
+  const connect = buildConnector(common)
   return (callback, over) => {
     const options = {
       ...{ host, hostname, protocol, port },
       ...(servername !== undefined && { servername }),
       ...(over && { httpSocket: over }),
     }
-    connect(options, (...[error, socket]) => {
+    const reads = shares && protocol === 'http:' ? new SharedReads() : undefined
+    const make = reads === undefined ? connect : buildConnector({ ...common, onread: reads.onread })
+    make(options, (...[error, socket]) => {
       if (error === null && socket instanceof TLSSocket) watchHandshakeEnd(socket)
-      callback(error, error === null ? socket : null)
+      callback(error, error === null ? socket : null, reads)
     })
   }
 }

@@ -17,6 +17,7 @@ const HEAD_BYTES_MAX = 65_536
 const HEAD_BYTES_USUAL = 2048
 const CRLF = '\r\n'
 const HEAD_END = '\r\n\r\n'
+const HEAD_END_BYTES = Buffer.from(HEAD_END)
 const HEAD_START = 'HTTP/1.'
 const BARE_LF = /(?<!\r)\n/g
 
@@ -92,6 +93,12 @@ export class AnswerReader {
 
   #readHead(chunk: Buffer, at: number): number {
     const earlier = this.#text.length
+    const whole = earlier === 0 ? chunk.indexOf(HEAD_END_BYTES, at) : -1
+    if (whole !== -1 && whole - at <= HEAD_BYTES_USUAL) {
+      // The bytes of the body behind it are no text that anybody reads.
+      this.#enter(parseAnswerHead(chunk.toString('latin1', at, whole + CRLF.length)))
+      return whole + HEAD_END.length
+    }
     const usual = chunk.toString('latin1', at, Math.min(chunk.length, at + HEAD_BYTES_USUAL))
     let end = this.#headEnd(usual, earlier)
     if (end === -1 && at + HEAD_BYTES_USUAL < chunk.length) {

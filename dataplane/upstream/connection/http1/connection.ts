@@ -8,6 +8,7 @@ import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'
 import type { PoolController, PoolHandler, PoolRequest } from './contract.ts'
+import type { SharedReads } from './shared-reads.ts'
 import { cut, refusedByProxy, WireError } from './wire-error.ts'
 
 /** The owner of the connections. It hears each time one gets free, and once when it is gone. */
@@ -53,11 +54,14 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   #ended = false
   #isGone = false
 
-  constructor(socket: Socket, keeper: Keeper) {
+  /** `reads` are the socket's where it emits no data. */
+  constructor(socket: Socket, keeper: Keeper, reads?: SharedReads) {
     this.#socket = socket
     this.#keeper = keeper
     this.#holds = !(socket instanceof TLSSocket)
-    socket.on('data', (chunk: Buffer) => this.#receive(chunk))
+    const receive = (chunk: Buffer) => this.#receive(chunk)
+    if (reads === undefined) socket.on('data', receive)
+    else reads.take = receive
     socket.on('end', () => this.#end())
     socket.on('error', (error) => this.#break(error))
     socket.on('close', () => this.#break(cut()))

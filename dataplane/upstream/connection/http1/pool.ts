@@ -3,9 +3,13 @@ import type { Socket } from 'node:net'
 import { Connection, type Keeper } from './connection.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from './contract.ts'
 import { type Forwarding, RequestHead } from './request-head.ts'
+import type { SharedReads } from './shared-reads.ts'
 import { WireError } from './wire-error.ts'
 
-export type Connect = (callback: (error: Error | null, socket: Socket | null) => void) => void
+/** `reads` are the socket's where it emits no data. */
+export type Connect = (
+  callback: (error: Error | null, socket: Socket | null, reads?: SharedReads) => void,
+) => void
 
 export interface PoolOptions {
   readonly connect: Connect
@@ -148,7 +152,7 @@ export class Http1Pool implements RequestPool, Keeper {
 
   #open(request: PoolRequest, handler: PoolHandler): void {
     this.#opening++
-    this.#options.connect((error, socket) => {
+    this.#options.connect((error, socket, reads) => {
       this.#opening--
       if (socket === null || this.#destroyed) {
         socket?.destroy()
@@ -156,7 +160,7 @@ export class Http1Pool implements RequestPool, Keeper {
         this.#serveWaiting()
         return
       }
-      const connection = new Connection(socket, this)
+      const connection = new Connection(socket, this, reads)
       this.#all.add(connection)
       this.#limit(connection)
       if (handler.isOver) this.#keep(connection)

@@ -9,6 +9,7 @@ import type {
   PoolRequest,
 } from '../../../../dataplane/upstream/connection/http1/contract.ts'
 import { Http1Pool } from '../../../../dataplane/upstream/connection/http1/pool.ts'
+import { SharedReads } from '../../../../dataplane/upstream/connection/http1/shared-reads.ts'
 import { isStale } from '../../../../dataplane/upstream/connection/stale-connection.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -64,8 +65,10 @@ interface More {
 function aPool(port: number, more: More = {}) {
   const pool = new Http1Pool({
     connect(callback) {
-      const socket = connect(port, '127.0.0.1')
-      socket.once('connect', () => callback(null, socket))
+      // As they are made to upstreams without TLS.
+      const reads = new SharedReads()
+      const socket = connect({ port, host: '127.0.0.1', onread: reads.onread })
+      socket.once('connect', () => callback(null, socket, reads))
       socket.once('error', (error) => callback(error, null))
     },
     host: 'model.example:8000',

@@ -1,0 +1,36 @@
+/** The program of the image starts a gateway once, with everything that a gateway would start itself anew for. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const CONTAINER = join(import.meta.dirname, '../../cli/container.ts')
+/** Each start of the process writes one line, before its program begins. */
+const NOTE = `
+  const { argv, execArgv, env } = process
+  const { MALLOC_ARENA_MAX: arenas, NODE_COMPILE_CACHE: cache } = env
+  const note = { program: argv[1], given: argv.slice(2), execArgv, arenas, cache }
+  process.stdout.write('start ' + JSON.stringify(note) + '\\n')`
+
+test('a gateway of the image is the second start of its process, and has its flags', (context) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-container-'))
+  context.after(() => rmSync(folder, { recursive: true }))
+  const options = `--import=data:text/javascript,${encodeURIComponent(NOTE)}`
+  const output = execFileSync(process.execPath, [CONTAINER, 'gateway', '--version'], {
+    env: { PATH: process.env.PATH, HOME: folder, NODE_OPTIONS: options },
+    encoding: 'utf8',
+  })
+  const starts = output
+    .split('\n')
+    .filter((line) => line.startsWith('start '))
+    .map((line) => JSON.parse(line.slice('start '.length)))
+  const [, second] = starts
+  assert.equal(starts.length, 2)
+  assert.match(second.program, /dataplane\/main\.ts$/)
+  assert.deepEqual(second.given, ['--version'])
+  assert.deepEqual(second.execArgv, ['--max-semi-space-size=4'])
+  assert.equal(second.arenas, '1')
+  assert.equal(second.cache, join(folder, '.cache/gw/compiled'))
+})
