@@ -50,11 +50,11 @@ const verdictsOf = (notes: readonly Judgement[]) => notes.map(({ verdict }) => v
 
 test('a request passes, goes on with masked words, or is blocked', async () => {
   const passed = guarded('Hi')
-  assert.equal((await passed.asked).request.body.messages[0]?.content, 'Hi')
+  assert.match(JSON.stringify((await passed.asked).request.body), /"content":"Hi"/)
   assert.equal(passed.presence.state, 'idle')
   const masked = guarded('It is secret-1.')
   const { request, verdict } = await masked.asked
-  assert.doesNotMatch(String(request.body.messages[0]?.content), /secret-1/)
+  assert.doesNotMatch(JSON.stringify(request.body), /secret-1/)
   assert.equal(verdict, undefined)
   const blocked = guarded(FORBIDDEN)
   await assert.rejects(blocked.asked, coded('ERR_GW_GUARDRAIL_BLOCKED'))
