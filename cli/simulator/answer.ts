@@ -2,8 +2,6 @@
 import { exampleValue } from './example-value.ts'
 import { seededRandom } from './random.ts'
 import {
-  AllowedTools,
-  NamedTool,
   promptWords,
   type SimulatedRequest,
   type Tool,
@@ -12,10 +10,16 @@ import {
   wordsOf,
 } from './request.ts'
 
+export interface SimulatedCall {
+  readonly id: string
+  readonly type: Tool['type']
+  readonly name: string
+}
+
 export interface SimulatedChoice {
-  /** Tokens in order; joined they are the text, or the arguments of the tool call. */
+  /** Tokens in order; joined they are the text, or what the called tool gets. */
   readonly pieces: readonly string[]
-  readonly call?: { readonly id: string; readonly name: string }
+  readonly call?: SimulatedCall
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
 }
 
@@ -35,6 +39,9 @@ export interface AnswerSettings {
   readonly tokens: number | undefined
   readonly seed: number
 }
+
+/** A custom tool takes any text; a grammar is not looked at. */
+const CUSTOM_INPUT = ['example', ' input']
 
 const FILLING = 'and so on with more words that a model would have said here in its own way'.split(
   ' ',
@@ -109,14 +116,13 @@ function cutAtStop(text: string, stop: SimulatedRequest['stop']): string {
 function calledTool({ messages, tools, tool_choice }: SimulatedRequest): Tool | undefined {
   if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
   const wanted = typeof tool_choice === 'object' ? namesIn(tool_choice) : undefined
-  return tools?.find((tool) => wanted?.includes(tool.function.name) ?? true)
+  return tools?.find(({ name }) => wanted?.includes(name) ?? true)
 }
 
 function namesIn(choice: ToolChoice | null): readonly string[] | undefined {
   if (choice === null || typeof choice === 'string') return undefined
-  const { success, data } = AllowedTools.safeParse(choice)
-  const named = success ? data.allowed_tools.tools : [NamedTool.parse(choice)]
-  return named.map((one) => one.function.name)
+  const named = 'allowed_tools' in choice ? choice.allowed_tools.tools : [choice]
+  return named.map(({ name }) => name)
 }
 
 /** Cut behind commas and colons, so that a stream has several pieces. */
@@ -129,11 +135,15 @@ function jsonPieces(value: unknown): readonly string[] {
 }
 
 function callTool(request: SimulatedRequest, tool: Tool, index: number): SimulatedChoice {
-  const pieces = jsonPieces(exampleValue(tool.function.parameters ?? { type: 'object' }))
+  const { type, name } = tool
+  const pieces =
+    type === 'custom'
+      ? CUSTOM_INPUT
+      : jsonPieces(exampleValue(tool.parameters ?? { type: 'object' }))
   const id = `call_${request.messages.length}_${index}`
   return {
     ...limited(pieces, 'tool_calls', tokenLimit(request)),
-    call: { id, name: tool.function.name },
+    call: { id, type, name },
   }
 }
 

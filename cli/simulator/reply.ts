@@ -1,5 +1,5 @@
 /** OpenAI's shapes around an answer: the whole one and the chunks of a stream. */
-import type { SimulatedAnswer, SimulatedChoice, SimulatedUsage } from './answer.ts'
+import type { SimulatedAnswer, SimulatedCall, SimulatedChoice, SimulatedUsage } from './answer.ts'
 
 export interface Identity {
   readonly id: string
@@ -20,9 +20,14 @@ export function wholeReply(answer: SimulatedAnswer, identity: Identity): unknown
 function messageOf({ call, pieces }: SimulatedChoice): unknown {
   const text = pieces.join('')
   if (call === undefined) return { role: 'assistant', content: text, refusal: null }
-  const { id, name } = call
-  const tool_calls = [{ id, type: 'function', function: { name, arguments: text } }]
+  const tool_calls = [calling(call, text)]
   return { role: 'assistant', content: null, refusal: null, tool_calls }
+}
+
+function calling({ id, type, name }: SimulatedCall, text: string): object {
+  return type === 'custom'
+    ? { id, type, custom: { name, input: text } }
+    : { id, type, function: { name, arguments: text } }
 }
 
 export class Chunks {
@@ -36,14 +41,15 @@ export class Chunks {
 
   opening({ call }: SimulatedChoice, index: number): string {
     if (call === undefined) return this.#chunk(index, { role: 'assistant', content: '' }, null)
-    const { id, name } = call
-    const tool_calls = [{ index: 0, id, type: 'function', function: { name, arguments: '' } }]
+    const tool_calls = [{ index: 0, ...calling(call, '') }]
     return this.#chunk(index, { role: 'assistant', content: null, tool_calls }, null)
   }
 
   piece({ call }: SimulatedChoice, index: number, text: string): string {
     if (call === undefined) return this.#chunk(index, { content: text }, null)
-    const tool_calls = [{ index: 0, function: { arguments: text } }]
+    const more =
+      call.type === 'custom' ? { custom: { input: text } } : { function: { arguments: text } }
+    const tool_calls = [{ index: 0, ...more }]
     return this.#chunk(index, { tool_calls }, null)
   }
 

@@ -8,17 +8,27 @@ const Message = z.looseObject({
   content: z.union([z.string(), z.array(Part)]).nullish(),
 })
 
-const Tool = z.looseObject({
-  function: z.looseObject({ name: z.string(), parameters: z.unknown().optional() }),
+/** A tool that takes JSON is a function; a custom one takes text. */
+const Tool = z.union([
+  z
+    .looseObject({ type: z.literal('custom'), custom: z.looseObject({ name: z.string() }) })
+    .transform(({ custom: { name } }) => ({ type: 'custom' as const, name })),
+  z
+    .looseObject({
+      function: z.looseObject({ name: z.string(), parameters: z.unknown().optional() }),
+    })
+    .transform(({ function: { name, parameters } }) => ({
+      type: 'function' as const,
+      name,
+      parameters,
+    })),
+])
+
+const AllowedTools = z.looseObject({
+  allowed_tools: z.looseObject({ tools: z.array(Tool).min(1) }),
 })
 
-export const NamedTool = z.looseObject({ function: z.looseObject({ name: z.string() }) })
-
-export const AllowedTools = z.looseObject({
-  allowed_tools: z.looseObject({ tools: z.array(NamedTool).min(1) }),
-})
-
-const ToolChoice = z.union([z.enum(['none', 'auto', 'required']), NamedTool, AllowedTools])
+const ToolChoice = z.union([z.enum(['none', 'auto', 'required']), Tool, AllowedTools])
 
 const ResponseFormat = z.looseObject({
   type: z.string(),

@@ -49,6 +49,31 @@ test('the choice of a tool is honoured', async (t) => {
   assert.ok(call?.type === 'function' && call.function.name === 'clock')
 })
 
+const custom = (name: string) => ({ type: 'custom' as const, custom: { name } })
+
+test('a custom tool is called with a text', async (t) => {
+  const { client } = await aSimulator(t)
+  const asked = {
+    ...hello,
+    tools: [tool('weather'), custom('shell')],
+    tool_choice: custom('shell'),
+  }
+  const answer = await client.chat.completions.create(asked)
+  assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
+  const called = { id: 'call_1_0', ...custom('shell') }
+  assert.deepEqual(answer.choices[0]?.message.tool_calls, [
+    { ...called, custom: { name: 'shell', input: 'example input' } },
+  ])
+  const calls = []
+  for await (const { choices } of await client.chat.completions.create({ ...asked, stream: true }))
+    calls.push(...(choices[0]?.delta.tool_calls ?? []))
+  assert.deepEqual(calls, [
+    { index: 0, ...called, custom: { name: 'shell', input: '' } },
+    { index: 0, custom: { input: 'example' } },
+    { index: 0, custom: { input: ' input' } },
+  ])
+})
+
 test('the result of a tool is answered in words, so that an agent ends', async (t) => {
   const { client } = await aSimulator(t)
   const result = { role: 'tool' as const, tool_call_id: 'call_1_0', content: 'sunny' }
