@@ -51,8 +51,6 @@ export interface ControllerOptions {
     readonly gateway?: Partial<GatewayTimings>
     /** How often the operator asks what the cluster serves. */
     readonly discoveryMs?: number
-    /** How often it reads the public keys of the cluster's issuer. */
-    readonly issuerKeysMs?: number
   }
 }
 
@@ -74,15 +72,18 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
   const { api, world } = parts
   const issuerKeys = new IssuerKeys({
     read: () => api.issuerKeys(),
-    everyMs: options.timings?.issuerKeysMs,
     onChange() {
       for (const gateway of world.stores.gatewayConfigs.list())
         if (asksForIssuerKeys(gateway.gw)) gateways.add(keyOf(gateway))
     },
     onError: (error) => options.log.event('warn', 'issuer_keys', messageOf(error)),
   })
-  const add = (gateway: string) => gateways.add(gateway)
-  const compilations = new Compilations({ world, issuerKeys, wallClock: Date.now, onJudged: add })
+  const compilations = new Compilations({
+    world,
+    issuerKeys,
+    wallClock: Date.now,
+    onJudged: (gateway) => gateways.add(gateway),
+  })
   const events = makeEvents(options, api)
   const keyReconciler = new KeysReconciler({
     api,
@@ -102,6 +103,7 @@ export function makeControllers(options: ControllerOptions, parts: ControllerPar
     onChange: addAll,
     onError: (error) => options.log.event('error', 'signing_key', messageOf(error)),
   })
+  const add = (gateway: string) => gateways.add(gateway)
   const pusher = makePusher(options, parts.transport, add)
   const endpoints = makeEndpoints(options, parts, { signing, discovery, onTrouble: add })
   const gatewayReconciler = new GatewayReconciler({

@@ -8,7 +8,7 @@ export interface IssuerKeysOptions {
   readonly read: () => Promise<unknown>
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
-  readonly everyMs?: number | undefined
+  readonly everyMs?: number
 }
 
 const EVERY_MS = 300_000
