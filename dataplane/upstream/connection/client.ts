@@ -87,7 +87,8 @@ export function openRequestPool(
   })
 }
 
-interface Way {
+/** How connections to an upstream are made, and what a request on them has to say. */
+export interface Way {
   readonly url: URL
   /** Set where a proxy forwards the requests. */
   readonly proxy: EgressProxy | undefined
@@ -98,7 +99,7 @@ interface Way {
  * Direct, or through the egress proxy: to https in a tunnel (CONNECT), to http with the whole URL as the target of each
  * request, because many proxies allow tunnels to port 443 only. `shares`: what is read without TLS goes through one buffer.
  */
-function wayTo(upstream: Destination, whole: Section, shares = false): Way {
+export function wayTo(upstream: Destination, whole: Section, shares = false): Way {
   const url = new URL(upstream.origin)
   const proxy = proxyFor(url, whole)
   const isForwarded = url.protocol === 'http:'

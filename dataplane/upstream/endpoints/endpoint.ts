@@ -2,7 +2,13 @@
 import type { Dispatcher } from 'undici'
 import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { type Destination, openPool, openRequestPool } from '../connection/client.ts'
+import {
+  type Destination,
+  openPool,
+  openRequestPool,
+  type Way,
+  wayTo,
+} from '../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { HealthCheck, healthSettingsOf } from '../target/health.ts'
 import type { Report } from '../target/queue-watch.ts'
@@ -60,7 +66,12 @@ export class Endpoint implements Loaded {
     pool.close().catch(() => undefined)
   }
 
-  /** Probes and reports have their own connection. */
+  /** Probes have a connection each. */
+  get way(): Way {
+    return wayTo(this.#settings, this.#whole)
+  }
+
+  /** Reports have their own connection. */
   get sidePool(): Dispatcher {
     this.#sidePool ??= openPool(this.#settings, this.#whole, 2)
     return this.#sidePool

@@ -1,7 +1,7 @@
 /** The questions that an endpoint is asked beside requests: whether it is well, and how loaded it is. */
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { healthSettingsOf, Prober } from '../target/health.ts'
+import { type HealthSettings, healthSettingsOf, Prober } from '../target/health.ts'
 import { watchedProbe } from '../target/probe.ts'
 import { scrapeReport } from '../target/queue-watch.ts'
 import type { Endpoint } from './endpoint.ts'
@@ -63,18 +63,23 @@ export class Upkeep implements Reporter {
       this.#endpoint.health.forget()
       return
     }
-    const { clock, random } = this.#world
     const settings = healthSettingsOf(this.#settings.section)
-    this.#prober ??= new Prober(settings, this.#endpoint.health, {
+    this.#prober ??= this.#createProber(settings)
+    this.#prober.configure(settings)
+    this.#prober.start()
+  }
+
+  #createProber(settings: HealthSettings): Prober {
+    const { clock, random } = this.#world
+    const { way } = this.#endpoint
+    return new Prober(settings, this.#endpoint.health, {
       now: clock.now,
       random,
       schedule,
       probe: () =>
-        watchedProbe(this.#endpoint.sidePool, this.#settings, (isUnreached) => {
+        watchedProbe(way, this.#settings, (isUnreached) => {
           this.#endpoint.isUnreached = isUnreached
         }),
     })
-    this.#prober.configure(settings)
-    this.#prober.start()
   }
 }

@@ -1,7 +1,9 @@
 /** Health probes: GET the path, without a credential, and look for 200. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Way } from '../connection/client.ts'
 import { failureOf } from '../connection/connection-failures.ts'
+import { askStatus } from '../connection/status-question.ts'
 import { probeMsOf } from './health.ts'
 
 /** Whether a server answers there, and is well where that can be asked. Rejects where no connection can be made. */
@@ -15,14 +17,14 @@ export async function answersProbe(
 
 /** Tells beside the result whether no server listens there. */
 export async function watchedProbe(
-  pool: Dispatcher,
+  way: Way,
   { healthPath = '/', section }: UpstreamSettings,
   tell: (isUnreached: boolean) => void,
 ): Promise<boolean> {
   try {
-    const isWell = await probe(pool, healthPath, probeMsOf(section))
+    const status = await askStatus(way, healthPath, probeMsOf(section))
     tell(false)
-    return isWell
+    return status === 200
   } catch (error) {
     tell(error instanceof Error && failureOf(error).isUnreached === true)
     throw error

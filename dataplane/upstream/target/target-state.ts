@@ -6,7 +6,7 @@ import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import type { Out } from '../attempt/attempts.ts'
 import { ColdStart } from '../cold-start/cold-start.ts'
-import { openPool, openRequestPool } from '../connection/client.ts'
+import { openPool, openRequestPool, wayTo } from '../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
 import { UpstreamCredential } from '../credentials/upstream-credential.ts'
 import { Endpoints } from '../endpoints/endpoints.ts'
@@ -240,12 +240,12 @@ export class TargetState {
 
   #createProber(): Prober {
     const { clock, random } = this.#world
-    const pool = this.#sidePool()
+    const way = wayTo(this.#settings, this.#whole)
     return new Prober(healthSettingsOf(this.#settings.section), this.health, {
       now: clock.now,
       random,
       schedule,
-      probe: () => watchedProbe(pool, this.#settings, (none) => none && this.coldStart.unreached()),
+      probe: () => watchedProbe(way, this.#settings, (none) => none && this.coldStart.unreached()),
     })
   }
 

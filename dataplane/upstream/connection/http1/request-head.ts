@@ -3,7 +3,7 @@ import { HEADER_NAME, HEADER_VALUE } from '../../../http1/header-lines.ts'
 import type { PoolRequest } from './contract.ts'
 import { WireError } from './wire-error.ts'
 
-const PATH = /^\/[!-~\x80-\xff]*$/
+export const PATH = /^\/[!-~\x80-\xff]*$/
 
 /** The connection's own to say. */
 const FRAMING = new Set([
