@@ -117,7 +117,7 @@ export async function attempt(
       remember(next.candidate, way)
       return outcome
     }
-    journey.failed(next.candidate, outcome.failure)
+    journey.failed(next.candidate, outcome.failure, totalAt)
   }
 }
 

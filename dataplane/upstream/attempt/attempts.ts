@@ -13,6 +13,8 @@ export interface FailedAttempt<T extends AttemptTarget> {
   readonly failure: FailureClass
   /** The upstream asked for a longer wait than a repeat in place is worth. */
   readonly moveOn: boolean
+  /** Whether the wait before a repeat in place would outlast the time of the request. */
+  readonly isTooLate?: boolean
   /** Whether the connection failed, so that another endpoint may work at once. */
   readonly isCut?: boolean
   /** Whether no connection could be made, so that nothing was sent. */

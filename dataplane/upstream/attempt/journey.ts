@@ -150,7 +150,7 @@ export class Journey implements Plan<Target> {
   }
 
   /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
-  failed(target: Target, failure: Failure): void {
+  failed(target: Target, failure: Failure, totalAt: number): void {
     const { clock, random } = this.#planner
     this.#now = clock.now()
     const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
@@ -167,6 +167,7 @@ export class Journey implements Plan<Target> {
       candidate: target,
       failure: failure.class,
       moveOn: delayed.kind === 'move_on',
+      isTooLate: this.#delayMs >= totalAt - this.#now,
       isCut: isCut(failure),
       isUnreached: failure.isUnreached === true,
     })

@@ -139,7 +139,7 @@ function repeatable<T extends AttemptTarget>(
   last: FailedAttempt<T>,
   open: Open<T>,
 ): boolean {
-  if (!plan.repeats || last.moveOn || !REPEATABLE[last.failure]) return false
+  if (!plan.repeats || last.moveOn || last.isTooLate || !REPEATABLE[last.failure]) return false
   if (plan.standing(last.candidate) !== 'ready') return false
   if (open.first !== undefined && plan.cooled(last.candidate)) return false
   return plan.mayRepeat(last.candidate)

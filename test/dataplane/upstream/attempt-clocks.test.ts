@@ -90,3 +90,35 @@ test('a probe that misses the time of its request frees its place', async () => 
   assert.equal(rig.state('a').breaker.peek(rig.now), 'half_open')
   assert.equal(rig.state('a').breaker.permits(rig.now), true)
 })
+
+for (const [what, retry, headers] of [
+  ['a Retry-After', { max_attempts: 3 }, { 'retry-after': '2' }],
+  ['a backoff', { max_attempts: 3, initial_delay_ms: 4000 }, {}],
+] as const) {
+  test(`${what} that would outlast the request is not waited for: the fallback is asked at once`, async () => {
+    const rig = aRig({
+      upstreams: [{ name: 'a' }, { name: 'b' }],
+      routes: [
+        {
+          name: 'r',
+          strategy: 'primary_with_fallback',
+          primary: 'a',
+          fallback: ['b'],
+          timeout_seconds: 3,
+          retry,
+        },
+      ],
+    })
+    const outcome = rig.send()
+    rig.pass(2)
+    rig.last.head(503, { 'content-type': 'application/json', ...headers })
+    rig.last.end()
+    await new Promise(setImmediate)
+    assert.deepEqual(
+      rig.asked.map(({ upstream }) => upstream),
+      ['a', 'b'],
+    )
+    rig.last.answer(200, ANSWER)
+    assert.equal(((await outcome) as { kind: string }).kind, 'whole')
+  })
+}
