@@ -74,10 +74,7 @@ export interface ChatChoice {
   readonly logprobs?: unknown
 }
 
-/**
- * Thinking that its maker signed or made unreadable, and wants back before the calls of tools that followed it. The
- * members are Anthropic's; a message of a history has them as `thinking_blocks`.
- */
+/** Signed or unreadable thinking, as Anthropic writes it: `thinking_blocks` of a message, before the calls that followed it. */
 export type Thought = (
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
@@ -296,4 +293,6 @@ export interface Usage {
   readonly searches?: number
   /** Counted from what was seen, because the upstream did not say. */
   readonly estimated: boolean
+  /** The half that the upstream left out: it is 0 here, and the meter estimates it. */
+  readonly lacks?: 'promptTokens' | 'completionTokens'
 }

@@ -46,8 +46,11 @@ export class Meter {
   charges(request: ModelRequest): { attempt: MeteredAttempt; usage: Usage }[] {
     const charges = []
     for (const attempt of this.attempts) {
+      const reported = reportedBy(attempt)
       const usage =
-        reportedBy(attempt) ?? estimateOf(attempt, promptOf(request) + this.addedTokens, request)
+        reported !== undefined && reported.lacks === undefined
+          ? reported
+          : completed(reported, estimateOf(attempt, promptOf(request) + this.addedTokens, request))
       if (usage !== undefined) charges.push({ attempt, usage })
     }
     return charges
@@ -64,6 +67,11 @@ function reportedBy({ usage, isUnfinished, contentEvents }: MeteredAttempt): Usa
 
 function isCredible({ promptTokens, completionTokens, searches = 0 }: Usage): boolean {
   return Math.max(promptTokens, completionTokens, searches) <= TOKENS_MAX
+}
+
+function completed(reported: Usage | undefined, estimate: Usage | undefined): Usage | undefined {
+  if (reported?.lacks === undefined || estimate === undefined) return reported ?? estimate
+  return { ...reported, [reported.lacks]: estimate[reported.lacks], estimated: true }
 }
 
 function estimateOf(

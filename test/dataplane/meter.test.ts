@@ -100,3 +100,30 @@ test('counts that no request can have are not believed', () => {
     })
   }
 })
+
+test('a half that the upstream left out is estimated, and the other half stays', () => {
+  const meter = new Meter()
+  const stream = meter.begin('one', 'm')
+  stream.contentEvents = 3
+  stream.usage = { ...usage, completionTokens: 0, lacks: 'completionTokens' }
+  const whole = meter.begin('two', 'm')
+  whole.usage = { ...usage, completionTokens: 0, lacks: 'completionTokens' }
+  whole.answerBytes = 40
+  const unasked = meter.begin('three', 'm')
+  unasked.usage = { ...usage, promptTokens: 0, lacks: 'promptTokens' }
+  unasked.answerBytes = 40
+  assert.deepEqual(
+    meter
+      .charges(request)
+      .map(({ usage: { promptTokens, completionTokens, estimated } }) => [
+        promptTokens,
+        completionTokens,
+        estimated,
+      ]),
+    [
+      [5, 3, true],
+      [5, 10, true],
+      [11, 2, true],
+    ],
+  )
+})

@@ -10,8 +10,7 @@ export function readUsage(
   extras: Readonly<Record<string, unknown>> = {},
 ): Usage | undefined {
   if (!isRecord(usage)) return undefined
-  const prompt = countOf(usage.prompt_tokens)
-  const completion = countOf(usage.completion_tokens)
+  const { prompt, completion } = halvesOf(usage)
   if (prompt === undefined && completion === undefined) return undefined
   const details = recordOf(usage.prompt_tokens_details)
   // Older llama.cpp tells cached tokens only beside the usage.
@@ -28,7 +27,18 @@ export function readUsage(
     ...(written && { cacheWriteTokens: Math.min(written, prompt ?? 0) }),
     reasoningTokens: Math.min(reasoning ?? 0, completion ?? 0),
     estimated: false,
+    ...(prompt === undefined && { lacks: 'promptTokens' }),
+    ...(completion === undefined && { lacks: 'completionTokens' }),
   }
+}
+
+/** A half that is not there, or is no count, is the rest of the total. */
+function halvesOf({ prompt_tokens, completion_tokens, total_tokens }: Json) {
+  const [prompt, completion] = [countOf(prompt_tokens), countOf(completion_tokens)]
+  const total = countOf(total_tokens)
+  const rest = (one: number | undefined) =>
+    total === undefined || one === undefined ? undefined : countOf(total - one)
+  return { prompt: prompt ?? rest(completion), completion: completion ?? rest(prompt) }
 }
 
 /** Stands in every event and answer that uses the other name. */
