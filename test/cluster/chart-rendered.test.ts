@@ -198,6 +198,13 @@ for (const helm of HELMS) {
       'webhook.failurePolicy=Maybe',
       'webhook.port=8081',
       'telemetry.otlpEndpoint=collector:4318',
+      'nameOverride=Bad_Name',
+      'fullnameOverride=1-gateway',
+      'image.repository=two words',
+      'image.repository=https://registry.example/gw',
+      'image.tag=a b',
+      'dataPlane.image=two words',
+      'global.imageRegistry=https://mirror.example',
     ]) {
       const { status, stderr } = await runHelm(helm, [
         'template',
@@ -208,6 +215,29 @@ for (const helm of HELMS) {
       ])
       assert.notEqual(status, 0, wrong)
       assert.match(stderr, /values don't meet the specifications|schema/, wrong)
+    }
+  })
+}
+
+for (const helm of HELMS) {
+  test(`${helm} refuses a value that another one takes the effect from, and says which`, async () => {
+    const cases: readonly (readonly [values: string, says: RegExp])[] = [
+      ['podLabels.app\\.kubernetes\\.io/name=mine', /podLabels: app\.kubernetes\.io\/name is/],
+      ['test.namespace=other,watchNamespaces={ai}', /test\.namespace: no operator looks after it/],
+      [
+        'webhook.enabled=true,webhook.certificates.secretName=x',
+        /no effect with from: operator; write from: secret/,
+      ],
+      [
+        'webhook.enabled=true,webhook.certificates.issuerRef.name=x',
+        /no effect with from: operator; write from: cert-manager/,
+      ],
+    ]
+    for (const [values, says] of cases) {
+      const args = ['template', CHART, '--kube-version=1.34.4', '--set', values]
+      const { status, stderr } = await runHelm(helm, args)
+      assert.notEqual(status, 0, values)
+      assert.match(stderr, says)
     }
   })
 }

@@ -106,6 +106,9 @@ seccompProfile:
 {{- end -}}
 
 {{- define "gw.testNamespace" -}}
+{{- if and .Values.test.namespace .Values.watchNamespaces (not (has .Values.test.namespace .Values.watchNamespaces)) -}}
+{{- fail "test.namespace: no operator looks after it; name one of watchNamespaces" -}}
+{{- end -}}
 {{- default (default .Release.Namespace (first (append .Values.watchNamespaces ""))) .Values.test.namespace -}}
 {{- end -}}
 
