@@ -31,20 +31,23 @@ export async function withGateways<T>(
     if (first === undefined)
       throw new Error(`No pod of gateway "${name}" runs; see \`gw status -n ${namespace}\`.`)
     const tunnels = new Map<string, ReturnType<typeof openTunnel>>()
-    const urlOf = async (pod: string, port: number) => {
+    const tunnelTo = async (pod: string, port: number) => {
       const key = `${pod}:${port}`
       const tunnel = tunnels.get(key) ?? openTunnel(place, { namespace, pod, port })
       tunnels.set(key, tunnel)
-      return (await tunnel).url
+      return await tunnel
     }
     const asGateway = (pod: KubeObject): AskedGateway => ({
       name: pod.metadata.name,
       ask: async (path, asking) => {
-        const url = await urlOf(pod.metadata.name, adminPortOf(pod, gateway))
-        return await askPod(pod.metadata.name, url, path, asking)
+        const tunnel = await tunnelTo(pod.metadata.name, adminPortOf(pod, gateway))
+        return await askAdmin(tunnel.url, path, asking).catch((error: Error) => {
+          const at = { pod: pod.metadata.name, namespace }
+          throw new Error(silence(at, tunnel.fault(), error.message))
+        })
       },
       clientUrl: async () => {
-        const url = await urlOf(pod.metadata.name, listenPortOf(gateway))
+        const { url } = await tunnelTo(pod.metadata.name, listenPortOf(gateway))
         const isSecure = valueBelow(gateway, 'gw', 'gateway', 'tls') !== undefined
         return isSecure ? url.replace('http:', 'https:') : url
       },
@@ -73,14 +76,32 @@ function standAlone(admin: string): AskedGateway {
   }
 }
 
-async function askPod(pod: string, url: string, path: string, asking?: Asking) {
-  try {
-    return await askAdmin(url, path, asking)
-  } catch {
-    throw new Error(
-      `Pod ${pod} does not answer through the API server; you need the permission to create pods/portforward there.`,
-    )
+/** Why a pod gave no answer, and what to do. */
+export function silence(
+  { pod, namespace }: { readonly pod: string; readonly namespace: string },
+  fault: string | undefined,
+  said: string,
+): string {
+  if (fault !== undefined && /\b(401|403)\b/.test(fault)) {
+    return `Pod ${pod} does not answer through the API server; you need the permission to create pods/portforward there.`
   }
+  const why = fault ?? /\((.*?)\)/.exec(said)?.[1] ?? said
+  return (
+    `Pod ${pod} does not answer (${why}). If that lasts, look at its log and its events: ` +
+    `kubectl logs ${pod} -n ${namespace}, kubectl describe pod ${pod} -n ${namespace}.`
+  )
+}
+
+/** Answers of those that give one, and why the others gave none. Throws where there is no answer at all. */
+export async function askEach<T>(
+  gateways: AskedGateways,
+  ask: (gateway: AskedGateway) => Promise<T>,
+): Promise<{ readonly answers: readonly T[]; readonly silent: readonly string[] }> {
+  const asked = await Promise.allSettled(gateways.map(ask))
+  const answers = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const faults = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  if (answers.length === 0) throw faults[0]
+  return { answers, silent: faults.map((fault) => (fault as Error).message) }
 }
 
 /** A variable of the pod beats the configuration. */

@@ -1,11 +1,11 @@
 /** The cluster as the tool uses it: its API server, the gateway that is meant, and the gateway's pods. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
-import { ApiError } from '../../operator/kube/api-error.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
 import { AnswerIsNo } from '../printing/output.ts'
+import { explained, isUnknownKind } from './cluster-errors.ts'
 import type { InCluster } from './place.ts'
 
 export interface ClusterAccess {
@@ -18,6 +18,7 @@ export interface ClusterAccess {
 
 const DEADLINE_MS = 15_000
 const LIST_LIMIT = 500
+const NAMED_MAX = 10
 
 export async function withCluster<T>(
   place: InCluster,
@@ -43,7 +44,10 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   if (gateway !== undefined) {
     const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: gateway })
     if (found !== undefined) return found
-    throw new AnswerIsNo(`There is no GatewayConfig "${gateway}" in namespace "${namespace}".`)
+    const there = await thereAre(api, namespace)
+    throw new AnswerIsNo(
+      `There is no GatewayConfig "${gateway}" in namespace "${namespace}"${there}.`,
+    )
   }
   const all = await listAll(access, 'gatewayConfigs')
   const [only] = all
@@ -51,6 +55,20 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   const names = all.map(({ metadata }) => metadata.name).join(', ')
   const what = only === undefined ? 'is no GatewayConfig' : `are several: ${names}`
   throw new AnswerIsNo(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
+}
+
+/** Throws where the cluster does not know the kind: an object of it is missing in the same words. */
+async function thereAre(api: ApiClient, namespace: string): Promise<string> {
+  const selection = { namespace }
+  const { items } = await api
+    .list(RESOURCES.gatewayConfigs, selection, { limit: NAMED_MAX })
+    .catch((error: unknown) => {
+      if (isUnknownKind(error)) throw error
+      return { items: [] }
+    })
+  return items.length === 0
+    ? ''
+    : `; there are: ${items.map(({ metadata }) => metadata.name).join(', ')}`
 }
 
 /** `--gateway NAMESPACE/NAME` is a gateway of another namespace than that of -n. */
@@ -96,22 +114,4 @@ export async function listAll(
     next = page.next
   } while (next !== undefined)
   return items
-}
-
-/** Passes on the message of the API server; without one, the sentence says what to check. */
-function explained(error: unknown, server: string): unknown {
-  if (!(error instanceof Error)) return error
-  if (error instanceof ApiError) {
-    if (error.status !== 404 || error.message.includes('"')) return error
-    return new Error(
-      `The cluster at ${server} knows no gateways: install the chart, or its definitions, first.`,
-    )
-  }
-  const code = 'code' in error ? String(error.code) : error.name
-  const isNetwork = /^(E[A-Z]+|UND_ERR_|TimeoutError|CERT_|DEPTH_|SELF_|UNABLE_|ERR_TLS)/.test(code)
-  if (!isNetwork) return error
-  return new Error(
-    `The API server at ${server} cannot be asked (${code}). Check the kubeconfig and ` +
-      '--context; for a stand-alone gateway give --admin URL.',
-  )
 }

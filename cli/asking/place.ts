@@ -41,13 +41,30 @@ export function addCluster(command: Command): Command {
   return command
     .addOption(new Option('--kubeconfig <path>', 'kubeconfig of the cluster (KUBECONFIG)'))
     .addOption(new Option('--context <name>', 'context of the kubeconfig'))
-    .addOption(new Option('-n, --namespace <name>', "namespace; the context's if absent"))
+    .addOption(
+      new Option('-n, --namespace <name>', "namespace; the context's if absent").argParser(
+        namespaceNamed,
+      ),
+    )
     .addOption(
       new Option(
         '--gateway <name>',
         'GatewayConfig, NAME or NAMESPACE/NAME; the only one there if absent',
-      ),
+      ).argParser(gatewayNamed),
     )
+}
+
+const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?'
+
+/** Another text would be part of a path, and ask for something else. */
+function namespaceNamed(text: string): string {
+  if (new RegExp(`^${LABEL}$`).test(text)) return text
+  throw new InvalidArgumentError('Give a name of lower-case letters, digits and -.')
+}
+
+function gatewayNamed(text: string): string {
+  if (new RegExp(`^(?:${LABEL}/)?${LABEL}(?:\\.${LABEL})*$`).test(text)) return text
+  throw new InvalidArgumentError('Give NAME or NAMESPACE/NAME, in lower case.')
 }
 
 const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const

@@ -7,6 +7,8 @@ import type { InCluster } from './place.ts'
 export interface Tunnel {
   /** Origin without a path. */
   readonly url: string
+  /** Why the API server opens no way to the pod; undefined while it does. */
+  fault(): string | undefined
   close(): void
 }
 
@@ -14,12 +16,17 @@ export async function openTunnel(place: InCluster, to: PodPort): Promise<Tunnel>
   const { kubeconfig, context } = place
   const forward: Forward = await openForward({ env: process.env, kubeconfig, context })
   const sockets = new Set<Socket>()
+  let fault: string | undefined
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     // The reader of the answer notices that its connection is cut.
     socket.on('error', () => socket.destroy())
-    forward(to, socket).catch(() => socket.destroy())
+    forward(to, socket).catch((error: unknown) => {
+      // The library rejects with the event of its WebSocket, which has a message, too.
+      fault = String(Object(error).message ?? error)
+      socket.destroy()
+    })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -27,6 +34,7 @@ export async function openTunnel(place: InCluster, to: PodPort): Promise<Tunnel>
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
+    fault: () => fault,
     close() {
       server.close()
       for (const socket of sockets) socket.destroy()

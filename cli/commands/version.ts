@@ -32,17 +32,17 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
 
 /** Without a gateway the version of the tool is an answer all the same. */
 async function versionsOf(options: VersionOptions, command: Command) {
-  const { withGateways } = await import('../asking/asked-gateways.ts')
+  const { askEach, withGateways } = await import('../asking/asked-gateways.ts')
   try {
     const place = await askedPlace(options, command)
-    return await withGateways(place, (gateways) =>
-      Promise.all(
-        gateways.map(async (gateway) => {
-          const { body } = await gateway.ask('/status')
-          return { name: gateway.name, version: String(Object(body).version) }
-        }),
-      ),
+    const { answers, silent } = await withGateways(place, (gateways) =>
+      askEach(gateways, async (gateway) => {
+        const { body } = await gateway.ask('/status')
+        return { name: gateway.name, version: String(Object(body).version) }
+      }),
     )
+    for (const why of silent) printRemark(why)
+    return answers
   } catch (error) {
     printRemark(error instanceof Error ? error.message : String(error))
     return []

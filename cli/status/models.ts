@@ -1,8 +1,9 @@
 /** The names that clients may send, from every gateway that is asked, as one list. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
+import { askEach, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import { type Painted, yesOrNo } from '../printing/colours.ts'
+import { printRemark } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
 
 const Upstream = z.object({ name: z.string(), eligible: z.boolean() })
@@ -21,17 +22,14 @@ export type Model = z.output<typeof Model>
 export const Models = z.object({ models: z.array(Model) })
 
 export async function askModels(place: Place): Promise<Model[]> {
-  const answers = await withGateways(place, (gateways) =>
-    Promise.all(
-      gateways.map(async ({ name, ask }) => {
-        const { status, body } = await ask('/models')
-        if (status === 200) return Models.parse(body).models
-        throw new Error(
-          `The gateway at ${name} answered with ${status}; is it older than this tool?`,
-        )
-      }),
-    ),
+  const { answers, silent } = await withGateways(place, (gateways) =>
+    askEach(gateways, async ({ name, ask }) => {
+      const { status, body } = await ask('/models')
+      if (status === 200) return Models.parse(body).models
+      throw new Error(`The gateway at ${name} answered with ${status}; is it older than this tool?`)
+    }),
   )
+  for (const why of silent) printRemark(`warning: ${why}`)
   return joined(answers)
 }
 

@@ -1,26 +1,25 @@
 /** The last decisions of every gateway that is asked, as one list. */
 import { z } from 'zod'
-import { withGateways } from '../asking/asked-gateways.ts'
+import { askEach, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import { relativeTime } from '../printing/ages.ts'
 import { statusColour } from '../printing/colours.ts'
-import { printLine } from '../printing/output.ts'
+import { printLine, printRemark } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
 import { TraceAnswer } from './tree.ts'
 
 export const Listing = z.object({ traces: z.array(TraceAnswer) })
 
-/** Newest first. */
+/** Newest first. A pod that does not answer is a warning. */
 export async function askTraces(place: Place, limit: number): Promise<TraceAnswer[]> {
-  const all = await withGateways(place, (gateways) =>
-    Promise.all(
-      gateways.map(async (gateway) => {
-        const { body } = await gateway.ask(`/traces?limit=${limit}`)
-        return Listing.parse(body).traces
-      }),
-    ),
+  const { answers, silent } = await withGateways(place, (gateways) =>
+    askEach(gateways, async (gateway) => {
+      const { body } = await gateway.ask(`/traces?limit=${limit}`)
+      return Listing.parse(body).traces
+    }),
   )
-  return all
+  for (const why of silent) printRemark(`warning: ${why}`)
+  return answers
     .flat()
     .sort((one, other) => (one.time < other.time ? 1 : -1))
     .slice(0, limit)

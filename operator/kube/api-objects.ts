@@ -3,8 +3,19 @@ import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from './objects.ts'
 import type { ApiResponse } from './transport.ts'
 
-export function objectOf({ body }: ApiResponse): KubeObject {
-  const parsed: unknown = JSON.parse(body.toString())
+/** A proxy that wants a login answers with a page, and with 200. */
+export function jsonOf({ body }: Pick<ApiResponse, 'body'>): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    throw new Error(
+      'no API server of Kubernetes answers: what comes back is no JSON. Check the server, and proxies on the way.',
+    )
+  }
+}
+
+export function objectOf(answer: ApiResponse): KubeObject {
+  const parsed = jsonOf(answer)
   if (!isRecord(parsed)) throw new Error('the API server answered with something that is no object')
   return withMetadata(parsed)
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
-import { objectOf, withMetadata } from './api-objects.ts'
+import { jsonOf, objectOf, withMetadata } from './api-objects.ts'
 import { type Cluster, type Credentials, isSameTls } from './credentials.ts'
 import {
   apiVersionOf,
@@ -67,12 +67,13 @@ const METADATA_LIST = 'as=PartialObjectMetadataList;g=meta.k8s.io;v=v1'
 
 export class ApiClient {
   readonly #options: ApiOptions
-  readonly #transport = new Transport()
+  readonly #transport: Transport
   #credentials: Credentials | undefined
   #credentialsAt = 0
 
   constructor(options: ApiOptions) {
     this.#options = options
+    this.#transport = new Transport({ proxy: options.cluster.proxy })
   }
 
   async get(resource: Resource, place: ObjectPlace): Promise<KubeObject | undefined> {
@@ -100,7 +101,7 @@ export class ApiClient {
     const path = `${pathOf(resource, selection)}?${query}`
     const accept = selection.metadataOnly ? `${JSON_TYPE};${METADATA_LIST}` : JSON_TYPE
     const answer = await this.#send('list', { method: 'GET', path, headers: { accept } })
-    const body: unknown = JSON.parse(answer.body.toString())
+    const body = jsonOf(answer)
     const items = valueBelow(body, 'items')
     const resourceVersion = valueBelow(body, 'metadata', 'resourceVersion')
     if (typeof resourceVersion !== 'string') throw new Error(`the list of ${path} has no version`)
@@ -114,8 +115,7 @@ export class ApiClient {
 
   /** The document at a path that belongs to no object. */
   async read(path: string, accept = JSON_TYPE): Promise<unknown> {
-    const { body } = await this.#send('get', { method: 'GET', path, headers: { accept } })
-    return JSON.parse(body.toString())
+    return jsonOf(await this.#send('get', { method: 'GET', path, headers: { accept } }))
   }
 
   /** The stream of changes after a version; its lines are the reader's to parse. */

@@ -5,7 +5,14 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { type Duplex, PassThrough } from 'node:stream'
 import type { KubeConfig } from '@kubernetes/client-node'
-import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
+import { messageOf } from '../log.ts'
+import {
+  type Cluster,
+  type ClusterOptions,
+  type Credentials,
+  credentialsFault,
+  namedCluster,
+} from './credentials.ts'
 import { readPlainKubeconfig } from './kubeconfig.ts'
 import type { TlsSettings } from './transport.ts'
 
@@ -49,12 +56,9 @@ async function fromKubeconfig(
   const { KubeConfig } = await import('@kubernetes/client-node')
   const load = () => loaded(new KubeConfig(), file, context)
   const config = load()
-  const server = config.getCurrentCluster()?.server
-  if (server === undefined) {
-    throw new Error(NO_CLUSTER)
-  }
+  const { server, proxyUrl: proxy } = namedCluster(config, placeOf(file))
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
-  return { server, namespace, credentials: () => credentialsOf(load()) }
+  return { server, namespace, proxy, credentials: () => credentialsOf(load()) }
 }
 
 function loaded(config: KubeConfig, file: string | undefined, context: string | undefined) {
@@ -62,10 +66,10 @@ function loaded(config: KubeConfig, file: string | undefined, context: string | 
     if (file === undefined) config.loadFromDefault()
     else config.loadFromFile(file)
   } catch (error) {
-    const [reason] = String(error instanceof Error ? error.message : error).split('\n')
-    throw new Error(
-      `the kubeconfig${file === undefined ? '' : ` ${file}`} cannot be used: ${reason}`,
-    )
+    const isOdd = error instanceof TypeError
+    const said = isOdd ? 'a field is not of the type that it should be' : messageOf(error)
+    const [reason] = said.split('\n')
+    throw new Error(`the kubeconfig${placeOf(file)} cannot be used: ${reason}`)
   }
   if (context !== undefined) {
     if (config.getContextObject(context) === null) {
@@ -75,6 +79,11 @@ function loaded(config: KubeConfig, file: string | undefined, context: string | 
     config.setCurrentContext(context)
   }
   return config
+}
+
+function placeOf(file: string | undefined): string {
+  const place = file ?? process.env.KUBECONFIG
+  return place === undefined ? '' : ` ${place}`
 }
 
 /** One port of a pod. */
@@ -114,11 +123,11 @@ interface AppliedOptions extends TlsSettings {
   headers?: Record<string, unknown>
 }
 
-async function credentialsOf(config: {
-  applyToHTTPSOptions(options: object): Promise<void>
-}): Promise<Credentials> {
+async function credentialsOf(config: KubeConfig): Promise<Credentials> {
   const options: AppliedOptions = {}
-  await config.applyToHTTPSOptions(options)
+  await config.applyToHTTPSOptions(options).catch((error: unknown) => {
+    throw new Error(credentialsFault(config.getCurrentUser(), error))
+  })
   const { ca, cert, key, servername, rejectUnauthorized, auth, headers } = options
   const basic = auth === undefined ? undefined : `Basic ${Buffer.from(auth).toString('base64')}`
   const authorization = headers?.Authorization ?? basic

@@ -1,4 +1,4 @@
-/** An API server and the credentials for it, wherever they were read. */
+/** An API server and the credentials for it, wherever they were read, and the sentences for what they lack. */
 import type { TlsSettings } from './transport.ts'
 
 export interface Credentials {
@@ -11,6 +11,8 @@ export interface Cluster {
   readonly server: string
   /** The namespace of the context or of the pod we run in. */
   readonly namespace: string
+  /** URL of the proxy by way of which the server is reached. */
+  readonly proxy?: string | undefined
   /** Asked again when the old ones are refused, and every minute. */
   credentials(): Promise<Credentials>
 }
@@ -23,4 +25,59 @@ export interface ClusterOptions {
 
 export function isSameTls({ tls: one }: Credentials, { tls: other }: Credentials): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
+}
+
+interface Named {
+  readonly name: string
+}
+
+/** A kubeconfig as the library has read it. */
+interface ReadConfig<C> {
+  getContexts(): readonly Named[]
+  getCurrentContext(): string
+  getContextObject(name: string): { readonly cluster: string; readonly user: string } | null
+  getCluster(name: string): C | null
+  getUser(name: string): object | null
+}
+
+/** The cluster of the chosen context. The library leaves out what is missing, and would ask without credentials. */
+export function namedCluster<C extends { readonly server: unknown }>(
+  config: ReadConfig<C>,
+  place: string,
+): C {
+  const fault = (what: string) => new Error(`the kubeconfig${place} cannot be used: ${what}`)
+  const contexts = config.getContexts().map(({ name }) => name)
+  const current = config.getCurrentContext()
+  const context = config.getContextObject(current)
+  const known = `choose one with --context: ${contexts.join(', ')}`
+  if (contexts.length === 0) throw fault('it has no contexts; is it a kubeconfig?')
+  if (!current) throw fault(`it has no current-context; ${known}`)
+  if (context === null) throw fault(`it has no context "${current}", its current-context; ${known}`)
+  const cluster = config.getCluster(context.cluster)
+  const lacks = (what: string) =>
+    fault(`its context "${current}" names the ${what}, which it lacks`)
+  if (cluster === null) throw lacks(`cluster "${context.cluster}"`)
+  if (config.getUser(context.user) === null) throw lacks(`user "${context.user}"`)
+  const { server } = cluster
+  if (typeof server === 'string' && /^https?:$/.test(URL.parse(server)?.protocol ?? ''))
+    return cluster
+  const example = 'write a URL such as https://10.0.0.1:6443'
+  throw fault(
+    `the server of its cluster "${context.cluster}" is ${JSON.stringify(server)}; ${example}`,
+  )
+}
+
+/** Plugins word their failures themselves, or say nothing. */
+export function credentialsFault(
+  user: { readonly name: string; readonly exec?: { readonly command?: string } } | null,
+  error: unknown,
+): string {
+  const message = error instanceof Error ? error.message.trim() : String(error)
+  const plugin = user?.exec?.command
+  const from = plugin === undefined ? '' : ` from ${plugin}`
+  const isUseful =
+    message !== '' && !(error instanceof TypeError) && !(error instanceof SyntaxError)
+  const why = isUseful ? message.slice(0, 2000) : 'it fails, or its answer holds none'
+  const fix = plugin === undefined ? 'Log in again.' : 'Run it by hand to see why, or log in again.'
+  return `no credentials${from} for user "${user?.name}" of the kubeconfig: ${why.replace(/\.$/, '')}. ${fix}`
 }

@@ -5,6 +5,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { parse } from 'yaml'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { messageOf } from '../log.ts'
 import type { Cluster, ClusterOptions, Credentials } from './credentials.ts'
 
 type Entry = Readonly<Record<string, unknown>>
@@ -36,14 +37,18 @@ export function readPlainKubeconfig(options: ClusterOptions): Cluster | undefine
   const entries = read()
   if (entries === undefined) return undefined
   const { server } = entries.cluster
-  if (typeof server !== 'string') return undefined
+  if (typeof server !== 'string' || !/^https?:\/\/./.test(server)) return undefined
   return {
     server: server.replace(/\/+$/, ''),
     namespace: entries.namespace,
     async credentials() {
       // The file is read again: a tool that renews certificates rewrites it.
       const fresh = read() ?? entries
-      return credentialsOf(fresh.cluster, fresh.user, dirname(file))
+      try {
+        return credentialsOf(fresh.cluster, fresh.user, dirname(file))
+      } catch (error) {
+        throw new Error(`the kubeconfig ${file} cannot be used: ${messageOf(error)}`)
+      }
     },
   }
 }

@@ -1,5 +1,5 @@
 /** HTTP to the API server and to pods, each call with a deadline and a bound. The only file that knows undici. */
-import { Agent, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher, ProxyAgent } from 'undici'
 
 export interface TlsSettings {
   readonly ca?: string | Buffer | undefined
@@ -39,13 +39,15 @@ export interface TransportOptions {
   readonly connections?: number
   readonly connectTimeoutMs?: number
   readonly bodyBytesMax?: number
+  /** URL of the proxy by way of which everything goes. */
+  readonly proxy?: string | undefined
 }
 
 /** Nothing heard for this long, and the system asks the peer whether it is still there. */
 const KEEPALIVE_DELAY_MS = 15_000
 
 export class Transport {
-  #agent: Agent
+  #agent: Dispatcher
   readonly #options: TransportOptions
 
   constructor(options: TransportOptions = {}) {
@@ -105,10 +107,16 @@ export class Transport {
     await this.#agent.destroy()
   }
 
-  #open(tls: TlsSettings = {}): Agent {
-    const { connections = 64, connectTimeoutMs = 10_000 } = this.#options
+  #open(tls: TlsSettings = {}): Dispatcher {
+    const { connections = 64, connectTimeoutMs = 10_000, proxy } = this.#options
     const settings = Object.entries(tls).filter(([, value]) => value !== undefined)
-    return new Agent({
+    const connect = {
+      timeout: connectTimeoutMs,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
+      ...Object.fromEntries(settings),
+    }
+    const options = {
       connections,
       pipelining: 1,
       allowH2: false,
@@ -117,13 +125,9 @@ export class Transport {
       bodyTimeout: 0,
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 60_000,
-      connect: {
-        timeout: connectTimeoutMs,
-        keepAlive: true,
-        keepAliveInitialDelay: KEEPALIVE_DELAY_MS,
-        ...Object.fromEntries(settings),
-      },
-    })
+    }
+    if (proxy === undefined) return new Agent({ ...options, connect })
+    return new ProxyAgent({ ...options, uri: proxy, proxyTunnel: true, requestTls: connect })
   }
 
   #dispatch(request: Request, signal: AbortSignal): Dispatcher.RequestOptions {

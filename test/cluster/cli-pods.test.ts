@@ -188,7 +188,10 @@ test('limits test goes to the client port of a pod, or where it is told', async 
 test('a gateway that is not there is a no, and not a failure to ask', async () => {
   const { code, stderr } = await ask('status', '--gateway', 'ghost')
   assert.equal(code, 1)
-  assert.match(stderr, /^error: There is no GatewayConfig "ghost" in namespace "ai"\.$/m)
+  assert.match(
+    stderr,
+    /^error: There is no GatewayConfig "ghost" in namespace "ai"; there are: production\.$/m,
+  )
 })
 
 test('without the permission it is said which one is needed', async () => {

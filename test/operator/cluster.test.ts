@@ -1,11 +1,16 @@
 /** Where the cluster is and who we are: the same from our own reading and from the library's. */
 import assert from 'node:assert/strict'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { readPlainKubeconfig } from '../../operator/kube/kubeconfig.ts'
+import { RESOURCES } from '../../operator/kube/objects.ts'
+import { startScriptedApi } from './scripted-api.ts'
 
 async function written(user: object, cluster: object = {}): Promise<string> {
   const file = join(await mkdtemp(join(tmpdir(), 'gw-kubeconfig-')), 'config')
@@ -82,5 +87,100 @@ test('a kubeconfig that is not there is named, and so is the variable to set wit
     await assert.rejects(openCluster({ env: {} }), /no cluster configured; set KUBECONFIG/)
   } finally {
     process.env.HOME = HOME
+  }
+})
+
+const lacking: readonly (readonly [what: string, config: object | string, says: RegExp])[] = [
+  ['no kubeconfig at all', 'hello', /cannot be used: it has no contexts/],
+  [
+    'no context chosen',
+    { 'current-context': '' },
+    /no current-context; choose .*--context: one, two$/,
+  ],
+  ['a context that is missing', { 'current-context': 'three' }, /no context "three".*: one, two$/],
+  [
+    'a cluster that is missing',
+    { clusters: [] },
+    /context "one" names the cluster "c", which it lacks/,
+  ],
+  ['a user that is missing', { users: [] }, /context "one" names the user "u", which it lacks/],
+  [
+    'a server that is no URL',
+    { clusters: [{ name: 'c', cluster: { server: '10.0.0.1:6443' } }] },
+    /server of its cluster "c" is "10\.0\.0\.1:6443"; write a URL such as https:/,
+  ],
+]
+for (const [what, config, says] of lacking) {
+  test(`a kubeconfig with ${what} says so, and names the file`, async () => {
+    const kubeconfig = await written({ token: 't' })
+    const whole =
+      typeof config === 'string'
+        ? config
+        : { ...JSON.parse(await readFile(kubeconfig, 'utf8')), ...config }
+    await writeFile(kubeconfig, typeof whole === 'string' ? whole : JSON.stringify(whole))
+    const opened = openCluster({ env: {}, kubeconfig })
+    await assert.rejects(opened, says)
+    await assert.rejects(opened, (error: Error) => error.message.includes(kubeconfig))
+  })
+}
+
+test('a file that a kubeconfig names and that is not there is named', async () => {
+  const kubeconfig = await written({ 'client-certificate': '/nonexistent/me.crt' })
+  const cluster = await openCluster({ env: {}, kubeconfig })
+  await assert.rejects(
+    cluster.credentials(),
+    /kubeconfig .* cannot be used: ENOENT.*nonexistent\/me\.crt/,
+  )
+})
+
+test('a plugin that is missing, fails or gives nothing is named, with what it says', async () => {
+  const faultOf = async (command: string, args: readonly string[] = []) => {
+    const apiVersion = 'client.authentication.k8s.io/v1'
+    const exec = { apiVersion, command, args, interactiveMode: 'Never' }
+    const cluster = await openCluster({ env: {}, kubeconfig: await written({ exec }) })
+    return await cluster.credentials().then(() => 'given', String)
+  }
+  const node = process.execPath
+  const fails = 'process.stderr.write("session ended\\n"); process.exitCode = 1'
+  assert.match(
+    await faultOf('/nonexistent/plugin'),
+    /from \/nonexistent\/plugin for user "u".*ENOENT/,
+  )
+  assert.match(await faultOf(node, ['-e', fails]), /session ended\. Run it by hand/)
+  assert.match(
+    await faultOf(node, ['-e', 'process.exitCode = 1']),
+    /it fails, or its answer holds none/,
+  )
+  assert.match(
+    await faultOf(node, ['-e', 'process.stdout.write("{}")']),
+    /it fails, or its answer holds none/,
+  )
+})
+
+test('a proxy that a kubeconfig names is the way to the server', async () => {
+  const api = await startScriptedApi()
+  const asked: string[] = []
+  const proxy = createServer().on('connect', (request, client) => {
+    asked.push(request.url ?? '')
+    const { port, hostname } = new URL(`http://${request.url}`)
+    const server = connect(Number(port), hostname, () => {
+      client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+      client.pipe(server).pipe(client)
+    })
+    server.on('error', () => client.destroy())
+    client.on('error', () => server.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as AddressInfo
+  const place = { server: api.origin, 'proxy-url': `http://127.0.0.1:${port}` }
+  const cluster = await openCluster({ env: {}, kubeconfig: await written({ token: 't' }, place) })
+  const client = new ApiClient({ cluster })
+  try {
+    await client.list(RESOURCES.pods, {}, { limit: 1 })
+    assert.deepEqual(asked, [new URL(api.origin).host])
+  } finally {
+    await client.close()
+    proxy.close()
+    await api.stop()
   }
 })

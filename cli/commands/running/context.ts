@@ -28,13 +28,16 @@ export const context = endUsageWith64(
 
 async function inspectContext(options: InspectOptions, command: Command): Promise<void> {
   const { requestId: id, output } = options
-  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
   // Pods do not know of each other, so all are asked.
   const found = await withGateways(await askedPlace(options, command), async (gateways) => {
-    const answers = await Promise.all(
-      gateways.map((gateway) => gateway.ask(`/context/${encodeURIComponent(id)}`)),
+    const { answers, silent } = await askEach(gateways, (gateway) =>
+      gateway.ask(`/context/${encodeURIComponent(id)}`),
     )
-    return answers.find(({ status }) => status === 200)
+    const known = answers.find(({ status }) => status === 200)
+    // The one that knows it may be the one that is silent.
+    if (known === undefined && silent.length > 0) throw new Error(silent[0])
+    return known
   })
   if (found === undefined) {
     process.exitCode = EXIT.no

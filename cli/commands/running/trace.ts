@@ -44,17 +44,18 @@ export const trace = endUsageWith64(
 )
 
 async function getTrace(id: string, options: GetOptions, command: Command): Promise<void> {
-  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
   const found = await withGateways(place, async (gateways) => {
     // Pods do not know of each other, so all are asked.
-    const answers = await Promise.all(
-      gateways.map(async (gateway) => {
-        const answer = await gateway.ask(`/traces/${encodeURIComponent(id)}`)
-        return { name: gateway.name, ...answer }
-      }),
-    )
-    return answers.find(({ status }) => status === 200)
+    const { answers, silent } = await askEach(gateways, async (gateway) => {
+      const answer = await gateway.ask(`/traces/${encodeURIComponent(id)}`)
+      return { name: gateway.name, ...answer }
+    })
+    const known = answers.find(({ status }) => status === 200)
+    // The one that knows it may be the one that is silent.
+    if (known === undefined && silent.length > 0) throw new Error(silent[0])
+    return known
   })
   if (found === undefined) {
     process.exitCode = EXIT.no

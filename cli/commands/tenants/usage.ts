@@ -143,14 +143,11 @@ async function showForecast(options: UsageOptions, command: Command): Promise<vo
 
 /** The answers of all pods, and why the others gave none. Throws where there is no answer at all. */
 async function askAll(path: string, options: UsageOptions, command: Command) {
-  const { withGateways } = await import('../../asking/asked-gateways.ts')
+  const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
   return await withGateways(place, async (gateways) => {
-    const asked = await Promise.allSettled(gateways.map((gateway) => ask(gateway, path, command)))
-    const bodies = asked.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const faults = asked.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
-    if (bodies.length === 0) throw faults[0]
-    return { bodies, silent: faults.map((fault) => (fault as Error).message) }
+    const { answers, silent } = await askEach(gateways, (one) => ask(one, path, command))
+    return { bodies: answers, silent }
   })
 }
 

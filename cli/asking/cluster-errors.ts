@@ -1,0 +1,58 @@
+/** Refusals of the API server, or of the way to it, in its own words, and the next step. */
+import { ApiError } from '../../operator/kube/api-error.ts'
+
+/** Errors of other kinds stay as they are. */
+export function explained(error: unknown, server: string): unknown {
+  if (!(error instanceof Error)) return error
+  if (error instanceof ApiError) {
+    const sentence = refusal(error, server)
+    return sentence === undefined ? error : new Error(sentence)
+  }
+  // An exception of the platform has a number there, and says in its name what it is.
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const isNetwork = /^(E[A-Z]+|UND_ERR_|TimeoutError|CERT_|DEPTH_|SELF_|UNABLE_|ERR_)/.test(code)
+  if (!isNetwork) return error
+  const why = code === 'TimeoutError' ? 'it does not answer in time' : code
+  return new Error(
+    `The API server at ${server} cannot be asked (${why}). Check the kubeconfig and ` +
+      '--context; for a stand-alone gateway give --admin URL.',
+  )
+}
+
+/** The path is unknown; where an object is, the message has its name in quotes. */
+export function isUnknownKind(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404 && !error.message.includes('"')
+}
+
+function refusal(error: ApiError, server: string): string | undefined {
+  const { status, message } = error
+  if (status === 401) {
+    return (
+      `The API server at ${server} does not take your credentials (401). Log in again, ` +
+      'or check the user of the kubeconfig and --context.'
+    )
+  }
+  if (status === 403) {
+    return (
+      `${sentence(message)} Have an administrator grant that to you, as the roles of the chart ` +
+      'do (rbac.aggregate), or choose another --context or -n.'
+    )
+  }
+  if (isUnknownKind(error)) {
+    return `The cluster at ${server} knows no gateways: install the chart, or its definitions, first.`
+  }
+  if (status >= 300 && status < 400) {
+    return (
+      `No API server of Kubernetes answers at ${server}, but one that sends elsewhere (${status}). ` +
+      'Check the server of the kubeconfig, and proxies on the way.'
+    )
+  }
+  if (status === 429 || status >= 500) {
+    return `${sentence(message)} The API server at ${server} is busy or not well: try again in a while.`
+  }
+  return undefined
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
