@@ -1,6 +1,8 @@
-/** Parts of `spec` through which a gateway is reached: its Service, and a route of the Gateway API. */
+/** Parts of `spec` through which a gateway is reached, and reaches others: Service, route, peers of a NetworkPolicy. */
+import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 import { annotations, label, line, objectName, ruled } from './fields.ts'
+import { LabelSelector } from './kubernetes.ts'
 
 export const Service = ruled(
   z.strictObject({
@@ -77,4 +79,63 @@ export const Route = z.strictObject({
     .default([])
     .describe('Host names that clients call; every name of the Gateway if empty.'),
   annotations: annotations().default({}).describe('For the controller of the Gateway.'),
+})
+
+const PolicyPort = z
+  .strictObject({
+    protocol: z.enum(['TCP', 'UDP', 'SCTP']).optional(),
+    port: z.int().min(1).max(65535),
+    endPort: z.int().min(1).max(65535).optional(),
+  })
+  .refine(({ port, endPort = port }) => endPort >= port, { error: 'endPort is below port' })
+
+const cidr = () =>
+  z
+    .string()
+    .max(64)
+    .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
+
+/** Address and length of a block; undefined where there is no such block. */
+function blockOf(text: string) {
+  const [address = '', length = ''] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || Number(length) > (version === 4 ? 32 : 128)) return undefined
+  return { address, length: Number(length), family: version === 4 ? 'ipv4' : 'ipv6' } as const
+}
+
+function isWithin(outer: string, inner: string): boolean {
+  const [block, part] = [blockOf(outer), blockOf(inner)]
+  if (block === undefined || part === undefined || block.family !== part.family) return false
+  const list = new BlockList()
+  list.addSubnet(block.address, block.length, block.family)
+  return part.length > block.length && list.check(part.address, part.family)
+}
+
+/** A peer in a rule of a NetworkPolicy. */
+export const Peer = ruled(
+  z.strictObject({
+    podSelector: LabelSelector.optional(),
+    namespaceSelector: LabelSelector.optional(),
+    ipBlock: z
+      .strictObject({ cidr: cidr(), except: z.array(cidr()).max(32).optional() })
+      .refine(({ cidr }) => blockOf(cidr) !== undefined, {
+        error: 'cidr is no block of addresses; write one such as 10.0.0.0/8',
+      })
+      .refine(({ cidr, except = [] }) => except.every((one) => isWithin(cidr, one)), {
+        error: 'except must hold blocks within cidr, and smaller ones',
+      })
+      .optional(),
+  }),
+  {
+    rule: 'has(self.ipBlock) != (has(self.podSelector) || has(self.namespaceSelector))',
+    message: 'needs podSelector, namespaceSelector or both, or else ipBlock alone',
+    holds: ({ podSelector, namespaceSelector, ipBlock }) =>
+      (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
+  },
+)
+
+/** Where pods may connect to: these peers, at these ports; an absent list means all of them. */
+export const Egress = z.strictObject({
+  to: z.array(Peer).max(64).optional(),
+  ports: z.array(PolicyPort).max(64).optional(),
 })

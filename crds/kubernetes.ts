@@ -101,44 +101,99 @@ export const VariableSource = ruled(
   },
 )
 
-export const Toleration = z.strictObject({
-  key: line(317).optional(),
-  operator: z.enum(['Equal', 'Exists']).optional(),
-  value: line(63).optional(),
-  effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).optional(),
-  tolerationSeconds: z.int().optional(),
-})
+export const Toleration = z
+  .strictObject({
+    key: line(317).optional(),
+    operator: z.enum(['Equal', 'Exists']).optional(),
+    value: line(63).optional(),
+    effect: z.enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute']).optional(),
+    tolerationSeconds: z.int().optional(),
+  })
+  .refine(({ operator, value }) => operator !== 'Exists' || !value, {
+    error: 'operator: Exists takes any value; remove value, or write operator: Equal',
+  })
+  .refine(({ key, operator }) => Boolean(key) || operator === 'Exists', {
+    error: 'needs key; without one operator: Exists tolerates every taint',
+  })
+  .refine(
+    ({ effect, tolerationSeconds: seconds }) => seconds === undefined || effect === 'NoExecute',
+    {
+      error: 'tolerationSeconds needs effect: NoExecute',
+    },
+  )
 
-const Requirement = z.strictObject({
-  key: line(317).min(1),
-  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
-  values: z.array(line(63)).max(64).optional(),
-})
+interface Requires {
+  readonly operator: string
+  readonly values?: readonly string[] | undefined
+}
+
+/** The values that an operator takes: some, one number, or no value at all. */
+function takesValues({ operator, values = [] }: Requires): boolean {
+  if (operator === 'Gt' || operator === 'Lt')
+    return values.length === 1 && /^-?\d+$/.test(values[0] ?? '')
+  return values.length > 0 === (operator === 'In' || operator === 'NotIn')
+}
+
+const VALUES = {
+  error:
+    'In and NotIn need values, Gt and Lt one whole number, Exists and DoesNotExist take no values',
+}
+
+const Requirement = z
+  .strictObject({
+    key: line(317).min(1),
+    operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    values: z.array(line(63)).max(64).optional(),
+  })
+  .refine(takesValues, VALUES)
 
 export const LabelSelector = z.strictObject({
   matchLabels: map(64, 63).optional(),
   matchExpressions: z.array(Requirement).max(32).optional(),
 })
 
-const NodeRequirement = z.strictObject({
-  key: line(317).min(1),
-  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
-  values: z.array(line(63)).max(64).optional(),
-})
+const NodeRequirement = z
+  .strictObject({
+    key: line(317).min(1),
+    operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt']),
+    values: z.array(line(63)).max(64).optional(),
+  })
+  .refine(takesValues, VALUES)
 
 const NodeSelectorTerm = z.strictObject({
   matchExpressions: z.array(NodeRequirement).max(32).optional(),
-  matchFields: z.array(NodeRequirement).max(32).optional(),
+  matchFields: z
+    .array(
+      NodeRequirement.refine(({ key }) => key === 'metadata.name', {
+        error: 'the only field of a node that can be selected is metadata.name',
+      }),
+    )
+    .max(32)
+    .optional(),
 })
 
-const PodTerm = z.strictObject({
-  labelSelector: LabelSelector.optional(),
-  namespaceSelector: LabelSelector.optional(),
-  namespaces: z.array(label()).max(64).optional(),
-  topologyKey: line(317).min(1),
-  matchLabelKeys: z.array(line(317)).max(16).optional(),
-  mismatchLabelKeys: z.array(line(317)).max(16).optional(),
-})
+interface Selects {
+  readonly labelSelector?: object | undefined
+  readonly matchLabelKeys?: readonly string[] | undefined
+  readonly mismatchLabelKeys?: readonly string[] | undefined
+}
+
+function hasSelector({ labelSelector, matchLabelKeys, mismatchLabelKeys }: Selects): boolean {
+  return labelSelector !== undefined || (!matchLabelKeys?.length && !mismatchLabelKeys?.length)
+}
+
+const SELECTOR = { error: 'matchLabelKeys and mismatchLabelKeys need labelSelector' }
+
+const PodTerm = z
+  .strictObject({
+    labelSelector: LabelSelector.optional(),
+    namespaceSelector: LabelSelector.optional(),
+    namespaces: z.array(label()).max(64).optional(),
+    topologyKey: line(317).min(1),
+    matchLabelKeys: z.array(line(317)).max(16).optional(),
+    mismatchLabelKeys: z.array(line(317)).max(16).optional(),
+  })
+  .refine(hasSelector, SELECTOR)
 
 const weight = () => z.int().min(1).max(100)
 
@@ -166,48 +221,22 @@ export const Affinity = z.strictObject({
   podAntiAffinity: PodAffinity.optional(),
 })
 
-export const TopologySpread = z.strictObject({
-  maxSkew: z.int().min(1).max(1000),
-  topologyKey: line(317).min(1),
-  whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']),
-  labelSelector: LabelSelector.optional(),
-  matchLabelKeys: z.array(line(317)).max(16).optional(),
-  minDomains: z.int().min(1).max(1000).optional(),
-  nodeAffinityPolicy: z.enum(['Honor', 'Ignore']).optional(),
-  nodeTaintsPolicy: z.enum(['Honor', 'Ignore']).optional(),
-})
-
-const PolicyPort = z.strictObject({
-  protocol: z.enum(['TCP', 'UDP', 'SCTP']).optional(),
-  port: z.int().min(1).max(65535),
-  endPort: z.int().min(1).max(65535).optional(),
-})
-
-const cidr = () =>
-  z
-    .string()
-    .max(64)
-    .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
-
-/** A peer in a rule of a NetworkPolicy. */
-export const Peer = ruled(
-  z.strictObject({
-    podSelector: LabelSelector.optional(),
-    namespaceSelector: LabelSelector.optional(),
-    ipBlock: z
-      .strictObject({ cidr: cidr(), except: z.array(cidr()).max(32).optional() })
-      .optional(),
-  }),
-  {
-    rule: 'has(self.ipBlock) != (has(self.podSelector) || has(self.namespaceSelector))',
-    message: 'needs podSelector, namespaceSelector or both, or else ipBlock alone',
-    holds: ({ podSelector, namespaceSelector, ipBlock }) =>
-      (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
-  },
-)
-
-/** Where pods may connect to: these peers, at these ports; an absent list means all of them. */
-export const Egress = z.strictObject({
-  to: z.array(Peer).max(64).optional(),
-  ports: z.array(PolicyPort).max(64).optional(),
-})
+export const TopologySpread = z
+  .strictObject({
+    maxSkew: z.int().min(1).max(1000),
+    topologyKey: line(317).min(1),
+    whenUnsatisfiable: z.enum(['DoNotSchedule', 'ScheduleAnyway']),
+    labelSelector: LabelSelector.optional(),
+    matchLabelKeys: z.array(line(317)).max(16).optional(),
+    minDomains: z.int().min(1).max(1000).optional(),
+    nodeAffinityPolicy: z.enum(['Honor', 'Ignore']).optional(),
+    nodeTaintsPolicy: z.enum(['Honor', 'Ignore']).optional(),
+  })
+  .refine(hasSelector, SELECTOR)
+  .refine(
+    ({ minDomains, whenUnsatisfiable }) =>
+      minDomains === undefined || whenUnsatisfiable === 'DoNotSchedule',
+    {
+      error: 'minDomains needs whenUnsatisfiable: DoNotSchedule',
+    },
+  )

@@ -39,7 +39,9 @@ const Source = ruled(
 )
 
 const Csi = z.strictObject({
-  driver: line(63).min(1).describe('Name of the driver, such as secrets-store.csi.k8s.io.'),
+  driver: line(63)
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be lower-case letters, digits, - and .')
+    .describe('Name of the driver, such as secrets-store.csi.k8s.io.'),
   volumeAttributes: map(32, 4096).optional().describe('Settings of the driver.'),
 })
 

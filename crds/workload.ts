@@ -1,12 +1,19 @@
 /** `spec`: the Kubernetes shape of the data plane. It has no effect outside a cluster. */
 import { z } from 'zod'
-import { Route, Service } from './exposure.ts'
-import { annotations, countOrShare, label, labels, line, namedList, ruled } from './fields.ts'
+import { Egress, Peer, Route, Service } from './exposure.ts'
+import {
+  annotations,
+  countOrShare,
+  label,
+  labels,
+  line,
+  namedList,
+  objectName,
+  ruled,
+} from './fields.ts'
 import {
   Affinity,
-  Egress,
   ObjectReference,
-  Peer,
   Resources,
   Toleration,
   TopologySpread,
@@ -149,7 +156,12 @@ export const WorkloadSpec = z.strictObject({
     .default([])
     .describe('Secrets and ConfigMaps whose entries ${env:NAME} can name.'),
   env: namedList(Variable, 128).default([]).describe('Variables that ${env:NAME} can name.'),
-  volumes: namedList(Volume, 16).default([]).describe('Folders that pods mount, read-only.'),
+  volumes: namedList(Volume, 16)
+    .refine((all) => new Set(all.map(({ mountPath }) => mountPath)).size === all.length, {
+      error: 'has two entries with one mountPath',
+    })
+    .default([])
+    .describe('Folders that pods mount, read-only.'),
   drainTimeoutSeconds: z
     .int()
     .min(1)
@@ -168,9 +180,16 @@ export const WorkloadSpec = z.strictObject({
   topologySpreadConstraints: z
     .array(TopologySpread)
     .max(16)
+    .refine(
+      (all) => {
+        const kinds = all.map((one) => `${one.topologyKey} ${one.whenUnsatisfiable}`)
+        return new Set(kinds).size === kinds.length
+      },
+      { error: 'has two entries with one topologyKey and whenUnsatisfiable' },
+    )
     .default([])
     .describe('How pods are spread over zones and nodes.'),
-  priorityClassName: line().min(1).optional().describe('PriorityClass of the pods.'),
+  priorityClassName: objectName().optional().describe('PriorityClass of the pods.'),
   podAnnotations: annotations().default({}).describe('Added to every pod.'),
   podLabels: labels().default({}).describe('Added to every pod; the own ones win.'),
   paused: z

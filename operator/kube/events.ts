@@ -13,7 +13,10 @@ export interface EventOptions {
 }
 
 const KEY = RESOURCES.gatewayKeys.kind
-const NOTE_LENGTH_MAX = 1024
+/** The API server counts bytes, and refuses what is longer. */
+const NOTE_BYTES_MAX = 1024
+/** A GatewayKey may have the longest name that there is, and its event adds to it. */
+const NAME_LENGTH_MAX = 240
 /** The same words about the same object are not repeated within this time. */
 const REPEAT_MS = 5 * 60_000
 const REMEMBERED_MAX = 10_000
@@ -91,13 +94,16 @@ export class Events {
     const body = {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
-      metadata: { name: `${name}.${newId()}`, namespace: namespace ?? 'default' },
+      metadata: {
+        name: `${name.slice(0, NAME_LENGTH_MAX).replace(/[-.]+$/, '')}.${newId()}`,
+        namespace: namespace ?? 'default',
+      },
       eventTime: new Date(now).toISOString().replace('Z', '000Z'),
       reportingController: MANAGER,
       reportingInstance: instance.slice(0, 128),
       action: 'Reconcile',
       reason: event.reason,
-      note: event.note.slice(0, NOTE_LENGTH_MAX),
+      note: shortened(event.note),
       type: event.isWarning ? 'Warning' : 'Normal',
       regarding: {
         apiVersion: object.apiVersion ?? 'inference.gw/v1',
@@ -110,4 +116,14 @@ export class Events {
     // An event that is lost is a pity; one that is waited for would hold up what it tells of.
     api.create(RESOURCES.events, body, MANAGER).catch(onError)
   }
+}
+
+/** Cut between characters. */
+function shortened(note: string): string {
+  const bytes = Buffer.from(note)
+  if (bytes.length <= NOTE_BYTES_MAX) return note
+  return bytes
+    .subarray(0, NOTE_BYTES_MAX)
+    .toString()
+    .replace(/\uFFFD$/, '')
 }

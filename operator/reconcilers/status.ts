@@ -22,6 +22,8 @@ interface Written {
   readonly uid: string | undefined
   readonly status: GatewayStatus
   readonly hash: string
+  /** The version of the object that has this status. */
+  readonly version: string | undefined
   readonly at: number
 }
 
@@ -50,7 +52,8 @@ export class StatusReconciler {
     const hash = hashOf(status)
     const written = this.#written.get(keyOf(gateway))
     const isOfThis = written?.uid === gateway.metadata.uid
-    if (hash === (isOfThis ? written?.hash : hashOf(before))) return undefined
+    const isUntouched = !isOfThis || written === undefined || !isOverwritten(gateway, written)
+    if (isUntouched && hash === (isOfThis ? written?.hash : hashOf(before))) return undefined
     const waitMs = isOfThis && written ? written.at + intervalMs - performance.now() : 0
     if (waitMs > 0) return waitMs
     const { uid, name, namespace } = gateway.metadata
@@ -58,18 +61,20 @@ export class StatusReconciler {
       metadata: { name, ...(namespace && { namespace }), ...(uid && { uid }) },
       status,
     }
+    let version: string | undefined
     try {
-      await api.apply(RESOURCES.gatewayConfigs, body, {
+      const stored = await api.apply(RESOURCES.gatewayConfigs, body, {
         manager: STATUS_MANAGER,
         subresource: 'status',
       })
+      version = stored.metadata.resourceVersion
     } catch (error) {
       // It was deleted meanwhile, or is another one of the same name by now.
       if (isStatus(error, 404) || isStatus(error, 409)) return undefined
       throw error
     }
     onWrite?.()
-    this.#written.set(keyOf(gateway), { uid, status, hash, at: performance.now() })
+    this.#written.set(keyOf(gateway), { uid, status, hash, version, at: performance.now() })
     events.tellOfChanges(gateway, before.conditions, status.conditions)
     return undefined
   }
@@ -77,6 +82,15 @@ export class StatusReconciler {
   forget(key: string): void {
     this.#written.delete(key)
   }
+}
+
+/** Whether another writer has changed the status since; what the watch shows may be older than our last write. */
+function isOverwritten(gateway: KubeObject, { hash, version }: Written): boolean {
+  const { resourceVersion: seen = '' } = gateway.metadata
+  if (version === undefined || !/^\d+$/.test(seen) || !/^\d+$/.test(version)) return false
+  if (BigInt(seen) <= BigInt(version)) return false
+  const { data } = GatewayStatus.safeParse(gateway.status ?? {})
+  return data === undefined || hashOf(data) !== hash
 }
 
 /** Times in conditions have no fractions. */

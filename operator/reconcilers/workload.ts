@@ -20,6 +20,7 @@ import { isRolling } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { LiveObjects } from './live-objects.ts'
+import { handOverReplicas } from './replicas.ts'
 
 export type WorkloadOutcome =
   | { readonly kind: 'applied'; readonly routeConflict?: string }
@@ -116,6 +117,9 @@ export class WorkloadReconciler {
     if (live !== undefined && isAsApplied(resource, live, desired, hash)) return undefined
     const isTouched = known !== undefined && mustRestore(resource, known, { desired, hash })
     const before = isTouched ? await this.#restore(resource, known, desired) : known
+    if (resource === RESOURCES.deployments && before !== undefined) {
+      await handOverReplicas(this.#options.api, before, desired)
+    }
     await this.#apply(resource, { desired, hash, before, isTouched })
     onApply?.(resource.kind, 'applied')
     return undefined

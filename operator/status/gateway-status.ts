@@ -23,9 +23,9 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const count = (member: string) => Number(valueBelow(deployment, 'status', member) ?? 0)
   const holds = (wanted: string) =>
     conditions.some(({ type, status }) => type === wanted && status === 'True')
-  const isProgrammed = holds('Programmed')
-  const isSame = before.programmedAt !== undefined && before.activeHash === configuration?.hash
-  const programmedAt = isProgrammed && !isSame ? facts.now : before.programmedAt
+  // Absent until every ready pod has this one: the time of the former configuration says nothing about it.
+  const acknowledgedAt = before.activeHash === configuration?.hash ? before.programmedAt : undefined
+  const programmedAt = acknowledgedAt ?? (holds('Programmed') ? facts.now : undefined)
   return withoutAbsent({
     observedGeneration: gateway.metadata.generation ?? 0,
     conditions,

@@ -4,6 +4,23 @@ import type { KubeObject, Metadata, OwnerReference } from '../kube/objects.ts'
 export const MANAGER = 'gw-operator'
 export const STATUS_MANAGER = 'gw-operator-status'
 
+/** Has the replicas of a Deployment from the moment at which an autoscaler is to have them. */
+export const REPLICAS_MANAGER = 'gw-operator-replicas'
+
+/** Variables that the operator sets in every pod; entries of `spec.env` with these names would have no effect. */
+export const OWN_VARIABLES = [
+  'GW_POD_NAME',
+  'GW_BUNDLE_DIR',
+  'GW_TRUST_DIR',
+  'GW_SECRETS_DIR',
+  'GW_GATEWAY_UID',
+  'GW_PUSH_PORT',
+  'GW_LISTEN_PORT',
+  'GW_METRICS_PORT',
+  'GW_DRAIN_TIMEOUT_SECONDS',
+  'GW_DRAIN_DELAY_SECONDS',
+] as const
+
 /** On everything that the operator makes. */
 export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
 /** On every pod: the name of its gateway. The selector of the Deployment, so it may never change. */
@@ -26,6 +43,11 @@ export const names = {
   trust: (gateway: string) => `${gateway}-trust`,
   metrics: (gateway: string) => `${gateway}-metrics`,
 } as const
+
+/** Whether the API server takes a Service of this name. */
+export function fitsService(name: string): boolean {
+  return name.length <= 63
+}
 
 export function labelsOf(gateway: string): Record<string, string> {
   return {

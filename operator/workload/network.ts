@@ -3,7 +3,7 @@ import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { ListenerSecurity } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
-import { GATEWAY_LABEL, metadataOf, names } from './names.ts'
+import { fitsService, GATEWAY_LABEL, metadataOf, names } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const METRICS_PORT = 9090
@@ -47,7 +47,7 @@ export function servicePortOf({ spec, needs }: Pick<WorkloadSettings, 'spec' | '
 
 /** A Service that is reached from outside shows no metrics there; this one has the port instead. */
 export function metricsServiceOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
-  if (isInside(spec)) return undefined
+  if (isInside(spec) || !fitsService(names.metrics(gateway.metadata.name))) return undefined
   return {
     apiVersion: 'v1',
     kind: 'Service',

@@ -45,6 +45,23 @@ test('kubectl scale of a gateway changes its pods, and /scale says how its pods 
   assert.equal(valueBelow(subresource, 'status', 'selector'), 'inference.gw/gateway=production')
 })
 
+test('the pods that there are stay when an autoscaler takes over, and the number is its own from then on', async () => {
+  const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
+  await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
+  await until('there is an autoscaler', async () => (await cluster.read(AUTOSCALER)) !== undefined)
+  assert.equal(await replicasOf(DEPLOYMENT), 3)
+  await cluster.kubectl(['scale', 'deployment/production', '-n', 'ai', '--replicas=4'])
+  await apply(aGateway({ spec: { autoscaling, replicas: undefined, image: 'gw:other' } }))
+  await until('the pods have another shape', async () => {
+    return JSON.stringify(await cluster.read(DEPLOYMENT)).includes('"gw:other"')
+  })
+  assert.equal(await replicasOf(DEPLOYMENT), 4)
+  await apply(aGateway({ spec: { replicas: 3 } }))
+  await until('the gateway has its own number again', async () => {
+    return (await replicasOf(DEPLOYMENT)) === 3
+  })
+})
+
 test('with an autoscaler kubectl scale changes no pod, and the gateway says so', async () => {
   const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
   await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))

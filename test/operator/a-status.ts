@@ -54,11 +54,17 @@ export const deployment = {
 }
 
 export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
+  const before = GatewayStatus.parse({})
+  const status = gatewayStatus({ before, now: NOW, ...factsOf(facts), ...facts })
+  for (const { type, reason } of status.conditions) assertKnown(type, reason)
+  return status
+}
+
+/** A gateway whose two pods enforce it. */
+export function factsOf(facts: Partial<StatusFacts> = {}): Omit<StatusFacts, 'before' | 'now'> {
   const { gateway = aGateway() } = facts
-  const status = gatewayStatus({
+  return {
     gateway,
-    before: GatewayStatus.parse({}),
-    now: NOW,
     isPaused: false,
     compiled: compile({ gateway, keys: [], now: 0 }),
     documents: { configuration: document },
@@ -73,9 +79,7 @@ export function statusOf(facts: Partial<StatusFacts> = {}): GatewayStatus {
     endpointsTrouble: { pools: [] },
     workload: { kind: 'applied' },
     ...facts,
-  })
-  for (const { type, reason } of status.conditions) assertKnown(type, reason)
-  return status
+  }
 }
 
 /** The summary borrows the reason of what does not hold. */

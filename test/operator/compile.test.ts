@@ -192,6 +192,21 @@ for (const [what, resource, says] of REFUSED) {
   })
 }
 
+test('a name that leaves no room for the Service of the metrics is warned of where there is such a Service', () => {
+  const warned = (length: number, spec: object) => {
+    const metadata = { name: 'g'.repeat(length) }
+    const { problems, configuration } = compiled(aGateway({ metadata, spec: { ...spec } }))
+    assert.ok(configuration)
+    return problems
+      .map(showFinding)
+      .find((text) => text.startsWith('metadata.name: leaves no room'))
+  }
+  const service = { type: 'LoadBalancer' }
+  assert.match(warned(56, { service }) ?? '', /g-metrics: no Service.*at most 55 characters/)
+  assert.equal(warned(55, { service }), undefined)
+  assert.equal(warned(63, {}), undefined)
+})
+
 test('keys count even if the configuration is wrong', () => {
   const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }]
   const result = compiled(aGateway({ gw: { api_keys, routes: [] } }), [aGatewayKey('a')])

@@ -12,8 +12,12 @@ import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 const OPENSHIFT = { assignsUsers: true, hasHttpRoutes: false }
 const WITH_ROUTES = { assignsUsers: false, hasHttpRoutes: true }
 
-function objectsOf(spec: object, platform?: WorkloadSettings['platform']): readonly KubeObject[] {
-  const gateway = aGateway({ spec: { ...spec } })
+function objectsOf(
+  spec: object,
+  platform?: WorkloadSettings['platform'],
+  name = 'production',
+): readonly KubeObject[] {
+  const gateway = aGateway({ spec: { ...spec }, metadata: { name } })
   const { configuration } = compile({ gateway, keys: [], now: 0 })
   assert.ok(configuration)
   const release = { image: 'gw:1', version: '1', operatorNamespace: 'gw-system' }
@@ -102,6 +106,17 @@ test('a Service inside the cluster has the port of the metrics; one that is reac
   for (const type of ['LoadBalancer', 'NodePort']) {
     assert.deepEqual(portsOf({ service: { type } }), ['http 80'])
     assert.deepEqual(portsOf({ service: { type } }, 'production-metrics'), ['metrics 9090'])
+  }
+})
+
+test('no Service is asked for whose name the API server refuses', () => {
+  for (const length of [55, 56, 63]) {
+    const objects = objectsOf({ service: { type: 'NodePort' } }, undefined, 'g'.repeat(length))
+    const names = objects
+      .filter(({ kind }) => kind === 'Service')
+      .map(({ metadata }) => metadata.name)
+    assert.equal(names.length, length === 55 ? 2 : 1)
+    for (const name of names) assert.ok(name.length <= 63, name)
   }
 })
 

@@ -24,6 +24,18 @@ test('a status that has not changed has the times it had', () => {
   assert.deepEqual(statusOf({ before: first, now: LATER }), first)
 })
 
+test('the time at which a configuration was acknowledged is that of this one, also after a pod was late', () => {
+  const [pods, behind] = [
+    [aPod('a')],
+    [aPod('a', { state: 'pending' }, { configuration: { hash: 'old' } })],
+  ]
+  const former = { ...statusOf({ pods }), activeHash: 'former' }
+  const written = statusOf({ before: former, now: LATER, pods: behind })
+  assert.equal(says(written, 'Programmed'), 'False Progressing')
+  assert.equal(written.programmedAt, undefined)
+  assert.equal(statusOf({ before: written, now: LATER, pods }).programmedAt, LATER)
+})
+
 test('a condition that turns has the time at which it turned, the others keep theirs', () => {
   const refused = aPod('b', { state: 'rejected', error: 'no' }, { configuration: { hash: 'old' } })
   const status = statusOf({ before: statusOf(), now: LATER, pods: [aPod('a'), refused] })

@@ -1,0 +1,34 @@
+/** Leaves the number of pods as it is when an autoscaler takes it over. */
+import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import type { ApiClient } from '../kube/api.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
+import { MANAGER, REPLICAS_MANAGER } from '../workload/names.ts'
+
+/**
+ * Server-side apply puts a field back to its default that its only owner no longer names: 20 pods would become one
+ * until the autoscaler has looked. So another manager owns the number before ours gives it up. Without force: where
+ * another writer has scaled meanwhile, the number is no longer ours, and the next attempt leaves it alone.
+ */
+export async function handOverReplicas(
+  api: Pick<ApiClient, 'get' | 'apply'>,
+  known: KubeObject,
+  desired: KubeObject,
+): Promise<void> {
+  if (valueBelow(desired, 'spec', 'replicas') !== undefined) return
+  const { name, namespace } = known.metadata
+  // The watched copies are without the bookkeeping of writers.
+  const live = await api.get(RESOURCES.deployments, { name, namespace })
+  if (live === undefined || !hasOnlyOurs(live)) return
+  const { uid } = live.metadata
+  const metadata = { name, ...(namespace && { namespace }), ...(uid && { uid }) }
+  const replicas = valueBelow(live, 'spec', 'replicas')
+  const options = { manager: REPLICAS_MANAGER, force: false }
+  await api.apply(RESOURCES.deployments, { metadata, spec: { replicas } }, options)
+}
+
+function hasOnlyOurs(deployment: KubeObject): boolean {
+  const owners = listBelow(deployment, 'metadata', 'managedFields')
+    .filter((one) => isRecord(valueBelow(one, 'fieldsV1', 'f:spec', 'f:replicas')))
+    .map((one) => `${valueBelow(one, 'manager')} ${valueBelow(one, 'operation')}`)
+  return owners.length > 0 && owners.every((owner) => owner === `${MANAGER} Apply`)
+}
