@@ -80,8 +80,10 @@ test('replicas are left to the autoscaler', () => {
 })
 
 test('pods are restricted, have no token, and end after they have drained', () => {
-  const gateway = aGateway({ spec: { env: [{ name: 'GW_TRUST_DIR', value: '/evil' }] } })
-  const { template } = desiredDeployment(settingsOf(gateway), undefined).spec as {
+  // The operator refuses this variable; one that got past it changes nothing either.
+  const spec = WorkloadSpec.parse({ env: [{ name: 'GW_TRUST_DIR', value: '/evil' }] })
+  const settings = { ...settingsOf(aGateway()), spec }
+  const { template } = desiredDeployment(settings, undefined).spec as {
     template: { spec: Record<string, unknown> & { containers: Record<string, unknown>[] } }
   }
   const pod = template.spec
