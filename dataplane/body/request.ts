@@ -205,6 +205,16 @@ function noModel(): GatewayError {
   return invalid('"model" must be the name of a route.', 'model')
 }
 
+/** Throws ERR_GW_INVALID_REQUEST, as all checks of members do. */
+export function checkModel(model: unknown): asserts model is string {
+  if (typeof model !== 'string' || model === '') throw noModel()
+}
+
+export function checkFlag(value: unknown, member: string): void {
+  if (value == null || typeof value === 'boolean') return
+  throw invalid(`"${member}" must be true or false.`, member)
+}
+
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -8,6 +8,7 @@ import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { startGateway } from './gateway.ts'
 import { GROWING, sizedSettings, sizesOf } from './growth-settings.ts'
 import { failuresOf, runLoad } from './load.ts'
+import { median, medianLines } from './medians.ts'
 import type { Process } from './processes.ts'
 import { table } from './report.ts'
 import { startUpstream } from './rig.ts'
@@ -65,10 +66,7 @@ export async function measureGrowth(place: Place, wanted = SIZES): Promise<strin
   for (const what of Object.keys(GROWING)) {
     const sizes = sizesOf(what, wanted)
     const all = await measureSizes(place, what, sizes)
-    const lines = ROWS.map(([name, label, digits]) => [
-      label,
-      ...all.map((figures) => median(figures.map((one) => one[name])).toFixed(digits)),
-    ])
+    const lines = medianLines(ROWS, all)
     parts.push(...table([what, ...sizes.map((size) => size.toLocaleString('en'))], lines), '')
   }
   return parts.join('\n')
@@ -187,8 +185,4 @@ function watchOthers(port: number) {
       return longest
     },
   }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -8,6 +8,7 @@ import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
 import { failuresOf, runLoad } from './load.ts'
+import { medianLines } from './medians.ts'
 import type { Plan } from './plan.ts'
 import type { Process } from './processes.ts'
 import { table } from './report.ts'
@@ -69,10 +70,7 @@ export async function measureObservation(place: Place): Promise<string> {
     for (let round = 0; round < place.plan.rounds; round++)
       for (const [index, one] of columns.entries())
         all[index]?.push(await measure(place, one, place.plan.closedSeconds))
-    const lines = ROWS.map(([name, label, digits]) => [
-      label,
-      ...all.map((figures) => median(figures.map((one) => one[name])).toFixed(digits)),
-    ])
+    const lines = medianLines(ROWS, all)
     const head = ['governed, closed loop', ...Object.keys(COLUMNS)]
     return ['## Traces, metrics, logs and usage', '', ...table(head, lines), ''].join('\n')
   } finally {
@@ -136,10 +134,6 @@ async function measure(
   if (failuresOf(result) > 0) throw new Error('Requests failed.')
   const cpuUs = (readProcessorTime(pid).runNs - before) / 1_000 / result.requests
   return { cpuUs, p99Us: result.p99Us, rssMiB: readResidentBytes(pid) / MEBIBYTE }
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 if (import.meta.main) await alone()

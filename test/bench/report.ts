@@ -1,5 +1,6 @@
 /** The table: medians of the readings, and what a target adds to nginx and to the upstream. */
 import type { Reading, Readings } from './measure.ts'
+import { median } from './medians.ts'
 import type { Plan } from './plan.ts'
 
 interface Row {
@@ -140,8 +141,8 @@ function combine(value: number, other: number, isRatio: boolean): number {
   return isRatio ? value / other : value - other
 }
 
-function show(value: number | undefined, row: Row): string {
-  if (value === undefined || Number.isNaN(value)) return '–'
+function show(value: number, row: Row): string {
+  if (Number.isNaN(value)) return '–'
   const options = { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits }
   return (value / (row.unit ?? 1)).toLocaleString('en', options)
 }
@@ -149,10 +150,6 @@ function show(value: number | undefined, row: Row): string {
 function series(readings: Readings, target: string, name: string): number[] {
   const values = (readings.get(target) ?? []).map((reading: Reading) => reading[name])
   return values.filter((value) => value !== undefined)
-}
-
-function median(values: readonly number[]): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
 }
 
 function sum(values: readonly number[]): number {

@@ -1,6 +1,7 @@
 /** Measures translated requests and stream events, beside bytes that pass untouched: files of `micro/`. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { median } from './medians.ts'
 import { table } from './report.ts'
 
 const WAYS = ['openai, passed', 'anthropic', 'gemini', 'bedrock']
@@ -28,8 +29,4 @@ function microseconds(file: string, way: string): number {
   const { stdout, stderr, status } = spawnSync(process.execPath, [path, way], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout).ns / 1000
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }

@@ -1,9 +1,10 @@
 /** A real collector of OpenTelemetry stores traces, metrics and log records of a gateway, in every form of the wire. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { failing, startFront, startUpstream, streaming } from '../helpers/fake-upstream.ts'
+import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
 import { type StoredPoint, startCollector } from '../helpers/telemetry/collector.ts'
 import { until } from '../helpers/until.ts'
+import { startObserved } from './observed-gateway.ts'
 
 const [first, second, collector] = await Promise.all([
   startUpstream(),
@@ -19,22 +20,10 @@ const PARENT_ID = '00f067aa0ba902b7'
 const SIGNALS = ['traces', 'metrics', 'logs']
 
 async function start(telemetry: Readonly<Record<string, unknown>>) {
-  return await startFront({
-    upstreams: [
-      { name: 'first', endpoint: first.url, model: 'one' },
-      { name: 'second', endpoint: second.url, model: 'two' },
-    ],
-    routes: [
-      {
-        name: 'chat',
-        strategy: 'primary_with_fallback',
-        primary: 'first',
-        fallback: ['second'],
-        retry: { max_attempts: 3, initial_delay_ms: 1 },
-      },
-    ],
-    pricing: [{ model: 'two', input: 1, output: 2 }],
-    usage: { sinks: { otlp: {} } },
+  return await startObserved({
+    first,
+    second,
+    section: { usage: { sinks: { otlp: {} } } },
     telemetry: {
       otlp_endpoint: collector.url,
       otlp_signals: SIGNALS,

@@ -6,17 +6,12 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { cases } from '../helpers/cases.ts'
-import {
-  type Asked,
-  failing,
-  startFront,
-  startUpstream,
-  streaming,
-} from '../helpers/fake-upstream.ts'
+import { type Asked, failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
 import { providePrograms } from '../helpers/kubernetes/programs.ts'
 import { aRandom } from '../helpers/random.ts'
 import { type ReadSpan, readBatch } from '../helpers/telemetry/spans.ts'
 import { until } from '../helpers/until.ts'
+import { startObserved } from './observed-gateway.ts'
 
 const { 'decode-otlp': decoder = '' } = await providePrograms(['decode-otlp'])
 
@@ -53,24 +48,12 @@ const [first, second, collector] = await Promise.all([
 ])
 
 async function start(telemetry: Readonly<Record<string, unknown>>) {
-  return await startFront(
+  return await startObserved(
     {
-      upstreams: [
-        { name: 'first', endpoint: first.url, model: 'one' },
-        { name: 'second', endpoint: second.url, model: 'two' },
-      ],
-      routes: [
-        {
-          name: 'chat',
-          strategy: 'primary_with_fallback',
-          primary: 'first',
-          fallback: ['second'],
-          retry: { max_attempts: 3, initial_delay_ms: 1 },
-          // Texts that a gateway keeps for its own commands are not exported either.
-          trace: { keep_texts: true },
-        },
-      ],
-      pricing: [{ model: 'two', input: 1, output: 2 }],
+      first,
+      second,
+      // Texts that a gateway keeps for its own commands are not exported either.
+      route: { trace: { keep_texts: true } },
       telemetry: { otlp_endpoint: collector.url, otlp_headers: TOKEN, ...telemetry },
     },
     { env: { COLLECTOR_TOKEN: 'hush-collector' } },

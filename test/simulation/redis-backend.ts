@@ -4,14 +4,14 @@
  */
 
 import { hash } from 'node:crypto'
-import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
 import { Breaker } from '../../dataplane/store/redis/breaker.ts'
 import { type Link, type Script, StoreAway } from '../../dataplane/store/redis/link.ts'
-import { openClient, type RedisClient } from '../../dataplane/store/redis/redis-client.ts'
+import type { RedisClient } from '../../dataplane/store/redis/redis-client.ts'
 import { RedisStore } from '../../dataplane/store/redis/store.ts'
 import { LocalShare } from '../../dataplane/store/shared/local-share.ts'
 import { SharedStore } from '../../dataplane/store/shared/shared.ts'
 import { atTime } from '../helpers/store/script-time.ts'
+import { openOnSocket } from '../helpers/store/socket-client.ts'
 import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
 
 /** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */
@@ -28,18 +28,7 @@ export class Server {
   }
 
   static async connect(socket: string): Promise<Server> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const client = openClient({
-      place: parseRedisUrl(`unix://${socket}`),
-      secureContext: () => {
-        throw new Error('A socket has no TLS.')
-      },
-      connectMs: 10_000,
-      onReady: resolve,
-      onEnd: (error) => reject(error ?? new Error('The connection to Redis ended.')),
-    })
-    await promise
-    return new Server(client)
+    return new Server(await openOnSocket(socket))
   }
 
   async run(lua: string, keys: readonly string[], args: readonly (string | number)[]) {

@@ -1,5 +1,5 @@
 /** The shape of a message request, as far as the gateway reads it. */
-import { invalid } from '../../body/request.ts'
+import { checkFlag, checkModel, invalid } from '../../body/request.ts'
 import { isRecord } from '../../json/values.ts'
 
 const TOKENS_MAX = 100_000_000
@@ -16,13 +16,11 @@ export interface MessagesBody {
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 export function checkShape(body: MessagesBody): void {
   const { model, messages, max_tokens: limit, stream } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('"messages" must be an array of at least one message.', 'messages')
   messages.forEach(checkMessage)
-  if (stream != null && typeof stream !== 'boolean')
-    throw invalid('"stream" must be true or false.', 'stream')
+  checkFlag(stream, 'stream')
   if (limit != null && (!Number.isSafeInteger(limit) || limit < 0 || limit > TOKENS_MAX))
     throw invalid(`"max_tokens" must be a whole number from 0 to ${TOKENS_MAX}.`, 'max_tokens')
   checkContent(body.system ?? '', 'system')

@@ -1,6 +1,6 @@
 /** The shape of a chat completion, as far as the gateway reads it. */
 
-import { invalid } from '../../body/request.ts'
+import { checkFlag, checkModel, invalid } from '../../body/request.ts'
 import type { ChatBody } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
 import { saysNoLimit } from '../openai/no-limit.ts'
@@ -11,8 +11,7 @@ const CHOICES_MAX = 128
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 export function checkShape(body: ChatBody): void {
   const { model, messages, stream, stream_options: options } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   if (!Array.isArray(messages) || messages.length === 0) {
     throw invalid('"messages" must be an array of at least one message.', 'messages')
   }
@@ -26,8 +25,7 @@ export function checkShape(body: ChatBody): void {
     }
     checkContent(message.content, index)
   }
-  if (stream != null && typeof stream !== 'boolean')
-    throw invalid('"stream" must be true or false.', 'stream')
+  checkFlag(stream, 'stream')
   if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
   checkLimit(body, 'max_tokens')

@@ -1,5 +1,5 @@
 /** Reads the body of a legacy completion; the inner form has its members. */
-import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '../../body/request.ts'
 import type { CompletionsBody, CompletionsRequest } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
@@ -65,11 +65,9 @@ function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 function checkShape(body: CompletionsBody): void {
   const { model, prompt, stream, stream_options: options, n, best_of: bestOf } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   if (prompt != null) checkInputs(prompt, 'prompt', true)
-  if (stream != null && typeof stream !== 'boolean')
-    throw invalid('"stream" must be true or false.', 'stream')
+  checkFlag(stream, 'stream')
   if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
   // Nothing is generated where only the prompt's probabilities are asked for.

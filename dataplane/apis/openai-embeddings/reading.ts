@@ -1,5 +1,5 @@
 /** Reads the body of an embeddings request; the inner form has its members. */
-import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../inner-form.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
@@ -41,8 +41,7 @@ function requestOf(tree: unknown, facts: BodyFacts): EmbeddingsRequest {
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 function checkShape(body: EmbeddingsBody): void {
   const { model, dimensions, encoding_format: format } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   checkInputs(body.input, 'input', false)
   if (dimensions != null && !isWhole(dimensions, 1, DIMENSIONS_MAX)) {
     throw invalid(`"dimensions" must be a whole number from 1 to ${DIMENSIONS_MAX}.`, 'dimensions')

@@ -1,5 +1,5 @@
 /** Reads the body of a request for an order of documents; the inner form has its members. */
-import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '../../body/request.ts'
 import type { InputTokens, RerankBody, RerankRequest } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputTokens, inputTokensMax } from '../../tokens/count.ts'
@@ -62,15 +62,13 @@ function pairTokens(query: string, texts: readonly string[], sparse: boolean): I
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 function checkShape(body: RerankBody): void {
   const { model, query, top_n: wanted, return_documents: shows, max_tokens_per_doc: most } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   if (typeof query !== 'string' || query === '')
     throw invalid('"query" must be a text that is not empty.', 'query')
   checkDocuments(body.documents)
   if (wanted != null && !isWhole(wanted, 0, COUNT_MAX))
     throw invalid('"top_n" must be a whole number; 0 asks for all documents.', 'top_n')
-  if (shows != null && typeof shows !== 'boolean')
-    throw invalid('"return_documents" must be true or false.', 'return_documents')
+  checkFlag(shows, 'return_documents')
   if (most != null && !isWhole(most, 1, COUNT_MAX))
     throw invalid('"max_tokens_per_doc" must be a whole number from 1.', 'max_tokens_per_doc')
 }

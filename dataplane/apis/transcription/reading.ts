@@ -1,7 +1,7 @@
 /** Reads the form of a request for a transcription; the inner form has its texts by name. */
 import { isUtf8 } from 'node:buffer'
 import type { Form, FormPart } from '../../body/form.ts'
-import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
 import type { TranscriptionRequest } from '../../inner-form.ts'
 import { recordingTokens } from './recording.ts'
 
@@ -84,7 +84,6 @@ function textsOf(bytes: Buffer, { parts }: Form): TranscriptionRequest['body'] {
   }
   const texts = Object.fromEntries(parts.filter(({ name }) => name !== 'file').map(read))
   const { model } = texts
-  if (model === undefined || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   return { ...texts, model }
 }

@@ -5,48 +5,36 @@ import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts
 import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
+import { instructionsIn, type Turn, turnsOf } from './turns.ts'
 
 type Json = Readonly<Record<string, unknown>>
-interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly content: readonly Json[]
-}
-
-const ROLES = 'system, developer, user, assistant and tool'
-const SYSTEM = new Set(['system', 'developer'])
-
 /** The texts before the conversation, and one more if there is any. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
-  const leading = messages.slice(0, conversationStart(messages))
-  const blocks = leading.flatMap((message, index) => blocksOf(message.content, index))
+  const blocks = instructionsIn(messages).flatMap(({ content }, index) => blocksOf(content, index))
   return more === undefined ? blocks : [...blocks, { type: 'text', text: more }]
 }
 
 /** Turns alternate and begin with the user's; within one, answers of tools come first. */
-export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: ThoughtsOf): Turn[] {
-  const start = conversationStart(messages)
-  const turns: Turn[] = []
-  for (const [index, message] of messages.entries()) {
-    if (index < start) continue
-    const { role, content } = turnOf(message, index, thoughtsOf)
-    const last = turns.at(-1)
-    if (content.length === 0) continue
-    if (last?.role === role)
-      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
-    else turns.push({ role, content })
-  }
+export function conversationOf(
+  messages: readonly ChatMessage[],
+  thoughtsOf: ThoughtsOf,
+): Turn<Json>[] {
+  const turns = turnsOf<Json>(messages, {
+    provider: facts.name,
+    user: ({ content }, index) => blocksOf(content, index),
+    assistant(message, index) {
+      const calls = listOf(message.tool_calls).map((call) => toolUse(recordOf(call), index))
+      const thoughts = thoughtsOf(message).map(({ model: _model, ...block }) => block)
+      return [...thoughts, ...blocksOf(message.content, index), ...calls]
+    },
+    tool: toolResult,
+  })
   // The API refuses a conversation that the assistant opens.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('.')] })
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))
 }
 
-function conversationStart(messages: readonly ChatMessage[]): number {
-  const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
-  // Where nothing but instructions were sent, the last of them is what to answer.
-  return start === -1 ? messages.length - 1 : start
-}
-
-function finished({ role, content }: Turn, last: boolean): Turn {
+function finished({ role, content }: Turn<Json>, last: boolean): Turn<Json> {
   if (role === 'user') {
     const results = content.filter(({ type }) => type === 'tool_result')
     return { role, content: [...results, ...content.filter(({ type }) => type !== 'tool_result')] }
@@ -55,22 +43,6 @@ function finished({ role, content }: Turn, last: boolean): Turn {
   if (!last || typeof end?.text !== 'string') return { role, content }
   // White space at the end of a beginning that is to be continued is refused.
   return { role, content: [...content.slice(0, -1), { ...end, text: end.text.trimEnd() }] }
-}
-
-function turnOf(message: ChatMessage, index: number, thoughtsOf: ThoughtsOf): Turn {
-  if (message.role === 'assistant') {
-    const calls = listOf(message.tool_calls).map((call) => toolUse(recordOf(call), index))
-    const thoughts = thoughtsOf(message).map(({ model: _model, ...block }) => block)
-    return {
-      role: 'assistant',
-      content: [...thoughts, ...blocksOf(message.content, index), ...calls],
-    }
-  }
-  if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
-  if (message.role === 'user' || SYSTEM.has(message.role)) {
-    return { role: 'user', content: blocksOf(message.content, index) }
-  }
-  throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
 
 function toolUse(call: Json, index: number): Json {

@@ -13,8 +13,8 @@ type Json = Readonly<Record<string, unknown>>
 
 /** The API requires a limit; this one is sent where neither client nor route gives one. */
 const MAX_TOKENS_DEFAULT = 4_096
-/** Members without a place in the Messages API. */
-const CANNOT = [
+/** Members without a place in the Messages API and in Bedrock's. */
+export const CANNOT = [
   'audio',
   'frequency_penalty',
   'function_call',
@@ -47,6 +47,7 @@ const TAKEN = new Set([
 ])
 /** Taken by some models. */
 const SAMPLING = ['temperature', 'top_p']
+/** For a model without a mode for JSON. */
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 
 export function messagesRequest(
@@ -61,7 +62,7 @@ export function messagesRequest(
   const thoughtsOf = thoughtsFor(settings.model, request)
   const { effort, thinking } = thinkingOf(body, settings.model, maxTokens, thoughtsOf)
   const format = formatOf(body)
-  const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)
+  const system = systemOf(body.messages, jsonInstruction(body))
   const stop = stopsOf(body)
   const tools = toolsOf(body)
   const user = textOf(body.user) ?? textOf(body.safety_identifier)
@@ -88,7 +89,7 @@ export function leftOutOf(body: ChatBody, sent: Json): string[] {
   return membersLeftOut(body, TAKEN, CANNOT).filter((name) => !isSent(name))
 }
 
-function stopsOf(body: ChatBody): string[] {
+export function stopsOf(body: ChatBody): string[] {
   const stops = typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)
   // Blank ones are refused.
   return stops.filter((stop) => typeof stop === 'string' && stop.trim() !== '').map(String)
@@ -137,8 +138,8 @@ function formatOf(body: ChatBody): Json | undefined {
   return { format: { type: 'json_schema', schema: isRecord(schema) ? schema : { type: 'object' } } }
 }
 
-function wantsJson(body: ChatBody): boolean {
-  return recordOf(body.response_format).type === 'json_object'
+export function jsonInstruction(body: ChatBody): string | undefined {
+  return recordOf(body.response_format).type === 'json_object' ? JSON_INSTRUCTION : undefined
 }
 
 function serviceTier(body: ChatBody): Json {

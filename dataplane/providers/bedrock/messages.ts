@@ -3,41 +3,35 @@ import type { ChatMessage, Thought } from '../../inner-form.ts'
 import { listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { toolId } from '../anthropic/messages.ts'
 import type { ThoughtsOf } from '../anthropic/thoughts.ts'
+import { instructionsIn, type Turn, turnsOf } from '../anthropic/turns.ts'
 import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { type Piece, piecesOf } from './parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
-interface Turn {
-  readonly role: 'user' | 'assistant'
-  readonly content: readonly Piece[]
-}
-
-const ROLES = 'system, developer, user, assistant and tool'
-const SYSTEM = new Set(['system', 'developer'])
 /** Says nothing, where the API requires a text. */
 const FILLER: Piece = [{ text: '.' }]
 
 /** The texts before the conversation, and one more if there is any. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
-  const leading = messages.slice(0, conversationStart(messages))
-  const blocks = leading.flatMap((message, index) => piecesOf(message.content, index).flat())
+  const blocks = instructionsIn(messages).flatMap(({ content }, index) =>
+    piecesOf(content, index).flat(),
+  )
   return more === undefined ? blocks : [...blocks, { text: more }]
 }
 
 /** Turns alternate and begin with the user's; within one, answers of tools come first. */
 export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: ThoughtsOf): Json[] {
-  const start = conversationStart(messages)
-  const turns: Turn[] = []
-  for (const [index, message] of messages.entries()) {
-    if (index < start) continue
-    const { role, content } = turnOf(message, index, thoughtsOf)
-    const last = turns.at(-1)
-    if (content.length === 0) continue
-    if (last?.role === role)
-      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
-    else turns.push({ role, content })
-  }
+  const turns = turnsOf<Piece>(messages, {
+    provider: facts.name,
+    user: ({ content }, index) => piecesOf(content, index),
+    assistant(message, index) {
+      const calls = listOf(message.tool_calls).map((call) => [toolUse(recordOf(call), index)])
+      const thoughts = thoughtsOf(message).map((thought) => [reasoningOf(thought)])
+      return [...thoughts, ...piecesOf(message.content, index), ...calls]
+    },
+    tool: toolResult,
+  })
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [FILLER] })
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))
 }
@@ -49,13 +43,7 @@ export function calledNames(messages: readonly ChatMessage[]): string[] {
   return [...new Set(names)]
 }
 
-function conversationStart(messages: readonly ChatMessage[]): number {
-  const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
-  // Where nothing but instructions were sent, the last of them is what to answer.
-  return start === -1 ? messages.length - 1 : start
-}
-
-function finished({ role, content }: Turn, last: boolean): Json {
+function finished({ role, content }: Turn<Piece>, last: boolean): Json {
   if (role === 'user') return { role, content: userBlocks(content) }
   const blocks = content.flat()
   const end = blocks.at(-1)
@@ -71,22 +59,6 @@ function userBlocks(content: readonly Piece[]): Json[] {
   // A document is only accepted beside a text.
   if (found('document') && !found('text')) blocks.push(FILLER)
   return blocks.flat()
-}
-
-function turnOf(message: ChatMessage, index: number, thoughtsOf: ThoughtsOf): Turn {
-  if (message.role === 'assistant') {
-    const calls = listOf(message.tool_calls).map((call) => [toolUse(recordOf(call), index)])
-    const thoughts = thoughtsOf(message).map((thought) => [reasoningOf(thought)])
-    return {
-      role: 'assistant',
-      content: [...thoughts, ...piecesOf(message.content, index), ...calls],
-    }
-  }
-  if (message.role === 'tool') return { role: 'user', content: [toolResult(message, index)] }
-  if (message.role === 'user' || SYSTEM.has(message.role)) {
-    return { role: 'user', content: piecesOf(message.content, index) }
-  }
-  throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
 
 function reasoningOf(thought: Thought): Json {

@@ -1,6 +1,7 @@
 /** Writes a chat completion request as Bedrock's Converse API wants it. */
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
 import { membersLeftOut, refuseUnsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
@@ -11,20 +12,6 @@ import { toolsOf } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members without a place in the Converse API. */
-const CANNOT = [
-  'audio',
-  'frequency_penalty',
-  'function_call',
-  'functions',
-  'logit_bias',
-  'logprobs',
-  'modalities',
-  'n',
-  'presence_penalty',
-  'top_logprobs',
-  'web_search_options',
-]
 /** Members that are translated for every model. */
 const TAKEN = new Set([
   'max_completion_tokens',
@@ -39,7 +26,6 @@ const TAKEN = new Set([
   'tool_choice',
   'tools',
 ])
-const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 const TIERS: Readonly<Record<string, string>> = {
   default: 'default',
   flex: 'flex',
@@ -57,13 +43,14 @@ export function converseRequest(
   const thoughtsOf = thoughtsFor(model, request)
   const { sampling, effort, fields, wantsThoughts } = traitsOf(body, model, maxTokens, thoughtsOf)
   const { toolConfig, choice } = toolsOf(body, model)
+  const stops = stopsOf(body)
   const inference = {
     ...(maxTokens !== undefined && { maxTokens }),
     ...sampling,
-    ...stopsOf(body),
+    ...(stops.length > 0 && { stopSequences: stops }),
   }
   const output = { ...textFormat(body), ...(effort !== undefined && { effort }) }
-  const system = systemOf(body.messages, wantsJson(body) ? JSON_INSTRUCTION : undefined)
+  const system = systemOf(body.messages, jsonInstruction(body))
   const tier = rowOf(TIERS, body.service_tier)
   return {
     ...(system.length > 0 && { system }),
@@ -101,14 +88,6 @@ function filled(name: string, members: Json): Json {
   return Object.keys(members).length > 0 ? { [name]: members } : {}
 }
 
-function stopsOf({ stop }: ChatBody): Json {
-  const stops = (typeof stop === 'string' ? [stop] : listOf(stop)).filter(
-    // Blank ones are refused.
-    (one) => typeof one === 'string' && one.trim() !== '',
-  )
-  return stops.length > 0 ? { stopSequences: stops } : {}
-}
-
 function textFormat(body: ChatBody): Json {
   const format = recordOf(body.response_format)
   if (format.type !== 'json_schema') return {}
@@ -119,8 +98,4 @@ function textFormat(body: ChatBody): Json {
     ...(textOf(description) && { description }),
   }
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
-}
-
-function wantsJson(body: ChatBody): boolean {
-  return recordOf(body.response_format).type === 'json_object'
 }

@@ -7,6 +7,7 @@ import { Exporter } from '../tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../tracing/otlp-page.ts'
 import { resourceOf } from '../tracing/tracers.ts'
 import type { Writer } from '../tracing/writer.ts'
+import { Followed } from './followed.ts'
 import { writeLogRecord } from './log-records.ts'
 import type { LogEntry, LogTap } from './log-tap.ts'
 import { MetricsFeed } from './metrics-feed.ts'
@@ -33,34 +34,27 @@ export interface SignalSources {
 
 export class Signals {
   readonly #sources: SignalSources
-  /** Everything that the present ones depend on. */
-  #identity: string | undefined
-  #close: () => void = () => {}
+  readonly #followed = new Followed()
 
   constructor(sources: SignalSources) {
     this.#sources = sources
   }
 
   follow(gateway: Observed): void {
-    const { section, configuration } = gateway.active.snapshot
-    const { telemetry, http_proxy, no_proxy, tls } = section
+    const { snapshot } = gateway.active
+    const { telemetry } = snapshot.section
     const wanted = telemetry.otlp_endpoint === undefined ? [] : telemetry.otlp_signals
     const isNeeded = wanted.includes('metrics') || wanted.includes('logs')
-    const { name, namespace } = configuration.metadata ?? {}
-    const identity = isNeeded
-      ? JSON.stringify([telemetry, http_proxy, no_proxy, tls, name, namespace])
-      : undefined
-    if (identity === this.#identity) return
-    this.#identity = identity
-    this.#close()
-    this.#close = () => {}
-    gateway.sending = undefined
-    if (!isNeeded) return
-    const opened = new Opened(gateway)
-    if (wanted.includes('metrics')) opened.metrics(this.#sources)
-    if (wanted.includes('logs')) opened.logs(this.#sources)
-    this.#close = () => opened.close()
-    gateway.sending = opened
+    this.#followed.follow(snapshot, isNeeded ? wanted : undefined, () => {
+      const opened = new Opened(gateway)
+      if (wanted.includes('metrics')) opened.metrics(this.#sources)
+      if (wanted.includes('logs')) opened.logs(this.#sources)
+      gateway.sending = opened
+      return () => {
+        opened.close()
+        gateway.sending = undefined
+      }
+    })
   }
 }
 
@@ -119,9 +113,8 @@ class Opened implements Sending {
     write: (out: Writer, item: Item) => number,
   ): Exporter<Item> {
     const { active, env, clock, random, metrics, log, deadlines } = this.#gateway
-    const { section, configuration } = active.snapshot
-    const { name, namespace } = configuration.metadata ?? {}
-    const resource = resourceOf(section, env, { name, namespace })
+    const { section } = active.snapshot
+    const resource = resourceOf(active.snapshot, env)
     const collector = new Collector(otlpReceiver(section.telemetry, signal), section)
     const exporter = new Exporter<Item>({
       open: () => new OtlpPage({ resource, version: VERSION }, write),

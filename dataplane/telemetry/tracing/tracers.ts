@@ -2,8 +2,9 @@
 import { randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
 import { VERSION } from '../../base/version.ts'
-import type { Section } from '../../config/schema/index.ts'
+import type { Snapshot } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
+import { Followed } from '../otlp/followed.ts'
 import { otlpReceiver } from '../otlp/receiver.ts'
 import { Collector } from './collector.ts'
 import { Exporter } from './exporter.ts'
@@ -20,34 +21,30 @@ type Traced = Pick<
 const PAGE_SPANS = 512
 
 export class Tracers {
-  /** Everything that the present one depends on. */
-  #identity: string | undefined
-  #close: () => void = () => {}
+  readonly #followed = new Followed()
 
   follow(gateway: Traced): void {
-    const { section, configuration } = gateway.active.snapshot
-    const { telemetry, http_proxy, no_proxy, tls } = section
-    const { otlp_endpoint, otlp_signals } = telemetry
+    const { snapshot } = gateway.active
+    const { otlp_endpoint, otlp_signals } = snapshot.section.telemetry
     const isWanted = otlp_endpoint !== undefined && otlp_signals.includes('traces')
-    const identity = isWanted ? JSON.stringify([telemetry, http_proxy, no_proxy, tls]) : undefined
-    if (identity === this.#identity) return
-    this.#identity = identity
-    this.#close()
-    this.#close = () => {}
+    this.#followed.follow(snapshot, isWanted ? otlp_endpoint : undefined, () => open(gateway))
+  }
+}
+
+function open(gateway: Traced): () => void {
+  const { snapshot } = gateway.active
+  const { section } = snapshot
+  const { telemetry } = section
+  const collector = new Collector(otlpReceiver(telemetry, 'traces'), section)
+  const exporter = exporterTo(collector, resourceOf(snapshot, gateway.env), gateway)
+  gateway.deadlines.add(exporter)
+  const ids = new RandomIds(randomFillSync)
+  gateway.tracing = new Tracing(telemetry, exporter, ids, gateway.clock)
+  return () => {
+    exporter.flush()
+    gateway.deadlines.remove(exporter)
+    collector.close()
     gateway.tracing = undefined
-    if (!isWanted) return
-    const collector = new Collector(otlpReceiver(telemetry, 'traces'), section)
-    const { name, namespace } = configuration.metadata ?? {}
-    const resource = resourceOf(section, gateway.env, { name, namespace })
-    const exporter = exporterTo(collector, resource, gateway)
-    gateway.deadlines.add(exporter)
-    this.#close = () => {
-      exporter.flush()
-      gateway.deadlines.remove(exporter)
-      collector.close()
-    }
-    const ids = new RandomIds(randomFillSync)
-    gateway.tracing = new Tracing(telemetry, exporter, ids, gateway.clock)
   }
 }
 
@@ -70,17 +67,13 @@ function exporterTo(
   })
 }
 
-interface Named {
-  readonly name: string | undefined
-  readonly namespace: string | undefined
-}
-
 /** Where spans and records of usage come from. */
 export function resourceOf(
-  { telemetry }: Section,
+  { section, configuration }: Pick<Snapshot, 'section' | 'configuration'>,
   env: Gateway['env'],
-  { name, namespace }: Named,
 ): Record<string, string> {
+  const { telemetry } = section
+  const { name, namespace } = configuration.metadata ?? {}
   const pod = env.GW_POD_NAME
   return {
     'service.name': telemetry.service_name,

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../config/schema/index.ts'
 import type { Gateway } from '../../gateway.ts'
+import { Followed } from '../../telemetry/otlp/followed.ts'
 import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'
 import { Collector, type Receiver } from '../../telemetry/tracing/collector.ts'
 import { Exporter, type ExporterOptions } from '../../telemetry/tracing/exporter.ts'
@@ -28,40 +29,32 @@ type Settings = NonNullable<Section['usage']['sinks']>
 
 /** Follows the configuration: opens its sinks, keeps those that did not change, and ends what is gone. */
 export class UsageSinks {
-  /** Everything that the present ones depend on. */
-  #identity: string | undefined
-  #close: () => void = () => {}
+  readonly #followed = new Followed()
 
   follow(gateway: EventGateway): void {
-    const { section, configuration } = gateway.active.snapshot
-    const { usage, telemetry, http_proxy, no_proxy, tls } = section
-    const { name, namespace } = configuration.metadata ?? {}
-    const { sinks = {} } = usage
+    const { snapshot } = gateway.active
+    const { sinks = {} } = snapshot.section.usage
     const isNeeded = Object.values(sinks).some((sink) => sink !== undefined)
-    const identity = isNeeded
-      ? JSON.stringify([sinks, telemetry, http_proxy, no_proxy, tls, name, namespace])
-      : undefined
-    if (identity === this.#identity) return
-    this.#identity = identity
-    this.#close()
-    this.#close = () => {}
+    this.#followed.follow(snapshot, isNeeded ? sinks : undefined, () => open(sinks, gateway))
+  }
+}
+
+function open(sinks: Settings, gateway: EventGateway): () => void {
+  const opened = new Opened(gateway)
+  opened.all(sinks)
+  for (const sink of opened.sinks) gateway.deadlines.add(sink)
+  gateway.usageEvents = new UsageEvents(opened.sinks)
+  const waiting = gateway.metrics.usageEventsWaiting
+  waiting.collect = () => {
+    waiting.at().value = gateway.usageEvents?.waiting ?? 0
+  }
+  return () => {
+    for (const sink of opened.sinks) {
+      sink.flush()
+      gateway.deadlines.remove(sink)
+    }
+    for (const close of opened.closes) close()
     gateway.usageEvents = undefined
-    if (!isNeeded) return
-    const opened = new Opened(gateway)
-    opened.all(sinks)
-    for (const sink of opened.sinks) gateway.deadlines.add(sink)
-    this.#close = () => {
-      for (const sink of opened.sinks) {
-        sink.flush()
-        gateway.deadlines.remove(sink)
-      }
-      for (const close of opened.closes) close()
-    }
-    gateway.usageEvents = new UsageEvents(opened.sinks)
-    const waiting = gateway.metrics.usageEventsWaiting
-    waiting.collect = () => {
-      waiting.at().value = gateway.usageEvents?.waiting ?? 0
-    }
   }
 }
 
@@ -113,13 +106,11 @@ class Opened {
 
   #otlp({ otlp_endpoint, otlp_headers }: NonNullable<Settings['otlp']>): void {
     const { env, active } = this.#gateway
-    const { section, configuration } = active.snapshot
-    const { telemetry } = section
+    const { telemetry } = active.snapshot.section
     // Validation has refused it.
     if ((otlp_endpoint ?? telemetry.otlp_endpoint) === undefined) return
     const own = otlp_endpoint && { url: otlp_endpoint, headers: otlp_headers }
-    const { name, namespace } = configuration.metadata ?? {}
-    const resource = resourceOf(section, env, { name, namespace })
+    const resource = resourceOf(active.snapshot, env)
     const most = { bytes: PAGE_BYTES, items: RECORDS }
     const open = () => new OtlpPage({ resource, version: VERSION }, writeRecord)
     this.#posted('otlp', open, most, otlpReceiver(telemetry, 'logs', own || undefined))

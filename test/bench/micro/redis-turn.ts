@@ -1,8 +1,7 @@
 /** Calls to a Redis, sixteen in a turn of the event loop: written together at its end, or each at once. */
 import { Redis } from 'ioredis'
-import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
-import { openClient } from '../../../dataplane/store/redis/redis-client.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
+import { openOnSocket } from '../../helpers/store/socket-client.ts'
 import { compare, type Work } from './runner.ts'
 
 const TOGETHER = 16
@@ -32,17 +31,7 @@ async function started(open: (socket: string) => Promise<Call>) {
 }
 
 async function openHolding(socket: string): Promise<Call> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const client = openClient({
-    place: parseRedisUrl(`unix://${socket}`),
-    secureContext: () => {
-      throw new Error('A socket has no TLS.')
-    },
-    connectMs: 10_000,
-    onReady: resolve,
-    onEnd: reject,
-  })
-  await promise
+  const client = await openOnSocket(socket)
   return (sha) => client.runCached(sha, KEYS, ARGUMENTS)
 }
 

@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { median } from '../medians.ts'
 
 const ROUNDS = 5
 const WARM_UP = 0.1
@@ -63,8 +64,4 @@ function inProcess(file: string, name: string): Measured {
   const { stdout, stderr, status } = spawnSync(process.execPath, [file, name], { encoding: 'utf8' })
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout)
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -1,9 +1,7 @@
 /** Responses that upstreams keep, by the ids that their tenants know: read, deleted, cancelled. */
 import { isRecord, textOf } from '../../../json/values.ts'
-import type { Api } from '../../contract.ts'
-import { responsesWire as wire } from '../wire.ts'
 import { type Kept, sealedId, secretOf } from './ids.ts'
-import { passOn, type Resource } from './resource.ts'
+import { keptApi, type Resource } from './resource.ts'
 
 const RESPONSES: Resource = {
   kind: 'response',
@@ -23,29 +21,17 @@ const RESPONSES: Resource = {
     }
   },
 }
-const path = '/v1/responses/*'
 
-export const keptResponse: Api = {
-  method: 'GET',
-  path,
-  summary:
-    'A response that the upstreams of its route keep for the tenant; `/input_items` below its id lists its input.',
-  wire,
-  run: (visit) => passOn(RESPONSES, 'GET', visit),
-}
+export const keptResponse = keptApi(
+  RESPONSES,
+  'GET',
+  'A response that the upstreams of its route keep for the tenant; `/input_items` below its id lists its input.',
+)
 
-export const keptResponseCancelled: Api = {
-  method: 'POST',
-  path,
-  summary: '`/cancel` below the id of such a response that runs in the background ends it.',
-  wire,
-  run: (visit) => passOn(RESPONSES, 'POST', visit),
-}
+export const keptResponseCancelled = keptApi(
+  RESPONSES,
+  'POST',
+  '`/cancel` below the id of such a response that runs in the background ends it.',
+)
 
-export const keptResponseDeleted: Api = {
-  method: 'DELETE',
-  path,
-  summary: 'Deletes such a response.',
-  wire,
-  run: (visit) => passOn(RESPONSES, 'DELETE', visit),
-}
+export const keptResponseDeleted = keptApi(RESPONSES, 'DELETE', 'Deletes such a response.')

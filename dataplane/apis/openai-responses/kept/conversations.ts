@@ -15,7 +15,7 @@ import { responsesWire as wire } from '../wire.ts'
 import { charge, withObject } from './governed.ts'
 import { homesOf } from './homes.ts'
 import { sealedId, secretOf } from './ids.ts'
-import { askKeeper, objectOf, passOn, type Resource } from './resource.ts'
+import { askKeeper, keptApi, objectOf, type Resource } from './resource.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -43,29 +43,23 @@ export const conversation: Api = {
   run: begin,
 }
 
-export const keptConversation: Api = {
-  method: 'GET',
-  path: '/v1/conversations/*',
-  summary: 'Such a conversation; `/items` below its id lists its items.',
-  wire,
-  run: (visit) => passOn(CONVERSATIONS, 'GET', visit),
-}
+export const keptConversation = keptApi(
+  CONVERSATIONS,
+  'GET',
+  'Such a conversation; `/items` below its id lists its items.',
+)
 
-export const keptConversationChanged: Api = {
-  method: 'POST',
-  path: '/v1/conversations/*',
-  summary: 'Changes the metadata of such a conversation; `/items` below its id adds items.',
-  wire,
-  run: (visit) => passOn(CONVERSATIONS, 'POST', visit),
-}
+export const keptConversationChanged = keptApi(
+  CONVERSATIONS,
+  'POST',
+  'Changes the metadata of such a conversation; `/items` below its id adds items.',
+)
 
-export const keptConversationDeleted: Api = {
-  method: 'DELETE',
-  path: '/v1/conversations/*',
-  summary: 'Deletes such a conversation, or one of its items.',
-  wire,
-  run: (visit) => passOn(CONVERSATIONS, 'DELETE', visit),
-}
+export const keptConversationDeleted = keptApi(
+  CONVERSATIONS,
+  'DELETE',
+  'Deletes such a conversation, or one of its items.',
+)
 
 async function begin(visit: Visit): Promise<void> {
   const caller = await identify(visit)

@@ -12,6 +12,7 @@ import { askBeside, type SideAnswer } from '../../../upstream/connection/side-qu
 import type { Target } from '../../../upstream/target/targets.ts'
 import { identify } from '../../../visit.ts'
 import type { Api, Visit } from '../../contract.ts'
+import { responsesWire as wire } from '../wire.ts'
 import { charge, withObject } from './governed.ts'
 import { homesOf, keptAt, placeOf } from './homes.ts'
 import type { Kept, Place } from './ids.ts'
@@ -48,11 +49,13 @@ const PATH_SHOWN_MAX = 100
 const ASKED: ReadonlySet<string> = new Set(['after', 'include', 'include[]', 'limit', 'order'])
 const NO_STREAM: ReadonlySet<string> = new Set(['stream', 'starting_after', 'include_obfuscation'])
 
-export async function passOn(
-  resource: Resource,
-  method: Api['method'],
-  visit: Visit,
-): Promise<void> {
+/** A row of the table of APIs: these things by their ids. */
+export function keptApi(resource: Resource, method: Api['method'], summary: string): Api {
+  const path = `${VERSION}${resource.top}/*`
+  return { method, path, summary, wire, run: (visit) => passOn(resource, method, visit) }
+}
+
+async function passOn(resource: Resource, method: Api['method'], visit: Visit): Promise<void> {
   const caller = await knownCaller(visit)
   const found = caller && find(resource, method, caller, visit)
   if (caller === undefined || found === undefined) throw notThere(resource, method, visit)

@@ -1,5 +1,5 @@
 /** The shape of a request for a response, as far as the gateway reads it, and what needs a memory that it lacks. */
-import { invalid } from '../../../body/request.ts'
+import { checkFlag, checkModel, invalid } from '../../../body/request.ts'
 import { isRecord, recordOf } from '../../../json/values.ts'
 
 const TOKENS_MAX = 100_000_000
@@ -47,14 +47,12 @@ const FOREIGN = [
 /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
 export function checkShape(body: ResponsesBody): void {
   const { model, input, stream, max_output_tokens: limit } = body
-  if (typeof model !== 'string' || model === '')
-    throw invalid('"model" must be the name of a route.', 'model')
+  checkModel(model)
   if (typeof input !== 'string' && !Array.isArray(input))
     throw invalid('"input" must be a text or an array of items.', 'input')
   if (input.length === 0 && typeof body.instructions !== 'string')
     throw invalid('"input" must not be empty.', 'input')
-  if (stream != null && typeof stream !== 'boolean')
-    throw invalid('"stream" must be true or false.', 'stream')
+  checkFlag(stream, 'stream')
   if (limit != null && !(Number.isSafeInteger(limit) && limit >= 1 && limit <= TOKENS_MAX)) {
     const message = `"max_output_tokens" must be a whole number from 1 to ${TOKENS_MAX}.`
     throw invalid(message, 'max_output_tokens')

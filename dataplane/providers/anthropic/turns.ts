@@ -1,0 +1,59 @@
+/** The turns of a conversation as Anthropic's API and Bedrock's take it, each with its own form of blocks. */
+import type { ChatMessage } from '../../inner-form.ts'
+import { unsupported } from '../unsupported.ts'
+
+export interface Turn<Block> {
+  readonly role: 'user' | 'assistant'
+  readonly content: readonly Block[]
+}
+
+/** The form of an API's blocks. */
+export interface Blocks<Block> {
+  readonly provider: string
+  user(message: ChatMessage, index: number): readonly Block[]
+  assistant(message: ChatMessage, index: number): readonly Block[]
+  tool(message: ChatMessage, index: number): Block
+}
+
+const ROLES = 'system, developer, user, assistant and tool'
+const SYSTEM = new Set(['system', 'developer'])
+
+/** The messages before the conversation. */
+export function instructionsIn(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  return messages.slice(0, conversationStart(messages))
+}
+
+/** Turns alternate; messages without content are left out. */
+export function turnsOf<Block>(
+  messages: readonly ChatMessage[],
+  blocks: Blocks<Block>,
+): Turn<Block>[] {
+  const start = conversationStart(messages)
+  const turns: Turn<Block>[] = []
+  for (const [index, message] of messages.entries()) {
+    if (index < start) continue
+    const { role, content } = turnOf(message, index, blocks)
+    const last = turns.at(-1)
+    if (content.length === 0) continue
+    if (last?.role === role)
+      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
+    else turns.push({ role, content })
+  }
+  return turns
+}
+
+function conversationStart(messages: readonly ChatMessage[]): number {
+  const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
+  // Where nothing but instructions were sent, the last of them is what to answer.
+  return start === -1 ? messages.length - 1 : start
+}
+
+function turnOf<Block>(message: ChatMessage, index: number, blocks: Blocks<Block>): Turn<Block> {
+  const { role } = message
+  if (role === 'assistant') return { role, content: blocks.assistant(message, index) }
+  if (role === 'tool') return { role: 'user', content: [blocks.tool(message, index)] }
+  if (role === 'user' || SYSTEM.has(role)) {
+    return { role: 'user', content: blocks.user(message, index) }
+  }
+  throw unsupported(blocks.provider, `messages.${index}.role`, `send one of the roles ${ROLES}`)
+}
