@@ -9,6 +9,8 @@ import { entriesOf, inOrder, linesOf } from './lines.ts'
 export interface Reading {
   readonly tail: number | undefined
   readonly sinceSeconds: number | undefined
+  /** The container before the one that runs. */
+  readonly previous?: boolean
 }
 
 /** The operator's name for it: sidecars have their own. */
@@ -19,7 +21,18 @@ const LOOK_MS = 2000
 export async function* pastOf(access: ClusterAccess, reading: Reading): AsyncGenerator<Entry> {
   const { namespace, pods } = await namesOf(access)
   const until = new AbortController().signal
-  yield* inOrder(pods.map((pod) => entries(access, { namespace, pod, until, ...reading })))
+  const read = reading.previous ? endedEntries : entries
+  yield* inOrder(pods.map((pod) => read(access, { namespace, pod, until, ...reading })))
+}
+
+/** The API server answers 400 where no container of the pod has ended yet. */
+async function* endedEntries(access: ClusterAccess, log: PodLog): AsyncGenerator<Entry> {
+  try {
+    yield* entries(access, log)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 400) throw error
+    printRemark(`pod ${log.pod}: its container has not been restarted`)
+  }
 }
 
 /** Goes on until the signal; pods that come later are read from their beginning. */
@@ -94,10 +107,11 @@ interface PodLog extends Reading {
 }
 
 async function* entries({ api }: ClusterAccess, log: PodLog): AsyncGenerator<Entry> {
-  const { namespace, pod, until, follows, tail, sinceSeconds } = log
+  const { namespace, pod, until, follows, tail, sinceSeconds, previous } = log
   const query = new URLSearchParams({
     container: CONTAINER,
     ...(follows && { follow: 'true' }),
+    ...(previous && { previous: 'true' }),
     ...(tail !== undefined && { tailLines: String(tail) }),
     ...(sinceSeconds !== undefined && { sinceSeconds: String(sinceSeconds) }),
   })

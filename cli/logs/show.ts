@@ -12,6 +12,8 @@ import { textOf } from './text.ts'
 
 export interface Logs {
   readonly follows: boolean
+  /** In a cluster: of the containers before those that run. */
+  readonly previous: boolean
   /** Lines of each pod or of the file, before the filter. */
   readonly tail: number | undefined
   readonly sinceMs: number | undefined
@@ -20,11 +22,11 @@ export interface Logs {
 }
 
 export async function logsOfPods(place: InCluster, logs: Logs): Promise<void> {
-  const { follows, tail, sinceMs } = logs
+  const { follows, previous, tail, sinceMs } = logs
   const sinceSeconds = sinceMs === undefined ? undefined : Math.ceil(sinceMs / 1000)
   const print = await printer(logs)
   await withCluster(place, async (access) => {
-    const reading = { tail, sinceSeconds }
+    const reading = { tail, sinceSeconds, previous }
     if (follows) return await followPods(access, { ...reading, until: leaving() }, print)
     for await (const entry of pastOf(access, reading)) print(entry)
   })

@@ -123,6 +123,7 @@ const misuses = [
   [['--file', file, '-n', 'ai'], /--file reads a file and no cluster/],
   [['gwc/a', '--gateway', 'b'], /both name a gateway/],
   [['--status', '42'], /Give statuses such as 429/],
+  [['--file', file, '--previous'], /--previous reads pods of a cluster/],
   [['pod/a'], /Give gwc\/NAME/],
 ] as const
 

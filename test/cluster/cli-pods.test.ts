@@ -7,7 +7,7 @@ import { aKey } from '../helpers/a-key.ts'
 import { collectOutput } from '../helpers/gateway-process.ts'
 import { gw, TOOL } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
-import { type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
+import { ENDED, type ForwardingNode, startForwardingNode } from './forwarding-node.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
@@ -146,6 +146,14 @@ test('logs are those of all pods, in order, and go on with -f', async () => {
   })
   child.kill('SIGINT')
   assert.deepEqual(await ended, [130, null])
+})
+
+test('logs --previous are those of restarted containers, and name the pods without one', async () => {
+  const [first, second] = rig.kubelet.pods()
+  const { code, stdout, stderr } = await ask('logs', '--previous', '-o', 'json')
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(JSON.parse(stdout), { pod: first?.name, ...JSON.parse(ENDED) })
+  assert.match(stderr, new RegExp(`${second?.name}: its container has not been restarted`))
 })
 
 test('trace list is of all pods', async () => {

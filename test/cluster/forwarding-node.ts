@@ -67,12 +67,23 @@ export async function startForwardingNode(rig: OperatorRig): Promise<ForwardingN
   }
 }
 
-/** `/containerLogs/NAMESPACE/POD/CONTAINER`: the last lines, and with `follow` those that come. */
+/** The log of a container that has ended, as a kubelet has it for a pod that was restarted. */
+export const ENDED = '{"time":"2026-01-01T00:00:00.000Z","event":"request","request_id":"ended-1"}'
+
+/**
+ * `/containerLogs/NAMESPACE/POD/CONTAINER`: the last lines, and with `follow` those that come. With `previous`: the first
+ * pod was restarted, the others were not.
+ */
 function giveLog(rig: OperatorRig, { url }: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(url ?? '', 'http://node')
   const [, , , pod, container] = pathname.split('/')
   const running = rig.kubelet.pods().find(({ name }) => name === pod)
   if (running === undefined || container !== 'gateway') return void response.writeHead(404).end()
+  if (searchParams.get('previous') === 'true') {
+    const isRestarted = running === rig.kubelet.pods()[0]
+    const missing = `previous terminated container "gateway" in pod "${pod}" not found`
+    return void response.writeHead(isRestarted ? 200 : 400).end(isRestarted ? ENDED : missing)
+  }
   const whole = running.output()
   const tail = Number(searchParams.get('tailLines') ?? Number.POSITIVE_INFINITY)
   const past = tail === 0 ? [] : whole.trimEnd().split('\n').slice(-tail)

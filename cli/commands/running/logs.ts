@@ -8,6 +8,7 @@ import { EXIT, endUsageWith64 } from '../../printing/output.ts'
 interface LogsOptions extends PlaceOptions {
   readonly file?: string
   readonly follow?: true
+  readonly previous?: true
   readonly tail?: number
   readonly since?: number
   readonly tenant?: string
@@ -31,6 +32,7 @@ export const logs = endUsageWith64(
   )
     .option('--file <path>', 'file with the log of a stand-alone gateway; - reads standard input')
     .option('-f, --follow', 'go on until Ctrl-C, also through pods that come and go')
+    .option('-p, --previous', 'in a cluster: the containers before those that run, after a crash')
     .option(
       '--tail <n>',
       'only the last lines of each pod or of the file, before filters; with -f without --since: 10',
@@ -52,7 +54,7 @@ function statuses(text: string): readonly string[] {
 }
 
 async function showLogs(name: string | undefined, options: LogsOptions, command: Command) {
-  const { file, follow, tail, since, output } = options
+  const { file, follow, previous = false, tail, since, output } = options
   const { tenant, route, status, requestId } = options
   const place =
     file === undefined ? clusterPlace({ ...options, ...(name && { gateway: name }) }) : undefined
@@ -61,11 +63,13 @@ async function showLogs(name: string | undefined, options: LogsOptions, command:
   if (name !== undefined && options.gateway !== undefined)
     command.error('error: gwc/NAME and --gateway both name a gateway; give one', CODE)
   if (file === undefined && place === undefined && process.stdin.isTTY) command.error(ADVICE, CODE)
+  if (previous && (follow || place === undefined))
+    command.error('error: --previous reads pods of a cluster, and no -f or --file', CODE)
   const follows = follow === true
   const first = follows && since === undefined ? TAIL_FOLLOWING : undefined
   const { logsOfFile, logsOfPods } = await import('../../logs/show.ts')
   const filter = { tenant, route, status, requestId }
-  const asked = { follows, tail: tail ?? first, sinceMs: since, filter, output }
+  const asked = { follows, previous, tail: tail ?? first, sinceMs: since, filter, output }
   if (place !== undefined) return await logsOfPods(place, asked)
   const path = file ?? '-'
   // Standard input ends by itself: all of it is wanted.
