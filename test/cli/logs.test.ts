@@ -102,10 +102,11 @@ test('standard input is read where there is neither a file nor a cluster', async
   assert.match(output(), /^08:40:01 info .* 429 .*, r2\n$/)
 })
 
-test('-f goes on with what is written, through rotation, until Ctrl-C', async () => {
+test('-f goes on with what is written, through rotation, until Ctrl-C', async (t) => {
   const many = Array.from({ length: 20 }, (_, index) => request(`old${index}`))
   const followed = await written(many)
   const child = spawn(process.execPath, [TOOL, 'logs', '--file', followed, '-f', '-o', 'name'])
+  t.after(() => child.kill('SIGKILL'))
   const output = collectOutput(child)
   const ended = once(child, 'close')
   await until('the last lines are shown', () => output().includes('old19'))

@@ -32,8 +32,9 @@ test('status tells configuration, store, upstreams and objectives', async () => 
   assert.equal(JSON.parse(json.stdout).config.hash, config.hash)
 })
 
-test('status --watch shows it again when it has changed, and ends as Ctrl-C ends programs', async () => {
+test('status --watch shows it again when it has changed, and ends as Ctrl-C ends programs', async (t) => {
   const child = spawn(process.execPath, [TOOL, 'status', '--watch', '--admin', adminUrl])
+  t.after(() => child.kill('SIGKILL'))
   const output = collectOutput(child)
   const ended = once(child, 'close')
   await until('the first status', () => output().includes('last reload'))
