@@ -19,8 +19,8 @@ export interface MeteredAttempt {
   contentEvents: number
   /** The bytes of a whole answer, for one that never reported its usage. */
   answerBytes: number
-  /** A stream whose end has not been seen: usage that it has reported counts a part of it. */
-  isUnfinished: boolean
+  /** As many of the content events are in the usage that it has reported; all of them once a stream has ended. */
+  countedEvents: number
 }
 
 export class Meter {
@@ -36,7 +36,7 @@ export class Meter {
       usage: undefined,
       contentEvents: 0,
       answerBytes: 0,
-      isUnfinished: false,
+      countedEvents: Number.POSITIVE_INFINITY,
     }
     this.attempts.push(attempt)
     return attempt
@@ -58,9 +58,9 @@ export class Meter {
 }
 
 /** Some upstreams report the prompt first and the answer at its end: a client that leaves before has had its words. */
-function reportedBy({ usage, isUnfinished, contentEvents }: MeteredAttempt): Usage | undefined {
+function reportedBy({ usage, countedEvents, contentEvents }: MeteredAttempt): Usage | undefined {
   if (usage === undefined || !isCredible(usage)) return undefined
-  if (!isUnfinished) return usage
+  if (contentEvents <= countedEvents) return usage
   const completionTokens = Math.max(usage.completionTokens, contentEvents)
   return { ...usage, completionTokens, estimated: true }
 }

@@ -33,7 +33,6 @@ export class Tap {
     this.#reader = reader
     this.#framing = framing
     this.#metered = metered
-    metered.isUnfinished = true
   }
 
   /** Whole frames in; the bytes for the client out (empty when it is to see nothing of them). */
@@ -81,6 +80,16 @@ export class Tap {
     return Buffer.from(text)
   }
 
+  /** A report behind the content counts it. Some report the prompt before it, or what they have counted with each event. */
+  #count({ usage, content }: WireMeaning): void {
+    const metered = this.#metered
+    if (usage !== undefined) {
+      metered.usage = usage
+      metered.countedEvents = content || usage.completionTokens === 0 ? 0 : metered.contentEvents
+    }
+    if (this.finished || this.done) metered.countedEvents = Number.POSITIVE_INFINITY
+  }
+
   #read(frame: Buffer): Buffer {
     const event = this.#framing.parse(frame)
     if (event === undefined) return this.#reader.passesComments ? frame : NOTHING
@@ -93,19 +102,13 @@ export class Tap {
     this.done ||= meaning.done
     if (meaning.failure !== undefined) this.failure ??= this.#clean(meaning.failure)
     if (meaning.pending !== undefined) this.pending = this.#clean(meaning.pending)
-    if (meaning.usage !== undefined) this.#metered.usage = meaning.usage
-    if (this.finished || this.done || endsCounted(meaning)) this.#metered.isUnfinished = false
+    this.#count(meaning)
     if (meaning.failure !== undefined) return NOTHING
     if (meaning.broken) this.brokenEvents++
     if (meaning.out !== 'same') return Buffer.from(meaning.out)
     this.doneShown ||= meaning.done
     return frame
   }
-}
-
-/** A failure that says what the answer used until then. */
-function endsCounted({ failure, usage }: WireMeaning): boolean {
-  return failure !== undefined && usage !== undefined
 }
 
 const NOTHING = Buffer.alloc(0)

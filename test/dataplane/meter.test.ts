@@ -74,7 +74,7 @@ test('a usage of zero is a usage', () => {
 test('a stream that ends before its end costs at least the words that were seen, and the reported prompt', () => {
   const meter = new Meter()
   const attempt = meter.begin('one', 'm')
-  attempt.isUnfinished = true
+  attempt.countedEvents = 0
   attempt.contentEvents = 200
   attempt.usage = { ...usage, completionTokens: 1 }
   assert.partialDeepStrictEqual(meter.charges(request)[0]?.usage, {

@@ -89,6 +89,7 @@ for (const provider of [...PROVIDERS.values()].filter(SPEAKS_SSE)) {
 const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
 const USAGE = '"usage":{"prompt_tokens":7,"completion_tokens":3}'
+const COUNT = `data: {"choices":[],${USAGE}}\n\n`
 const DONE = 'data: [DONE]\n\n'
 
 function readEach(...events: readonly string[]): Read {
@@ -96,17 +97,20 @@ function readEach(...events: readonly string[]): Read {
 }
 
 test('usage that the client did not ask for is counted and not shown', () => {
-  const { text, metered } = readEach(WORD, END, `data: {"choices":[],${USAGE}}\n\n`, DONE)
+  const { text, metered } = readEach(WORD, END, COUNT, DONE)
   assert.equal(text, WORD + END + DONE)
   assert.equal(metered.usage?.promptTokens, 7)
   assert.equal(metered.usage?.completionTokens, 3)
 })
 
-test('usage counts a part of the answer until its end has been seen', () => {
+test('usage counts the content before it, and all of it once the end has been seen', () => {
   const early = WORD.replace('}\n', `,${USAGE}}\n`)
-  assert.equal(readEach(WORD, early).metered.isUnfinished, true)
-  assert.equal(readEach(early, END).metered.isUnfinished, false)
-  assert.equal(readEach(early, DONE).metered.isUnfinished, false)
+  const counted = (...texts: string[]) => readEach(...texts).metered.countedEvents
+  assert.equal(counted(WORD, early), 0)
+  assert.equal(counted(WORD, WORD, COUNT), 2)
+  assert.equal(counted(COUNT, WORD), 0)
+  assert.equal(counted(early, WORD, END), Number.POSITIVE_INFINITY)
+  assert.equal(counted(early, WORD, DONE), Number.POSITIVE_INFINITY)
 })
 
 test('a null usage in every event is cut out of its bytes', () => {
