@@ -6,10 +6,13 @@ import { shownPath } from '../base/shown-text.ts'
 import type { Feed } from '../console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../console/page-files.ts'
 import type { Exposition } from '../telemetry/otlp/exposition.ts'
+import { createOperatorServer } from './operators.ts'
 
 const ADMIN_BODY_BYTES_MAX = 16_777_216
 /** The name of a tenant, with every character encoded. */
 const ADMIN_PARAM_LENGTH_MAX = 1024
+/** A reader of metrics has given up by then. */
+const SCRAPE_SILENCE_MS = 60_000
 
 /** Nothing is described to fastify by JSON schemas; it need not load the hundred modules that would compile them. */
 const NO_SCHEMAS = {
@@ -24,7 +27,11 @@ function compileNothing(): never {
 export function createMetricsServer(
   render: (accept: string | undefined) => Promise<Exposition>,
 ): FastifyInstance {
-  const app = fastify({ logger: false, schemaController: NO_SCHEMAS })
+  const app = fastify({
+    logger: false,
+    schemaController: NO_SCHEMAS,
+    serverFactory: (handler) => createOperatorServer(handler, { silenceMs: SCRAPE_SILENCE_MS }),
+  })
   app.get('/metrics', async (request, reply) => {
     const { type, text } = await render(request.headers.accept)
     reply.type(type)
@@ -42,6 +49,7 @@ export function createAdminServer(
   const app = fastify({
     logger: false,
     schemaController: NO_SCHEMAS,
+    serverFactory: (handler) => createOperatorServer(handler, {}),
     bodyLimit: ADMIN_BODY_BYTES_MAX,
     routerOptions: { maxParamLength: ADMIN_PARAM_LENGTH_MAX },
     frameworkErrors: (error, _request, reply) => {

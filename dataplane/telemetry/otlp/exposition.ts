@@ -28,6 +28,10 @@ interface Family {
 export class Expositions {
   readonly #text: Registry
   readonly #openMetrics: Registry<OpenMetricsContentType>
+  readonly #shared = {
+    text: new Shared(() => this.#render(false)),
+    openMetrics: new Shared(() => this.#render(true)),
+  }
 
   constructor(registry: Registry) {
     this.#text = registry
@@ -45,8 +49,12 @@ export class Expositions {
     this.#openMetrics = open
   }
 
-  async render(accept: string | undefined): Promise<Exposition> {
+  render(accept: string | undefined): Promise<Exposition> {
     const isOpen = accept?.includes('application/openmetrics-text') === true
+    return (isOpen ? this.#shared.openMetrics : this.#shared.text).get()
+  }
+
+  async #render(isOpen: boolean): Promise<Exposition> {
     const registry = isOpen ? this.#openMetrics : this.#text
     const { contentType: type } = registry
     const families = registry.getMetricsAsArray() as unknown as readonly Family[]
@@ -57,6 +65,35 @@ export class Expositions {
     const texts: string[] = []
     for (const read of reads) texts.push(await written(read, isOpen))
     return { type, text: isOpen ? `${texts.join('\n')}\n# EOF\n` : `${texts.join('\n\n')}\n` }
+  }
+}
+
+/** However many ask, one text is written at a time. Those who come meanwhile share the next, which has what was before them. */
+class Shared {
+  readonly #write: () => Promise<Exposition>
+  #current: Promise<Exposition> | undefined
+  #next: Promise<Exposition> | undefined
+
+  constructor(write: () => Promise<Exposition>) {
+    this.#write = write
+  }
+
+  get(): Promise<Exposition> {
+    if (this.#current === undefined) return this.#begin()
+    const begin = () => {
+      this.#next = undefined
+      return this.#begin()
+    }
+    this.#next ??= this.#current.then(begin, begin)
+    return this.#next
+  }
+
+  #begin(): Promise<Exposition> {
+    const current = this.#write().finally(() => {
+      if (this.#current === current) this.#current = undefined
+    })
+    this.#current = current
+    return current
   }
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Gauge, Registry } from 'prom-client'
 import { createMetrics, createRegistry } from '../../../dataplane/telemetry/metrics.ts'
 import { Expositions } from '../../../dataplane/telemetry/otlp/exposition.ts'
 
@@ -47,4 +48,23 @@ test('others have their turn while a large family is written', async () => {
   await new Expositions(manyTenants()).render(undefined)
   isOver = true
   assert.ok(turns > TENANTS / 500, `${turns} turns`)
+})
+
+test('a hundred readers at once cost two texts, and those who came later have what was before them', async () => {
+  let reads = 0
+  const registry = new Registry()
+  const options = { name: 'gw_up', help: 'A gauge.', registers: [registry] }
+  new Gauge({
+    ...options,
+    collect() {
+      this.set(++reads)
+    },
+  })
+  const expositions = new Expositions(registry)
+  const asked = Array.from({ length: 100 }, () => expositions.render(undefined))
+  const texts = (await Promise.all(asked)).map(({ text }) => text.match(/^gw_up (\d+)/m)?.[1])
+  assert.equal(reads, 2)
+  assert.deepEqual(new Set(texts.slice(1)), new Set(['2']))
+  const { text } = await expositions.render(undefined)
+  assert.match(text, /^gw_up 3$/m)
 })
