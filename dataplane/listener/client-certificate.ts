@@ -7,6 +7,8 @@ const NAMES_MAX = 64
 const NAME_LENGTH_MAX = 2048
 /** As Node writes a list of names: what could be read in two ways stands in quotes, as JSON. */
 const ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
+/** A URI with such a part names another place than the one it begins with. */
+const STEP = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
 
 const known = new WeakMap<TLSSocket, ClientCertificate>()
 
@@ -35,7 +37,7 @@ export function namesIn(list: string): readonly string[] {
     end = ENTRY.lastIndex
     const [, type, value = ''] = found
     if (/[*"]/.test(value) || value === '' || value.length > NAME_LENGTH_MAX) continue
-    if (type === 'URI' && value.includes('://')) names.push(value)
+    if (type === 'URI' && value.includes('://') && !STEP.test(value)) names.push(value)
     if (type === 'DNS' && !value.includes('://')) names.push(value.toLowerCase())
   }
   return names.slice(0, NAMES_MAX)

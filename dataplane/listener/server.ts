@@ -2,7 +2,7 @@
 import { type FastifyError, type FastifyInstance, fastify } from 'fastify'
 import { adminRefusal } from '../admin/guard.ts'
 import { ADMIN_ROUTES, type AdminAccess, type Administered } from '../admin/routes.ts'
-import { shownPath } from '../base/shown-text.ts'
+import { shownName, shownPath } from '../base/shown-text.ts'
 import type { Feed } from '../console/feed.ts'
 import { DATA_HEADERS, sendPageFile } from '../console/page-files.ts'
 import type { Exposition } from '../telemetry/otlp/exposition.ts'
@@ -86,7 +86,7 @@ export function createAdminServer(
         const { status, body } = await route.run(
           {
             params: request.params as Record<string, string>,
-            query: request.query as Record<string, string>,
+            query: writtenOnce(request.query as Record<string, string | string[]>),
             body: typeof request.body === 'string' ? request.body : '',
           },
           administered,
@@ -111,6 +111,16 @@ function addConsole(app: FastifyInstance, feed: Feed): void {
     reply.hijack()
     sendPageFile(request.params['*'], request.raw, reply.raw)
   })
+}
+
+/** The parameters of a query; throws for one that has two values. */
+function writtenOnce(query: Record<string, string | string[]>): Record<string, string> {
+  for (const [name, value] of Object.entries(query)) {
+    if (typeof value === 'string') continue
+    const message = `"${shownName(name)}" is in the query ${value.length} times; write it once.`
+    throw Object.assign(new Error(message), { statusCode: 400 })
+  }
+  return query as Record<string, string>
 }
 
 /** The body of every error of the admin API. */

@@ -1,4 +1,5 @@
 /** Takes TLS off the connections of clients. A renewed certificate counts for the next handshake; streams go on. */
+import { constants } from 'node:crypto'
 import type { Server, Socket } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
 import {
@@ -67,6 +68,8 @@ export class TlsEntrance {
       ALPNProtocols: ['http/1.1'],
       allowHalfOpen: true,
       handshakeTimeout: HANDSHAKE_MS,
+      // Node counts the repeats of TLS 1.2, but goes on with them.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       requestCert: this.#clientAuth !== 'none',
       rejectUnauthorized: this.#clientAuth === 'require',
     })

@@ -11,6 +11,11 @@ const READ: readonly [string, string, readonly string[]][] = [
   ['no quoted name', 'URI:"spiffe://x/a, DNS:b", DNS:c', ['c']],
   ['no pattern', 'DNS:*.b, URI:spiffe://x/*, DNS:c', ['c']],
   ['no host that looks like a URI', 'DNS:spiffe://x/a', []],
+  [
+    'no step to another place',
+    'URI:a://x/b/../c, URI:a://x/./b, URI:a://x/b/%2E., URI:a://x/b/...',
+    ['a://x/b/...'],
+  ],
   ['nothing of a list that cannot be read', 'DNS:a, "DNS:b', []],
   ['nothing of nothing', '', []],
 ]

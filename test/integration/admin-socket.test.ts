@@ -103,6 +103,15 @@ test('on TCP the status is open, and the tool reads the token by itself', async 
   assert.doesNotMatch(onTcp.process.output(), new RegExp(headers.authorization?.slice(7) ?? ''))
 })
 
+for (const path of ['/usage?by=key&by=day', '/keys?prefix=a&prefix=b', '/traces?limit=1&limit=2']) {
+  test(`${path} is refused, because it has two values for one parameter`, async () => {
+    const { adminUrl, adminHeaders: headers } = onTcp.process
+    const answer = await fetch(adminUrl + path, { headers })
+    assert.equal(answer.status, 400)
+    assert.match(await answer.text(), /(by|prefix|limit)\\" is in the query 2 times; write it once/)
+  })
+}
+
 test('a second gateway with the same port is refused, and what the first left goes with it', async (t) => {
   const first = await started(t, {})
   const listen_port = portOf(first)

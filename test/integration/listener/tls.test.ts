@@ -1,9 +1,11 @@
 /** The client listener over TLS: a pair from a mounted Secret, renewed under load, and bad pairs that change nothing. */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
+import { connect as connectSecurely } from 'node:tls'
 import { cases } from '../../helpers/cases.ts'
 import { Certificates } from '../../helpers/certificates.ts'
 import { startFront, startUpstream, streaming, whole } from '../../helpers/fake-upstream.ts'
@@ -51,6 +53,20 @@ test('clients are served over TLS with the certificate of the Secret, as HTTP/1.
   assert.equal(protocol, 'http/1.1')
   assert.equal(fingerprint256, fingerprintOf(first))
   assert.match(front.process.output(), /Clients: https:/)
+})
+
+test('a client of TLS 1.2 shakes hands once on a connection', async () => {
+  const { hostname: host, port } = new URL(client.url)
+  const socket = connectSecurely({
+    ...{ host, port: Number(port), ca: client.ca, servername: 'localhost', maxVersion: 'TLSv1.2' },
+  })
+  await once(socket, 'secureConnect')
+  const again = new Promise((resolve, reject) => {
+    socket.once('error', reject)
+    assert.ok(socket.renegotiate({}, resolve))
+  })
+  await assert.rejects(again, { code: 'ERR_SSL_NO_RENEGOTIATION' })
+  socket.destroy()
 })
 
 test('renewals under load fail no connection, and streams go on', async () => {
