@@ -5,7 +5,7 @@ import { atOnce } from './steps.ts'
 /** A part of a form; its value stands from `start` to `end` in the body. */
 export interface FormPart {
   readonly name: string
-  /** As it stands in quotes; absent where the part is no file. */
+  /** Without signs that only some readers take for its end; absent where the part is no file. */
   readonly filename?: string
   readonly type?: string
   readonly start: number
@@ -40,6 +40,8 @@ const BOUNDARY_TEXT = /^[0-9A-Za-z'()+_,\-./:=?]{1,70}$/
 const HEADER = /^([0-9A-Za-z-]+):[ \t]*([^\0\r\n]*)$/
 const PARAMETER = /\s*;\s*([a-z]+\*?)=(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s;"\\]+))/gy
 const NAME = /^[\w\-.[\]]{1,128}$/
+/** A backslash in front of a quote keeps it in the name for some readers, and ends the name for others. */
+const UNCLEAR = /\\"|["\\\p{Cc}]/gu
 const TYPE = /^[\x20-\x7e]{1,128}$/
 /** Values that say nothing but that the bytes are the value. */
 const PLAIN_ENCODING = /^(binary|8bit|7bit)$/i
@@ -147,14 +149,14 @@ function dispositionOf(text: string): Pick<FormPart, 'name' | 'filename'> {
   const { name = '', filename, 'filename*': extended, ...others } = Object.fromEntries(found)
   if (!NAME.test(name) || Object.keys(others).length > 0) throw broken()
   const file = filename ?? (extended && extendedName(extended))
-  return { name, ...(file !== undefined && { filename: file }) }
+  return { name, ...(file !== undefined && { filename: file.replace(UNCLEAR, '_') }) }
 }
 
 /** `UTF-8''a%20b`, as RFC 8187 writes what is not ASCII. */
 function extendedName(text: string): string {
   const [, encoded] = /^utf-8'[^']*'([!-~]*)$/i.exec(text) ?? []
   try {
-    return decodeURIComponent(encoded ?? '%').replace(/["\\\p{Cc}]/gu, '_')
+    return decodeURIComponent(encoded ?? '%')
   } catch {
     throw broken()
   }

@@ -305,6 +305,15 @@ test('a form that two servers could read differently is refused, and reaches no 
   assert.equal(vendor.asked.length, before)
 })
 
+test('a name of a file that only some servers read in one way is sent so that all do', async () => {
+  const file = part('file', 'sound', '; filename="a\\"; name=\\"model.wav"')
+  const { status } = await send(form(part('model', 'ears'), file))
+  assert.equal(status, 200)
+  const sent = vendor.asked.at(-1)!.form
+  assert.deepEqual([...sent.keys()], ['model', 'file'])
+  assert.equal((sent.get('file') as File).name, 'a_; name=_model.wav')
+})
+
 test('what would lead a proxy behind astray is left out', async () => {
   await send(asked('ears', { api_base: 'http://elsewhere', api_key: 'k', user: 'u' }))
   assert.deepEqual([...vendor.asked.at(-1)!.form.keys()], ['model', 'user', 'file'])

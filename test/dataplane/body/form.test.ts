@@ -21,7 +21,8 @@ test('names, files and types are read as clients write them', () => {
     [field('name="a"'), { name: 'a' }],
     [field('name=a'), { name: 'a' }],
     [field('name="a[]"; filename="b c.wav"'), { name: 'a[]', filename: 'b c.wav' }],
-    [field('filename="b\\"c.wav"; name="a"'), { name: 'a', filename: 'b\\"c.wav' }],
+    [field('filename="b\\"c.wav"; name="a"'), { name: 'a', filename: 'b_c.wav' }],
+    [field('name="a"; filename="C:\\b\tc.wav"'), { name: 'a', filename: 'C:_b_c.wav' }],
     [field('name="a"; filename*=UTF-8\'\'%C3%B6%22.wav'), { name: 'a', filename: 'ö_.wav' }],
     [
       head('content-type: audio/wav\r\ncontent-disposition: form-data; name="a"'),
