@@ -79,7 +79,7 @@ async function countAt(
     const { failure } = answer
     if (isNoPath(failure)) noteLacking(state, asked)
     if (failure.class !== 'client' && failure.class !== 'context') return undefined
-    throw refusalOf(failure, name)
+    throw refusalOf(failure, name, request)
   } catch (error) {
     if (error instanceof Unsupported) return undefined
     throw error

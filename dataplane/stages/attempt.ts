@@ -281,7 +281,7 @@ function endOf(why: Ending, way: Way): GatewayError {
   const { last, unable } = journey
   if (last !== undefined && journey.unreached > 0)
     return unreachedError(last.target.name, journey.unreached)
-  if (last !== undefined) return refusalOf(last.failure, last.target.name)
+  if (last !== undefined) return refusalOf(last.failure, last.target.name, way.asked.request)
   if (unable !== undefined && !terms.lane.targets.some((target) => takes(target, way)))
     return unable
   return unservedError(why, terms, gateway.clock.now())

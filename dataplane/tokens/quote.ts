@@ -7,6 +7,7 @@ import type { ChatRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { isGenerated } from './count.ts'
 import { PromptTokens } from './counter.ts'
+import { inputMember } from './input-member.ts'
 
 export interface Quote {
   /** How many tokens the messages have, by the upstream that counts most; 0 where nothing was counted. */
@@ -150,11 +151,12 @@ function overflow(
   const prompt = tokens.at(largest)
   const exact = tokens.areExact([largest])
   const counted = exact ? `${prompt} tokens` : `about ${prompt} tokens`
-  const asked = `${counted} of messages and ${answer} of max_tokens were asked for`
-  const advice = 'shorten the messages or lower max_tokens'
+  const param = inputMember(request)
+  const asked = `${counted} of ${param} and ${answer} of max_tokens were asked for`
+  const advice = `shorten the ${param} or lower max_tokens`
   const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
-    param: 'messages',
+    param,
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },
     counted: { tokens: prompt, exact },
   })
@@ -166,7 +168,8 @@ function inputOverflow(
   request: Exclude<ModelRequest, ChatRequest>,
 ): GatewayError {
   const { longest, longestAt } = request.inputTokens
-  const [name, input] = inputOf(request)
+  const name = inputMember(request)
+  const input = inputOf(request)
   const isAlone = typeof input === 'string' || typeof input[0] === 'number'
   const param = isAlone ? name : `${name}[${longestAt}]`
   const asked = answer === 0 ? '' : ` and ${answer} of max_tokens were asked for`
@@ -179,12 +182,8 @@ function inputOverflow(
   })
 }
 
-/** The member that a window has to hold, and its value. */
-function inputOf(
-  request: Exclude<ModelRequest, ChatRequest>,
-): readonly [name: string, input: string | readonly unknown[]] {
-  if (request.operation === 'embeddings') return ['input', request.body.input]
-  if (request.operation === 'rerank') return ['documents', request.body.documents]
-  if (request.operation === 'completions') return ['prompt', request.body.prompt ?? '']
-  return ['file', '']
+function inputOf(request: Exclude<ModelRequest, ChatRequest>): string | readonly unknown[] {
+  if (request.operation === 'embeddings') return request.body.input
+  if (request.operation === 'rerank') return request.body.documents
+  return request.operation === 'completions' ? (request.body.prompt ?? '') : ''
 }

@@ -184,6 +184,14 @@ test('a failure before the first text goes to the next upstream', async () => {
   }
 })
 
+test('a prompt that only the upstream finds too long is refused by its name', async () => {
+  for (const stream of [true, false]) {
+    upstream.script.push(failing(400, { code: 'context_length_exceeded' }))
+    const { status, error } = await post({ stream })
+    assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'prompt'])
+  }
+})
+
 test('what an upstream would ignore goes to another, or is refused with its name', async () => {
   for (const [param, value] of Object.entries({
     echo: true,

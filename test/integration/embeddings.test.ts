@@ -158,6 +158,12 @@ test('each input has to fit the context window, not all of them together', async
   assert.equal(upstream.asked.length, before)
 })
 
+test('an input that only the upstream finds too long is refused by its name', async () => {
+  upstream.script.push(failing(400, { code: 'context_length_exceeded' }))
+  const { status, error } = await post({ input: 'a' })
+  assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'input'])
+})
+
 test('vectors of other dimensions than asked for are no answer', async () => {
   const { status, error } = await post({ input: 'a', dimensions: 3 })
   assert.deepEqual([status, error.code], [502, 'ERR_GW_UPSTREAM_ERROR'])

@@ -164,6 +164,12 @@ test('each document has to fit the context window together with the query', asyn
   )
 })
 
+test('documents that only the upstream finds too long are refused by their name', async () => {
+  runtime.script.push(failing(400, { code: 'context_length_exceeded' }))
+  const { status, error } = await post({})
+  assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'documents'])
+})
+
 test('a route without an upstream that ranks is refused with the name of the provider', async () => {
   const { status, error } = await post({ model: 'words' })
   assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_INVALID_REQUEST', 'model'])

@@ -94,6 +94,15 @@ async function events(asked: object, heard: (one: Event) => void = () => {}): Pr
 
 const refusal = (asked: Promise<unknown>) => sdkError<APIError>(asked, APIError)
 
+test('an input that only the upstream finds too long is refused by its name', async () => {
+  model.script.push(failing(400, { code: 'context_length_exceeded' }))
+  const error = await sdkError(client.responses.create(question), APIError)
+  assert.deepEqual(
+    [error.status, error.code, error.param],
+    [400, 'ERR_GW_CONTEXT_OVERFLOW', 'input'],
+  )
+})
+
 test('a whole answer arrives as a response that is not stored', async () => {
   const response = await client.responses.create({
     ...question,

@@ -1,21 +1,31 @@
 /** The error that the client reads when no attempt is left. */
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys, shownFailure } from '../../base/shown-text.ts'
+import type { ModelRequest } from '../../inner-form.ts'
 import type { Failure } from '../../providers/contract.ts'
+import { inputMember } from '../../tokens/input-member.ts'
 
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60
 /** A repetition may succeed: too slow, in conflict with another request, too early. */
 const PASSING: ReadonlySet<number | undefined> = new Set([408, 409, 425])
 
-export function refusalOf(failure: Failure, upstream: string): GatewayError {
+/** `request` is the one that has failed, where it was a client's. */
+export function refusalOf(
+  failure: Failure,
+  upstream: string,
+  request?: Pick<ModelRequest, 'operation' | 'wire'>,
+): GatewayError {
   const message = maskKeys(failure.message)
   const said = wordsFor(failure, upstream)
   const cause = `${upstream}: ${message}`
   const facts = { upstream_status: failure.status }
   switch (failure.class) {
     case 'context':
-      return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, { param: 'messages', facts })
+      return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
+        ...(request && { param: inputMember(request) }),
+        facts,
+      })
     case 'rate_limited':
     case 'quota':
       return new GatewayError('ERR_GW_UPSTREAM_RATE_LIMIT', message, {
