@@ -25,6 +25,7 @@ type Look = Met | { readonly reason: string }
 
 const LOOK_MS = 500
 const READY_MS = 5000
+const FIRST_MS = 1000
 
 export async function waitInCluster(place: InCluster, waiting: Waiting): Promise<Met> {
   return await withCluster(place, async (access) => {
@@ -45,7 +46,7 @@ export async function waitStandAlone(
   placeNow: () => Promise<Place>,
   { timeoutMs }: Waiting,
 ): Promise<Met> {
-  return await untilMet(timeoutMs, async () => {
+  return await untilMet(timeoutMs, async (signal) => {
     let place: Place
     try {
       place = await placeNow()
@@ -53,17 +54,18 @@ export async function waitStandAlone(
       if (error instanceof NothingRuns) return { reason: error.message }
       throw error
     }
-    return await readiness(place).catch((error: Error) => ({ reason: error.message }))
+    return await readiness(place, signal).catch((error: Error) => ({ reason: error.message }))
   })
 }
 
-async function readiness(place: Place): Promise<Look> {
+async function readiness(place: Place, signal: AbortSignal): Promise<Look> {
   return await withGateways(place, async ([gateway]) => {
     const origin = await gateway.clientUrl()
     // Only a client with the right authority, and perhaps a certificate, can ask over TLS.
     if (origin.startsWith('https:')) return await serving(gateway)
     const url = `${origin}/readyz`
-    const answer = await fetch(url, { signal: AbortSignal.timeout(READY_MS) })
+    const patience = AbortSignal.any([signal, AbortSignal.timeout(READY_MS)])
+    const answer = await fetch(url, { signal: patience })
     const text = await answer.text()
     if (answer.status === 200) return readyAt(gateway)
     return { reason: `${url} answers with ${answer.status}: ${text.slice(0, 200)}` }
@@ -94,13 +96,37 @@ export function judged({ metadata, status }: KubeObject, type: string): Look {
   return { reason: `${type} of "${name}" is ${found.status}, ${found.reason}: ${found.message}` }
 }
 
-async function untilMet(timeoutMs: number, look: () => Promise<Look>): Promise<Met> {
+async function untilMet(
+  timeoutMs: number,
+  look: (signal: AbortSignal) => Promise<Look>,
+): Promise<Met> {
   const end = performance.now() + timeoutMs
+  // However short the time is, a server that is well should be heard.
+  const firstEnd = Math.max(end, performance.now() + FIRST_MS)
+  let reason: string | undefined
   for (;;) {
-    const seen = await look()
+    const late = reason ?? 'nothing has answered yet'
+    const seen = await until(reason === undefined ? firstEnd : end, look, late)
     if ('met' in seen) return seen
+    reason = seen.reason
     const leftMs = end - performance.now()
-    if (leftMs <= 0) throw new AnswerIsNo(`Not within ${timeoutMs / 1000} s: ${seen.reason}`)
+    if (leftMs <= 0) throw new AnswerIsNo(`Not within ${timeoutMs / 1000} s: ${reason}`)
     await delay(Math.min(LOOK_MS, leftMs))
+  }
+}
+
+/** A look that has no answer by then has the reason `late`. */
+async function until(
+  end: number,
+  look: (signal: AbortSignal) => Promise<Look>,
+  late: string,
+): Promise<Look> {
+  const looking = new AbortController()
+  const waitMs = Math.max(0, end - performance.now())
+  const timeIsUp = delay(waitMs, { reason: late }, { signal: looking.signal })
+  try {
+    return await Promise.race([look(looking.signal), timeIsUp])
+  } finally {
+    looking.abort()
   }
 }

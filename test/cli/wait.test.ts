@@ -14,9 +14,11 @@ import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 let script: string[] = []
 let asked = 0
 let observedGeneration = 3
+let isSilent = false
 
 const server = createServer((incoming, outgoing) => {
   asked++
+  if (isSilent) return
   const status = script.length > 1 ? script.shift() : script[0]
   const isThere =
     status !== undefined && incoming.url?.endsWith('/namespaces/ai/gatewayconfigs/production')
@@ -53,6 +55,7 @@ beforeEach(() => {
   script = []
   asked = 0
   observedGeneration = 3
+  isSilent = false
 })
 
 const wait = (...args: readonly string[]) =>
@@ -87,6 +90,12 @@ test('a gateway that is not there is waited for', async () => {
   const { code, stderr } = await wait('gwc/production', '--timeout', '1ms')
   assert.equal(code, 1)
   assert.match(stderr, /Not within 0.001 s: There is no GatewayConfig "production"/)
+})
+
+test('an API server that does not answer holds up no timeout', async () => {
+  isSilent = true
+  const { code, stderr } = await wait('gwc/production', '--timeout', '1ms')
+  assert.deepEqual([code, stderr], [1, 'error: Not within 0.001 s: nothing has answered yet\n'])
 })
 
 test('what cannot be waited for is wrong usage', async () => {
