@@ -5,6 +5,7 @@ import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isRefusal } from '../kube/api-error.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
+import { listed } from '../status/facts.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
 import { covers } from '../workload/covers.ts'
 import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
@@ -65,13 +66,13 @@ export class WorkloadReconciler {
     const { gateway } = settings
     const { deployment } = this.liveOf(gateway)
     const children = childrenOf(settings, trusted, deployment)
-    let isWaiting = false
+    let others: readonly string[] = []
     let routeConflict: string | undefined
     const refusals: unknown[] = []
     for (const child of children) {
-      if (child.resource === RESOURCES.deployments && this.#mustWait(gateway, child, deployment)) {
-        isWaiting = true
-        continue
+      if (child.resource === RESOURCES.deployments) {
+        others = this.#waitsFor(gateway, child, deployment)
+        if (others.length > 0) continue
       }
       try {
         const conflict = await this.#reconcileChild(gateway, child)
@@ -87,8 +88,10 @@ export class WorkloadReconciler {
     }
     if (refusals.length > 0) throw refusals[0]
     const more = routeConflict === undefined ? {} : { routeConflict }
-    if (!isWaiting) return { kind: 'applied', ...more }
-    const message = `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out.`
+    if (others.length === 0) return { kind: 'applied', ...more }
+    const message =
+      `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out. ` +
+      `Now these are: ${listed(others)}. If that lasts, see WorkloadAvailable there.`
     return { kind: 'waiting', message, ...more }
   }
 
@@ -180,29 +183,37 @@ export class WorkloadReconciler {
     return await this.#options.api.get(resource, { namespace: metadata.namespace, name })
   }
 
-  /** A new release of the operator changes every gateway at once; what a user changed goes at once. */
-  #mustWait(gateway: KubeObject, { desired }: Child, live: KubeObject | undefined): boolean {
-    if (live === undefined || desired === undefined) return false
+  /**
+   * The gateways that roll first: a new release of the operator changes every gateway at once; what a user changed
+   * goes at once.
+   */
+  #waitsFor(
+    gateway: KubeObject,
+    { desired }: Child,
+    live: KubeObject | undefined,
+  ): readonly string[] {
+    if (live === undefined || desired === undefined) return []
     const key = keyOf(gateway)
     if (templateHashOf(live) === templateHashOf(desired)) {
       if (!isRolling(live)) this.#rolling.delete(key)
-      return false
+      return []
     }
     const seen = valueBelow(gateway, 'status', 'observedGeneration')
     const isOursToTime = seen === gateway.metadata.generation && !this.#rolling.has(key)
-    if (isOursToTime && this.#othersRolling(key) >= this.#options.rolloutsMax) return true
+    const others = this.#othersRolling(key)
+    if (isOursToTime && others.length >= this.#options.rolloutsMax) return others
     this.#rolling.add(key)
-    return false
+    return []
   }
 
-  #othersRolling(key: string): number {
+  #othersRolling(key: string): readonly string[] {
     const { deployments } = this.#options.world.stores
     const rolling = new Set(this.#rolling)
     for (const deployment of deployments.list()) {
       if (isRolling(deployment)) rolling.add(keyOf(deployment))
     }
     rolling.delete(key)
-    return rolling.size
+    return [...rolling].sort()
   }
 }
 
