@@ -67,6 +67,8 @@ export class ConfigReconciler {
     const next = this.#next(gateway, compiled, { stored, floors })
     const isSame = next.configuration === stored.configuration && next.keys === stored.keys
     if (isSame && known !== undefined) return stored
+    // A new object would be in the way of the deletion.
+    if (known === undefined && gateway.metadata.deletionTimestamp !== undefined) return stored
     await this.#write(gateway, name, known, next)
     return next
   }

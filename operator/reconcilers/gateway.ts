@@ -71,10 +71,12 @@ export class GatewayReconciler {
   async reconcile(key: string, trace?: TraceContext): Promise<ReconcileResult> {
     const { world, config } = this.#options
     const gateway = world.stores.gatewayConfigs.get(key)
-    if (gateway === undefined || gateway.metadata.deletionTimestamp !== undefined) {
+    if (gateway === undefined) {
       this.#forget(key)
       return undefined
     }
+    if (gateway.metadata.deletionTimestamp !== undefined)
+      return await this.#windDown(gateway, trace)
     const isPaused = valueBelow(gateway, 'spec', 'paused') === true
     const faults: unknown[] = []
     let stored: Stored = {}
@@ -103,6 +105,24 @@ export class GatewayReconciler {
     const waits = await this.#finish(gateway, { isPaused, compiled: known, stored, workload })
     if (faults.length > 0) throw faults[0]
     return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
+  }
+
+  /** While a finalizer holds a gateway its pods may serve on: keys are still revoked, and nothing is made any more. */
+  async #windDown(gateway: KubeObject, trace: TraceContext | undefined): Promise<ReconcileResult> {
+    const { workload, compilations, config, onCompiled } = this.#options
+    const key = keyOf(gateway)
+    workload.forget(key)
+    if (valueBelow(gateway, 'spec', 'paused') === true) return undefined
+    const stored = await config.read(gateway).catch(nothingOfOurs)
+    if (stored.keys === undefined) {
+      this.#forget(key)
+      return undefined
+    }
+    const { compiled, isNew, againMs } = compilations.of(gateway, stored.keys.records)
+    if (isNew) onCompiled(key)
+    const next = await config.reconcile(gateway, compiled, this.#floors(key))
+    await this.#program(gateway, next, trace)
+    return againMs === undefined ? undefined : { againMs }
   }
 
   /** Anyone who may create pods could give one the gateway's label. */
@@ -239,4 +259,9 @@ export class GatewayReconciler {
     this.#goodSince.delete(key)
     onCompiled(key)
   }
+}
+
+function nothingOfOurs(error: unknown): Stored {
+  if (error instanceof ForeignObjectError) return {}
+  throw error
 }
