@@ -5,7 +5,6 @@ import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isRefusal } from '../kube/api-error.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
-import { listed } from '../status/facts.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
 import { covers } from '../workload/covers.ts'
 import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
@@ -91,7 +90,7 @@ export class WorkloadReconciler {
     if (others.length === 0) return { kind: 'applied', ...more }
     const message =
       `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out. ` +
-      `Now these are: ${listed(others)}. If that lasts, see WorkloadAvailable there.`
+      `${others.length} are now, first ${others[0]}. If that lasts, see WorkloadAvailable there.`
     return { kind: 'waiting', message, ...more }
   }
 

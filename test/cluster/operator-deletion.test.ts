@@ -1,4 +1,4 @@
-/** A deleted gateway that a finalizer of somebody else holds: its pods serve on, and nothing keeps a key alive. */
+/** A deleted gateway that a finalizer of another program holds: its pods serve on, and nothing keeps a key alive. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'

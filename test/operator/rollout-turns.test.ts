@@ -52,7 +52,7 @@ test('a gateway that waits for its turn names the gateway that it waits for', as
   const live = desiredDeployment(settingsOf('1'), undefined)
   const outcome = await aReconciler([live, stuck]).reconcile(settingsOf('2'), {})
   assert.equal(outcome.kind, 'waiting')
-  assert.match('message' in outcome ? outcome.message : '', /Now these are: other\/stuck\./)
+  assert.match('message' in outcome ? outcome.message : '', /1 are now, first other\/stuck\./)
 })
 
 test('a gateway without anyone before it rolls', async () => {
