@@ -40,9 +40,12 @@ test('a prompt that is estimated too long is served where it is counted', async 
     const counted = await front.chat({ model: 'exact', messages: words(WINDOW - 10) })
     return counted.status === 200
   })
-  const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
-  assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
-  assert.match(errorOf(more).message, /but 107 tokens of messages/)
+  // A count that comes too late on a busy machine is an estimate.
+  await until('one that is too long is refused by its count', async () => {
+    const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
+    assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
+    return /but 107 tokens of messages/.test(errorOf(more).message)
+  })
 })
 
 test('a prompt that is estimated to fit is refused where a tokenizer.json counts more', async () => {
