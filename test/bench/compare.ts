@@ -1,7 +1,8 @@
 /**
- * Two trees beside each other, in turns: processor time of a governed request, p99 at 1,000/s and memory.
- * `node test/bench/compare.ts OTHER_TREE [ROUNDS] [FLAGS ...]`; the other tree is measured as "before", and flags of Node go to
- * this one alone (`compare.ts . 5 --max-semi-space-size=8`). Medians stand with their middle half.
+ * Two trees beside each other: processor time of a governed request, p99 at 1,000/s and memory.
+ * `node test/bench/compare.ts OTHER_TREE [STARTS] [FLAGS ...]`; the other tree is "before", and flags of Node go to this one alone
+ * (`compare.ts . 5 --max-semi-space-size=8`). Both gateways run at once and are loaded in turns of a second, so that a slow minute of
+ * the machine meets both; a verdict is given on the ratio within the pairs, and only if 19 of 20 intervals like it would leave out 1.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -9,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
-import { failuresOf, runLoad } from './load.ts'
+import { failuresOf, type LoadResult, runLoad } from './load.ts'
 import type { Process } from './processes.ts'
 import { startUpstream } from './rig.ts'
 import { compilePrograms } from './tools.ts'
@@ -18,8 +19,12 @@ const SECONDS = 4
 const CONNECTIONS = 64
 const RATE = 1_000
 const MEBIBYTE = 1_048_576
-/** Fewer have no spread, and the first start of a tree has nothing compiled. */
-const ROUNDS_MIN = 3
+/** Turns of one start: more say nothing new, since what the compiler made of a start stays as it is. */
+const TURNS = 10
+/** Half of the interval around the median, in square roots of the number of pairs: the binomial distribution's 95 %. */
+const INTERVAL = 0.98
+/** Fewer pairs have no interval. */
+const PAIRS_MIN = 6
 
 interface Figures {
   readonly cpuUs: number
@@ -27,10 +32,11 @@ interface Figures {
   readonly idleMiB: number
   readonly loadedMiB: number
 }
+type Pair<T> = Record<'before' | 'now', T>
 
-const [other, rounds = '5', ...flags] = process.argv.slice(2)
+const [other, starts = '6', ...flags] = process.argv.slice(2)
 if (other === undefined) {
-  console.error('Name the other tree: node test/bench/compare.ts ../other [ROUNDS] [FLAGS ...]')
+  console.error('Name the other tree: node test/bench/compare.ts ../other [STARTS] [FLAGS ...]')
   process.exit(64)
 }
 // A gateway that is given flags does not start anew, so both get what that would have given them.
@@ -39,8 +45,14 @@ process.env.NODE_COMPILE_CACHE ??= join(homedir(), '.cache/gw/compiled')
 const directory = mkdtempSync(join(tmpdir(), 'gw-compare-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 const programs = compilePrograms(import.meta.dirname)
-const trees = { before: resolve(other), now: resolve(import.meta.dirname, '../..') }
-const figures: Record<keyof typeof trees, Figures[]> = { before: [], now: [] }
+const root = resolve(import.meta.dirname, '../..')
+const trees = { before: resolve(other), now: root }
+const figures: Record<keyof Figures, Pair<number>[]> = {
+  cpuUs: [],
+  p99Ms: [],
+  idleMiB: [],
+  loadedMiB: [],
+}
 const upstreamPort = await freePort()
 const upstream = await startUpstream(
   {
@@ -53,12 +65,7 @@ const upstream = await startUpstream(
   upstreamPort,
 )
 try {
-  for (let round = 0; round < Number(rounds); round++) {
-    for (const name of ['before', 'now'] as const) {
-      figures[name].push(await measure(trees[name], `${name}-${round}`))
-      console.log(name, JSON.stringify(figures[name].at(-1)))
-    }
-  }
+  for (let start = 0; start < Number(starts); start++) await measureStart(start)
 } finally {
   await upstream.stop()
 }
@@ -66,64 +73,102 @@ for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
   console.log(verdict(key))
 }
 
-/** No noise may pass for a result: the medians must be further apart than the middle halves of both are wide. */
+/** No noise may pass for a result. */
 function verdict(key: keyof Figures): string {
-  const [before, now] = [quartilesOf(figures.before, key), quartilesOf(figures.now, key)]
-  const spread = Math.max(before.high - before.low, now.high - now.low)
-  const difference = now.middle - before.middle
-  const words = `${key}: ${shown(before)} before, ${shown(now)} now`
-  if (figures.now.length < ROUNDS_MIN) return `${words}: no verdict under ${ROUNDS_MIN} rounds`
-  if (Math.abs(difference) <= spread)
-    return `${words}: no verdict, the spread exceeds the difference`
-  return `${words}: ${((difference / before.middle) * 100).toFixed(1)} %`
+  const pairs = figures[key]
+  const ratios = pairs.map(({ before, now }) => now / before).toSorted((one, two) => one - two)
+  const middle = ratios.length >> 1
+  const half = Math.ceil(INTERVAL * Math.sqrt(ratios.length))
+  const low = ratios[Math.max(0, middle - half)] ?? 0
+  const high = ratios[Math.min(ratios.length - 1, middle + half)] ?? 0
+  const medians = `${medianOf(pairs, 'before')} before, ${medianOf(pairs, 'now')} now`
+  const words = `${key}: ${medians}, ratio ${ratios[middle]?.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
+  if (ratios.length < PAIRS_MIN) return `${words}: no verdict under ${PAIRS_MIN} pairs`
+  if (low <= 1 && high >= 1) return `${words}: no verdict, the interval holds 1`
+  return `${words}: ${high < 1 ? 'better' : 'worse'}`
 }
 
-function shown({ low, middle, high }: Quartiles): string {
-  return `${middle.toFixed(1)} (${low.toFixed(1)} to ${high.toFixed(1)})`
+function medianOf(pairs: readonly Pair<number>[], name: keyof typeof trees): string {
+  const sorted = pairs.map((pair) => pair[name]).toSorted((one, two) => one - two)
+  return (sorted[sorted.length >> 1] ?? 0).toFixed(1)
 }
 
-async function measure(tree: string, name: string): Promise<Figures> {
+interface Measured {
+  readonly gateway: Process
+  readonly port: number
+}
+
+/** The one that starts first has no advantage over the starts, and the one that is loaded first none over the turns. */
+async function measureStart(start: number): Promise<void> {
+  const names = start % 2 === 0 ? (['before', 'now'] as const) : (['now', 'before'] as const)
+  const running: Partial<Pair<Measured>> = {}
+  try {
+    for (const name of names) running[name] = await startTree(name, start)
+    const { before, now } = running as Pair<Measured>
+    await measurePair({ before, now }, names)
+  } finally {
+    for (const one of Object.values(running)) await one.gateway.stop()
+  }
+}
+
+async function measurePair(
+  running: Pair<Measured>,
+  names: readonly (keyof typeof trees)[],
+): Promise<void> {
+  const both = async (
+    key: keyof Figures,
+    measure: (one: Measured) => Promise<number>,
+    turn = 0,
+  ) => {
+    const pair: Pair<number> = { before: 0, now: 0 }
+    for (const name of turn % 2 === 0 ? names : names.toReversed())
+      pair[name] = await measure(running[name])
+    figures[key].push(pair)
+    console.log(key, pair.before.toFixed(1), pair.now.toFixed(1))
+  }
+  await both('idleMiB', residentMiB)
+  // Compiled code is what serves.
+  for (const name of names) await load(running[name], SECONDS)
+  for (let turn = 0; turn < TURNS; turn++) await both('cpuUs', processorUs, turn)
+  await both('p99Ms', async (one) => (await load(one, SECONDS, RATE)).p99Us / 1000)
+  await both('loadedMiB', residentMiB)
+}
+
+async function startTree(name: keyof typeof trees, start: number): Promise<Measured> {
   const port = await freePort()
   const gateway = await startGateway({
-    name,
-    main: join(tree, 'dataplane/main.ts'),
-    root: resolve(import.meta.dirname, '../..'),
-    directory: join(directory, name),
+    name: `${name}-${start}`,
+    main: join(trees[name], 'dataplane/main.ts'),
+    root,
+    directory: join(directory, `${name}-${start}`),
     upstreamPort,
     port,
     metricsPort: await freePort(),
     adminPort: await freePort(),
     settings: governed(),
-    flags: name.startsWith('now') ? flags : [],
+    flags: name === 'now' ? flags : [],
   })
-  try {
-    return await load(gateway, port)
-  } finally {
-    await gateway.stop()
-  }
+  return { gateway, port }
 }
 
-async function load({ pid }: Process, port: number): Promise<Figures> {
-  const idleMiB = readResidentBytes(pid) / MEBIBYTE
-  const options = { program: programs.load, port, seconds: SECONDS }
-  // Compiled code is what serves.
-  await runLoad({ ...options, connections: CONNECTIONS })
-  const before = readProcessorTime(pid).runNs
-  const closed = await runLoad({ ...options, connections: CONNECTIONS })
-  const cpuUs = (readProcessorTime(pid).runNs - before) / 1000 / closed.requests
-  const open = await runLoad({ ...options, connections: CONNECTIONS, rate: RATE })
-  if (failuresOf(closed) + failuresOf(open) > 0) throw new Error('Requests failed.')
-  return { cpuUs, p99Ms: open.p99Us / 1000, idleMiB, loadedMiB: readResidentBytes(pid) / MEBIBYTE }
+async function processorUs(one: Measured): Promise<number> {
+  const before = readProcessorTime(one.gateway.pid).runNs
+  const { requests } = await load(one, 1)
+  return (readProcessorTime(one.gateway.pid).runNs - before) / 1000 / requests
 }
 
-interface Quartiles {
-  readonly low: number
-  readonly middle: number
-  readonly high: number
+async function residentMiB({ gateway }: Measured): Promise<number> {
+  return readResidentBytes(gateway.pid) / MEBIBYTE
 }
 
-function quartilesOf(all: readonly Figures[], key: keyof Figures): Quartiles {
-  const sorted = all.map((one) => one[key]).toSorted((one, two) => one - two)
-  const at = (share: number) => sorted[Math.round((sorted.length - 1) * share)] ?? 0
-  return { low: at(0.25), middle: at(0.5), high: at(0.75) }
+async function load({ port }: Measured, seconds: number, rate?: number): Promise<LoadResult> {
+  const result = await runLoad({
+    program: programs.load,
+    port,
+    seconds,
+    connections: CONNECTIONS,
+    ...(rate === undefined ? {} : { rate }),
+  })
+  if (failuresOf(result) > 0) throw new Error('Requests failed.')
+  return result
 }

@@ -3,9 +3,9 @@ import { lookup } from 'node:dns/promises'
 import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../../upstream/connection/addresses.ts'
-import { openPool } from '../../upstream/connection/client.ts'
+import { wayTo } from '../../upstream/connection/client.ts'
 import { failureOf } from '../../upstream/connection/connection-failures.ts'
-import { probe } from '../../upstream/target/probe.ts'
+import { askStatus } from '../../upstream/connection/status-question.ts'
 import type { Step } from './trial.ts'
 
 interface Place {
@@ -59,15 +59,13 @@ async function askOne(
 ): Promise<string | undefined> {
   const { address } = at
   if (isDeniedAddress(address)) return `${address} is a metadata address, which is never dialled`
-  const pool = openPool({ ...settings, at }, section, 1)
+  const way = wayTo({ ...settings, at }, section)
   try {
-    const isWell = await probe(pool, settings.healthPath ?? '/', PROBE_MS_MAX)
+    const isWell = (await askStatus(way, settings.healthPath ?? '/', PROBE_MS_MAX)) === 200
     // A hosted API has no path for probes: any answer shows that it is there.
     if (isWell || settings.healthPath === undefined) return undefined
     return `${address} did not answer with 200`
   } catch (error) {
     return `${address}: ${failureOf(error as Error).message}`
-  } finally {
-    await pool.destroy()
   }
 }

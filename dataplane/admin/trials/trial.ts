@@ -9,12 +9,12 @@ import type { Failure } from '../../providers/contract.ts'
 import type { Environment } from '../../providers/credential-source.ts'
 import { masked } from '../../upstream/attempt/masking.ts'
 import { signatureOf } from '../../upstream/attempt/pool-request.ts'
-import { openPool } from '../../upstream/connection/client.ts'
+import { openPool, wayTo } from '../../upstream/connection/client.ts'
 import { failureOf } from '../../upstream/connection/connection-failures.ts'
+import { askStatus } from '../../upstream/connection/status-question.ts'
 import { faultOf } from '../../upstream/credentials/renewed-credential.ts'
 import { settingsFetched, sourceOf } from '../../upstream/credentials/upstream-credential.ts'
 import { readBounded } from '../../upstream/target/bounded-body.ts'
-import { probe } from '../../upstream/target/probe.ts'
 import { pairOf } from '../../wires.ts'
 
 export interface Step {
@@ -44,19 +44,17 @@ export async function tryHealth(
   if (healthPath === undefined) return undefined
   const seconds = settings.section.health_check?.timeout_seconds
   const timeoutMs = Math.min((seconds ?? 2) * 1000, PROBE_MS_MAX)
-  const pool = openPool(settings, section, 1)
   const asked = `GET ${origin}${healthPath}`
   const startedAt = performance.now()
   const step = (rest: Pick<Step, 'ok' | 'failure'>) =>
     ({ step: 'health', asked, ms: since(startedAt), ...rest }) as const
   try {
-    if (await probe(pool, healthPath, timeoutMs)) return step({ ok: true })
+    const status = await askStatus(wayTo(settings, section), healthPath, timeoutMs)
+    if (status === 200) return step({ ok: true })
     const failure = { class: 'server', message: 'It did not answer with 200.' } as const
     return step({ ok: false, failure })
   } catch (error) {
     return step({ ok: false, failure: broken(error, settings) })
-  } finally {
-    await pool.destroy()
   }
 }
 

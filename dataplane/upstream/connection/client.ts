@@ -38,7 +38,7 @@ interface Place {
 }
 
 /**
- * A pool of undici's, for probes, scrapes, alerts and trials. Never throws: where no connection may or can be made, every
+ * A pool of undici's, for scrapes, alerts and trials. Never throws: where no connection may or can be made, every
  * request fails with the reason.
  */
 export function openPool(

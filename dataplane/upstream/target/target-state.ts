@@ -45,7 +45,7 @@ export class TargetState {
   readonly #world: World & EndpointsWorld
   #settings: UpstreamSettings
   #prober: Prober | undefined
-  #probePool: Dispatcher | undefined
+  #openSidePool: Dispatcher | undefined
   #queueWatch: QueueWatch | undefined
   #modelWindow: ModelWindow | undefined
   #revision: ModelRevision | undefined
@@ -65,7 +65,8 @@ export class TargetState {
     )
     this.coldStart = new ColdStart(settings.name, {
       ...world,
-      isReachable: () => answersProbe(this.#sidePool(), this.#settings),
+      isReachable: () =>
+        answersProbe(wayTo(reached(settings, this.endpoints), whole), this.#settings),
       onReached: () => this.#forgive(),
     })
     if (hasEndpoints(settings, whole))
@@ -214,7 +215,7 @@ export class TargetState {
     this.credential.stop()
     this.endpoints?.retire()
     this.#stopWatching()
-    void this.#probePool?.close()
+    void this.#openSidePool?.close()
     void this.#questionPool?.close()
   }
 
@@ -222,7 +223,7 @@ export class TargetState {
     this.coldStart.end()
     this.credential.end()
     this.#stopWatching()
-    const pools = [this.pool, this.endpoints, this.#probePool, this.#questionPool]
+    const pools = [this.pool, this.endpoints, this.#openSidePool, this.#questionPool]
     await Promise.all(pools.map((pool) => pool?.destroy()))
   }
 
@@ -249,10 +250,10 @@ export class TargetState {
     })
   }
 
-  /** Probes have their own connections: a full pool must not make an upstream look ill. */
+  /** What the gateway asks for itself has separate connections: a full pool must not hold it up. */
   #sidePool(): Dispatcher {
-    this.#probePool ??= openPool(reached(this.#settings, this.endpoints), this.#whole, 2)
-    return this.#probePool
+    this.#openSidePool ??= openPool(reached(this.#settings, this.endpoints), this.#whole, 2)
+    return this.#openSidePool
   }
 
   #breakerChanged(from: BreakerState, to: BreakerState): void {

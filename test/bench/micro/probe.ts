@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openPool, wayTo } from '../../../dataplane/upstream/connection/client.ts'
 import { askStatus } from '../../../dataplane/upstream/connection/status-question.ts'
-import { probe } from '../../../dataplane/upstream/target/probe.ts'
 import { compare } from './runner.ts'
 
 const AT_ONCE = 10
@@ -50,7 +49,12 @@ await compare(import.meta.url, 1000, {
     const upstream = await destination()
     await inTurns(async () => {
       const pool = openPool(upstream, whole, 1)
-      await probe(pool, '/health', 2000)
+      const { body } = await pool.request({
+        path: '/health',
+        method: 'GET',
+        signal: AbortSignal.timeout(2000),
+      })
+      await body.dump({ limit: 65_536 })
       await pool.close()
     })(times)
   },
