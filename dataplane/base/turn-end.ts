@@ -32,12 +32,76 @@ export function flushAtTurnEnd(writes: HeldWrites): void {
 }
 
 function turnEnds(): void {
-  isAwaited = false
-  flushAll()
+  try {
+    flushAll()
+  } finally {
+    isAwaited = false
+  }
 }
 
 function flushAll(): void {
-  const now = held
-  held = []
-  for (const writes of now) writes.flush()
+  // A gathered call writes only now, and adds to them.
+  while (held.length > 0) {
+    const now = held
+    held = []
+    for (const writes of now) writes.flush()
+  }
+}
+
+interface Group<T, R> {
+  readonly items: T[]
+  readonly sent: Promise<R>
+  readonly send: () => void
+}
+
+/** Items of one turn that are sent together at its end: those of one key, as long as they go together. */
+export class TurnGroups<K, T, R> implements HeldWrites {
+  readonly #most: number
+  readonly #goTogether: (first: T, other: T) => boolean
+  readonly #send: (items: readonly T[]) => Promise<R>
+  #groups = new Map<K, Group<T, R>>()
+
+  constructor(
+    most: number,
+    goTogether: (first: T, other: T) => boolean,
+    send: (items: readonly T[]) => Promise<R>,
+  ) {
+    this.#most = most
+    this.#goTogether = goTogether
+    this.#send = send
+  }
+
+  /** The answer to all of them, and the place of this one among them. */
+  add(key: K, item: T): { readonly sent: Promise<R>; readonly place: number } {
+    const open = this.#groups.get(key)
+    const first = open?.items[0]
+    if (open !== undefined && first !== undefined && this.#goTogether(first, item)) {
+      const { sent } = open
+      const place = open.items.push(item) - 1
+      if (place + 1 >= this.#most) this.#close(key, open)
+      return { sent, place }
+    }
+    if (open !== undefined) this.#close(key, open)
+    if (this.#groups.size === 0) flushAtTurnEnd(this)
+    const group = this.#open(item)
+    this.#groups.set(key, group)
+    return { sent: group.sent, place: 0 }
+  }
+
+  flush(): void {
+    const groups = this.#groups
+    this.#groups = new Map()
+    for (const group of groups.values()) group.send()
+  }
+
+  #close(key: K, group: Group<T, R>): void {
+    this.#groups.delete(key)
+    group.send()
+  }
+
+  #open(first: T): Group<T, R> {
+    const { promise: sent, resolve } = Promise.withResolvers<R>()
+    const items = [first]
+    return { items, sent, send: () => resolve(this.#send(items)) }
+  }
 }

@@ -1,10 +1,21 @@
-/** Asks for a decision and for how a tenant stands: one script call, over one account or over all that a request is in. */
+/**
+ * Asks for a decision and for how a tenant stands: one script call, over one account or over all that a request is in.
+ * Requests of one turn of the event loop under the same rules of one account are decided by one call, in their order.
+ */
 import type { Clock } from '../../base/clock.ts'
+import { TurnGroups } from '../../base/turn-end.ts'
 import { sane } from '../amounts.ts'
 import type { AdmitRequest, AdmitResult, Amount, BudgetRule, Rules } from '../contract.ts'
 import type { Account } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
-import { admission, budgetFiguresOf, figuresOf, type Windows, windowsIn } from './redis-replies.ts'
+import {
+  admission,
+  budgetFiguresOf,
+  decisionAt,
+  figuresOf,
+  type Windows,
+  windowsIn,
+} from './redis-replies.ts'
 import type { ScopeAccount } from './request-part.ts'
 import { ADMIT, type READ } from './scripts/admit.ts'
 import { ADMIT_ALL } from './scripts/admit-all.ts'
@@ -31,20 +42,45 @@ export interface Answered {
   readonly present: Windows
 }
 
+interface Admission extends Tenancy {
+  readonly own: Arguments
+}
+
+/** A script must not keep the server for long. */
+const TOGETHER_MAX = 100
+
 export class Asking {
   readonly #calls: Calls
   readonly #clock: Clock
+  readonly #gathered: TurnGroups<Account, Admission, readonly Decided[]>
 
   constructor(calls: Calls, clock: Clock) {
     this.#calls = calls
     this.#clock = clock
+    const haveRulesInCommon = (first: Admission, other: Admission) => first.rules === other.rules
+    this.#gathered = new TurnGroups(TOGETHER_MAX, haveRulesInCommon, (all) => this.#admit(all))
   }
 
   /** A request that has no budget but its tenant's. */
-  async admitAlone(tenancy: Tenancy, own: Arguments): Promise<Decided> {
+  async admitAlone({ account, rules }: Tenancy, own: Arguments): Promise<Decided> {
+    const { sent, place } = this.#gathered.add(account, { account, rules, own })
+    const decided = (await sent)[place]
+    if (decided === undefined) throw new TypeError('The store decided on fewer than it was asked.')
+    return decided
+  }
+
+  /** In one call; the rules are those of each. */
+  async #admit(all: readonly Admission[]): Promise<readonly Decided[]> {
+    const [tenancy] = all
+    if (tenancy === undefined) return []
+    const { rules } = tenancy
+    const own = all.length === 1 ? tenancy.own : all.flatMap((one) => one.own)
     const { reply, present } = await this.ask(ADMIT, tenancy, own)
-    const result = admission(reply, figuresOf(reply, tenancy.rules, present))
-    return { result, present, by: (reply[0] ?? 1) - 1 }
+    return all.map((_, place) => {
+      const decision = place === 0 ? reply : decisionAt(place, reply, rules.budget)
+      const result = admission(decision, figuresOf(decision, rules, present))
+      return { result, present, by: (decision[0] ?? 1) - 1 }
+    })
   }
 
   /** One call over the accounts of all budgets: nothing is charged in one that another refuses. */

@@ -38,6 +38,22 @@ export function checkedReply(reply: unknown): readonly (number | string)[] {
   throw new TypeError('A script of the shared store answered with something that is not its reply.')
 }
 
+/**
+ * The reply on one of several admissions that were decided together, from the second on: its nine numbers stand behind the first
+ * reply, which has the figures of the windows for all of them.
+ */
+export function decisionAt(
+  place: number,
+  reply: readonly number[],
+  budget: BudgetRule | undefined,
+): readonly number[] {
+  const windows = windowsIn(budget).filter((at) => at !== undefined).length
+  const end = WINDOWS_AT + FIGURES * windows
+  const at = end + (WINDOWS_AT - 1) * (place - 1)
+  const [code = 0, ...standing] = reply.slice(at, at + WINDOWS_AT - 1)
+  return [code, reply[1] ?? 0, ...standing, ...reply.slice(WINDOWS_AT, end)]
+}
+
 /** `scope` is that of the budget that decided; absent where it is the tenant's own. */
 export function admission(
   [code = 0, , retryAfterMs = 0]: readonly number[],

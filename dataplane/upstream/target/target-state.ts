@@ -250,7 +250,7 @@ export class TargetState {
     })
   }
 
-  /** What the gateway asks for itself has separate connections: a full pool must not hold it up. */
+  /** Questions of the gateway itself have separate connections: a full pool must not hold them up. */
   #sidePool(): Dispatcher {
     this.#openSidePool ??= openPool(reached(this.#settings, this.endpoints), this.#whole, 2)
     return this.#openSidePool

@@ -56,20 +56,24 @@ end
 
 local function remaining(level, capacity) return max(0, floor((capacity * UNIT - level) / UNIT)) end
 
-local function figures(code, wait)
+local function standing(wait)
+  local level, tokensLeft, tokensReset = levelAt(requestLevel, requestAt, requestRate), -1, -1
+  if tpm >= 0 then
+    local tokens = levelAt(tokenLevel, tokenAt, tokenRate)
+    tokensLeft, tokensReset = remaining(tokens, tokenCapacity), ceil(tokens / tokenRate)
+  end
+  return wait, remaining(level, requestCapacity), ceil(level / requestRate), tokensLeft, tokensReset, running, dayHeld, monthHeld
+end
+
+local function written(reply)
   if changed then save() end
   writeWindows()
-  local level = levelAt(requestLevel, requestAt, requestRate)
-  local reply =
-    { code, now, wait, remaining(level, requestCapacity), ceil(level / requestRate), -1, -1, running, dayHeld, monthHeld }
-  if tpm >= 0 then
-    level = levelAt(tokenLevel, tokenAt, tokenRate)
-    reply[6], reply[7] = remaining(level, tokenCapacity), ceil(level / tokenRate)
-  end
   if dayLedger then tell(reply, dayName) end
   if monthLedger then tell(reply, monthName) end
   return reply
 end
+
+local function figures(code, wait) return written({ code, now, standing(wait) }) end
 `
 
 const PRESENT = `${ASKED}${STANDING}
@@ -142,30 +146,43 @@ export const READ: Script = {
 }
 
 /**
- * More ARGV: id, estimate in tokens and nanos, the same on the downgrade route (-1: none).
+ * More ARGV for each request: id, estimate in tokens and nanos, the same on the downgrade route (-1: none). Each is decided as if
+ * it had come behind the one before. The reply has nine more numbers for each but the first: the code, the wait and the figures.
  * Codes: 1 admitted, 2 and 3 downgraded by tokens or spend, from 11 on refused: rpm, tpm, concurrency, budget_reserved,
  * budget_tokens, budget_spend.
  */
 export const ADMIT: Script = {
   name: 'admit',
   lua: `${BEGINNING}${LEDGERS}${EXPIRY}${PRESENT}${JUDGEMENT}
-local id, tokens, nanos, cheaperTokens, cheaperNanos = ARGV[offset + 14], arg(15), arg(16), arg(17), arg(18)
--- The same admission once more is the first one.
-local function again()
-  local by = knownAdmission(id)
-  return by and figures(1 + by, 0)
+local function decide(id, tokens, nanos, cheaperTokens, cheaperNanos)
+  local spent, forBudget = spentBudget()
+  local by, budgetCode = 0, 14 + spent
+  if spent > 0 and cheaperTokens >= 0 then
+    by, spent, forBudget, tokens, nanos = spent, 0, 0, cheaperTokens, cheaperNanos
+  end
+  if spent == 0 and isPromised() then forBudget, budgetCode = 1000, 14 end
+  local wait, code = limitInTheWay(tokens)
+  if forBudget > wait then wait, code = forBudget, budgetCode end
+  if wait == 0 and take(id, tokens, nanos, by) then return 1 + by, 0 end
+  -- The same admission once more is the first one.
+  local first = knownAdmission(id)
+  if first then return 1 + first, 0 end
+  return code, wait
 end
 
-local spent, forBudget = spentBudget()
-local by, budgetCode = 0, 14 + spent
-if spent > 0 and cheaperTokens >= 0 then
-  by, spent, forBudget, tokens, nanos = spent, 0, 0, cheaperTokens, cheaperNanos
+local reply, others = nil, {}
+for at = 14, #ARGV - offset, 5 do
+  local code, wait = decide(ARGV[offset + at], arg(at + 1), arg(at + 2), arg(at + 3), arg(at + 4))
+  if not reply then
+    reply = { code, now, standing(wait) }
+  else
+    others[#others + 1] = { code, standing(wait) }
+  end
 end
-if spent == 0 and isPromised() then forBudget, budgetCode = 1000, 14 end
-local wait, code = limitInTheWay(tokens)
-if forBudget > wait then wait, code = forBudget, budgetCode end
-if wait > 0 then return again() or figures(code, wait) end
-if not take(id, tokens, nanos, by) then return again() end
-return figures(1 + by, 0)
+written(reply)
+for _, other in ipairs(others) do
+  for _, number in ipairs(other) do reply[#reply + 1] = number end
+end
+return reply
 `,
 }
