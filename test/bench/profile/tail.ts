@@ -3,37 +3,22 @@
  * while they waited. Time in which other processes had the core does not make a request slow. Metrics are scraped every two
  * seconds, and the configuration is read again in the middle of it.
  */
-import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { appendFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../helpers/free-port.ts'
-import { startGateway, VARIANTS } from '../gateway.ts'
 import { failuresOf, runLoad } from '../load.ts'
-import { startRedis } from '../redis.ts'
-import { startUpstream } from '../rig.ts'
-import { compilePrograms } from '../tools.ts'
-import type { Period, Profile } from './read.ts'
+import { columnNamed, INTERVAL_US, type Profiled, profiled } from './profiled.ts'
 import { lengthOf, slowestOf, takenFrom, type Waits, waitsOf } from './slowest.ts'
 
 const SECONDS = 10
-const CONNECTIONS = 64
 const SHARE = 0.01
 const SCRAPE_MS = 2_000
-const INTERVAL_US = 200
 const FUNCTIONS = 25
-const ROOT = resolve(import.meta.dirname, '../../..')
 
 const [variant = 'governed', rate = '1000'] = process.argv.slice(2)
-const settingsOf = VARIANTS[variant]
-if (settingsOf === undefined) {
-  console.error(`There is no column "${variant}"; there are: ${Object.keys(VARIANTS).join('; ')}.`)
-  process.exit(64)
-}
-const directory = mkdtempSync(join(tmpdir(), 'gw-tail-'))
-process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-const { slow, waits, p50Us, p99Us, failures } = await measure(settingsOf)
+const { profile, requests, p50Us, p99Us, failures } = await profiled(columnNamed(variant), measure)
+const slow = slowestOf(requests, SHARE, takenFrom(profile, INTERVAL_US))
+const waits = waitsOf(profile, slow, INTERVAL_US)
 process.stdout.write(report())
 
 function report(): string {
@@ -60,47 +45,15 @@ function report(): string {
   ].join('\n')
 }
 
-async function measure(settings: NonNullable<typeof settingsOf>) {
-  const programs = compilePrograms(join(import.meta.dirname, '..'))
-  const [port, upstreamPort, metricsPort] = [await freePort(), await freePort(), await freePort()]
-  const behind = { eventsPerStream: 10, eventIntervalMs: 0, idleStreams: false, directory }
-  const upstream = await startUpstream(
-    { ...behind, upstreamProgram: programs.upstream },
-    upstreamPort,
-  )
-  const redis = await startRedis(directory)
-  const folder = join(directory, 'profiles')
-  const gateway = await startGateway({
-    ...{ name: 'tail', main: join(ROOT, 'dataplane/main.ts'), root: ROOT },
-    directory: join(directory, 'gateway'),
-    // As in run.ts.
-    flags: [
-      '--max-semi-space-size=4',
-      '--cpu-prof',
-      `--cpu-prof-dir=${folder}`,
-      `--cpu-prof-interval=${INTERVAL_US}`,
-    ],
-    ...{ upstreamPort, port, metricsPort, adminPort: await freePort() },
-    settings: settings(redis),
-  })
-  try {
-    const options = { program: programs.load, port, seconds: SECONDS, connections: CONNECTIONS }
-    await runLoad(options)
-    const logFile = join(directory, 'requests')
-    const disturbing = disturb(metricsPort, join(directory, 'gateway/gateway.yaml'))
-    const load = await runLoad({ ...options, rate: Number(rate), logFile })
-    await disturbing
-    const ended = once(gateway.child, 'exit')
-    gateway.child.kill('SIGTERM')
-    await ended
-    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
-    const profile: Profile = JSON.parse(readFileSync(join(folder, file), 'utf8'))
-    const taken = takenFrom(profile, INTERVAL_US)
-    const slow: readonly Period[] = slowestOf(readFileSync(logFile, 'utf8'), SHARE, taken)
-    return { ...load, failures: failuresOf(load), slow, waits: waitsOf(profile, slow, INTERVAL_US) }
-  } finally {
-    await Promise.all([gateway.stop(), upstream.stop(), redis.stop()])
-  }
+async function measure({ load: target, metricsPort, configFile, directory }: Profiled) {
+  const options = { ...target, seconds: SECONDS }
+  await runLoad(options)
+  const logFile = join(directory, 'requests')
+  const disturbing = disturb(metricsPort, configFile)
+  const result = await runLoad({ ...options, rate: Number(rate), logFile })
+  await disturbing
+  const { p50Us, p99Us } = result
+  return { p50Us, p99Us, failures: failuresOf(result), requests: readFileSync(logFile, 'utf8') }
 }
 
 /** While the load runs; the file of the configuration is watched. */

@@ -1,0 +1,83 @@
+/** A gateway under the profiler of Node, with its upstream and a Redis, for as long as it is used. */
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { freePort } from '../../helpers/free-port.ts'
+import { startGateway, VARIANTS } from '../gateway.ts'
+import { startRedis } from '../redis.ts'
+import { startUpstream } from '../rig.ts'
+import { compilePrograms } from '../tools.ts'
+import type { Profile } from './read.ts'
+
+/** Microseconds between two samples: finer than a call takes, and coarse enough that sampling costs little. */
+export const INTERVAL_US = 200
+export const ROOT = resolve(import.meta.dirname, '../../..')
+
+const CONNECTIONS = 64
+
+export interface Profiled {
+  readonly pid: number
+  readonly metricsPort: number
+  readonly configFile: string
+  /** Goes with the gateway. */
+  readonly directory: string
+  readonly load: {
+    readonly program: string
+    readonly port: number
+    readonly connections: number
+  }
+}
+
+/** A column of the benchmark by its name; ends the process where there is no such column. */
+export function columnNamed(variant: string): (typeof VARIANTS)[string] {
+  const settings = VARIANTS[variant]
+  if (settings !== undefined) return settings
+  console.error(`There is no column "${variant}"; there are: ${Object.keys(VARIANTS).join('; ')}.`)
+  process.exit(64)
+}
+
+/** Returns what `use` did, and the profile from the start of the gateway on. */
+export async function profiled<T>(
+  settings: (typeof VARIANTS)[string],
+  use: (gateway: Profiled) => Promise<T>,
+): Promise<T & { readonly profile: Profile }> {
+  const directory = mkdtempSync(join(tmpdir(), 'gw-profile-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const programs = compilePrograms(join(import.meta.dirname, '..'))
+  const [port, upstreamPort, metricsPort] = [await freePort(), await freePort(), await freePort()]
+  const behind = { eventsPerStream: 10, eventIntervalMs: 0, idleStreams: false, directory }
+  const upstream = await startUpstream(
+    { ...behind, upstreamProgram: programs.upstream },
+    upstreamPort,
+  )
+  const redis = await startRedis(directory)
+  const folder = join(directory, 'profiles')
+  const gateway = await startGateway({
+    ...{ name: 'profile', main: join(ROOT, 'dataplane/main.ts'), root: ROOT },
+    directory: join(directory, 'gateway'),
+    // With the flags it would take itself, it need not start anew, which a signal of the profiler would end.
+    flags: [
+      '--max-semi-space-size=4',
+      '--cpu-prof',
+      `--cpu-prof-dir=${folder}`,
+      `--cpu-prof-interval=${INTERVAL_US}`,
+    ],
+    ...{ upstreamPort, port, metricsPort, adminPort: await freePort() },
+    settings: settings(redis),
+  })
+  try {
+    const used = await use({
+      ...{ pid: gateway.pid, metricsPort, directory },
+      configFile: join(directory, 'gateway/gateway.yaml'),
+      load: { program: programs.load, port, connections: CONNECTIONS },
+    })
+    const ended = once(gateway.child, 'exit')
+    gateway.child.kill('SIGTERM')
+    await ended
+    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
+    return { ...used, profile: JSON.parse(readFileSync(join(folder, file), 'utf8')) }
+  } finally {
+    await Promise.all([gateway.stop(), upstream.stop(), redis.stop()])
+  }
+}
