@@ -27,6 +27,19 @@ export function commaList(text: string): readonly string[] {
   return named
 }
 
+/** `team=blue`, added to those before it. */
+export function namedValue(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const at = text.indexOf('=')
+  const name = text.slice(0, at)
+  if (!/^[A-Za-z0-9].*=/s.test(text))
+    throw new InvalidArgumentError('Give NAME=VALUE, such as team=blue.')
+  if (Object.hasOwn(before, name)) throw new InvalidArgumentError(`"${name}" is given twice.`)
+  return { ...before, [name]: text.slice(at + 1) }
+}
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = {
   s: 1,
   m: 60,

@@ -74,6 +74,7 @@ export const GatewayKeySpec = ruled(
       .default([...SCOPES])
       .describe(SCOPES_MEANING),
     routes: record.routes,
+    tags: record.tags,
     expiresAt: moment().optional().describe('From this moment on 401.'),
     revoked: Revocation.optional().describe('A revoked key answers 401, and stays revoked.'),
     rotatedTo: z

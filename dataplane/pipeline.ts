@@ -30,7 +30,7 @@ import type {
   WaitTrace,
 } from './telemetry/traces.ts'
 import type { Witness } from './upstream/attempt/parts.ts'
-import { metadataIn, TAGS_HEADER, tagsOf } from './usage/tags.ts'
+import { metadataIn, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
@@ -47,7 +47,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   const caller = known instanceof Promise ? await known : known
   const { tenant } = caller
   const { tags } = snapshot.section.usage
-  if (tags.length > 0) trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags)
+  if (tags.length > 0) trace.tags = tagsOf(tags, caller.key.tags, call.incoming)
   judgeHead(call.incoming, settings.max_request_bytes, form !== undefined)
   permit(caller)
   const all = snapshot.limits.rules.of(tenant, caller.key.record.id)
@@ -70,7 +70,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     response.route = route.name
     const span = tags.length > 0 ? scanned.found?.spans.get('metadata') : undefined
     if (span !== undefined)
-      trace.tags = tagsOf(call.incoming.header(TAGS_HEADER), tags, metadataIn(bytes, span))
+      trace.tags = tagsOf(tags, caller.key.tags, call.incoming, metadataIn(bytes, span))
     const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true

@@ -71,12 +71,17 @@ export function storeInFile(record: ApiKeyRecord, file: string): string {
   const document = openKeysFile(file)
   if (document.records.some((other) => Object(other).id === record.id))
     throw new AnswerIsNo(`There is a key "${record.id}" already; choose another with --id.`)
-  const { routes: known } = document
-  const unknown = record.routes.find((route) => route !== '*' && known?.includes(route) === false)
-  // A gateway would refuse the whole file for it.
-  if (unknown !== undefined) {
-    const names = known?.join(', ') || 'none'
-    throw new AnswerIsNo(`There is no route "${unknown}" in ${file}; its routes: ${names}.`)
+  const { routes, tags } = document
+  // A gateway would refuse the whole file for either.
+  const route = record.routes.find((name) => name !== '*' && routes?.includes(name) === false)
+  if (route !== undefined) {
+    const names = routes?.join(', ') || 'none'
+    throw new AnswerIsNo(`There is no route "${route}" in ${file}; its routes: ${names}.`)
+  }
+  const tag = Object.keys(record.tags ?? {}).find((name) => tags?.includes(name) === false)
+  if (tag !== undefined) {
+    const names = tags?.join(', ') || 'none'
+    throw new AnswerIsNo(`usage.tags of ${file} does not declare "${tag}"; its tags: ${names}.`)
   }
   document.add(record)
   document.save()
@@ -171,9 +176,9 @@ function successorOf(old: KeyView, newId: string | undefined): Made {
     throw new AnswerIsNo(
       `Key "${old.id}" is ${old.status}; make a new one with \`gw keys create\`.`,
     )
-  const { tenant, routes, scopes, prefix } = old
+  const { tenant, routes, scopes, tags, prefix } = old
   const id = newId ?? nextId(old.id, tenant) ?? idFor(tenant)
-  return make({ id, environment: environmentOf(prefix), tenant, routes, scopes })
+  return make({ id, environment: environmentOf(prefix), tenant, routes, scopes, tags })
 }
 
 function recordAt(records: readonly unknown[], id: string, file: string) {

@@ -68,7 +68,7 @@ function namespacesOf(gateway: KubeObject): ReadonlySet<string | undefined> {
 
 export function recordOf(key: KubeObject): unknown {
   const { metadata, spec } = key
-  const { tenant, scopes, routes, expiresAt, revoked, rotatedTo } = Object(spec)
+  const { tenant, scopes, routes, tags, expiresAt, revoked, rotatedTo } = Object(spec)
   const { hash, prefix } = isGenerated(key) ? currentOf(key) : Object(spec)
   const isRevoked = revoked !== undefined && revoked !== null
   return {
@@ -78,6 +78,7 @@ export function recordOf(key: KubeObject): unknown {
     prefix,
     scopes,
     routes,
+    tags,
     expires_at: expiresAt,
     revoked_at: isRevoked ? (revoked.at ?? metadata.creationTimestamp) : undefined,
     reason: isRevoked ? revoked.reason : undefined,
@@ -104,6 +105,7 @@ export interface NewKey {
   readonly prefix?: string | undefined
   readonly scopes: readonly string[]
   readonly routes: readonly string[]
+  readonly tags?: Readonly<Record<string, string>> | undefined
   readonly expires_at?: string | undefined
 }
 
@@ -113,7 +115,7 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
   const isForeign = place.namespace !== access.namespace
   const gateway = isForeign ? await readableGateway(access) : await findGateway(access)
   const name = gateway?.metadata.name ?? place.gateway
-  const { id, tenant, hash, prefix, scopes, routes, expires_at } = record
+  const { id, tenant, hash, prefix, scopes, routes, tags, expires_at } = record
   const key = {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayKey',
@@ -125,10 +127,11 @@ export async function createKey(access: ClusterAccess, record: NewKey): Promise<
       ...(prefix === undefined ? {} : { prefix }),
       scopes,
       routes,
+      ...(tags === undefined ? {} : { tags }),
       ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
     },
   }
-  if (gateway !== undefined) warnOf(key, gateway, routes)
+  if (gateway !== undefined) warnOf(key, gateway)
   try {
     return await access.api.create(RESOURCES.gatewayKeys, key, MANAGER)
   } catch (error) {
@@ -148,22 +151,28 @@ async function readableGateway(access: ClusterAccess): Promise<KubeObject | unde
   }
 }
 
-function warnOf(key: KubeObject, gateway: KubeObject, routes: readonly string[]): void {
+interface Written {
+  readonly metadata: { readonly namespace: string }
+  readonly spec: Pick<NewKey, 'tenant' | 'routes' | 'tags'>
+}
+
+/** A key may come before its routes and tags, so that this is no reason to refuse it. */
+function warnOf(key: Written & KubeObject, gateway: KubeObject): void {
   const { name, namespace } = gateway.metadata
-  for (const route of missingOf(routes, gateway))
+  const { tenant, routes, tags = {} } = key.spec
+  const known = listBelow(gateway, 'gw', 'routes').map((route) => valueBelow(route, 'name'))
+  for (const route of routes.filter((one) => one !== '*' && !known.includes(one)))
     printRemark(`warning: gateway "${name}" has no route "${route}"; an alias is no route`)
-  if (isPermitted(gateway, key, String(valueBelow(key, 'spec', 'tenant')))) return
+  const declared = listBelow(gateway, 'gw', 'usage', 'tags')
+  for (const tag of Object.keys(tags).filter((one) => !declared.includes(one)))
+    printRemark(
+      `warning: usage.tags of gateway "${name}" does not declare "${tag}", so no usage is counted by it`,
+    )
+  if (isPermitted(gateway, key, tenant)) return
   printRemark(
     `warning: gateway "${namespace}/${name}" does not take this key yet; its spec.keys.from must list ` +
       `namespace "${key.metadata.namespace}" and the tenant`,
   )
-}
-
-/** A key may come before its routes, so that this is no reason to refuse it. */
-function missingOf(names: readonly string[], gateway: KubeObject): readonly string[] {
-  const routes = valueBelow(gateway, 'gw', 'routes')
-  const known = Array.isArray(routes) ? routes.map((route) => valueBelow(route, 'name')) : []
-  return names.filter((name) => name !== '*' && !known.includes(name))
 }
 
 /** Throws a sentence where there is no such GatewayKey. `NAMESPACE/NAME` is one of another namespace. */

@@ -10,7 +10,7 @@ import {
 import { dirname, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isSeq, parseDocument } from 'yaml'
-import { listBelow } from '../../dataplane/json/values.ts'
+import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { insertedText, type Path } from './insertion.ts'
 
 export interface EditableKeys {
@@ -20,6 +20,8 @@ export interface EditableKeys {
   readonly aliases: Readonly<Record<string, string>>
   /** Names of the routes of a whole configuration. */
   readonly routes: readonly string[] | undefined
+  /** Tags that a whole configuration declares. */
+  readonly tags: readonly string[] | undefined
   /** Where new records go. */
   readonly path: string
   set(index: number, fields: Readonly<Record<string, string>>): void
@@ -35,11 +37,13 @@ export function openKeysFile(path: string): EditableKeys {
   const named: unknown = Object(Object(tree).gw).api_keys_file
   const isNamed = typeof named === 'string' && !named.includes('${')
   const other = isNamed ? openNamed(resolve(dirname(path), named)) : undefined
-  const routes: unknown = Object(Object(tree).gw).routes
+  const section = valueBelow(tree, 'gw')
+  const routes = valueBelow(section, 'routes')
   return {
     records: [...own.records, ...(other?.records ?? [])],
     aliases: Object(Object(Object(tree).gw).aliases),
     routes: Array.isArray(routes) ? routes.map((one) => String(Object(one).name)) : undefined,
+    tags: section === undefined ? undefined : listBelow(section, 'usage', 'tags').map(String),
     path: other?.path ?? path,
     set(index, fields) {
       const { length } = own.records

@@ -9,6 +9,7 @@ export interface KeyWish {
   readonly tenant: string
   readonly routes: readonly string[]
   readonly scopes?: readonly string[] | undefined
+  readonly tags?: Readonly<Record<string, string>> | undefined
   readonly expires?: Date | undefined
 }
 
@@ -20,7 +21,7 @@ export interface Made {
 /** Thrown with what the user wrote and why no gateway would take it. */
 export class WishError extends Error {}
 
-export function make({ id, environment, tenant, routes, scopes, expires }: KeyWish): Made {
+export function make({ id, environment, tenant, routes, scopes, tags, expires }: KeyWish): Made {
   const parts = { environment, id }
   const key = makeKey(parts, randomBytes(RANDOM_BYTES))
   const record = checked({
@@ -30,6 +31,7 @@ export function make({ id, environment, tenant, routes, scopes, expires }: KeyWi
     prefix: prefixOf(parts, key),
     ...(scopes === undefined ? {} : { scopes }),
     routes,
+    ...(tags === undefined ? {} : { tags }),
     ...(expires === undefined ? {} : { expires_at: expires.toISOString() }),
   })
   return { key, record }
@@ -39,7 +41,13 @@ export function make({ id, environment, tenant, routes, scopes, expires }: KeyWi
 function checked(draft: Readonly<Record<string, unknown>>): ApiKeyRecord {
   const result = ApiKey.safeParse(draft)
   if (result.success) return result.data
-  const [field, index] = result.error.issues[0]?.path ?? []
+  const [issue] = result.error.issues
+  const [field, index] = issue?.path ?? []
+  if (field === 'tags') {
+    if (index === undefined) throw new WishError(`--tag: a key ${issue?.message}`)
+    const given = `${String(index)}=${Object(draft.tags)[index]}`
+    throw new WishError(`--tag ${given} is not accepted: ${tagFault(issue)}`)
+  }
   const written = draft[String(field)]
   const value = Array.isArray(written) ? written[Number(index)] : written
   const reason =
@@ -47,6 +55,11 @@ function checked(draft: Readonly<Record<string, unknown>>): ApiKeyRecord {
       ? `known scopes are ${SCOPES.join(' and ')}`
       : 'a name starts with a letter or digit and holds letters, digits and . _ : / -'
   throw new WishError(`--${String(field)} ${JSON.stringify(value)} is not accepted; ${reason}`)
+}
+
+function tagFault(issue: { readonly code?: string; readonly message: string } | undefined): string {
+  if (issue?.code !== 'invalid_key') return `the value ${issue?.message}`
+  return 'the name must start with a letter or digit and hold letters, digits and . _ : / -'
 }
 
 /** Readable in logs, and different for each key of a tenant. */

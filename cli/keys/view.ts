@@ -13,6 +13,7 @@ export const KeyView = z.object({
   prefix: z.string().optional(),
   scopes: z.array(z.string()),
   routes: z.array(z.string()),
+  tags: z.record(z.string(), z.string()).optional(),
   expires_at: z.string().optional(),
   revoked_at: z.string().optional(),
   reason: z.string().optional(),
@@ -35,7 +36,7 @@ export function hasPrefix({ prefix }: KeyView, given: string): boolean {
   return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
 }
 
-const HEAD = ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'EXPIRES']
+const HEAD = ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'TAGS', 'EXPIRES']
 
 export function printKeys(keys: readonly KeyView[], isWide: boolean): void {
   printTable(
@@ -47,6 +48,7 @@ export function printKeys(keys: readonly KeyView[], isWide: boolean): void {
       key.prefix,
       key.scopes.join(','),
       key.routes.join(','),
+      tagsText(key)?.join(','),
       relativeTime(key.expires_at),
       relativeTime(key.revoked_at),
       key.reason,
@@ -67,6 +69,11 @@ export function printKey(key: KeyView): void {
     ['expires', fullTime(key.expires_at)],
     ['scopes', key.scopes.join(', ')],
     ['routes', key.routes.join(', ')],
+    ['tags', tagsText(key)?.join(', ')],
     ['prefix', key.prefix],
   ])
+}
+
+function tagsText({ tags }: KeyView): string[] | undefined {
+  return tags && Object.entries(tags).map(([name, value]) => `${name}=${value}`)
 }

@@ -57,7 +57,7 @@ export function callerOf(asked: Hypothesis, wallMs: number): Caller {
 
 function anyKey(tenant: string): KeyEntry {
   const record = { id: 'any', tenant, hash: '', scopes: [], routes: ['*'] }
-  const rights = { usable: true, invokes: true, lists: true, routes: undefined }
+  const rights = { usable: true, invokes: true, lists: true, routes: undefined, tags: undefined }
   return { record, expiresAt: Number.POSITIVE_INFINITY, ...rights }
 }
 

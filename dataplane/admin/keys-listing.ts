@@ -33,7 +33,8 @@ function isPrefixOf(given: string, stored: string | undefined): boolean {
 }
 
 function shown({ record, usable, expiresAt }: KeyEntry, now: number) {
-  const { id, tenant, prefix, scopes, routes, expires_at, revoked_at, reason, rotated_to } = record
+  const { id, tenant, prefix, scopes, routes, tags } = record
+  const { expires_at, revoked_at, reason, rotated_to } = record
   return {
     id,
     tenant,
@@ -41,6 +42,7 @@ function shown({ record, usable, expiresAt }: KeyEntry, now: number) {
     prefix,
     scopes,
     routes,
+    tags,
     expires_at,
     revoked_at,
     reason,

@@ -10,6 +10,8 @@ export interface KeyEntry {
   readonly lists: boolean
   /** undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined
+  /** By name, as rows of usage have them: `team=blue`. undefined: the key sets none. */
+  readonly tags: ReadonlyMap<string, string> | undefined
 }
 
 /** The keys of a configuration as requests look into them. */
@@ -60,5 +62,10 @@ export function keyOf(record: ApiKeyRecord): KeyEntry {
     invokes: record.scopes.includes('models:invoke'),
     lists: record.scopes.includes('models:list'),
     routes: record.routes.includes('*') ? undefined : new Set(record.routes),
+    tags: record.tags === undefined ? undefined : tagsOf(record.tags),
   })
+}
+
+function tagsOf(tags: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(tags).map(([name, value]) => [name, `${name}=${value}`]))
 }

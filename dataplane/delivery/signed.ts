@@ -61,6 +61,7 @@ export interface KeyRecord {
   readonly prefix?: string
   readonly scopes?: readonly string[]
   readonly routes: readonly string[]
+  readonly tags?: Readonly<Record<string, string>>
   readonly expires_at?: string
   readonly revoked_at?: string
   readonly reason?: string

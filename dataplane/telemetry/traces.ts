@@ -127,7 +127,7 @@ export class Trace {
   trace_flags: number | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
-  /** Tags of the client that the configuration declares: `team=blue,feature=search`. */
+  /** Tags of the key and the client that the configuration declares: `team=blue,feature=search`. */
   tags: string | undefined = undefined
   /** `none` where no model was asked. */
   operation = 'none'

@@ -1,31 +1,46 @@
 /**
- * Tags that a client gives its request, as far as the configuration declares them: `X-Gw-Tags: team=blue,feature=search`, or
- * members of `metadata` in the body. The header wins.
+ * Tags of a request, as far as the configuration declares them: those of its key, then `X-Gw-Tags: team=blue,feature=search`,
+ * then members of `metadata` in the body. The first of them that has a name sets it.
  */
+import type { Incoming } from '../call.ts'
+import type { KeyEntry } from '../config/key-entry.ts'
+import { TAG_VALUE, TAG_VALUE_MAX } from '../config/schema/keys.ts'
 import type { Span } from '../json/found.ts'
 import { isRecord } from '../json/values.ts'
 
-export const TAGS_HEADER = 'x-gw-tags'
+const TAGS_HEADER = 'x-gw-tags'
 const HEADER_MAX = 1024
 /** OpenAI's bounds are 16 members of 64 and 512 characters. */
 const METADATA_BYTES_MAX = 16_384
-const VALUE = /^[A-Za-z0-9_.:/@-]{1,64}$/
 
-/** The declared ones, in the order of the declaration. A value that may not stand in a report is `invalid`. */
+/**
+ * In the order of the declaration. A client's value that may not stand in a report is `invalid`. The header is read only where
+ * the key leaves a name open.
+ */
 export function tagsOf(
-  header: string | undefined,
   declared: readonly string[],
+  ofKey: KeyEntry['tags'],
+  incoming: Pick<Incoming, 'header'>,
   metadata?: Readonly<Record<string, unknown>>,
 ): string {
-  const given = pairsIn(header)
+  let given: ReadonlyMap<string, string> | undefined
   const tags: string[] = []
   for (const name of declared) {
+    const fixed = ofKey?.get(name)
+    if (fixed !== undefined) {
+      tags.push(fixed)
+      continue
+    }
+    given ??= pairsIn(incoming.header(TAGS_HEADER))
     const value = given.get(name) ?? ownOf(metadata, name)
     if (value === undefined) continue
-    const isShown = typeof value === 'string' && VALUE.test(value)
-    tags.push(`${name}=${isShown ? value : 'invalid'}`)
+    tags.push(`${name}=${isShown(value) ? value : 'invalid'}`)
   }
   return tags.join(',')
+}
+
+function isShown(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= TAG_VALUE_MAX && TAG_VALUE.test(value)
 }
 
 /** The member of a body at these places; undefined where it is no object, or larger than clients have reason to send. */

@@ -117,7 +117,8 @@ function warningsOf(key: KubeObject, { now, gateway: gatewayNamed, keysOf }: Kno
   )
   const sources = { gateway: withKeysOf(gateway, hash), keys: [...others, key], now, keptKeys: [] }
   const verdict = compileKeys(sources).verdicts.get(keyOf(key))
-  const isFine = verdict?.accepted === true && verdict.missing === undefined
+  const lacksNothing = verdict?.missing === undefined && verdict?.undeclared === undefined
+  const isFine = verdict?.accepted === true && lacksNothing
   return verdict === undefined || isFine ? [] : [verdict.message]
 }
 

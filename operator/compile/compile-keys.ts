@@ -8,7 +8,7 @@ import {
 } from '../../dataplane/config/judgement/problems.ts'
 import { ApiKey, type ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
-import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { hashesOf } from '../keys/generated.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
@@ -24,6 +24,8 @@ export interface KeyVerdict {
   readonly missing?: readonly string[]
   /** None of its routes is there, so that it can call nothing. */
   readonly hasNoRoute?: boolean
+  /** Tags that the key sets and the gateway does not declare: no usage is counted by them. */
+  readonly undeclared?: readonly string[]
   /** The operator has yet to make the key. */
   readonly isUnmade?: boolean
   /** Why it does not make it. */
@@ -44,7 +46,7 @@ export interface CompiledKeys {
 
 export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): CompiledKeys {
   const byHash = new Map<string, KeyRecord>()
-  const routes = routesOf(gateway)
+  const names = namesOf(gateway)
   for (const record of ownKeys(gateway, keptKeys)) {
     if (!byHash.has(record.hash)) byHash.set(record.hash, record)
   }
@@ -58,10 +60,8 @@ export function compileKeys({ gateway, keys, now, keptKeys }: KeySources): Compi
       verdicts.set(keyOf(key), { ...DUPLICATE, state })
     } else {
       for (const one of live) byHash.set(one.hash, one)
-      const missing = missingOf(record, routes)
-      const message = acceptedMessage(state, missing)
-      const hasNoRoute = missing.length === Math.min(record.routes.length, MISSING_MAX)
-      const lacks = missing.length === 0 ? {} : { missing, hasNoRoute }
+      const lacks = lacksOf(record, names)
+      const message = acceptedMessage(state, lacks)
       const unmade = live.length === 0 ? { isUnmade: true } : {}
       verdicts.set(keyOf(key), { ...ACCEPTED, message, state, ...lacks, ...unmade })
     }
@@ -97,23 +97,47 @@ const DUPLICATE = {
     'An older record has the same hash, and the older one counts. Make a new key with `gw keys create`, and delete this record.',
 } as const
 
-/** A key may come before its routes, so that a route which is not there keeps it out of nothing else. */
-export function acceptedMessage(state: KeyState, missing: readonly string[] = []): string {
+/** Names in a key that its gateway does not have. */
+type Lacks = Pick<KeyVerdict, 'missing' | 'hasNoRoute' | 'undeclared'>
+
+/** A key may come before its routes and tags, so that one which is not there keeps it out of nothing else. */
+export function acceptedMessage(state: KeyState, { missing, undeclared }: Lacks): string {
   if (state !== 'ACTIVE') return `The key is ${state.toLowerCase()} and answers 401.`
-  if (missing.length === 0) return 'The key may call its routes.'
-  const names = missing.map((name) => `"${name}"`).join(', ')
-  return `The gateway has no route ${names}. Correct spec.routes (an alias is no route), or add the route.`
+  const routes =
+    missing === undefined
+      ? 'The key may call its routes.'
+      : `The gateway has no route ${listed(missing)}. Correct spec.routes (an alias is no route), or add the route.`
+  if (undeclared === undefined) return routes
+  const tags = `usage.tags of the gateway does not declare ${listed(undeclared)}, so no usage is counted by it.`
+  return `${routes} ${tags} Correct spec.tags, or declare the tag.`
 }
 
-function routesOf(gateway: KubeObject): ReadonlySet<unknown> {
-  const routes = valueBelow(gateway, 'gw', 'routes')
-  return new Set(Array.isArray(routes) ? routes.map((route) => valueBelow(route, 'name')) : [])
+function listed(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ')
+}
+
+interface KnownNames {
+  readonly routes: ReadonlySet<unknown>
+  readonly tags: ReadonlySet<unknown>
+}
+
+function namesOf(gateway: KubeObject): KnownNames {
+  const routes = listBelow(gateway, 'gw', 'routes').map((route) => valueBelow(route, 'name'))
+  return { routes: new Set(routes), tags: new Set(listBelow(gateway, 'gw', 'usage', 'tags')) }
 }
 
 const MISSING_MAX = 10
 
-function missingOf({ routes }: KeyRecord, known: ReadonlySet<unknown>): readonly string[] {
-  return routes.filter((name) => name !== '*' && !known.has(name)).slice(0, MISSING_MAX)
+function lacksOf({ routes, tags = {} }: KeyRecord, known: KnownNames): Lacks {
+  const missing = routes
+    .filter((name) => name !== '*' && !known.routes.has(name))
+    .slice(0, MISSING_MAX)
+  const undeclared = Object.keys(tags).filter((name) => !known.tags.has(name))
+  const hasNoRoute = missing.length === Math.min(routes.length, MISSING_MAX)
+  return {
+    ...(missing.length > 0 && { missing, hasNoRoute }),
+    ...(undeclared.length > 0 && { undeclared }),
+  }
 }
 
 function refusal(
@@ -187,6 +211,7 @@ function parseKey(key: KubeObject, id: string): ReadKey {
       prefix: spec.prefix,
       scopes: spec.scopes,
       routes: spec.routes,
+      tags: spec.tags,
       expires_at: spec.expiresAt,
       // A key with `revoked: {}` is revoked, at an unknown time.
       revoked_at: revoked && (revoked.at ?? key.metadata.creationTimestamp),

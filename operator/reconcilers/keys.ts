@@ -163,7 +163,7 @@ export class KeysReconciler {
     const found = compilations.verdictOf(gateway, keyOf(key))
     if (found !== undefined)
       return found.accepted
-        ? { ...found, state, message: acceptedMessage(state, found.missing) }
+        ? { ...found, state, message: acceptedMessage(state, found) }
         : { ...found, state }
     if (world.stores.gatewayConfigs.get(gateway) !== undefined) return undefined
     const isForeign = !gateway.startsWith(`${key.metadata.namespace}/`)

@@ -112,6 +112,28 @@ test('an id that is there and a route that is not are refused, and the file stay
   assert.ok(!existsSync(missing))
 })
 
+test('a tag goes into the record where the file declares it, and is refused elsewhere', async () => {
+  const list = `  api_keys:\n    - { ${RECORD} }\n`
+  const file = await aFile(`${HEAD}  usage: { tags: [team] } # ours\n${list}`)
+  assert.equal((await create(file, '--tag', 'team=blue')).code, 0)
+  const text = await readFile(file, 'utf8')
+  assert.ok(text.includes('      tags:\n        team: blue\n'), text)
+  const none = await aFile(HEAD + list)
+  for (const [path, names] of [
+    [file, 'team'],
+    [none, 'none'],
+  ] as const) {
+    const before = await readFile(path, 'utf8')
+    const refused = await create(path, '--id', 'other', '--tag', 'taem=blue')
+    assert.equal(refused.code, 1)
+    const says = `error: usage.tags of ${path} does not declare "taem"; its tags: ${names}.\n`
+    assert.equal(refused.stderr, says)
+    assert.equal(await readFile(path, 'utf8'), before)
+  }
+  const separate = await aFile(`# keys\n- { ${RECORD} }\n`)
+  assert.equal((await create(separate, '--tag', 'taem=blue')).code, 0)
+})
+
 test('a gateway that runs on the file takes the key at once', async (t) => {
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: 'http://127.0.0.1:1' }],

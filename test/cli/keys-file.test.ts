@@ -20,7 +20,7 @@ async function keysFile(): Promise<string> {
   const lines = [
     '# Keys of the team; ask Ada before you change one.',
     `- id: first\n  tenant: acme\n  hash: ${first.record.hash}`,
-    '  prefix: gw_live_first_abcd # printed on the card\n  routes: [chat]',
+    '  prefix: gw_live_first_abcd # printed on the card\n  routes: [chat]\n  tags: {team: blue, feature: a}',
     `- id: gone\n  tenant: other\n  hash: ${gone.record.hash}\n  prefix: gw_live_gone_efgh`,
     `  routes: ['*']\n  revoked_at: ${revokedAt}\n  reason: leaked`,
   ]
@@ -31,7 +31,10 @@ async function keysFile(): Promise<string> {
 test('list tells of every key, and of neither key nor hash', async () => {
   const { code, stdout } = await gw('keys', 'list', '--file', await keysFile())
   assert.equal(code, 0)
-  assert.match(stdout, /^first +acme +ACTIVE +gw_live_first_abcd +models:invoke,models:list +chat/m)
+  assert.match(
+    stdout,
+    /^first +acme +ACTIVE +gw_live_first_abcd +models:invoke,models:list +chat +team=blue,feature=a/m,
+  )
   assert.match(stdout, /^gone +other +REVOKED/m)
   assert.doesNotMatch(stdout, /sha256|[0-9a-f]{64}/)
   const one = await gw('keys', 'list', '-f', await keysFile(), '--tenant', 'other', '-o', 'json')
@@ -117,6 +120,15 @@ test('rotate makes a key with the same rights, and ends the old one', async () =
   const gone = await gw('keys', 'rotate', '--id', 'gone', '-f', file)
   assert.equal(gone.code, 1)
   assert.match(gone.stderr, /Key "gone" is REVOKED/)
+})
+
+test('inspect shows tags, and a rotated key keeps them', async () => {
+  const file = await keysFile()
+  const { stdout } = await gw('keys', 'inspect', '--prefix', 'gw_live_first', '-f', file)
+  assert.match(stdout, /^tags +team=blue, feature=a$/m)
+  assert.equal((await gw('keys', 'rotate', '--id', 'first', '-f', file)).code, 0)
+  const [, , fresh] = parse(await readFile(file, 'utf8'))
+  assert.deepEqual(fresh.tags, { team: 'blue', feature: 'a' })
 })
 
 test('with a grace the old key expires later', async () => {

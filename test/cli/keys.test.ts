@@ -33,6 +33,21 @@ test('scopes, environment and expiry are as given', async () => {
   assert.equal(record.expires_at, '2999-01-31T00:00:00.000Z')
 })
 
+test('tags are as given, of any number up to eight', async () => {
+  const { stdout } = await create(
+    ...named,
+    '--tag',
+    'team=blue',
+    '--tag',
+    'a/b:c=d@e',
+    '-o',
+    'json',
+  )
+  assert.deepEqual(JSON.parse(stdout).record.tags, { team: 'blue', 'a/b:c': 'd@e' })
+  const tags = [...'abcdefgh'].flatMap((name) => ['--tag', `${name}=x`])
+  assert.equal((await create(...named, ...tags)).code, 0)
+})
+
 test('the table shows the key once and a snippet to paste', async () => {
   const { stdout } = await create('--tenant', 'acme', '--routes', '*')
   const keys = stdout.match(/gw_live_acme-[0-9a-f]{6}_[0-9A-Za-z]{49}/g) ?? []
@@ -59,6 +74,20 @@ const refused = [
   ['a tenant with a space', ['--tenant', 'a b', '--routes', 'c'], /--tenant "a b"/],
   ['a route with a space', ['--tenant', 'a', '--routes', 'c,d e'], /--routes "d e"/],
   ['an unknown scope', [...named, '--scopes', 'models:invoke,all'], /--scopes "all".* models:list/],
+  ['a tag without a value', [...named, '--tag', 'team'], /NAME=VALUE/],
+  ['a tag of an odd name', [...named, '--tag', '__proto__=x'], /NAME=VALUE/],
+  ['a tag with a space', [...named, '--tag', 'a b=x'], /--tag a b=x is .* the name must start/],
+  [
+    'a tag of an odd value',
+    [...named, '--tag', 'team=a=b'],
+    /--tag team=a=b is .* 1 to 64 letters/,
+  ],
+  ['a tag twice', [...named, '--tag', 'team=a', '--tag', 'team=b'], /"team" is given twice/],
+  [
+    'nine tags',
+    [...named, ...[...'abcdefghi'].flatMap((name) => ['--tag', `${name}=x`])],
+    /--tag: a key must have at most 8 tags/,
+  ],
   ['an id with an underscore', [...named, '--id', 'a_b'], /no underscore/],
   ['an environment with an underscore', [...named, '--environment', 'a_b'], /no underscore/],
   ['an expiry in the past', [...named, '--expires', '2001-01-01'], /passed/],

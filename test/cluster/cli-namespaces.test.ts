@@ -13,7 +13,7 @@ before(async () => {
   await control.installDefinitions()
   for (const name of ['ai', 'team']) await control.kubectl(['create', 'namespace', name])
   const keys = { from: [{ namespaces: ['team'], tenants: ['research'] }] }
-  const first = aGateway({ spec: { keys } })
+  const first = aGateway({ spec: { keys }, gw: { usage: { tags: ['team'] } } })
   const second = { ...aGateway(), metadata: { name: 'staging', namespace: 'ai' } }
   const stdin = [first, second].map((one) => JSON.stringify(one)).join('\n---\n')
   await control.kubectl(['apply', '-f', '-'], { stdin })
@@ -27,28 +27,32 @@ const onGateway = () => [...cluster, '-n', 'ai', '--gateway', 'production']
 test('a key is made in one namespace for the gateway of another one', async () => {
   const made = await gw(
     ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'robot'],
-    ...['--tenant', 'research', '--routes', 'chat', ...cluster],
+    ...['--tenant', 'research', '--routes', 'chat', '--tag', 'team=blue', ...cluster],
   )
   assert.equal(made.code, 0, made.stderr)
   assert.doesNotMatch(made.stderr, /warning/)
-  const path = 'jsonpath={.spec.gateway}'
-  const gateway = await control.kubectl(['get', 'gwk', 'robot', '-n', 'team', '-o', path])
-  assert.equal(gateway, 'ai/production')
+  const path = 'jsonpath={.spec.gateway} {.spec.tags.team}'
+  const stored = await control.kubectl(['get', 'gwk', 'robot', '-n', 'team', '-o', path])
+  assert.equal(stored, 'ai/production blue')
 })
 
-test('a key that the gateway does not admit is warned of', async () => {
+test('a key that the gateway does not admit, and a tag that it does not declare, are warned of', async () => {
   const made = await gw(
     ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'stray'],
-    ...['--tenant', 'other', '--routes', 'chat', ...cluster],
+    ...['--tenant', 'other', '--routes', 'chat', '--tag', 'taem=blue', ...cluster],
   )
   assert.equal(made.code, 0, made.stderr)
+  assert.match(made.stderr, /warning: usage\.tags of gateway "production" does not declare "taem"/)
   assert.match(made.stderr, /warning: gateway "ai\/production" does not take this key yet/)
 })
 
 test("the gateway's side lists, tests and revokes it", async () => {
   const listed = await gw('keys', 'list', ...onGateway(), '-o', 'json')
-  const ids = JSON.parse(listed.stdout).keys.map(({ id }: { id: string }) => id)
-  assert.deepEqual(ids, ['team/robot'])
+  const { keys } = JSON.parse(listed.stdout)
+  assert.deepEqual(
+    keys.map(({ id, tags }: { id: string; tags: object }) => [id, tags]),
+    [['team/robot', { team: 'blue' }]],
+  )
   const question = ['keys', 'test', '--id', 'team/robot', '--route', 'chat']
   assert.equal((await gw(...question, ...onGateway())).code, 0)
   const revoked = await gw('keys', 'revoke', '--id', 'team/robot', ...onGateway())

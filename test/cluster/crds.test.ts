@@ -250,7 +250,8 @@ test('a condition without a reason is refused', async () => {
 })
 
 test('a key is one record, shown without its hash', async () => {
-  await apply(aGatewayKey('robot', { scopes: ['models:list'], expiresAt: '2027-01-31T00:00:00Z' }))
+  const ends = { expiresAt: '2027-01-31T00:00:00Z' }
+  await apply(aGatewayKey('robot', { scopes: ['models:list'], tags: { team: 'blue' }, ...ends }))
   await writeStatus('gwk', 'robot', {
     state: 'ACTIVE',
     conditions: [aCondition('Accepted', 'True', 'Accepted'), aCondition('Ready', 'True', 'Ready')],
@@ -274,6 +275,11 @@ const KEY_MISTAKES: Readonly<
 > = {
   'hash of another form': [{ hash: 'sha256:abc' }, /spec.hash/],
   'reference instead of a hash': [{ hash: '${env:HASH}' }, /spec.hash/],
+  'tag that no row may hold': [{ tags: { team: 'a=b' } }, /spec.tags.team/],
+  'nine tags': [
+    { tags: Object.fromEntries([...'abcdefghi'].map((name) => [name, 'x'])) },
+    /spec.tags.*at most 8/,
+  ],
   'no gateway': [{ gateway: undefined }, /spec.gateway: Required/],
   'gateway that is a path': [{ gateway: 'a/b/c' }, /spec.gateway/],
   'no routes': [{ routes: [] }, /spec.routes/],

@@ -1,7 +1,12 @@
 /** Keys pushed to a real pod: they hold from the next request on, in every state of the configuration. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { keysHashOf, legacyHashOf, recordDigest } from '../../dataplane/delivery/signed.ts'
+import {
+  type KeyRecord,
+  keysHashOf,
+  legacyHashOf,
+  recordDigest,
+} from '../../dataplane/delivery/signed.ts'
 import { aKey } from '../helpers/a-key.ts'
 import {
   after as afterwards,
@@ -44,7 +49,7 @@ async function statusWith({ key }: { readonly key: string }): Promise<number> {
   return (await pod.ask({}, { authorization: `Bearer ${key}` }).over).status
 }
 
-async function put(...records: readonly (typeof one.record)[]): Promise<void> {
+async function put(...records: readonly KeyRecord[]): Promise<void> {
   sequence += 1
   const { status, body } = await pod.push(allKeys(records, { sequence }))
   assert.equal(status, 200)
@@ -126,6 +131,21 @@ test('a key is revoked while the configuration is refused', async () => {
   assert.ok((await pod.status()).configuration.lastError)
   assert.equal((await pod.push(aConfiguration(gw, { sequence: 51 }))).status, 200)
   assert.deepEqual([await statusWith(one), await statusWith(two)], [401, 200])
+})
+
+test('tags of a key count as far as the configuration declares them, also once that changes', async () => {
+  const tagged = { ...one.record, tags: { team: 'blue', hidden: 'x' } }
+  await put(tagged)
+  const tagsWith = async (tags: readonly string[], next: number) => {
+    const document = aConfiguration({ ...gw, usage: { tags } }, { sequence: next })
+    assert.equal((await pod.push(document)).status, 200)
+    const { headers } = await pod.ask({}, { 'x-gw-tags': 'team=red,feature=a' }).over
+    return (await pod.admin(`/traces/${headers['x-request-id']}`)).tags
+  }
+  assert.equal(await tagsWith([], 60), undefined)
+  assert.equal(await tagsWith(['feature', 'team'], 61), 'feature=a,team=blue')
+  await put({ ...tagged, tags: { team: 'green' } })
+  assert.equal(await tagsWith(['team'], 62), 'team=green')
 })
 
 test('a request in flight of a revoked key is finished', async () => {

@@ -207,6 +207,30 @@ test('a name that leaves no room for the Service of the metrics is warned of whe
   assert.equal(warned(63, {}), undefined)
 })
 
+test('tags of keys travel with them, and one that the gateway does not declare is named', () => {
+  const tags = { team: 'blue', taem: 'red' }
+  const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'], tags }]
+  const usage = { tags: ['team'] }
+  const keys = [aGatewayKey('a', { tags }), aGatewayKey('b', { tags: { team: 'blue' } })]
+  const result = compiled(aGateway({ gw: { usage } }), keys)
+  assert.deepEqual(
+    result.keys.map((key) => key.tags),
+    [tags, { team: 'blue' }],
+  )
+  const [taem, team] = ['a', 'b'].map((name) => result.verdicts.get(`ai/${name}`)?.message)
+  assert.match(
+    taem ?? '',
+    /may call its routes\. usage\.tags of the gateway does not declare "taem", so/,
+  )
+  assert.equal(team, 'The key may call its routes.')
+  const own = compiled(aGateway({ gw: { usage, api_keys } }))
+  assert.deepEqual(errorsOf(own).length, 1)
+  assert.match(errorsOf(own)[0] ?? '', /^gw\.api_keys\[0\]\.tags\.taem: .* did you mean "team"\?/)
+  const odd = compiled(aGateway(), [aGatewayKey('odd', { tags: { team: 'a=b' } })])
+  assert.equal(verdict(odd, 'ai/odd').reason, 'InvalidSpec')
+  assert.match(odd.verdicts.get('ai/odd')?.message ?? '', /^spec\.tags\.team: must be 1 to 64/)
+})
+
 test('keys count even if the configuration is wrong', () => {
   const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }]
   const result = compiled(aGateway({ gw: { api_keys, routes: [] } }), [aGatewayKey('a')])

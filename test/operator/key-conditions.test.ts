@@ -30,6 +30,11 @@ const ROWS = [
     says: ['Accepted True Accepted', 'Ready True Ready'],
   },
   {
+    name: 'sets a tag that the gateway does not declare',
+    spec: { tags: { team: 'blue' } },
+    says: ['Accepted True Accepted', 'Ready True Ready'],
+  },
+  {
     name: 'is revoked',
     spec: { revoked: { at: NOW } },
     says: ['Accepted True Accepted', 'Ready False Revoked'],

@@ -139,6 +139,8 @@ test('of a key that waits for something, or counts for nothing, a warning says s
   )
   assert.match(await warningsOf(aGatewayKey('new', { hash: aHash('own') })), /An older record/)
   assert.match(await warningsOf(aGatewayKey('new', { routes: ['x'] })), /has no route "x"/)
+  const undeclared = aGatewayKey('new', { tags: { team: 'blue' } })
+  assert.match(await warningsOf(undeclared), /does not declare "team"/)
   // The record itself, as it is edited.
   assert.equal(await warningsOf(aGatewayKey('older', { tenant: 'other' })), '')
 })

@@ -9,7 +9,7 @@ import {
   writtenPlace,
 } from '../../asking/place.ts'
 import type { Made } from '../../keys/making.ts'
-import { commaList, durationMs, futureMoment } from '../../option-values.ts'
+import { commaList, durationMs, futureMoment, namedValue } from '../../option-values.ts'
 import { type Format, formatOption, keyFormatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
 
@@ -22,6 +22,7 @@ interface CreateOptions extends Common {
   readonly tenant: string
   readonly routes: readonly string[]
   readonly scopes?: readonly string[]
+  readonly tag?: Readonly<Record<string, string>>
   readonly id?: string
   readonly environment: string
   readonly expires?: Date
@@ -50,6 +51,11 @@ const create = addPlace(
     ),
 )
   .option('--scopes <names>', 'models:invoke, models:list; both if absent', commaList)
+  .option(
+    '--tag <name=value>',
+    'tag of all its requests that usage is counted by, such as team=blue; repeat it for more',
+    namedValue,
+  )
   .option('--id <id>', 'name of the key in logs and metrics; made from the tenant if absent', part)
   .option('--environment <name>', 'environment in which the key is known', part, 'live')
   .option('--expires <when>', 'ISO date or time, or a duration such as 90d', (text) =>
@@ -110,7 +116,9 @@ const revoke = addPlace(
 
 const rotate = addPlace(
   new Command('rotate')
-    .description('Make a key that replaces another one, with the same tenant, scopes and routes.')
+    .description(
+      'Make a key that replaces another one, with the same tenant, scopes, routes and tags.',
+    )
     .requiredOption('--id <id>', 'name of the key that is replaced'),
 )
   .option('--new-id <id>', 'name of the new key', part)
@@ -138,7 +146,11 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
   const { idFor, make, WishError } = await import('../../keys/making.ts')
   let made: Made
   try {
-    made = make({ ...options, id: options.id ?? idFor(options.tenant).toLowerCase() })
+    made = make({
+      ...options,
+      tags: options.tag,
+      id: options.id ?? idFor(options.tenant).toLowerCase(),
+    })
   } catch (error) {
     if (!(error instanceof WishError)) throw error
     return command.error(`error: ${error.message}`, { exitCode: EXIT.usage })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Auth } from './auth.ts'
 import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
 import { count, headers, name, seconds, text, url } from './fields.ts'
-import { ApiKey } from './keys.ts'
+import { ApiKey, TAGS_MAX } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
 import { Aliases, Route, Slo } from './routes.ts'
@@ -108,10 +108,10 @@ const UsageSinks = z.strictObject({
 const Usage = z.strictObject({
   tags: z
     .array(name())
-    .max(8)
+    .max(TAGS_MAX)
     .default([])
     .describe(
-      'Names of tags that X-Gw-Tags, or metadata of the request, may set, such as team; usage is counted by them.',
+      'Names of tags that a key, X-Gw-Tags or metadata of the request may set, such as team; usage is counted by them.',
     ),
   sinks: UsageSinks.optional().describe(
     'Where an event for each attempt that used tokens is sent, with an id by which repeats are known.',

@@ -4,8 +4,22 @@ import { name, text } from './fields.ts'
 
 export const SCOPES = ['models:invoke', 'models:list'] as const
 
+/** Values of tags, in rows of usage and in events. */
+export const TAG_VALUE = /^[A-Za-z0-9_.:/@-]+$/
+export const TAG_VALUE_MAX = 64
+export const TAGS_MAX = 8
+
 const moment = () =>
   z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+
+const TAG_VALUE_RULE = 'must be 1 to 64 letters, digits and . _ : / @ -'
+
+const Tags = z
+  .record(name(), z.string().max(TAG_VALUE_MAX, TAG_VALUE_RULE).regex(TAG_VALUE, TAG_VALUE_RULE))
+  .refine((tags) => Object.keys(tags).length <= TAGS_MAX, {
+    error: `must have at most ${TAGS_MAX} tags`,
+  })
+  .meta({ maxProperties: TAGS_MAX })
 
 export const ApiKey = z.strictObject({
   id: name().describe('Names the key in logs, traces and metrics.'),
@@ -32,6 +46,9 @@ export const ApiKey = z.strictObject({
     .min(1)
     .max(1024)
     .describe('Routes the key may use; ["*"] means all.'),
+  tags: Tags.optional().describe(
+    'Tags of its requests, such as {team: blue}; clients cannot change them. usage.tags declares the names.',
+  ),
   expires_at: moment().optional().describe('From this moment on 401.'),
   revoked_at: moment().optional().describe('A revoked key answers 401.'),
   reason: text().optional().describe('Why it was revoked.'),

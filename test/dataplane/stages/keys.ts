@@ -8,4 +8,5 @@ export const KEY: KeyEntry = {
   invokes: true,
   lists: true,
   routes: undefined,
+  tags: undefined,
 }

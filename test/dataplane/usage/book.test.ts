@@ -1,10 +1,12 @@
 /** Rows of usage: what they add up, how they are grouped, and that they stay within their bounds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { keyOf } from '../../../dataplane/config/key-entry.ts'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
 import { metadataIn, tagsOf } from '../../../dataplane/usage/tags.ts'
+import { KEY } from '../stages/keys.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 
 const NOW = Date.parse('2026-11-21T12:30:00Z')
@@ -169,7 +171,7 @@ for (const [header, tags] of [
   [`team=blue,${'x'.repeat(2000)}`, ''],
 ] as const) {
   test(`the tags of ${JSON.stringify(header?.slice(0, 40))} are ${JSON.stringify(tags)}`, () => {
-    assert.equal(tagsOf(header, DECLARED), tags)
+    assert.equal(tagsOf(DECLARED, undefined, { header: () => header }), tags)
   })
 }
 
@@ -187,6 +189,26 @@ for (const [metadata, header, tags] of [
   test(`the tags of the metadata ${shown} and the header ${header} are ${JSON.stringify(tags)}`, () => {
     const bytes = Buffer.from(`{"metadata":${metadata}}`)
     const found = metadataIn(bytes, { start: 12, end: bytes.length - 1 })
-    assert.equal(tagsOf(header, DECLARED, found), tags)
+    assert.equal(tagsOf(DECLARED, undefined, { header: () => header }, found), tags)
+  })
+}
+
+for (const [ofKey, tags] of [
+  [{ team: 'blue' }, 'team=blue,feature=h'],
+  [{ feature: 'x' }, 'team=h,feature=x'],
+  [{ team: 'blue', feature: 'x' }, 'team=blue,feature=x'],
+  [{ hidden: 'x' }, 'team=h,feature=h'],
+] as const) {
+  const shown = JSON.stringify(ofKey)
+  test(`with a key of the tags ${shown} a request that sets all has ${JSON.stringify(tags)}`, () => {
+    const key = keyOf({ ...KEY.record, tags: ofKey })
+    const metadata = { team: 'm', feature: 'm' }
+    let reads = 0
+    const header = () => {
+      reads++
+      return 'team=h,feature=h'
+    }
+    assert.equal(tagsOf(DECLARED, key.tags, { header }, metadata), tags)
+    assert.equal(reads, tags.includes('h') ? 1 : 0)
   })
 }
