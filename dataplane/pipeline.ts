@@ -69,8 +69,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     trace.model = scanned.model
     response.route = route.name
     const span = tags.length > 0 ? scanned.found?.spans.get('metadata') : undefined
-    if (span !== undefined)
-      trace.tags = tagsOf(tags, caller.key.tags, call.incoming, metadataIn(bytes, span))
+    if (span) trace.tags = tagsOf(tags, caller.key.tags, call.incoming, metadataIn(bytes, span))
     const understood = understand(scanned, dialect.reading, Math.floor(gateway.clock.wall() / 1000))
     const request = understood instanceof Promise ? await understood : understood
     isJudged = true
@@ -123,6 +122,7 @@ export async function serve(
   const { call, request } = applicant
   trace.stream = request.stream
   trace.max_tokens = request.maxTokens
+  visit.asks(request)
   if (request.choices > 1) trace.choices = request.choices
   const decided = admit(applicant, active, gateway)
   // A store in this process answers at once; only a shared one is waited for.

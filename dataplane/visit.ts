@@ -4,12 +4,14 @@ import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call.ts'
 import type { Active, Gateway, Underway } from './gateway.ts'
+import type { ModelRequest } from './inner-form.ts'
 import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { correlate } from './telemetry/correlation.ts'
 import { exemplify, record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
+import { type Parameters, parametersOf } from './telemetry/tracing/parameters.ts'
 
 export async function serve(
   call: Call,
@@ -56,6 +58,7 @@ class Served implements Visit, Underway {
   readonly active: Active
   /** Where traces are sent: a connection that was cut has forgotten it. */
   peerAddress: string | undefined
+  parameters: Parameters | undefined
 
   constructor(call: Call, response: ClientResponse, trace: Trace, gateway: Gateway) {
     this.call = call
@@ -63,6 +66,10 @@ class Served implements Visit, Underway {
     this.trace = trace
     this.gateway = gateway
     this.active = gateway.active
+  }
+
+  asks(request: ModelRequest): void {
+    if (this.gateway.tracing !== undefined) this.parameters = parametersOf(request)
   }
 
   closeBehind(): void {
@@ -107,7 +114,7 @@ function note(learnt: Learnt = {}, { trace, response, gateway }: Visit): void {
   if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
 }
 
-function close({ call, response, trace, gateway, active, peerAddress }: Served): void {
+function close({ call, response, trace, gateway, active, peerAddress, parameters }: Served): void {
   trace.duration_ms = gateway.clock.now() - call.receivedAt
   trace.status = response.status
   trace.route = response.route
@@ -115,7 +122,7 @@ function close({ call, response, trace, gateway, active, peerAddress }: Served):
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
   const { tracing } = gateway
-  const client = tracing && { incoming: call.incoming, peerAddress }
+  const client = tracing && { incoming: call.incoming, peerAddress, parameters }
   if (client && tracing.end(trace, active.snapshot, client))
     exemplify(trace, gateway.metrics, gateway.clock.wall())
   if (trace.attempts.length === 0) return

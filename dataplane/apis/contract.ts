@@ -1,6 +1,7 @@
 /** An API: a method and a path of the client listener, and its work on a visit. */
 import type { Call, Incoming } from '../call.ts'
 import type { Active, Gateway } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
 import type { ClientResponse } from '../response.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import type { ClientWire } from './dialect.ts'
@@ -25,4 +26,6 @@ export interface Visit {
   readonly trace: Trace
   readonly gateway: Gateway
   readonly active: Active
+  /** Keeps what its spans will say of the request, where traces are sent. */
+  asks(request: ModelRequest): void
 }

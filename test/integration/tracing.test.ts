@@ -208,6 +208,54 @@ test('spans say who asked, and what the answer says of itself', async () => {
   })
 })
 
+const PARAMETERS = { temperature: 0.25, top_p: 0.5 }
+const LARGE = [{ role: 'user', content: 'x'.repeat(100_000) }]
+const SMALL = [{ role: 'user', content: 'hi' }]
+
+const ASKED_BY = [
+  ['/v1/chat/completions', { messages: SMALL, stop: ['private'] }],
+  ['/v1/chat/completions', { messages: LARGE, stop: ['private'] }],
+  ['/v1/messages', { messages: SMALL, max_tokens: 9, stop_sequences: ['private'] }],
+  ['/v1/responses', { input: 'hi' }],
+] as const
+
+for (const [path, body] of ASKED_BY) {
+  const text = JSON.stringify({ model: 'chat', ...body, ...PARAMETERS })
+  test(`an attempt for ${path} with ${text.length} bytes says its parameters, and no text of the client`, async () => {
+    const before = collector.spans().length
+    const answer = await fetch(front.process.url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${front.key}`,
+        'content-type': 'application/json',
+        traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`,
+      },
+      body: text,
+    })
+    assert.equal(answer.status, 200, await answer.text())
+    await until('both spans', () => collector.spans().length === before + 2)
+    const [server, client] = collector.spans().slice(before)
+    assert.equal(server?.attributes['gen_ai.request.temperature'], undefined)
+    assert.partialDeepStrictEqual(client?.attributes, {
+      'gen_ai.request.temperature': 0.25,
+      'gen_ai.request.top_p': 0.5,
+    })
+    assert.ok(!JSON.stringify([server?.attributes, client?.attributes]).includes('private'))
+  })
+}
+
+test('attempts of a failed request outside of the sample say its parameters too', async () => {
+  const before = collector.spans().length
+  first.script.push(failing(500), failing(500))
+  second.script.push(failing(500))
+  assert.equal((await front.chat({ temperature: 1.5 })).status, 502)
+  await until('the failed one has come', () => collector.spans().length === before + 4)
+  const [server, ...attempts] = collector.spans().slice(before)
+  assert.equal(server?.attributes['gw.sampled'], 'error')
+  const temperatures = attempts.map(({ attributes }) => attributes['gen_ai.request.temperature'])
+  assert.deepEqual(temperatures, [1.5, 1.5, 1.5])
+})
+
 test('a cut stream says where it came from, and that its answer ended with an error', async () => {
   const before = collector.spans().length
   first.script.push(streaming({ end: 'cut' }))

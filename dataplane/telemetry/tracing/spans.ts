@@ -8,6 +8,7 @@ import type { Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { rowOf } from '../../json/values.ts'
 import type { AttemptTrace, Trace } from '../traces.ts'
 import { NAMES, OPERATIONS } from './names.ts'
+import { attributesOf, type Parameters } from './parameters.ts'
 import type { AttributeValue, Key, Writer } from './writer.ts'
 
 /** Fields of `Span`, `Event` and `Status` as opentelemetry/proto/trace/v1 numbers them. */
@@ -50,6 +51,8 @@ export interface Client {
   readonly incoming: Pick<Incoming, 'header' | 'httpVersion'>
   /** The other end of the connection. */
   readonly peerAddress: string | undefined
+  /** undefined where no model was to be asked. */
+  readonly parameters?: Parameters | undefined
 }
 
 /** A decision whose request has ended. */
@@ -70,7 +73,8 @@ export function writeSpans(out: Writer, decision: Decision): number {
   const attempts = trace.attempts.slice(0, ATTEMPTS_MAX)
   for (const [index, attempt] of attempts.entries()) {
     const upstream = decision.snapshot.upstreams.get(attempt.upstream)
-    writeClient(out, { trace, attempt, upstream, index }, startedAt)
+    const { parameters } = decision.client
+    writeClient(out, { trace, attempt, upstream, index, parameters }, startedAt)
   }
   return 1 + attempts.length
 }
@@ -163,6 +167,7 @@ interface ClientSpan {
   /** undefined where the configuration has lost it. */
   readonly upstream: UpstreamSettings | undefined
   readonly index: number
+  readonly parameters: Parameters | undefined
 }
 
 function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
@@ -188,6 +193,8 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
   if (trace.stream === true) add(NAMES.requestStream, true)
   add(NAMES.choices, trace.choices)
   add(NAMES.maxTokens, trace.max_tokens)
+  if (client.parameters !== undefined)
+    for (const [key, value] of attributesOf(client.parameters)) add(key, value)
   if (upstream !== undefined) {
     add(NAMES.serverAddress, upstream.server.address)
     add(NAMES.serverPort, upstream.server.port)

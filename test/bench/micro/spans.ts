@@ -26,6 +26,7 @@ const exporter = new Exporter({
 const client = {
   incoming: { header: () => 'OpenAI/Python 2.9.0', httpVersion: '1.1' },
   peerAddress: '10.0.0.7',
+  parameters: { temperature: 0.5, top_p: 1, seed: 7, messages: [] },
 }
 const section = { endpoint: 'http://127.0.0.1:8000' }
 const provider = { name: 'vllm', hosted: false }

@@ -1,9 +1,11 @@
 /** A decision as spans: which there are, what they say, and what they never say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ModelRequest } from '../../../../dataplane/inner-form.ts'
 import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
+import { parametersOf } from '../../../../dataplane/telemetry/tracing/parameters.ts'
 import { type Client, writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { type ReadBatch, readBatch } from '../../../helpers/telemetry/spans.ts'
@@ -196,6 +198,73 @@ test("an upstream's 429 is an error of the attempt", () => {
   ).spans
   assert.deepEqual([server?.status, client?.status], [0, 2])
   assert.equal(client?.attributes['error.type'], '429')
+})
+
+const PARAMETERS = {
+  temperature: 0.5,
+  top_p: 1,
+  frequency_penalty: -0.25,
+  presence_penalty: 0,
+  seed: 42,
+  reasoning_effort: 'high',
+  response_format: { type: 'json_schema', json_schema: { name: 'private' } },
+}
+
+const asking = (body: object, bytes = 100) =>
+  parametersOf({ body, bytes: Buffer.alloc(bytes) } as ModelRequest)
+
+function parametersIn(body: object, bytes?: number) {
+  const { spans } = batchOf(aTrace(), undefined, { ...client, parameters: asking(body, bytes) })
+  const [server, ...attempts] = spans.map(({ attributes }) =>
+    Object.fromEntries(
+      Object.entries(attributes).filter(([name]) =>
+        /request\.(temp|top|freq|pres|seed|reas)|output\.type/.test(name),
+      ),
+    ),
+  )
+  assert.deepEqual(server, {})
+  assert.deepEqual(attempts[0], attempts[1])
+  return attempts[0]
+}
+
+const SAID = {
+  'gen_ai.request.temperature': 0.5,
+  'gen_ai.request.top_p': 1,
+  'gen_ai.request.frequency_penalty': -0.25,
+  'gen_ai.request.presence_penalty': 0,
+  'gen_ai.request.seed': 42,
+  'gen_ai.request.reasoning.level': 'high',
+  'gen_ai.output.type': 'json',
+}
+
+test('each attempt says how the answer is asked for, of a large body too, whose tree goes before', () => {
+  assert.deepEqual(parametersIn(PARAMETERS), SAID)
+  const body: Record<string, unknown> = { ...PARAMETERS }
+  const parameters = asking(body, 100_000)
+  for (const name of Object.keys(body)) delete body[name]
+  const [, attempt] = batchOf(aTrace(), undefined, { ...client, parameters }).spans
+  assert.partialDeepStrictEqual(attempt?.attributes, SAID)
+})
+
+test('parameters of other types, and texts of the client, stand in no span', () => {
+  const odd = {
+    temperature: '0.5',
+    top_p: null,
+    seed: -1,
+    reasoning_effort: 'private',
+    response_format: { type: 'private' },
+    stop: ['private'],
+    user: 'private',
+  }
+  for (const bytes of [100, 100_000]) assert.deepEqual(parametersIn(odd, bytes), {})
+  const { spans } = batchOf(aTrace(), undefined, {
+    ...client,
+    parameters: asking({ ...odd, ...PARAMETERS }),
+  })
+  assert.ok(!JSON.stringify(spans.map(({ attributes }) => attributes)).includes('private'))
+  assert.deepEqual(parametersIn({ seed: 1.5, response_format: { type: 'text' } }), {
+    'gen_ai.output.type': 'text',
+  })
 })
 
 test('a stream that was cut keeps its status and is an error of both', () => {
