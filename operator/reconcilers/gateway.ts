@@ -109,9 +109,8 @@ export class GatewayReconciler {
 
   /** While a finalizer holds a gateway its pods may serve on: keys are still revoked, and nothing is made any more. */
   async #windDown(gateway: KubeObject, trace: TraceContext | undefined): Promise<ReconcileResult> {
-    const { workload, compilations, config, onCompiled } = this.#options
+    const { compilations, config, onCompiled } = this.#options
     const key = keyOf(gateway)
-    workload.forget(key)
     if (valueBelow(gateway, 'spec', 'paused') === true) return undefined
     const stored = await config.read(gateway).catch(nothingOfOurs)
     if (stored.keys === undefined) {
@@ -246,14 +245,12 @@ export class GatewayReconciler {
   }
 
   #forget(key: string): void {
-    const { pusher, status, mounts, workload, config, compilations, onCompiled, owners } =
-      this.#options
+    const { pusher, status, mounts, config, compilations, onCompiled, owners } = this.#options
     pusher.forget(key)
     this.#options.endpoints.forget(key)
     owners.forget(key)
     status.forget(key)
     mounts.forget(key)
-    workload.forget(key)
     config.forget(splitKey(key))
     compilations.forget(key)
     this.#goodSince.delete(key)

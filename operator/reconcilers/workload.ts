@@ -16,7 +16,7 @@ import {
   MANAGER,
   RESTORED_ANNOTATION,
 } from '../workload/names.ts'
-import { isRolling } from '../workload/rolling.ts'
+import { isRolling, isStuck } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { LiveObjects } from './live-objects.ts'
@@ -39,8 +39,8 @@ export interface WorkloadOptions {
 export class WorkloadReconciler {
   readonly #options: WorkloadOptions
   readonly #objects: LiveObjects
-  /** Gateways whose pods are being replaced. */
-  readonly #rolling = new Set<string>()
+  /** Gateways whose Deployment is being written for new pods; after that it tells itself how far they are. */
+  readonly #starting = new Set<string>()
 
   constructor(options: WorkloadOptions) {
     this.#options = options
@@ -83,6 +83,8 @@ export class WorkloadReconciler {
         // One object that is refused takes no other with it.
         if (!isRefusal(error)) throw error
         refusals.push(error)
+      } finally {
+        this.#starting.delete(keyOf(gateway))
       }
     }
     if (refusals.length > 0) throw refusals[0]
@@ -90,12 +92,9 @@ export class WorkloadReconciler {
     if (others.length === 0) return { kind: 'applied', ...more }
     const message =
       `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out. ` +
-      `${others.length} are now, first ${others[0]}. If that lasts, see WorkloadAvailable there.`
+      `${others.length} are now, first ${others[0]}. If that lasts, see WorkloadAvailable there; ` +
+      'a roll is waited for until no pod of it has come up for 10 minutes.'
     return { kind: 'waiting', message, ...more }
-  }
-
-  forget(key: string): void {
-    this.#rolling.delete(key)
   }
 
   /** Returns the object that stands in the way, if there is one. */
@@ -193,23 +192,22 @@ export class WorkloadReconciler {
   ): readonly string[] {
     if (live === undefined || desired === undefined) return []
     const key = keyOf(gateway)
-    if (templateHashOf(live) === templateHashOf(desired)) {
-      if (!isRolling(live)) this.#rolling.delete(key)
-      return []
-    }
+    if (templateHashOf(live) === templateHashOf(desired)) return []
     const seen = valueBelow(gateway, 'status', 'observedGeneration')
-    const isOursToTime = seen === gateway.metadata.generation && !this.#rolling.has(key)
+    const isOursToTime = seen === gateway.metadata.generation && !isComingOn(live)
     const others = this.#othersRolling(key)
     if (isOursToTime && others.length >= this.#options.rolloutsMax) return others
-    this.#rolling.add(key)
+    this.#starting.add(key)
     return []
   }
 
+  /** One whose new pods do not come up keeps its old ones, and must not keep others from a release for ever. */
   #othersRolling(key: string): readonly string[] {
-    const { deployments } = this.#options.world.stores
-    const rolling = new Set(this.#rolling)
-    for (const deployment of deployments.list()) {
-      if (isRolling(deployment)) rolling.add(keyOf(deployment))
+    const { deployments } = RESOURCES
+    const rolling = new Set(this.#starting)
+    for (const watched of this.#options.world.stores.deployments.list()) {
+      const other = keyOf(watched)
+      if (isComingOn(this.#objects.of(deployments, other) ?? watched)) rolling.add(other)
     }
     rolling.delete(key)
     return [...rolling].sort()
@@ -230,6 +228,10 @@ function nextGeneration(resource: Resource, { hash, before }: Applying): number 
   // For a Deployment an annotation counts as well, and this write changes one.
   if (resource === RESOURCES.deployments) return generation + 1
   return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
+}
+
+function isComingOn(deployment: KubeObject): boolean {
+  return isRolling(deployment) && !isStuck(deployment)
 }
 
 function isGoing({ metadata }: KubeObject): boolean {

@@ -1,6 +1,6 @@
 /** WorkloadAvailable: whether Kubernetes runs the pods, and a Service reaches them. */
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { isRolling } from '../workload/rolling.ts'
+import { isRolling, isStuck } from '../workload/rolling.ts'
 import { no, type StatusFacts, unknown, yes } from './facts.ts'
 import type { Policy } from './policies.ts'
 import { troubleOf } from './trouble.ts'
@@ -44,7 +44,7 @@ const noReplicas: Policy = (facts) => {
   if (counts.available > 0 || counts.wanted === 0) return undefined
   const starting = 'They are starting; if that lasts, look at their events and logs.'
   const why = troubleOf(facts) ?? starting
-  const message = `None of ${counts.wanted} pods is available. ${why}${waitOf(facts)}`
+  const message = `None of ${counts.wanted} pods is available. ${why}${stuckOf(facts)}${waitOf(facts)}`
   return no('NoReplicasAvailable', message)
 }
 
@@ -53,7 +53,7 @@ const rollout: Policy = (facts) => {
   const trouble = troubleOf(facts)
   const why = trouble === undefined ? '' : ` ${trouble}`
   const pods = `${counts.available} of ${counts.wanted} pods are available`
-  const message = `${pods}, ${counts.updated} are of the newest shape.${why}${waitOf(facts)}`
+  const message = `${pods}, ${counts.updated} are of the newest shape.${why}${stuckOf(facts)}${waitOf(facts)}`
   return no('RolloutInProgress', message)
 }
 
@@ -80,6 +80,11 @@ function countsOf({ deployment }: StatusFacts) {
 function isComplete(facts: StatusFacts): boolean {
   const { available, wanted } = countsOf(facts)
   return available >= wanted && facts.deployment !== undefined && !isRolling(facts.deployment)
+}
+
+function stuckOf({ deployment }: StatusFacts): string {
+  if (deployment === undefined || !isStuck(deployment)) return ''
+  return ' No pod has come up for 10 minutes, so other gateways no longer wait for this one.'
 }
 
 function waitOf({ workload }: StatusFacts): string {

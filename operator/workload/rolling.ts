@@ -1,14 +1,33 @@
-/** Whether the pods of a Deployment are being replaced, by its own word. */
+/** Whether the pods of a Deployment are being replaced, and whether that comes on, by its own word. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
 export function isRolling(deployment: KubeObject): boolean {
-  const observed = valueBelow(deployment, 'status', 'observedGeneration')
-  if (observed !== deployment.metadata.generation) return true
+  if (!isObserved(deployment)) return true
   const count = (...path: string[]) => Number(valueBelow(deployment, ...path) ?? 0)
   const replicas = count('status', 'replicas')
   return (
     count('status', 'updatedReplicas') < count('spec', 'replicas') ||
     replicas > count('status', 'updatedReplicas')
   )
+}
+
+/** No pod has come up within `progressDeadlineSeconds`. Kubernetes tries on, and takes this back when one does. */
+export function isStuck(deployment: KubeObject): boolean {
+  const conditions = valueBelow(deployment, 'status', 'conditions')
+  return (
+    isObserved(deployment) &&
+    Array.isArray(conditions) &&
+    conditions.some(
+      (condition) =>
+        valueBelow(condition, 'type') === 'Progressing' &&
+        valueBelow(condition, 'reason') === 'ProgressDeadlineExceeded',
+    )
+  )
+}
+
+/** The status is about what is wanted now. */
+function isObserved(deployment: KubeObject): boolean {
+  const observed = valueBelow(deployment, 'status', 'observedGeneration')
+  return observed === deployment.metadata.generation
 }

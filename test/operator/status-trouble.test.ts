@@ -122,6 +122,16 @@ test('a rollout that does not come on says what holds up its newest pod', () => 
   assert.match(conditionOf(status, 'WorkloadAvailable').message, /Pod new .*ErrImagePull/)
 })
 
+test('a rollout that Kubernetes has given up says that others no longer wait for it', () => {
+  const overdue = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }
+  const says = (conditions: readonly object[]) => {
+    const status = { ...deployment.status, updatedReplicas: 1, conditions }
+    return conditionOf(statusOf({ deployment: { ...deployment, status } }), 'WorkloadAvailable')
+  }
+  assert.match(says([overdue]).message, /No pod has come up for 10 minutes, so other gateways/)
+  assert.doesNotMatch(says([]).message, /10 minutes/)
+})
+
 /** The status of a pod whose only container is like this. */
 function held(container: object): object {
   return { phase: 'Pending', conditions: [PENDING_POD], containerStatuses: [container] }
