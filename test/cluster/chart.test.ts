@@ -232,6 +232,22 @@ test('the API server takes every object of every set of values, and Pod Security
   }
 })
 
+test('the API server takes the certificates that the chart asks of cert-manager, with its types', async () => {
+  await cluster.installTypes('certificates')
+  const asked = ['webhook.enabled=true', 'webhook.certificates.from=cert-manager']
+  const flags = asked.flatMap((one) => ['--set', one])
+  const text = await renderText('defaults', 'helm', flags)
+  const made = objectsOf(text).filter(({ apiVersion }) => apiVersion === 'cert-manager.io/v1')
+  assert.deepEqual(made.map(({ kind }) => kind).sort(), [
+    'Certificate',
+    'Certificate',
+    'Issuer',
+    'Issuer',
+  ])
+  const { status, stderr } = await dryRun(made.map((one) => JSON.stringify(one)).join('\n---\n'))
+  assert.equal(status, 0, stderr)
+})
+
 test('the API server takes every example', async () => {
   const examples = join(CHART, 'examples')
   for (const file of readdirSync(examples).filter((name) => name.endsWith('.yaml'))) {

@@ -48,14 +48,14 @@ export interface ControlPlane {
   serviceAccount(account: ServiceAccount): Promise<string>
   /** Makes both kinds of resource known, and waits until they can be used. */
   installDefinitions(): Promise<void>
-  /** Makes HTTPRoute, Gateway and ReferenceGrant of the Gateway API known. */
-  installGatewayApi(): Promise<void>
-  installInferencePools(): Promise<void>
+  /** Makes types of other projects known: the file of that name in `test/fixtures/kubernetes`. */
+  installTypes(of: ForeignTypes): Promise<void>
   stop(): Promise<void>
 }
 
-const GATEWAY_API = join(import.meta.dirname, '../fixtures/kubernetes/gateway-api.json')
-const INFERENCE_POOLS = join(import.meta.dirname, '../fixtures/kubernetes/inference-pools.json')
+type ForeignTypes = 'certificates' | 'fronts' | 'gateway-api' | 'inference-pools' | 'scalers'
+
+const FOREIGN_TYPES = join(import.meta.dirname, '../fixtures/kubernetes')
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
 
 /** Another process may have taken a port that was free a moment ago; then all of it is started once more, on others. */
@@ -143,10 +143,6 @@ async function assemble(
     '--kube-api-burst=400',
   ])
   const kubectl = makeKubectl(program, kubeconfig)
-  const install = async (definitions: string) => {
-    await kubectl(['apply', '--server-side', '-f', definitions])
-    await kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', definitions])
-  }
   return {
     url,
     kubeconfig,
@@ -173,8 +169,12 @@ async function assemble(
       await kubectl(['apply', '--server-side', '-f', DEFINITIONS])
       await untilEstablished(kubectl)
     },
-    installGatewayApi: () => install(GATEWAY_API),
-    installInferencePools: () => install(INFERENCE_POOLS),
+    installTypes: async (of) => {
+      const definitions = join(FOREIGN_TYPES, `${of}.json`)
+      // kubectl knows no enumeration that holds null, as that of OpenShift's Route does; the API server judges all the same.
+      await kubectl(['apply', '--server-side', '--validate=false', '-f', definitions])
+      await kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', definitions])
+    },
     stop,
   }
 }

@@ -102,9 +102,7 @@ test('an autoscaler is written once, regardless of other edits, and takes pods a
 const PAGES = ['charts/gw/docs/platforms.md', 'dataplane/docs/endpoints.md']
 
 test('the API server takes the scalers of our pages, with the types of KEDA and of the VPA', async () => {
-  const types = join(import.meta.dirname, '../fixtures/kubernetes/scalers.json')
-  await cluster.kubectl(['apply', '--server-side', '-f', types])
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', types])
+  await cluster.installTypes('scalers')
   const manifests = PAGES.flatMap((page) => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')
     const blocks = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, block = '']) => block)

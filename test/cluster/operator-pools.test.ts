@@ -139,7 +139,7 @@ const theirs = (index: number) => ({
 
 test('without the kind the condition says what to install, and a kind that comes later is seen', async () => {
   await untilCondition(cluster, 'production', ['ResolvedRefs', 'False', 'PoolNotServed'])
-  await cluster.installInferencePools()
+  await cluster.installTypes('inference-pools')
   const missing = ['ResolvedRefs', 'False', 'PoolNotFound'] as const
   const status = await untilCondition(cluster, 'production', missing)
   const condition = status.conditions.find(({ type }) => type === 'ResolvedRefs')

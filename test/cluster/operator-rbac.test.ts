@@ -30,8 +30,8 @@ const lines: string[] = []
 before(async () => {
   cluster = await startControlPlane()
   await cluster.installDefinitions()
-  await cluster.installGatewayApi()
-  await cluster.installInferencePools()
+  await cluster.installTypes('gateway-api')
+  await cluster.installTypes('inference-pools')
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
   const wide = (

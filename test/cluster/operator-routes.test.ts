@@ -1,7 +1,10 @@
 /** Gateways on clusters that serve more than Kubernetes: routes of the Gateway API, and users that OpenShift assigns. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
+import { FRONTS } from '../../cli/expose/fronts.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { gw } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
@@ -30,6 +33,10 @@ after(() => within?.stop())
 async function apply(document: object): Promise<void> {
   const stdin = JSON.stringify(document)
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], { stdin })
+}
+
+async function tryOut(stdin: string): Promise<void> {
+  await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { stdin })
 }
 
 /** The status that the controller of a Gateway would write. */
@@ -71,7 +78,7 @@ test('before any operator has looked, a gateway waits', async () => {
 test('a route is made when the kind appears, and stays as it is', async () => {
   await apply(aGateway({ spec: { route } }))
   await untilCondition(cluster, 'production', ['Exposed', 'False', 'NotServed'])
-  await cluster.installGatewayApi()
+  await cluster.installTypes('gateway-api')
   await untilCondition(cluster, 'production', ['Exposed', 'Unknown', 'Pending'])
   const made = await cluster.read(ROUTE)
   const rules = valueBelow(made, 'spec', 'rules')
@@ -80,15 +87,29 @@ test('a route is made when the kind appears, and stays as it is', async () => {
   assert.equal(valueBelow(made, 'metadata', 'generation'), 1)
 })
 
-test('the API server takes what gw expose prints, with the types of those projects', async () => {
-  const types = join(import.meta.dirname, '../fixtures/kubernetes/fronts.json')
-  await cluster.kubectl(['apply', '--server-side', '-f', types])
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', types])
-  for (const front of ['istio', 'envoy-gateway', 'alb', 'agc', 'nginx']) {
+test('the API server takes what gw expose prints for each front, with the types of those projects', async () => {
+  await cluster.installTypes('fronts')
+  for (const front of FRONTS) {
     const { code, stdout, stderr } = await gw('expose', '--for', front)
     assert.equal(code, 0, stderr)
-    await cluster.kubectl(['apply', '--dry-run=server', '-f', '-'], { stdin: stdout })
+    await tryOut(stdout)
+    // A type that takes any field would judge nothing.
+    for (const document of parseAllDocuments(stdout)) {
+      const manifest = document.toJS()
+      const wrong = { ...manifest, spec: { ...manifest.spec, noSuchField: 1 } }
+      const unknown = /unknown field "spec\.noSuchField"/
+      await assert.rejects(tryOut(JSON.stringify(wrong)), unknown, `${front}: ${manifest.kind}`)
+    }
   }
+})
+
+test('the API server takes the certificate of our page, with the types of cert-manager', async () => {
+  await cluster.installTypes('certificates')
+  const page = join(import.meta.dirname, '../../charts/gw/docs/platforms.md')
+  const blocks = [...readFileSync(page, 'utf8').matchAll(/```yaml\n(.*?)```/gs)]
+  const certificates = blocks.filter(([, text = '']) => /^kind: Certificate$/m.test(text))
+  assert.equal(certificates.length, 1)
+  for (const [, text = ''] of certificates) await tryOut(text)
 })
 
 test('the condition follows the controller of the Gateway, and the address with it', async () => {
