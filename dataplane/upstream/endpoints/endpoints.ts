@@ -6,7 +6,7 @@ import type { ColdStart } from '../cold-start/cold-start.ts'
 import { isDeniedAddress } from '../connection/addresses.ts'
 import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'
-import { Endpoint } from './endpoint.ts'
+import { Endpoint, isBusy, isWell, STATES, stateOf } from './endpoint.ts'
 import { NameWatch } from './names.ts'
 import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
@@ -91,13 +91,18 @@ export class Endpoints {
     if (this.#isOver) return
     const { census } = this.#world
     const byId = new Map(addresses.map((one) => [one.id, one]))
-    const allowed = [...byId.values()].filter(({ address }) => !isDeniedAddress(address))
-    const free = ENDPOINTS_OF_ALL_MAX - census.count + this.#all.length
-    const taken = allowed.slice(0, Math.min(ENDPOINTS_MAX, free))
-    this.#tell(byId.size, taken.length)
     const known = new Map(this.#members.map((one) => [one.endpoint.id, one]))
-    const members = taken.map((address) => known.get(address.id) ?? this.#open(address))
-    for (const [index, { endpoint }] of members.entries()) endpoint.zone = taken[index]?.zone
+    const free = ENDPOINTS_OF_ALL_MAX - census.count + this.#all.length
+    const most = Math.min(ENDPOINTS_MAX, free)
+    const members: Member[] = []
+    for (const address of byId.values()) {
+      if (members.length >= most) break
+      const member = known.get(address.id) ?? this.#open(address)
+      if (member === undefined) continue
+      member.endpoint.zone = address.zone
+      members.push(member)
+    }
+    this.#tell(byId.size, members.length)
     const staying = new Set(members)
     const gone = this.#members.filter((one) => !staying.has(one))
     census.count += members.length - this.#members.length
@@ -250,7 +255,9 @@ export class Endpoints {
     return free.length === 0 ? open : free
   }
 
-  #open(address: Address): Member {
+  /** Undefined for an address that is never dialled. */
+  #open(address: Address): Member | undefined {
+    if (isDeniedAddress(address.address)) return undefined
     const endpoint = new Endpoint(address, this.#settings, this.#whole, () => this.#judgeHealth())
     const upkeep = new Upkeep(endpoint, this.#settings, this.#world)
     upkeep.configure(this.#settings, this.#queueMs)
@@ -280,19 +287,4 @@ export class Endpoints {
         fields,
       )
   }
-}
-
-const STATES = ['ready', 'out', 'unhealthy', 'draining']
-
-function stateOf(endpoint: Endpoint, now: number): string {
-  if (!isWell(endpoint)) return 'unhealthy'
-  return endpoint.isIn(now) ? 'ready' : 'out'
-}
-
-function isWell({ health }: Endpoint): boolean {
-  return health.state === 'healthy'
-}
-
-function isBusy({ inFlight }: Endpoint): boolean {
-  return inFlight > 0
 }

@@ -71,13 +71,12 @@ export class Upkeep implements Reporter {
 
   #createProber(settings: HealthSettings): Prober {
     const { clock, random } = this.#world
-    const { way } = this.#endpoint
     return new Prober(settings, this.#endpoint.health, {
       now: clock.now,
       random,
       schedule,
       probe: () =>
-        watchedProbe(way, this.#settings, (isUnreached) => {
+        watchedProbe(this.#endpoint.way, this.#settings, (isUnreached) => {
           this.#endpoint.isUnreached = isUnreached
         }),
     })
