@@ -127,7 +127,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#openStream()
     } else {
       this.#encoding = encoding
-      this.#exchange.begun()
+      if (!this.#parts.request.stream) this.#exchange.begun()
     }
   }
 

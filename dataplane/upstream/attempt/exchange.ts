@@ -64,7 +64,7 @@ export class Exchange implements PoolHandler, Deadline {
     deadlines.add(this)
   }
 
-  /** The answer has begun to be useful: from now on only silence and the total are limited. */
+  /** The answer has begun to be useful, as one in place of a stream never is: now silence and the total are limited alone. */
   begun(): void {
     this.#begun = true
     this.#lastByteAt = this.#clock.now()
@@ -131,6 +131,8 @@ export class Exchange implements PoolHandler, Deadline {
   onResponseStart(controller: PoolController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#over) return
     if (status >= 200) {
+      // The words of a failure have no longer to come than an answer may be silent.
+      if (status >= 300) this.due = Math.min(this.due, this.#clock.now() + this.#idleMs)
       this.#receiver.head(status, headers)
       return
     }

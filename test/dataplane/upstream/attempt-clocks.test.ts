@@ -48,6 +48,49 @@ test('a stream has 30 s until its first content, and 600 s in all', async () => 
   assert.equal(rig.state('a').breaker.peek(rig.now), 'closed', 'no setting forbids slowness')
 })
 
+test('an answer that comes instead of a stream has no longer than the first content', async () => {
+  const upstream = { name: 'a', timeout_seconds: 5, circuit_breaker: { failure_threshold: 1 } }
+  const rig = aRig({ upstreams: [upstream], routes: SINGLE })
+  const outcome = rig.send({ stream: true })
+  rig.last.head(200, { 'content-type': 'application/json' })
+  for (let second = 1; second < 5; second++) {
+    rig.pass(1)
+    rig.last.data(' ')
+  }
+  assert.equal(rig.last.aborted, false)
+  rig.pass(1)
+  assert.equal(rig.last.aborted, true)
+  assert.equal(
+    ((await outcome) as { refused: { code: string } }).refused.code,
+    'ERR_GW_PROXY_TIMEOUT',
+  )
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+})
+
+test('a failure whose words do not come whole is one after the idle time, and counts', async () => {
+  const upstream = {
+    name: 'a',
+    idle_timeout_seconds: 10,
+    circuit_breaker: { failure_threshold: 1 },
+  }
+  const rig = aRig({ upstreams: [upstream], routes: SINGLE })
+  const outcome = rig.send()
+  rig.pass(100)
+  rig.last.head(503, { 'content-type': 'application/json' })
+  for (let second = 1; second < 10; second++) {
+    rig.pass(1)
+    rig.last.data(' ')
+  }
+  assert.equal(rig.last.aborted, false)
+  rig.pass(1)
+  assert.equal(rig.last.aborted, true)
+  assert.equal(
+    ((await outcome) as { refused: { code: string } }).refused.code,
+    'ERR_GW_UPSTREAM_ERROR',
+  )
+  assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+})
+
 test('a connection that cannot be made in time counts, with a written timeout or a default', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }],

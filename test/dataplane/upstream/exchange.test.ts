@@ -81,6 +81,23 @@ test('once it has begun only silence is judged, and the total', () => {
   ])
 })
 
+test('the words of a failure have the idle time to come whole, and never longer than the first clock', () => {
+  const unhurried = anExchange({ firstMs: Number.POSITIVE_INFINITY })
+  unhurried.head(503)
+  unhurried.pass(400)
+  unhurried.data('{')
+  unhurried.pass(99)
+  assert.equal(unhurried.exchange.isOver, false)
+  unhurried.pass(1)
+  assert.equal(unhurried.exchange.isOver, true)
+
+  const late = anExchange({ idleMs: 60_000 })
+  late.pass(900)
+  late.head(503)
+  late.pass(100)
+  assert.equal(late.exchange.isOver, true)
+})
+
 test('an upstream that is not listened to is not silent, until it is again', () => {
   const { exchange, heard, calls, pass } = anExchange()
   exchange.begun()
