@@ -31,6 +31,18 @@ export interface Amounts {
   estimated: number
 }
 
+export const NOTHING: Amounts = {
+  requests: 0,
+  errors: 0,
+  input_tokens: 0,
+  cached_tokens: 0,
+  cache_write_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  cost_nano_usd: 0,
+  estimated: 0,
+}
+
 export interface Row extends Amounts {
   /** UTC, such as 2026-11-22T08; of a row for a whole day 2026-11-22. */
   readonly hour: string
@@ -54,7 +66,7 @@ export interface SharedRows {
   /** The first hour that is in them: days are whole. */
   readonly from: string
   /** Hours apart where all of them are kept so, else days. */
-  readonly rows: AsyncIterable<readonly Row[]>
+  readonly rows: AsyncIterable<Iterable<Row>>
   /** The first hour that was counted; undefined before the first request. */
   readonly since: string | undefined
 }

@@ -1,5 +1,5 @@
 /** Usage, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
-import type { Amounts, Row } from '../store/usage-row.ts'
+import { type Amounts, NOTHING, type Row } from '../store/usage-row.ts'
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
 
 /** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
@@ -115,18 +115,6 @@ interface Hour {
   readonly rows: Map<string, Row>
   /** How many of them each tenant has. */
   readonly tenants: Map<string, number>
-}
-
-const NOTHING: Amounts = {
-  requests: 0,
-  errors: 0,
-  input_tokens: 0,
-  cached_tokens: 0,
-  cache_write_tokens: 0,
-  output_tokens: 0,
-  reasoning_tokens: 0,
-  cost_nano_usd: 0,
-  estimated: 0,
 }
 
 function addUsage(row: Amounts, usage: AttemptUsage): void {

@@ -1,5 +1,5 @@
 /** Rows of usage, added up by the columns that are asked for. */
-import { AMOUNTS, type Amounts, ROW_NAMES, type Row } from '../store/usage-row.ts'
+import { AMOUNTS, type Amounts, NOTHING, ROW_NAMES, type Row } from '../store/usage-row.ts'
 import type { Unattributed } from './unattributed.ts'
 import type { Zone } from './zone.ts'
 
@@ -70,16 +70,12 @@ export class Groups {
       return group
     }
     const of = Object.fromEntries(this.#by.map((asked, index) => [asked, values[index] ?? '']))
-    const own = Object.fromEntries(AMOUNTS.map((amount) => [amount, amounts[amount]]))
-    // Each amount has just been copied.
-    const begun: ReportRow = { by: of, ...(own as unknown as Amounts) }
+    const begun: ReportRow = { by: of, ...NOTHING }
+    for (const amount of AMOUNTS) begun[amount] = amounts[amount]
     this.#groups.set(name, begun)
     return begun
   }
 }
-
-/** Each amount is there. */
-const NOTHING = Object.fromEntries(AMOUNTS.map((amount) => [amount, 0])) as unknown as Amounts
 
 /** A sentence where a name leads to no column. */
 export function columnsOf(by: readonly string[], facts: ColumnFacts): Column[] | string {

@@ -16,6 +16,7 @@ const PROMISES = {
   live_limits: ['a limit changed while running', 'at the next request, no refill'],
   decision: ['decision at 64 in flight, p99', 'at most 3 ms'],
   calls: ['calls to Redis for an admitted request', 'at most 2'],
+  report: ['a report of usage', 'under a second; requests take no longer'],
   priority: ['interactive requests shed by a flood of others', 'none when those yield'],
 } as const satisfies Promises
 

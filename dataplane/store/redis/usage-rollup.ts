@@ -1,14 +1,7 @@
 /** The rows of usage of all replicas, summed up in the shared store: written in batches, off the way of requests. */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { UsageBook } from '../../usage/book.ts'
-import {
-  AMOUNTS,
-  type Amounts,
-  ROW_NAMES,
-  type Row,
-  type SharedRows,
-  type Span,
-} from '../usage-row.ts'
+import { AMOUNTS, NOTHING, ROW_NAMES, type Row, type SharedRows, type Span } from '../usage-row.ts'
 import type { Link } from './link.ts'
 import { DAYS_KEPT, HOURS_KEPT, READ_USAGE, REPEATED_HOURS, WRITE_USAGE } from './scripts/usage.ts'
 
@@ -118,8 +111,7 @@ export class UsageRollup implements Deadline {
       const asked = places.slice(at, at + READ_MAX)
       const keys = [this.#key('since'), ...asked.map((place) => this.#rowsKey(place))]
       const [since, ...hashes] = (await this.#options.link.run(READ_USAGE, keys, [])) as Reply
-      const rows = hashes.flatMap((fields, index) => rowsOf(fields, asked[index] ?? ''))
-      yield { since, rows }
+      yield { since, rows: rowsOf(hashes, asked) }
       at += Math.max(1, hashes.length)
     } while (at < places.length)
   }
@@ -215,14 +207,14 @@ function batchOf(rows: ReadonlySet<Row>): Row[] {
   return batch
 }
 
-async function* following(rows: readonly Row[], pages: AsyncIterable<Page>) {
+async function* following(rows: Iterable<Row>, pages: AsyncIterable<Page>) {
   yield rows
   for await (const page of pages) yield page.rows
 }
 
 interface Page {
   readonly since: string
-  readonly rows: Row[]
+  readonly rows: Iterable<Row>
 }
 
 type Reply = readonly [since: string, ...hashes: (readonly string[])[]]
@@ -231,29 +223,24 @@ function nameOf(row: Row): string {
   return ROW_NAMES.map((name) => row[name].replaceAll('\n', ' ')).join('\n')
 }
 
-function rowsOf(fields: readonly string[], hour: string): Row[] {
-  const rows: Row[] = []
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [tenant = '', key = '', route = '', upstream = '', model = '', tags = ''] = (
-      fields[at] ?? ''
-    ).split('\n')
-    const numbers = (fields[at + 1] ?? '').split(',')
-    const amounts = Object.fromEntries(
-      AMOUNTS.map((name, index) => [name, Number(numbers[index] ?? 0)]),
-    )
-    // Each amount has just been read.
-    rows.push({
-      hour,
-      tenant,
-      key,
-      route,
-      upstream,
-      model,
-      tags,
-      ...(amounts as unknown as Amounts),
-    })
+/** One by one as they are read, because a hash has thousands and requests come between. */
+function* rowsOf(
+  hashes: readonly (readonly string[])[],
+  places: readonly string[],
+): Generator<Row> {
+  for (const [index, fields] of hashes.entries()) {
+    const hour = places[index] ?? ''
+    for (let at = 0; at + 1 < fields.length; at += 2)
+      yield rowOf(hour, fields[at] ?? '', fields[at + 1] ?? '')
   }
-  return rows
+}
+
+function rowOf(hour: string, name: string, totals: string): Row {
+  const [tenant = '', key = '', route = '', upstream = '', model = '', tags = ''] = name.split('\n')
+  const numbers = totals.split(',')
+  const row = { hour, tenant, key, route, upstream, model, tags, ...NOTHING }
+  for (const [index, amount] of AMOUNTS.entries()) row[amount] = Number(numbers[index] ?? 0)
+  return row
 }
 
 function latest(...hours: readonly [string, string]): string {
