@@ -186,6 +186,17 @@ test('a key whose only route does not exist is accepted, not ready, and reported
   })
 })
 
+test('a key whose tag the gateway does not declare says so, until the gateway declares it', async () => {
+  await rig.apply(aGatewayKey('tagged', { hash: newKey('tagged').hash, tags: { team: 'blue' } }))
+  const { message } = await untilReason('tagged', 'Accepted')
+  assert.match(message, /usage\.tags of the gateway does not declare "team"/)
+  await rig.apply(aGateway({ spec: grants, gw: { usage: { tags: ['team'] } } }))
+  await until(
+    'the tag is declared',
+    async () => (await keyStatus('tagged')).message === 'The key may call its routes.',
+  )
+})
+
 test('a pod of another namespace calls with its own token, and a namespace that is not named does not', async () => {
   const claim = '/kubernetes.io/namespace'
   const issuer = {
