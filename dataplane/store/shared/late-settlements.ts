@@ -28,7 +28,7 @@ export class LateSettlements {
   readonly #waiting = new Map<string, Late>()
   /** By day, tenant and the other budgets that are charged. */
   readonly #sums = new Map<string, Settling>()
-  #isDelivering = false
+  #delivery: Promise<void> | undefined
 
   constructor(options: LateSettlementsOptions) {
     this.#options = options
@@ -68,18 +68,19 @@ export class LateSettlements {
   }
 
   /** Sends what waits, oldest first, until nothing does or the store is away again. Never rejects. */
-  async deliver(): Promise<void> {
-    if (this.#isDelivering) return
-    this.#isDelivering = true
-    try {
-      while (this.size > 0 && !this.#options.isAway()) {
-        this.#moveSums()
-        const batch = [...this.#waiting.values().take(DELIVERIES)]
-        const taken = await Promise.all(batch.map((late) => this.#deliverOne(late)))
-        if (taken.includes(false)) return
-      }
-    } finally {
-      this.#isDelivering = false
+  deliver(): Promise<void> {
+    this.#delivery ??= this.#deliverAll().finally(() => {
+      this.#delivery = undefined
+    })
+    return this.#delivery
+  }
+
+  async #deliverAll(): Promise<void> {
+    while (this.size > 0 && !this.#options.isAway()) {
+      this.#moveSums()
+      const batch = [...this.#waiting.values().take(DELIVERIES)]
+      const taken = await Promise.all(batch.map((late) => this.#deliverOne(late)))
+      if (taken.includes(false)) return
     }
   }
 

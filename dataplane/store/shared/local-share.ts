@@ -29,6 +29,9 @@ import {
   takeOver,
 } from './local-figures.ts'
 
+/** Replicas find the same store back within less than this, and deliver then what they used. */
+const RETURNS_MS = 1000
+
 /** No bucket takes longer to empty, except under a limit that makes no sense. */
 const REMEMBERED_MS = 600_000
 
@@ -67,6 +70,12 @@ export class LocalShare {
   end(): void {
     // The first connection of all ends no outage.
     if (this.#outage > 0) this.#endedAt = this.#now()
+  }
+
+  /** Whether the shared store may not know yet what other replicas used without it. */
+  get hasJustEnded(): boolean {
+    const passed = this.#now() - this.#endedAt
+    return passed >= 0 && passed < RETURNS_MS
   }
 
   /**

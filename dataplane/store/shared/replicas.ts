@@ -8,8 +8,8 @@ const PRESENT_MS = 15_000
 /** Admissions are forgotten with this time constant. */
 const MEMORY_MS = 60_000
 
-/** A fraction rises once this many announcements in a row have returned it. */
-const FRACTIONS = 3
+/** A fraction rises once the announcements of this time have all returned it: others announce themselves once a second. */
+const RISE_MS = 2000
 
 /**
  * One hash for all replicas: id to weight and expiry. It writes, so that a server that cannot is found out by it.
@@ -58,8 +58,8 @@ export class Replicas {
   count: number
   /** Fractions of all replicas add up to 1, or to less while they change. */
   fraction: number
-  /** The fractions of the last announcements. */
-  readonly #fractions: number[] = []
+  /** The fractions that announcements of that time returned, and the last one before. */
+  readonly #returned: { readonly fraction: number; readonly at: number }[] = []
   readonly #keys: readonly string[]
   readonly #replica: string
   readonly #clock: Clock
@@ -92,9 +92,10 @@ export class Replicas {
     if (count < this.count && now < this.#believesFewerAt) return
     this.count = count
     // The others may know the state of a beat ago: a replica that gains waits until those that lose have heard of it.
-    this.#fractions.push(weight / sum)
-    if (this.#fractions.length > FRACTIONS) this.#fractions.shift()
-    this.fraction = Math.min(...this.#fractions)
+    const heard = this.#returned
+    heard.push({ fraction: weight / sum, at: now })
+    while ((heard[1]?.at ?? now) <= now - RISE_MS) heard.shift()
+    this.fraction = Math.min(...heard.map(({ fraction }) => fraction))
   }
 
   async leave(run: Link['run']): Promise<void> {

@@ -55,6 +55,8 @@ export class SharedStore implements Store {
   /** Running requests that the local share admitted: the store has never heard of them. */
   readonly #ours = new Map<string, LocallyAdmitted>()
   readonly #wallClock: () => number
+  /** The store is back, and does not know yet all that was used here without it. */
+  #isCatchingUp = false
   /** Settlements that were sent and not answered. */
   #sent = 0
   #onNoneSent: () => void = () => undefined
@@ -71,8 +73,8 @@ export class SharedStore implements Store {
   }
 
   admit(request: AdmitRequest): Soon<AdmitResult> {
-    const { isAway, store, local, failOpen } = this.#options
-    if (isAway()) return this.#admitAlone(request)
+    const { store, local, failOpen } = this.#options
+    if (this.#isAlone) return this.#admitAlone(request)
     // Where nothing is admitted without the store, an outage leaves nothing to make up for.
     const refused = failOpen ? local.restrain(request) : undefined
     if (refused !== undefined) return refused
@@ -123,9 +125,9 @@ export class SharedStore implements Store {
 
   /** Figures younger than `ageMsMax` are good enough, and need no call. */
   async read(tenant: string, rules: Rules, ageMsMax = 0): Promise<Figures> {
-    const { isAway, store, local, failOpen } = this.#options
+    const { store, local, failOpen } = this.#options
     const known = ageMsMax > 0 ? local.lastKnown(tenant, ageMsMax) : undefined
-    if (!isAway()) {
+    if (!this.#isAlone) {
       if (known !== undefined) return known
       try {
         const figures = await store.read(tenant, rules)
@@ -152,7 +154,7 @@ export class SharedStore implements Store {
       this.#options.store.adopt(request, admittedAt)
     }
     this.#ours.clear()
-    this.deliver()
+    void this.#catchUp()
   }
 
   /** Sends the settlements that wait. */
@@ -172,6 +174,18 @@ export class SharedStore implements Store {
       if (this.#sent === 0) this.#onNoneSent()
     })
     return this.#late.size
+  }
+
+  /** A store that is back knows too little at first: budgets would be spent twice. Closed, there is nothing to make up for. */
+  get #isAlone(): boolean {
+    const { isAway, failOpen, local } = this.#options
+    return isAway() || (failOpen && (this.#isCatchingUp || local.hasJustEnded))
+  }
+
+  async #catchUp(): Promise<void> {
+    this.#isCatchingUp = this.#late.size > 0
+    await this.#counted(this.#late.deliver())
+    this.#isCatchingUp = false
   }
 
   #followed(request: AdmitRequest, result: AdmitResult): AdmitResult {

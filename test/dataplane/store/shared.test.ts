@@ -16,7 +16,7 @@ import { StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
 import { type Adopting, SharedStore } from '../../../dataplane/store/shared/shared.ts'
 import { aClock, NOON } from '../../helpers/clock.ts'
-import { aRule, tokens } from '../../helpers/store/world.ts'
+import { aBudget, aRule, tokens } from '../../helpers/store/world.ts'
 
 /** Counts in memory, unless it is away; lists the calls that it got. */
 class Behind implements Adopting {
@@ -25,6 +25,8 @@ class Behind implements Adopting {
   readonly settled: Settling[] = []
   readonly renewed: string[] = []
   asked = 0
+  /** Answers wait for it. */
+  hold: Promise<void> | undefined
   readonly #memory: MemoryStore
 
   constructor(clock: Clock) {
@@ -62,6 +64,7 @@ class Behind implements Adopting {
   async #answer<T>(run: () => T): Promise<T> {
     this.asked++
     if (this.away !== undefined) throw this.away
+    if (this.hold !== undefined) await this.hold
     return run()
   }
 }
@@ -187,6 +190,44 @@ test('settlements stop at the first that finds the store away again, and go on l
   comeBack()
   await store.flush(1_000)
   assert.deepEqual([world.waiting, behind.settled.length], [0, 50])
+})
+
+test('open: until the store knows all that was used without it the local share decides, and then the store', async () => {
+  const { clock, behind, store, aRequest, settle, leave, comeBack } = aStore(true)
+  const capped = () => ({ ...aRequest(), rules: aRule({ budget: aBudget({ tokensPerDay: 5 }) }) })
+  leave()
+  const first = capped()
+  assert.equal((await store.admit(first)).outcome, 'admitted')
+  void settle(first.id)
+  const stuck = Promise.withResolvers<void>()
+  behind.hold = stuck.promise
+  comeBack()
+  // Another replica may not have delivered yet, nor has this one.
+  for (const passed of [999, 1]) {
+    clock.pass(passed)
+    const refused = store.admit(capped())
+    assert.ok(!(refused instanceof Promise), 'the store is not asked')
+    assert.equal(refused.outcome === 'refused' && refused.by, 'budget_tokens')
+    assert.equal((await store.read('acme', capped().rules)).tokens?.settled, 5)
+  }
+  behind.hold = undefined
+  stuck.resolve()
+  await store.flush(1_000)
+  const before = behind.asked
+  await store.admit(capped())
+  assert.equal(behind.asked, before + 1)
+})
+
+test('open: for a second after its return the store is not asked, because it may not know what other replicas used', async () => {
+  const { clock, behind, store, aRequest, leave, comeBack } = aStore(true)
+  leave()
+  comeBack()
+  clock.pass(999)
+  await store.admit(aRequest())
+  assert.equal(behind.asked, 0)
+  clock.pass(1)
+  await store.admit(aRequest())
+  assert.equal(behind.asked, 1)
 })
 
 test('renewals are not sent to a store that is away', async () => {

@@ -62,6 +62,19 @@ test('a fraction that grows is believed later than one that shrinks, so that the
   assert.ok(second.fraction > 0.9, `${second.fraction}`)
 })
 
+test('a fraction does not rise within two seconds, however often a probe announces its replica', async () => {
+  const all = several(0, 0)
+  await beat(all, 4)
+  const [probing, other] = all
+  assert.ok(probing && other)
+  probing.admissions += 1_000
+  for (let probe = 0; probe < 6; probe++) {
+    await probing.announce(bench.link.run.bind(bench.link))
+    bench.clock.pass(150)
+  }
+  assert.equal(wholeOf(all), 1)
+})
+
 test('who leaves is forgotten at once, who is killed after 15 s', async () => {
   const all = several(0, 0, 0)
   await beat(all, 4)
