@@ -2,6 +2,9 @@
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiResponse } from './transport.ts'
 
+/** A watch that waits longer would keep edits and revocations from every gateway. */
+const RETRY_AFTER_MS_MAX = 10_000
+
 export class ApiError extends Error {
   readonly status: number
   /** CamelCase, as the server gives it: NotFound, Conflict, Expired ... */
@@ -60,7 +63,9 @@ export function isStatus(error: unknown, status: number): error is ApiError {
 function retryAfterOf(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   const seconds = Number(header)
-  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 120) * 1000 : undefined
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX)
+    : undefined
 }
 
 function parse(text: string): unknown {

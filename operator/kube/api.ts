@@ -242,7 +242,7 @@ export class ApiClient {
       const error = errorOf(`${verb} ${call.path.replace(/\?.*/, '')}`, answer)
       const isBusy = answer.status === 429 && verb !== 'list'
       if (!isBusy || attempt >= attemptsMax) throw error
-      const waitMs = Math.min(error.retryAfterMs ?? 1000, 10_000)
+      const waitMs = error.retryAfterMs ?? 1000
       await delay(waitMs * (1 + (this.#options.random ?? Math.random)() / 4))
     }
   }
@@ -252,6 +252,8 @@ export class ApiClient {
     call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
   ): Promise<ApiResponse> {
     const { authorization } = await this.#authenticate()
+    // Another may have begun to lead while this one waited.
+    if (call.method !== 'GET' && this.#options.mayWrite?.() === false) throw new NotLeaderError()
     const headers = {
       accept: JSON_TYPE,
       'content-type': JSON_TYPE,

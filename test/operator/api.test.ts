@@ -1,8 +1,8 @@
 /** Calls to the API server: patience, credentials, and a fence in front of every write. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { Asked } from '../../operator/kube/api.ts'
-import { ApiError, NotLeaderError } from '../../operator/kube/api-error.ts'
+import type { ApiClient, Asked } from '../../operator/kube/api.ts'
+import { ApiError, errorOf, NotLeaderError } from '../../operator/kube/api-error.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
 import { anObject, refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
 
@@ -42,6 +42,37 @@ test('a write for which the server is too busy is repeated when it says', async 
   const written = await api.client().apply(RESOURCES.configMaps, object, { manager: 'm' })
   assert.equal(written.metadata.resourceVersion, '7')
   assert.ok(performance.now() - started > 900)
+})
+
+test('a write that waits for a busy server is not sent once another leads', async () => {
+  let requests = 0
+  api.outage = (request, response) => {
+    requests++
+    return refuses(429, 'TooManyRequests', { 'retry-after': '0' })(request, response)
+  }
+  const writes = [
+    (client: ApiClient) => client.create(RESOURCES.configMaps, object, 'm'),
+    (client: ApiClient) => client.update(RESOURCES.configMaps, object, 'm'),
+    (client: ApiClient) => client.apply(RESOURCES.configMaps, object, { manager: 'm' }),
+    (client: ApiClient) => client.delete(RESOURCES.configMaps, object),
+  ]
+  for (const write of writes) {
+    requests = 0
+    const client = api.client({ mayWrite: () => requests === 0 })
+    await assert.rejects(write(client), NotLeaderError)
+    assert.equal(requests, 1)
+  }
+})
+
+test('a busy server is asked again after ten seconds at the latest', () => {
+  const answer = (seconds: string) => ({
+    status: 429,
+    headers: { 'retry-after': seconds },
+    body: Buffer.alloc(0),
+  })
+  assert.equal(errorOf('watch', answer('3600')).retryAfterMs, 10_000)
+  assert.equal(errorOf('watch', answer('2')).retryAfterMs, 2000)
+  assert.equal(errorOf('watch', answer('-1')).retryAfterMs, undefined)
 })
 
 test('credentials that are refused are read anew', async () => {
