@@ -6,15 +6,17 @@
  */
 import type { Clock } from '../../base/clock.ts'
 import { NOTHING, sane } from '../amounts.ts'
-import type {
-  AdmitRequest,
-  AdmitResult,
-  Beat,
-  Extension,
-  Figures,
-  Rules,
-  ScopedBudget,
-  Settling,
+import {
+  type AdmitRequest,
+  type AdmitResult,
+  BEAT_MS,
+  type Beat,
+  type Extension,
+  type Figures,
+  LEASE_MS,
+  type Rules,
+  type ScopedBudget,
+  type Settling,
 } from '../contract.ts'
 import type { Account } from '../memory/account.ts'
 import { limitInTheWay } from '../memory/judgement.ts'
@@ -31,6 +33,9 @@ import {
 
 /** Replicas find the same store back within less than this, and deliver then what they used. */
 const RETURNS_MS = 1000
+
+/** At least, from the last beat before an outage on. */
+const LEASES_LAST_MS = LEASE_MS - BEAT_MS
 
 /** No bucket takes longer to empty, except under a limit that makes no sense. */
 const REMEMBERED_MS = 600_000
@@ -51,6 +56,7 @@ export class LocalShare {
   /** The same of groups and keys. */
   readonly #knownScopes = new WeakMap<Account, KnownBudget>()
   #outage = 0
+  #beganAt = Number.POSITIVE_INFINITY
   /** When the last outage ended; infinite while no outage is remembered. */
   #endedAt = Number.POSITIVE_INFINITY
 
@@ -63,6 +69,7 @@ export class LocalShare {
   /** The shared store is away: the shares begin at what it said last. */
   begin(): void {
     this.#outage++
+    this.#beganAt = this.#now()
     this.#endedAt = Number.POSITIVE_INFINITY
   }
 
@@ -70,6 +77,11 @@ export class LocalShare {
   end(): void {
     // The first connection of all ends no outage.
     if (this.#outage > 0) this.#endedAt = this.#now()
+  }
+
+  /** Whether leases in the shared store may have ended in the last outage: they hold nothing any more for what ran here. */
+  get outlastedLeases(): boolean {
+    return this.#endedAt - this.#beganAt >= LEASES_LAST_MS
   }
 
   /** Whether the shared store may not know yet what other replicas used without it. */

@@ -176,10 +176,11 @@ export class SharedStore implements Store {
     return this.#late.size
   }
 
-  /** A store that is back knows too little at first: budgets would be spent twice. Closed, there is nothing to make up for. */
+  /** A store that is back knows too little at first: budgets would be spent twice. Closed, leases that last stand for it. */
   get #isAlone(): boolean {
     const { isAway, failOpen, local } = this.#options
-    return isAway() || (failOpen && (this.#isCatchingUp || local.hasJustEnded))
+    if (isAway()) return true
+    return (this.#isCatchingUp || local.hasJustEnded) && (failOpen || local.outlastedLeases)
   }
 
   async #catchUp(): Promise<void> {

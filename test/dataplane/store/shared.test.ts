@@ -230,6 +230,23 @@ test('open: for a second after its return the store is not asked, because it may
   assert.equal(behind.asked, 1)
 })
 
+test('closed: behind an outage that leases outlast the store is asked at once, else a second later', async () => {
+  const short = aStore(false)
+  short.leave()
+  short.clock.pass(9_999)
+  short.comeBack()
+  assert.equal((await short.store.admit(short.aRequest())).outcome, 'admitted')
+
+  const long = aStore(false)
+  long.leave()
+  long.clock.pass(10_000)
+  long.comeBack()
+  long.clock.pass(999)
+  assert.throws(() => long.store.admit(long.aRequest()), GatewayError)
+  long.clock.pass(1)
+  assert.equal((await long.store.admit(long.aRequest())).outcome, 'admitted')
+})
+
 test('renewals are not sent to a store that is away', async () => {
   const { behind, store, aRequest, leave } = aStore(true)
   const request = aRequest()
