@@ -106,9 +106,10 @@ const TIERS: readonly Tier[] = [
       'command -v buildah': 'buildah',
       'command -v mmdebstrap': 'mmdebstrap',
       'command -v redis-server': 'redis-server',
+      'command -v nginx': 'nginx',
     },
     heart: {
-      files: inFolder('e2e', ['install', 'metrics', 'limits', 'uninstall']),
+      files: inFolder('e2e', ['install', 'metrics', 'front', 'limits', 'uninstall']),
       minutesMax: 30,
       possible: `node test/e2e/node/ability.ts && ${PROGRAMS_OF_NODE}`,
       cleanUp: 'cluster -- down',

@@ -63,7 +63,7 @@ export function clientPod({ name, image, command, env = {} }: PodOptions): objec
 
 export function clientPrograms(): object {
   const text = (name: string) => readFileSync(join(import.meta.dirname, 'client', name), 'utf8')
-  const names = ['ask.ts', 'get.ts', 'load.ts', 'sessions.ts', 'upstream.ts']
+  const names = ['ask.ts', 'get.ts', 'load.ts', 'sessions.ts', 'silent.ts', 'upstream.ts']
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',

@@ -25,6 +25,7 @@ const FILES = [
   'rollout',
   'scale',
   'endpoints',
+  'front',
   'limits',
   'faults',
   'changes',

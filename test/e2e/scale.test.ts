@@ -1,15 +1,26 @@
-/** Replicas come and go under load; who decides how many is asked and obeyed. */
+/** Replicas come and go under load; who decides how many is asked and obeyed, and KEDA's scaler sees their streams. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { parse } from 'yaml'
+import { textOf } from '../helpers/fake-upstream.ts'
+import { makeKubectl } from '../helpers/kubernetes/kubectl.ts'
+import { providePrograms } from '../helpers/kubernetes/programs.ts'
 import { until } from '../helpers/until.ts'
 import { describe, type Load, type LoadReport, startLoad } from './load.ts'
 import { gateway, gatewayKey } from './objects.ts'
+import { askSilent, startSilentGateway, startSilentModel, stopSilentModel } from './silence.ts'
 import { SPACE } from './spaces.ts'
 import { show } from './table.ts'
-import { gatewayReady, openWorld, prepare, SECONDS_MAX, type World } from './world.ts'
+import { gatewayReady, openWorld, prepare, ROOT, SECONDS_MAX, type World } from './world.ts'
 
 const NAME = 'scaling'
 const MOST = 5
+const COUNTED = 'counted'
+const STREAMS = 12
+/** Until the test leaves the streams. */
+const SILENCE_SECONDS = 3600
 let world: World
 
 before(async () => {
@@ -18,7 +29,9 @@ before(async () => {
 })
 
 after(async () => {
-  await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', NAME, 'auto', '--ignore-not-found'])
+  const gateways = ['gatewayconfig', NAME, 'auto', COUNTED, '--ignore-not-found']
+  await world.kubectl(['-n', SPACE, 'delete', ...gateways])
+  await stopSilentModel(world)
 })
 
 test('from one replica to five and back no request is lost, and each of the five has its share', async () => {
@@ -69,6 +82,54 @@ test('an autoscaler is made as asked, and the operator leaves it the number of r
   assert.partialDeepStrictEqual(deployment.spec, { replicas: 3 })
   show('autoscaler', 'made with 2 to 4; 3 replicas set beside the operator stayed 3')
 })
+
+test("KEDA's own scaler, as our page sets it, sums the open streams of all pods", async () => {
+  if (!world.isOurNode) return show('keda', 'shown only where the node is this machine')
+  await startSilentModel(world)
+  const reached = await startSilentGateway(world, COUNTED, { replicas: 3 })
+  const streams = Array.from({ length: STREAMS }, () => askSilent(reached, SILENCE_SECONDS, true))
+  const isHeard = () => streams.every((one) => one.text().includes('hel'))
+  await until('every stream has begun', isHeard, SECONDS_MAX)
+  const ofPods = await openStreams()
+  const sum = await askKeda()
+  for (const stream of streams) stream.leave()
+  const isOver = async () => (await openStreams()).every((open) => open === 0)
+  await until('no stream is open', isOver, SECONDS_MAX)
+  const figures = `${ofPods.join(' + ')} streams at three pods: ${sum}, then ${await askKeda()}`
+  assert.equal(ofPods.length, 3, figures)
+  assert.ok(
+    ofPods.every((open) => open < STREAMS),
+    figures,
+  )
+  assert.equal(sum, STREAMS, figures)
+  assert.match(figures, /, then 0$/)
+  show('keda', figures)
+})
+
+/** As each pod says. */
+async function openStreams(): Promise<number[]> {
+  const args = ['-n', SPACE, 'get', 'pods', '-l', `inference.gw/gateway=${COUNTED}`, '-o', 'json']
+  const { items } = JSON.parse(await world.kubectl(args))
+  const texts = items.map(({ status }: { status: { podIP: string } }) =>
+    textOf(`http://${status.podIP}:9090/metrics`),
+  )
+  return (await Promise.all<string>(texts)).map((text) =>
+    Number(/^gw_streams_open (\d+)$/m.exec(text)?.[1]),
+  )
+}
+
+/** The value that KEDA would give to the autoscaler. */
+async function askKeda(): Promise<number> {
+  const page = readFileSync(join(ROOT, 'charts/gw/docs/platforms.md'), 'utf8')
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gs)].map(([, block = '']) => block)
+  const scaled = parse(blocks.find((block) => /^kind: ScaledObject$/m.test(block)) ?? '')
+  const [{ type, metadata }] = scaled.spec.triggers
+  assert.equal(type, 'metrics-api')
+  const url = metadata.url.replace('production.ai.', `${COUNTED}.${SPACE}.`)
+  const { 'keda-sum': program = '' } = await providePrograms(['keda-sum'])
+  const ask = makeKubectl(program, process.env.E2E_KUBECONFIG ?? '')
+  return Number(await ask([], { stdin: JSON.stringify({ ...metadata, url }) }))
+}
 
 async function scaleTo(replicas: number): Promise<void> {
   await world.kubectl(['-n', SPACE, 'scale', `gatewayconfig/${NAME}`, `--replicas=${replicas}`])

@@ -30,12 +30,17 @@ const PROMISES = {
   api_stopped: ['the API server stopped for 60 s under load', 'serving goes on, and heals'],
   scale: ['scale 1 -> 5 -> 1 under load', '0 lost, every replica has its share'],
   autoscaler: ['an autoscaler that the gateway asks for', 'the operator leaves it the replicas'],
+  keda: ["KEDA's own scaler over three pods, as our page sets it", 'the sum of their open streams'],
   spread: [
     'three servers behind one Service, three pods of a gateway: the busiest by the mean',
     'at most 1.3',
   ],
   replicas: ['one of them killed under load, one added', '0 lost; the added one used'],
   affinity: ['conversations of six turns with balance: affinity', '85 % of later turns come back'],
+  front: [
+    'nginx in front of the Service, and answers that are silent for longer than its clock',
+    'whole with the recipe, streams with heartbeats also without; all others cut',
+  ],
   secret: ["an upstream's Secret rotated under load", '0 lost, the new one used, no restart'],
   corrupted: [
     'the ConfigMap of the documents corrupted while there is no operator',

@@ -196,6 +196,36 @@ export interface Heard {
 
 export const QUESTION = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] }
 
+/** A chat completion, on a separate connection; members have valid defaults. */
+export function askFor(
+  origin: string,
+  key: string,
+  fields: Fields = {},
+  more: Record<string, string> = {},
+): Asking {
+  const outgoing = request(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    agent: false,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more },
+  })
+  let text = ''
+  const head = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage)
+  const over = head.then(async (incoming) => {
+    incoming.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+    })
+    // A cut answer is an error to Node, and its close comes in every case.
+    incoming.on('error', () => {})
+    await new Promise((resolve) => incoming.on('close', resolve))
+    const { statusCode: status = 0, headers } = incoming
+    return { status, headers, text, cut: !incoming.complete }
+  })
+  // A caller that does not need the end need not wait for it.
+  over.catch(() => {})
+  outgoing.end(JSON.stringify({ ...QUESTION, ...fields }))
+  return { head, over, text: () => text, leave: () => void outgoing.destroy() }
+}
+
 /** A gateway with one key, and the shortest ways to ask it and to look into it. */
 export class Front {
   readonly process: GatewayProcess
@@ -206,33 +236,8 @@ export class Front {
     this.key = key
   }
 
-  /** A chat completion, on a separate connection; members have valid defaults. */
   ask(fields: Fields = {}, headers: Record<string, string> = {}): Asking {
-    const outgoing = request(`${this.process.url}/v1/chat/completions`, {
-      method: 'POST',
-      agent: false,
-      headers: {
-        authorization: `Bearer ${this.key}`,
-        'content-type': 'application/json',
-        ...headers,
-      },
-    })
-    let text = ''
-    const head = once(outgoing, 'response').then(([incoming]) => incoming as IncomingMessage)
-    const over = head.then(async (incoming) => {
-      incoming.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece
-      })
-      // A cut answer is an error to Node, and its close comes in every case.
-      incoming.on('error', () => {})
-      await new Promise((resolve) => incoming.on('close', resolve))
-      const { statusCode: status = 0, headers } = incoming
-      return { status, headers, text, cut: !incoming.complete }
-    })
-    // A caller that does not need the end need not wait for it.
-    over.catch(() => {})
-    outgoing.end(JSON.stringify({ ...QUESTION, ...fields }))
-    return { head, over, text: () => text, leave: () => void outgoing.destroy() }
+    return askFor(this.process.url, this.key, fields, headers)
   }
 
   async chat(fields: Fields = {}): Promise<Heard> {

@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { createServer, connect as dial } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { parseAllDocuments } from 'yaml'
 import {
   errorOf,
   Front,
@@ -18,9 +17,8 @@ import {
   whole,
   wordsOf,
 } from '../helpers/fake-upstream.ts'
-import { gw } from '../helpers/gw-here.ts'
+import { nginxRecipe, startNginx } from '../helpers/nginx.ts'
 import { until } from '../helpers/until.ts'
-import { startNginx } from './nginx.ts'
 
 const IS_LONG = process.env.GW_LONG === '1'
 /** The time of nginx between two reads, of the gateway between two heartbeats, and of the model's silence. */
@@ -49,12 +47,7 @@ const bounded = await gatewayOf({
   ...{ load_balancer_idle_seconds: READ_SECONDS - 1, sse: { heartbeat_seconds: BEAT_SECONDS } },
 })
 
-const { stdout } = await gw('expose', '--for', 'nginx', '--host', 'models.test')
-const { annotations } = parseAllDocuments(stdout)[0]?.toJS().metadata ?? {}
-const recipe = {
-  client_max_body_size: annotations['nginx.org/client-max-body-size'],
-  proxy_read_timeout: annotations['nginx.org/proxy-read-timeout'],
-}
+const recipe = await nginxRecipe()
 const plain = { proxy_read_timeout: `${READ_SECONDS}s` }
 const nginx = await startNginx([
   { to: beating.process.url, settings: plain },

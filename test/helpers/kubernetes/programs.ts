@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -27,7 +27,10 @@ const KUBERNETES = [
   'kubelet',
 ]
 
-/** Each pulls other dependencies, so each is a Go module: the folder of its name. */
+/**
+ * Each pulls other dependencies, so each is a Go module: the folder of its name. A `prepare.sh` in it writes the module
+ * that is built into another folder.
+ */
 const FAMILIES: Readonly<Record<string, Family>> = {
   etcd: {
     module: 'go.etcd.io/etcd/server/v3',
@@ -51,6 +54,8 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     module: 'github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter',
     programs: { otelcol: '.' },
   },
+  // What KEDA makes of a metrics-api trigger.
+  keda: { module: 'github.com/kedacore/keda/v2', programs: { 'keda-sum': '.' } },
   coredns: {
     module: 'github.com/coredns/coredns',
     programs: { coredns: 'github.com/coredns/coredns' },
@@ -129,8 +134,27 @@ async function build(folder: string, family: Family, version: string, path: stri
   const partial = `${path}.${process.pid}`
   const flags = ['-s -w', ...(family.stamps?.(version) ?? [])].join(' ')
   const target = family.programs[name] ?? ''
-  const child = spawn(go, ['build', '-trimpath', '-ldflags', flags, '-o', partial, target], {
-    cwd: join(SOURCES, folder),
+  const prepare = join(SOURCES, folder, 'prepare.sh')
+  const isPrepared = existsSync(prepare)
+  const source = isPrepared ? await mkdtemp(`${partial}-`) : join(SOURCES, folder)
+  try {
+    if (isPrepared) await run('bash', [prepare, go, source], SOURCES)
+    const args = ['build', '-trimpath', '-ldflags', flags, '-o', partial, target]
+    await run(go, args, source)
+    await rename(partial, path)
+  } catch (error) {
+    await rm(partial, { force: true })
+    const { message } = error as Error
+    throw new Error(`${name} could not be built with ${go}:\n${message}`, { cause: error })
+  } finally {
+    if (isPrepared) await rm(source, { recursive: true, force: true })
+  }
+}
+
+/** Fails with the end of what it says. */
+async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(program, args, {
+    cwd,
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false', GOWORK: 'off' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
@@ -139,11 +163,7 @@ async function build(folder: string, family: Family, version: string, path: stri
     errors = (errors + text).slice(-4000)
   })
   const [code] = await once(child, 'close')
-  if (code !== 0) {
-    await rm(partial, { force: true })
-    throw new Error(`${name} could not be built with ${go}:\n${errors}`)
-  }
-  await rename(partial, path)
+  if (code !== 0) throw new Error(errors)
 }
 
 function findGo(): string {

@@ -3,9 +3,11 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../helpers/free-port.ts'
-import { collectOutput, isOver, stop, untilExit } from '../helpers/gateway-process.ts'
-import { answers, until } from '../helpers/until.ts'
+import { parseAllDocuments } from 'yaml'
+import { freePort } from './free-port.ts'
+import { collectOutput, isOver, stop, untilExit } from './gateway-process.ts'
+import { gw } from './gw-here.ts'
+import { answers, until } from './until.ts'
 
 export interface NginxServer {
   /** The origin of the gateway behind it. */
@@ -20,6 +22,16 @@ export interface Nginx {
   /** The origins of the servers, in their order. */
   readonly urls: readonly string[]
   stop(): Promise<void>
+}
+
+/** The settings that `gw expose` prints for the controllers of NGINX, as they write them into their nginx. */
+export async function nginxRecipe(): Promise<Readonly<Record<string, string>>> {
+  const { stdout } = await gw('expose', '--for', 'nginx', '--host', 'models.test')
+  const { annotations } = parseAllDocuments(stdout)[0]?.toJS().metadata ?? {}
+  return {
+    client_max_body_size: annotations['nginx.org/client-max-body-size'],
+    proxy_read_timeout: annotations['nginx.org/proxy-read-timeout'],
+  }
 }
 
 export async function startNginx(servers: readonly NginxServer[]): Promise<Nginx> {
