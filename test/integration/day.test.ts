@@ -27,6 +27,8 @@ if (leftOfDay < 180_000) await delay(leftOfDay + 1000)
 const folder = await mkdtemp(join(tmpdir(), 'gw-day-'))
 mkdirSync(join(folder, 'run'), { mode: 0o700 })
 const servers = { first: await startSimulator(), second: await startSimulator() }
+/** A test that fails before the page stops one would leave it, and never end. */
+const running = new Set(Object.values(servers))
 /** Ports of the page, and those of this run. */
 const ports = new Map([
   ['8080', await freePort()],
@@ -56,7 +58,7 @@ after(async () => {
     gateway.kill('SIGTERM')
     await ended
   }
-  await servers.second.stop()
+  for (const server of running) await server.stop()
   await rm(folder, { recursive: true })
 })
 
@@ -127,6 +129,7 @@ test('a day with the tool goes as its page shows', async () => {
   const outputs: string[] = []
   for (const part of partsOf(page)) {
     if ('stops' in part) {
+      running.delete(servers.first)
       await servers.first.stop()
       continue
     }
