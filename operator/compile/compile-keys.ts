@@ -1,5 +1,6 @@
 /** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
 
+import { listed } from '../../dataplane/config/checks/contract.ts'
 import {
   type Finding,
   type Path,
@@ -110,10 +111,6 @@ export function acceptedMessage(state: KeyState, { missing, undeclared }: Lacks)
   if (undeclared === undefined) return routes
   const tags = `usage.tags of the gateway does not declare ${listed(undeclared)}, so no usage is counted by it.`
   return `${routes} ${tags} Correct spec.tags, or declare the tag.`
-}
-
-function listed(names: readonly string[]): string {
-  return names.map((name) => `"${name}"`).join(', ')
 }
 
 interface KnownNames {

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
 import { type StoredPoint, startCollector } from '../helpers/telemetry/collector.ts'
 import { until } from '../helpers/until.ts'
-import { startObserved } from './observed-gateway.ts'
+import { startObserved, WIRE_FORMS } from './observed-gateway.ts'
 
 const [first, second, collector] = await Promise.all([
   startUpstream(),
@@ -39,14 +39,7 @@ const CUMULATIVE = 2
 const isOf = (name: string, index: number) => (point: StoredPoint) =>
   point.name === name && point.resource['service.name'] === `gw-${index}`
 
-const FORMS = [
-  { otlp_protocol: 'http/protobuf', otlp_compression: 'none' },
-  { otlp_protocol: 'http/protobuf', otlp_compression: 'gzip' },
-  { otlp_protocol: 'http/json', otlp_compression: 'none' },
-  { otlp_protocol: 'http/json', otlp_compression: 'gzip' },
-] as const
-
-for (const [index, form] of FORMS.entries()) {
+for (const [index, form] of WIRE_FORMS.entries()) {
   const traceId = TRACE_IDS[index] ?? ''
   const name = `${form.otlp_protocol}, ${form.otlp_compression}`
   test(`${name}: the trace of a request with a retry and a fallback is stored, with its records and metrics`, async () => {

@@ -1,6 +1,14 @@
 /** A gateway that a collector observes: its route tries one upstream twice, and then another. */
 import { type FakeUpstream, startFront } from '../helpers/fake-upstream.ts'
 
+/** The settings of telemetry for each form of OTLP's wire. */
+export const WIRE_FORMS = [
+  { otlp_protocol: 'http/protobuf', otlp_compression: 'none' },
+  { otlp_protocol: 'http/protobuf', otlp_compression: 'gzip' },
+  { otlp_protocol: 'http/json', otlp_compression: 'none' },
+  { otlp_protocol: 'http/json', otlp_compression: 'gzip' },
+] as const
+
 type Fields = Readonly<Record<string, unknown>>
 
 export interface Observed {

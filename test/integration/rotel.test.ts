@@ -9,7 +9,7 @@ import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
 import { startRotel } from '../helpers/telemetry/rotel.ts'
 import { type ReadSpan, readBatch } from '../helpers/telemetry/spans.ts'
 import { until } from '../helpers/until.ts'
-import { startObserved } from './observed-gateway.ts'
+import { startObserved, WIRE_FORMS } from './observed-gateway.ts'
 
 /** Batches by path, as rotel has written them. */
 const passedOn: { readonly path: string; readonly body: Buffer }[] = []
@@ -34,20 +34,13 @@ after(async () => {
 })
 
 const PARENT_ID = '00f067aa0ba902b7'
-const FORMS = [
-  { otlp_protocol: 'http/protobuf', otlp_compression: 'none' },
-  { otlp_protocol: 'http/protobuf', otlp_compression: 'gzip' },
-  { otlp_protocol: 'http/json', otlp_compression: 'none' },
-  { otlp_protocol: 'http/json', otlp_compression: 'gzip' },
-] as const
-
 const spansOf = (traceId: string): ReadSpan[] =>
   passedOn
     .filter(({ path }) => path === '/v1/traces')
     .flatMap(({ body }) => readBatch(body).spans)
     .filter((span) => span.traceId === traceId)
 
-for (const [index, form] of FORMS.entries()) {
+for (const [index, form] of WIRE_FORMS.entries()) {
   const traceId = String(index + 1).repeat(32)
   const name = `${form.otlp_protocol}, ${form.otlp_compression}`
   test(`${name}: rotel takes the trace of a request with a retry and a fallback whole, and metrics and logs beside it`, async () => {
