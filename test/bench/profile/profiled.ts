@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../../helpers/free-port.ts'
-import { startGateway, VARIANTS } from '../gateway.ts'
+import { type StartedGateway, startGateway, VARIANTS } from '../gateway.ts'
 import { startRedis } from '../redis.ts'
 import { startUpstream } from '../rig.ts'
 import { compilePrograms } from '../tools.ts'
@@ -42,6 +42,25 @@ export async function profiled<T>(
   settings: (typeof VARIANTS)[string],
   use: (gateway: Profiled) => Promise<T>,
 ): Promise<T & { readonly profile: Profile }> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-profiles-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const flags = ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-interval=${INTERVAL_US}`]
+  return await withGateway(settings, flags, async (gateway, child) => {
+    const used = await use(gateway)
+    const ended = once(child, 'exit')
+    child.kill('SIGTERM')
+    await ended
+    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
+    return { ...used, profile: JSON.parse(readFileSync(join(folder, file), 'utf8')) }
+  })
+}
+
+/** A gateway with these flags of Node, for as long as it is used. */
+export async function withGateway<T>(
+  settings: (typeof VARIANTS)[string],
+  flags: readonly string[],
+  use: (gateway: Profiled, child: StartedGateway['child']) => Promise<T>,
+): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'gw-profile-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   const programs = compilePrograms(join(import.meta.dirname, '..'))
@@ -52,31 +71,21 @@ export async function profiled<T>(
     upstreamPort,
   )
   const redis = await startRedis(directory)
-  const folder = join(directory, 'profiles')
   const gateway = await startGateway({
     ...{ name: 'profile', main: join(ROOT, 'dataplane/main.ts'), root: ROOT },
     directory: join(directory, 'gateway'),
-    // With the flags it would take itself, it need not start anew, which a signal of the profiler would end.
-    flags: [
-      '--max-semi-space-size=4',
-      '--cpu-prof',
-      `--cpu-prof-dir=${folder}`,
-      `--cpu-prof-interval=${INTERVAL_US}`,
-    ],
+    // With the flag it would take itself, it need not start anew, which a signal of the profiler would end.
+    flags: ['--max-semi-space-size=4', ...flags],
     ...{ upstreamPort, port, metricsPort, adminPort: await freePort() },
     settings: settings(redis),
   })
   try {
-    const used = await use({
+    const parts = {
       ...{ pid: gateway.pid, metricsPort, directory },
       configFile: join(directory, 'gateway/gateway.yaml'),
       load: { program: programs.load, port, connections: CONNECTIONS },
-    })
-    const ended = once(gateway.child, 'exit')
-    gateway.child.kill('SIGTERM')
-    await ended
-    const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
-    return { ...used, profile: JSON.parse(readFileSync(join(folder, file), 'utf8')) }
+    }
+    return await use(parts, gateway.child)
   } finally {
     await Promise.all([gateway.stop(), upstream.stop(), redis.stop()])
   }
