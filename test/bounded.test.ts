@@ -2,12 +2,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { runBounded } from './helpers/runner/bounded.ts'
 import { until } from './helpers/until.ts'
+
+const RUN_TESTS = join(import.meta.dirname, 'helpers/runner/run-tests.ts')
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-bounded-'))
 after(() => rmSync(folder, { recursive: true }))
@@ -30,6 +33,40 @@ test('one that takes too long is ended, also where it does not want to, with wha
   assert.equal(pids.length, 2)
   await until('both are gone', () => pids.every((pid) => !isAlive(pid)))
 })
+
+test('a file of tests that hangs is ended with what it started, is named, and has failed', async () => {
+  const pids = join(folder, 'pids-of-file')
+  const file = join(folder, 'hangs.test.ts')
+  // It does not even let its event loop turn.
+  writeFileSync(
+    file,
+    `import { spawn } from 'node:child_process'
+    import { writeFileSync } from 'node:fs'
+    const { pid } = spawn('sleep', ['600'])
+    writeFileSync('${pids}', pid + ' ' + process.pid)
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`,
+  )
+  for (let seconds = 1; !existsSync(pids) || readFileSync(pids, 'utf8') === ''; seconds *= 2) {
+    const { code, printed } = await runFile(file, seconds)
+    assert.equal(code, 1)
+    assert.match(printed, /^ended, because it ran for \d+ s: .*hangs\.test\.ts$/m)
+  }
+  const ended = readFileSync(pids, 'utf8').split(' ').map(Number)
+  await until('both are gone', () => ended.every((pid) => !isAlive(pid)))
+})
+
+async function runFile(file: string, seconds: number) {
+  const { NODE_TEST_CONTEXT: _, ...own } = process.env
+  const env = { ...own, CI: 'false', GW_FILE_SECONDS_MAX: String(seconds) }
+  const child = spawn(process.execPath, [RUN_TESTS, file], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'close')
+  const printed = await text(child.stdout)
+  const [code] = await ended
+  return { code, printed }
+}
 
 test('who is interrupted passes that on and ends by it', async () => {
   const file = join(folder, 'pid')

@@ -19,7 +19,7 @@ async function main(): Promise<number> {
   const files = given.length === 0 ? ['test/cluster/**/*.test.ts'] : given
   // Leftovers of a failed test must not keep its file from ending.
   const flags = ['--test-concurrency=1', '--test-force-exit', `--test-timeout=${TEST_MS_MAX}`]
-  const status = runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
+  const status = await runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
   process.stdout.write(`\n${figuresTable(rows)}\n`)
   rmSync(folder, { recursive: true })
   return status

@@ -14,7 +14,7 @@ const RESULTS = join(import.meta.dirname, 'results.md')
 /** One more than cores: files wait for clocks and connections for a good third of their time. */
 const FILES_AT_ONCE = 1 + Math.max(2, availableParallelism())
 
-function main(): number {
+async function main(): Promise<number> {
   const keeps = process.argv.includes('--write')
   const folder = mkdtempSync(join(tmpdir(), 'gw-results-'))
   const rows = join(folder, 'rows')
@@ -25,7 +25,7 @@ function main(): number {
   // Kept results are measured for as long as the promises say: the whole takes about ten minutes.
   const { GW_LONG = keeps ? '1' : '' } = process.env
   const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
-  const status = runTests(args, env)
+  const status = await runTests(args, env)
   const table = resultsTable(rows)
   rmSync(folder, { recursive: true })
   process.stdout.write(`\n${table}\n`)
@@ -43,4 +43,4 @@ function measuringFiles(): string[] {
   return globSync(MEASURING).filter((file) => readFileSync(file, 'utf8').includes('recordResult('))
 }
 
-process.exit(main())
+process.exit(await main())
