@@ -62,10 +62,10 @@ export function keyOf(record: ApiKeyRecord): KeyEntry {
     invokes: record.scopes.includes('models:invoke'),
     lists: record.scopes.includes('models:list'),
     routes: record.routes.includes('*') ? undefined : new Set(record.routes),
-    tags: record.tags === undefined ? undefined : tagsOf(record.tags),
+    tags: record.tags === undefined ? undefined : tagsByName(record.tags),
   })
 }
 
-function tagsOf(tags: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+function tagsByName(tags: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
   return new Map(Object.entries(tags).map(([name, value]) => [name, `${name}=${value}`]))
 }

@@ -16,7 +16,7 @@ import {
   MANAGER,
   RESTORED_ANNOTATION,
 } from '../workload/names.ts'
-import { isRolling, isStuck } from '../workload/rolling.ts'
+import { isRolling, isStuck, PROGRESS_DEADLINE_MINUTES } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { LiveObjects } from './live-objects.ts'
@@ -93,7 +93,7 @@ export class WorkloadReconciler {
     const message =
       `The pods will be replaced when fewer than ${this.#options.rolloutsMax} other gateways are being rolled out. ` +
       `${others.length} are now, first ${others[0]}. If that lasts, see WorkloadAvailable there; ` +
-      'a roll is waited for until no pod of it has come up for 10 minutes.'
+      `a roll is waited for until no pod of it has come up for ${PROGRESS_DEADLINE_MINUTES} minutes.`
     return { kind: 'waiting', message, ...more }
   }
 

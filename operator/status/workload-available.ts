@@ -1,6 +1,6 @@
 /** WorkloadAvailable: whether Kubernetes runs the pods, and a Service reaches them. */
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { isRolling, isStuck } from '../workload/rolling.ts'
+import { isRolling, isStuck, PROGRESS_DEADLINE_MINUTES } from '../workload/rolling.ts'
 import { no, type StatusFacts, unknown, yes } from './facts.ts'
 import type { Policy } from './policies.ts'
 import { troubleOf } from './trouble.ts'
@@ -84,7 +84,7 @@ function isComplete(facts: StatusFacts): boolean {
 
 function stuckOf({ deployment }: StatusFacts): string {
   if (deployment === undefined || !isStuck(deployment)) return ''
-  return ' No pod has come up for 10 minutes, so other gateways no longer wait for this one.'
+  return ` No pod has come up for ${PROGRESS_DEADLINE_MINUTES} minutes, so other gateways no longer wait for this one.`
 }
 
 function waitOf({ workload }: StatusFacts): string {

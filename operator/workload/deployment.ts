@@ -4,6 +4,7 @@ import type { Needs } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { GATEWAY_LABEL, labelsOf, metadataOf, names } from './names.ts'
 import { clientPortName } from './network.ts'
+import { PROGRESS_DEADLINE_MINUTES } from './rolling.ts'
 import { DRAIN_DELAY_SECONDS, DRAIN_MARGIN_SECONDS, type WorkloadSettings } from './settings.ts'
 
 const FOLDERS = {
@@ -36,7 +37,7 @@ export function deploymentOf(settings: WorkloadSettings): KubeObject {
       selector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
       revisionHistoryLimit: 3,
       minReadySeconds: 2,
-      progressDeadlineSeconds: 600,
+      progressDeadlineSeconds: PROGRESS_DEADLINE_MINUTES * 60,
       strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       template: templateOf(settings),
     },

@@ -12,6 +12,9 @@ export function isRolling(deployment: KubeObject): boolean {
   )
 }
 
+/** Minutes; a Deployment in which no pod comes up for so long is stuck. */
+export const PROGRESS_DEADLINE_MINUTES = 10
+
 /** No pod has come up within `progressDeadlineSeconds`. Kubernetes tries on, and takes this back when one does. */
 export function isStuck(deployment: KubeObject): boolean {
   const conditions = valueBelow(deployment, 'status', 'conditions')

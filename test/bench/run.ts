@@ -16,9 +16,12 @@ import { type Rig, startRig } from './rig.ts'
 import { compilePrograms, describeMachine, missingTools, type Programs } from './tools.ts'
 import { measureTranslation } from './translation.ts'
 
-/** nginx reserves memory for each connection it may have: each stream counts twice, with spare. */
+/**
+ * nginx reserves memory for each connection it may have. Each stream counts twice; when fewer than a sixteenth of all are free, nginx
+ * closes connections that have not asked yet.
+ */
 const NGINX_CONNECTIONS = 1_024
-const NGINX_IDLE_CONNECTIONS = 19_900
+const NGINX_IDLE_CONNECTIONS = 21_500
 
 const OPTIONS = {
   quick: { type: 'boolean', default: false },

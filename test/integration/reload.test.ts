@@ -1,7 +1,7 @@
 /** A new configuration under way: taken whole or not at all, and no request notices but by where it goes. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { constants, type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { parse, stringify } from 'yaml'
@@ -123,12 +123,17 @@ test('a large file that changes while it is being read is taken as it is then, t
   }))
   await writeFile(configFile, large(held))
   front.process.signal('SIGHUP')
-  // Resolves once it is opened for reading: the file has been read then, and what it refers to has not.
-  const opened = await open(pipe, 'w')
+  // It opens once it is opened for reading: the file has been read then, and what it refers to has not.
+  const writer = constants.O_WRONLY | constants.O_NONBLOCK
+  let opened: FileHandle | undefined
+  await until('the pipe is being read', async () => {
+    opened = await open(pipe, writer).catch(() => undefined)
+    return opened !== undefined
+  })
   await writeFile(configFile, large(withRoute('later')))
   front.process.signal('SIGHUP')
-  await opened.writeFile('sk-1')
-  await opened.close()
+  await opened?.writeFile('sk-1')
+  await opened?.close()
   await until('the change is taken', () => serves('later'))
   await rm(pipe)
   await writeFile(configFile, first)

@@ -1,4 +1,7 @@
-/** The books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults. */
+/**
+ * The books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults, while the
+ * configuration changes.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
@@ -124,31 +127,37 @@ const faulty: Reply = async (outgoing, asked) => {
 }
 
 const [first, second] = await Promise.all([startUpstream(faulty), startUpstream(answer({}))])
-const replicas = await Replicas.start(
-  3,
-  {
+/** Each configuration moves everything to new upstreams, and requests in flight stay with the old ones. */
+function sectionsOf(version: number) {
+  const idle_timeout_seconds = 100 + version
+  return {
     upstreams: [
       ...Object.entries(CLOCKS).map(([name, clocks]) => ({
         name,
         endpoint: first.url,
         ...clocks,
+        ...(name === 'stalling' ? {} : { idle_timeout_seconds }),
         context_window: 8192,
       })),
-      { name: 'second', endpoint: second.url, ...CLOCKS.chat, context_window: 131_072 },
+      {
+        ...{ name: `second-${version}`, endpoint: second.url },
+        ...{ ...CLOCKS.chat, context_window: 131_072 },
+      },
     ],
     routes: Object.keys(CLOCKS).map((name) => ({
       name,
       strategy: 'primary_with_fallback',
       primary: name,
-      fallback: ['second'],
+      fallback: [`second-${version}`],
       timeout_seconds: 200,
       retry: { max_attempts: 3, initial_delay_ms: 1, respect_retry_after: false },
     })),
     budgets: [{ tenant: 'acme', tokens_per_day: 1_000_000_000 }],
     telemetry: { access_log: true },
-  },
-  keysOf(['acme']),
-)
+  }
+}
+
+const replicas = await Replicas.start(3, sectionsOf(0), keysOf(['acme']))
 after(() => Promise.all([replicas.stop(), first.close(), second.close()]))
 
 /** A question that says how many bytes its request has. */
@@ -189,12 +198,18 @@ test(`${REQUESTS} requests through sixteen faults: log, store and upstreams agre
       statuses.set(status, (statuses.get(status) ?? 0) + 1)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, client))
+  const clients = Promise.all(Array.from({ length: AT_ONCE }, client))
+  let version = 0
+  while (begun < REQUESTS) {
+    await replicas.apply(sectionsOf(++version))
+    await delay(100)
+  }
+  await clients
   await untilIdle(replicas.front(0, 'acme'), 'acme')
   await until('every request is logged', () => logged().requests === REQUESTS)
   const { tokens_per_day: day } = await standing(replicas.front(1, 'acme'), 'acme')
   const { tokens } = logged()
-  context.diagnostic(JSON.stringify(Object.fromEntries(statuses)))
+  context.diagnostic(`${version} configurations, ${JSON.stringify(Object.fromEntries(statuses))}`)
   const figures = `events ${tokens}, settled ${day.used}, upstream ${books.tokens}`
   recordResult('books', figures, `${REQUESTS} requests, ${books.estimated} without usage`)
   assert.deepEqual([tokens, day.used], [books.tokens, books.tokens])
