@@ -8,6 +8,7 @@ import {
   type Page,
 } from 'playwright-core'
 import { until } from '../until.ts'
+import { CLOCK_AHEAD_MS, moveClock } from '../wall-clock.ts'
 
 const PLACES = [
   '/usr/bin/chromium-headless-shell',
@@ -63,13 +64,16 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   return { page, complaints, bytes }
 }
 
-/** The console at an address with its token, once it is live. */
+/** The console at an address with its token, once it is live. Its clock is that of the test, or as far ahead as you name. */
 export async function openConsole(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
+  clockAheadMs = CLOCK_AHEAD_MS,
 ): Promise<Watched> {
-  const watched = await watchedPage(await browser.newContext(options), new URL(url).origin)
+  const context = await browser.newContext(options)
+  await context.addInitScript(moveClock, clockAheadMs)
+  const watched = await watchedPage(context, new URL(url).origin)
   await watched.page.goto(url)
   await saysStatus(watched.page, 'Live')
   return watched

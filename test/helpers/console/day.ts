@@ -3,8 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { parse, stringify } from 'yaml'
 import { aKey } from '../a-key.ts'
+import { NOON } from '../clock.ts'
 import { type Front, failing, startFront, startUpstream, whole } from '../fake-upstream.ts'
 import { until } from '../until.ts'
+import { aheadOf, clockAhead } from '../wall-clock.ts'
 import { openConsole, row, show } from './browser.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -13,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>
 const PRICE = { input: 250, output: 1000 }
 const CALL_USD = (7 * PRICE.input + 3 * PRICE.output) / 1e6
 
-/** `seen` is called at each hour of the day, with the page as it is then. */
+/** It is noon, so that forecasts stay the same. `seen` is called at each hour of the day, with the page as it is then. */
 export async function walkDay(
   browser: Browser,
   seen: (hour: string, page: Page) => Promise<void>,
@@ -21,29 +23,32 @@ export async function walkDay(
   const [primary, spare] = await Promise.all([startUpstream(), startUpstream()])
   const search = aKey({ id: 'search-app', tenant: 'search', prefix: 'gw_live_search' })
   const team = aKey({ id: 'billing-bot', tenant: 'billing', prefix: 'gw_live_billing' })
-  const front = await startFront({
-    api_keys: [search.record],
-    upstreams: [
-      {
-        ...{ name: 'llama-a', endpoint: primary.url },
-        circuit_breaker: { failure_threshold: 2, open_duration_seconds: 5 },
-      },
-      { name: 'llama-b', endpoint: spare.url },
-    ],
-    routes: [
-      {
-        ...{ name: 'chat', strategy: 'primary_with_fallback', primary: 'llama-a' },
-        ...{ fallback: ['llama-b'], retry: { max_attempts: 2 } },
-      },
-    ],
-    pricing: { models: [{ model: 'served', ...PRICE }] },
-  })
+  const aheadMs = aheadOf(NOON)
+  const front = await startFront(
+    {
+      api_keys: [search.record],
+      upstreams: [
+        {
+          ...{ name: 'llama-a', endpoint: primary.url },
+          circuit_breaker: { failure_threshold: 2, open_duration_seconds: 5 },
+        },
+        { name: 'llama-b', endpoint: spare.url },
+      ],
+      routes: [
+        {
+          ...{ name: 'chat', strategy: 'primary_with_fallback', primary: 'llama-a' },
+          ...{ fallback: ['llama-b'], retry: { max_attempts: 2 } },
+        },
+      ],
+      pricing: { models: [{ model: 'served', ...PRICE }] },
+    },
+    { env: clockAhead(aheadMs) },
+  )
   const { adminUrl, adminHeaders } = front.process
   const token = String(adminHeaders.authorization).replace('Bearer ', '')
-  const { page } = await openConsole(browser, `${adminUrl}/console/#token=${token}`, {
-    viewport: { width: 1280, height: 860 },
-    colorScheme: 'light',
-  })
+  const view = { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } as const
+  const address = `${adminUrl}/console/#token=${token}`
+  const { page } = await openConsole(browser, address, view, aheadMs)
   const day = new Day(front, page, seen)
   try {
     await day.morning(search.key)
