@@ -27,90 +27,116 @@ const BUSY_MS = 100
 /** The least that the system takes to read bytes: about 40 us for each 64 KiB. */
 const READ_MS_PER_BYTE = 6e-7
 
-const waiting: Heavy[] = []
-let isServing = false
-/** Connections that rest. */
-let resting = 0
-/** Monotonic moment up to which others have the time. */
-let restsUntil = 0
-/** The number of writes at the last count, and when that was. */
-let counted = 0
-let countedAt = 0
-let busyUntil = 0
-/** The start of a turn whose time is not known yet, and the part that is. */
-let turnBegan: number | undefined
-let spentInTurn = 0
-
-/** Counts the time of heavy work, and the bytes that were read for it. */
-export function spend(ms: number, bytes = 0): void {
-  const cost = ms + bytes * READ_MS_PER_BYTE
-  spentInTurn += cost
-  restsUntil = Math.max(restsUntil, performance.now()) + Math.min(cost * REST_FACTOR, REST_MS_MAX)
+/** The time of a process, and who else it serves. */
+export interface Surroundings {
+  /** Monotonic milliseconds. */
+  now(): number
+  after(ms: number, call: () => void): void
+  /** Calls back in the next round of the loop, after everything that is ready. */
+  nextRound(call: () => void): void
+  /** Writes so far: the number grows while requests are served. */
+  writes(): number
 }
 
-/** Whether heavy work has to wait for a turn before it goes on. */
-export function mustRest(): boolean {
-  return restsUntil - performance.now() > TURN_MS * REST_FACTOR
-}
+export class HeavyWork {
+  readonly #around: Surroundings
+  readonly #waiting: Heavy[] = []
+  #isServing = false
+  /** Connections that rest. */
+  #resting = 0
+  /** The moment up to which others have the time. */
+  #restsUntil = 0
+  /** The number of writes at the last count, and when that was. */
+  #counted = 0
+  #countedAt = 0
+  #busyUntil = 0
+  /** The start of a turn whose time is not known yet, and the part that is. */
+  #turnBegan: number | undefined
+  #spentInTurn = 0
 
-/**
- * Calls back once a connection to an upstream has rested behind a costly read. Those that rest share one part of the
- * process; each has its own timer, because in one line with many others its stream could be taken for a silent one.
- */
-export function rest(ms: number, rested: () => void): void {
-  resting++
-  const over = () => {
-    resting--
-    rested()
+  constructor(around: Surroundings) {
+    this.#around = around
   }
-  setTimeout(over, Math.min(REST_MS_MAX, ms * REST_FACTOR * resting)).unref()
-}
 
-/** Calls `takeTurn` once, later. */
-export function awaitTurn(heavy: Heavy): void {
-  waiting.push(heavy)
-  if (isServing) return
-  isServing = true
-  setImmediate(serve)
-}
-
-function serve(): void {
-  endTurn()
-  const now = performance.now()
-  const restMs = isQuiet(now) ? 0 : restsUntil - now
-  if (restMs > 0) {
-    setTimeout(serve, restMs)
-    return
+  /** Counts the time of heavy work, and the bytes that were read for it. */
+  spend(ms: number, bytes = 0): void {
+    const cost = ms + bytes * READ_MS_PER_BYTE
+    this.#spentInTurn += cost
+    const rest = Math.min(cost * REST_FACTOR, REST_MS_MAX)
+    this.#restsUntil = Math.max(this.#restsUntil, this.#around.now()) + rest
   }
-  const next = waiting.shift()
-  if (next === undefined) {
-    isServing = false
-    return
+
+  /** Whether heavy work has to wait for a turn before it goes on. */
+  mustRest(): boolean {
+    return this.#restsUntil - this.#around.now() > TURN_MS * REST_FACTOR
   }
-  restsUntil = Math.min(restsUntil, now)
-  turnBegan = performance.now()
-  spentInTurn = 0
-  next.takeTurn()
-  // A step of work has counted itself. A read happens later in this round of the loop, and most of it is the system's work.
-  if (spentInTurn > 0) turnBegan = undefined
-  setImmediate(serve)
+
+  /**
+   * Calls back once a connection to an upstream has rested behind a costly read. Those that rest share one part of the
+   * process; each has its own timer, because in one line with many others its stream could be taken for a silent one.
+   */
+  rest(ms: number, rested: () => void): void {
+    this.#resting++
+    this.#around.after(Math.min(REST_MS_MAX, ms * REST_FACTOR * this.#resting), () => {
+      this.#resting--
+      rested()
+    })
+  }
+
+  /** Calls `takeTurn` once, later. */
+  awaitTurn(heavy: Heavy): void {
+    this.#waiting.push(heavy)
+    if (this.#isServing) return
+    this.#isServing = true
+    this.#around.nextRound(this.#serve)
+  }
+
+  readonly #serve = (): void => {
+    this.#endTurn()
+    const now = this.#around.now()
+    const restMs = this.#isQuiet(now) ? 0 : this.#restsUntil - now
+    if (restMs > 0) {
+      this.#around.after(restMs, this.#serve)
+      return
+    }
+    const next = this.#waiting.shift()
+    if (next === undefined) {
+      this.#isServing = false
+      return
+    }
+    this.#restsUntil = Math.min(this.#restsUntil, now)
+    this.#turnBegan = this.#around.now()
+    this.#spentInTurn = 0
+    next.takeTurn()
+    // A step of work has counted itself. A read happens later in this round of the loop, and most of it is the system's work.
+    if (this.#spentInTurn > 0) this.#turnBegan = undefined
+    this.#around.nextRound(this.#serve)
+  }
+
+  /** The whole round counts: the busier others are, the longer the rest. */
+  #endTurn(): void {
+    if (this.#turnBegan === undefined) return
+    const untold = this.#around.now() - this.#turnBegan - this.#spentInTurn
+    this.#turnBegan = undefined
+    if (untold > 0) this.spend(untold)
+  }
+
+  #isQuiet(now: number): boolean {
+    const sent = this.#around.writes() - this.#counted
+    const elapsed = now - this.#countedAt
+    if (sent > QUIET_PIECES && sent > elapsed * QUIET_RATE) this.#busyUntil = now + BUSY_MS
+    if (elapsed > BUSY_MS) {
+      this.#counted += sent
+      this.#countedAt = now
+    }
+    return now >= this.#busyUntil
+  }
 }
 
-/** The whole round counts: the busier others are, the longer the rest. */
-function endTurn(): void {
-  if (turnBegan === undefined) return
-  const untold = performance.now() - turnBegan - spentInTurn
-  turnBegan = undefined
-  if (untold > 0) spend(untold)
-}
-
-function isQuiet(now: number): boolean {
-  const sent = flushes() - counted
-  const elapsed = now - countedAt
-  if (sent > QUIET_PIECES && sent > elapsed * QUIET_RATE) busyUntil = now + BUSY_MS
-  if (elapsed > BUSY_MS) {
-    counted += sent
-    countedAt = now
-  }
-  return now >= busyUntil
-}
+/** That of this process. */
+export const heavyWork = new HeavyWork({
+  now: () => performance.now(),
+  after: (ms, call) => void setTimeout(call, ms),
+  nextRound: (call) => void setImmediate(call),
+  writes: flushes,
+})

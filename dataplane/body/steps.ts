@@ -1,5 +1,5 @@
 /** Long work in short steps: between two of them everybody else's requests are served. */
-import { awaitTurn, type Heavy, spend, TURN_MS } from '../base/heavy-work.ts'
+import { type Heavy, heavyWork, TURN_MS } from '../base/heavy-work.ts'
 
 /** Runs work that yields wherever it may be interrupted. */
 export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
@@ -11,14 +11,14 @@ export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
           let next = work.next()
           while (next.done !== true && performance.now() - began < TURN_MS) next = work.next()
           if (next.done === true) resolve(next.value)
-          else awaitTurn(job)
+          else heavyWork.awaitTurn(job)
         } catch (error) {
           reject(error)
         }
-        spend(performance.now() - began)
+        heavyWork.spend(performance.now() - began)
       },
     }
-    awaitTurn(job)
+    heavyWork.awaitTurn(job)
   })
 }
 

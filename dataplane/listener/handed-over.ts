@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
 import type { GatewayError } from '../base/errors.ts'
-import { awaitTurn, type Heavy, LARGE_BYTES, mustRest, spend } from '../base/heavy-work.ts'
+import { type Heavy, heavyWork, LARGE_BYTES } from '../base/heavy-work.ts'
 import { giveBack } from '../base/spent-bytes.ts'
 import { linger } from './lingering.ts'
 
@@ -171,10 +171,10 @@ export class HandedOver extends Duplex implements Heavy {
     this.#push(piece)
     const cost = performance.now() - began
     if (cost < COSTLY_MS && this.#received <= LARGE_BYTES) return
-    spend(cost, piece.length)
-    if (!mustRest()) return
+    heavyWork.spend(cost, piece.length)
+    if (!heavyWork.mustRest()) return
     this.#isResting = true
-    awaitTurn(this)
+    heavyWork.awaitTurn(this)
   }
 
   #push(piece: Buffer): void {

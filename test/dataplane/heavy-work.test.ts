@@ -1,68 +1,121 @@
 /** Heavy work is done in turns, and rests while others are busy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { awaitTurn, mustRest, spend } from '../../dataplane/base/heavy-work.ts'
-import { flushAtTurnEnd } from '../../dataplane/base/turn-end.ts'
+import { HeavyWork } from '../../dataplane/base/heavy-work.ts'
 
-/** Resolves when its turn has come. */
-function turn(costMs = 0): Promise<void> {
-  return new Promise((resolve) => {
-    awaitTurn({
-      takeTurn() {
-        spend(costMs)
-        resolve()
-      },
+/** A process whose time passes only by work and by waiting. */
+class Process {
+  readonly work: HeavyWork
+  ms = 0
+  #timers: { readonly due: number; readonly call: () => void }[] = []
+  #round: (() => void)[] = []
+  #servedMs: number | undefined
+  #writes = 0
+
+  constructor() {
+    this.work = new HeavyWork({
+      now: () => this.ms,
+      after: (ms, call) => void this.#timers.push({ due: this.ms + ms, call }),
+      nextRound: (call) => void this.#round.push(call),
+      writes: () => this.#writes,
     })
-  })
+  }
+
+  /** From now on a client is served that often, or none. */
+  serves(everyMs: number | undefined): void {
+    this.#servedMs = everyMs
+  }
+
+  nextRound(call: () => void): void {
+    this.#round.push(call)
+  }
+
+  /** Runs until nothing waits. */
+  run(): void {
+    while (this.#round.length + this.#timers.length > 0) {
+      if (this.#round.length === 0) {
+        this.#timers.sort((one, other) => one.due - other.due)
+        const timer = this.#timers.shift()
+        this.pass(Math.max(0, (timer?.due ?? 0) - this.ms))
+        timer?.call()
+      } else {
+        const now = this.#round
+        this.#round = []
+        for (const call of now) call()
+      }
+    }
+  }
+
+  pass(ms: number): void {
+    this.ms += ms
+    if (this.#servedMs !== undefined) this.#writes += ms / this.#servedMs
+  }
+
+  /** The time that ten turns of five milliseconds take. */
+  tenTurns(): number {
+    const began = this.ms
+    const next = (left: number): void => {
+      this.work.awaitTurn({
+        takeTurn: () => {
+          this.pass(5)
+          this.work.spend(5)
+          if (left > 1) next(left - 1)
+        },
+      })
+    }
+    next(10)
+    this.run()
+    return this.ms - began
+  }
 }
 
-/** As if a client were served. */
-function serveOthers(): void {
-  flushAtTurnEnd({ flush: () => {} })
-}
-
-test('a turn never comes at once, and turns come in the order in which they were asked for', async () => {
+test('a turn never comes at once, and turns come in the order in which they were asked for', () => {
+  const process = new Process()
   const seen: number[] = []
-  const turns = [1, 2, 3].map((number) => turn().then(() => seen.push(number)))
+  for (const number of [1, 2, 3]) process.work.awaitTurn({ takeTurn: () => void seen.push(number) })
   assert.deepEqual(seen, [])
-  await Promise.all(turns)
+  process.run()
   assert.deepEqual(seen, [1, 2, 3])
 })
 
-test('everything that is ready runs between two turns', async () => {
+test('everything that is ready runs between two turns', () => {
+  const process = new Process()
   const seen: string[] = []
-  awaitTurn({
+  process.work.awaitTurn({
     takeTurn() {
       seen.push('turn')
-      setImmediate(() => seen.push('other'))
+      process.nextRound(() => seen.push('other'))
     },
   })
-  await turn().then(() => seen.push('turn'))
+  process.work.awaitTurn({ takeTurn: () => void seen.push('turn') })
+  process.run()
   assert.deepEqual(seen, ['turn', 'other', 'turn'])
 })
 
-test('who has spent much must ask for a turn', async () => {
-  assert.equal(mustRest(), false)
-  spend(5)
-  assert.equal(mustRest(), true)
-  await turn()
-  assert.equal(mustRest(), false)
+test('work that has spent much must ask for a turn', () => {
+  const process = new Process()
+  assert.equal(process.work.mustRest(), false)
+  process.work.spend(5)
+  assert.equal(process.work.mustRest(), true)
+  process.work.awaitTurn({ takeTurn: () => assert.equal(process.work.mustRest(), false) })
+  process.run()
 })
 
-/** The time that ten turns of five milliseconds take. */
-async function tenTurns(): Promise<number> {
-  const began = performance.now()
-  for (let count = 0; count < 10; count++) await turn(5)
-  return performance.now() - began
-}
+test('while others are served, fourteen times of what was spent is theirs, and nothing where there are none', () => {
+  const process = new Process()
+  process.serves(1)
+  process.tenTurns()
+  // Each of ten turns is followed by its rest, and begins behind that of the one before.
+  assert.equal(process.tenTurns(), 10 * (5 + 14 * 5))
+  process.serves(undefined)
+  process.tenTurns()
+  assert.equal(process.tenTurns(), 10 * 5)
+})
 
-test('what was spent is followed by many times as long for others, while there are any', async () => {
-  const others = setInterval(serveOthers, 1)
-  for (let count = 0; count < 20; count++) serveOthers()
-  const busyMs = await tenTurns()
-  clearInterval(others)
-  assert.ok(busyMs > 10 * 5 * 5, `${busyMs} ms`)
-  // It takes a moment until no other work is seen.
-  let quietMs = await tenTurns()
-  while (quietMs > busyMs / 3) quietMs = await tenTurns()
+test('connections that rest share one part of the time', () => {
+  const process = new Process()
+  const over: number[] = []
+  for (const ms of [1, 1, 1]) process.work.rest(ms, () => over.push(process.ms))
+  process.run()
+  assert.deepEqual(over, [14, 28, 42])
 })

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
-import { awaitTurn, type Heavy, mustRest, spend } from '../../base/heavy-work.ts'
+import { type Heavy, heavyWork } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
@@ -188,12 +188,12 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     const taken = exchange.feed(chunk)
     if (isHeavy) {
       if (taken === chunk.length) giveBack(chunk)
-      spend(performance.now() - began, taken)
+      heavyWork.spend(performance.now() - began, taken)
     }
     if (!exchange.takesMore) this.#dueAt = NEVER
-    else if (isHeavy && mustRest()) {
+    else if (isHeavy && heavyWork.mustRest()) {
       this.socket.pause()
-      awaitTurn(this)
+      heavyWork.awaitTurn(this)
     }
     return taken
   }

@@ -1,7 +1,7 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { rest, spend } from '../../../base/heavy-work.ts'
+import { heavyWork } from '../../../base/heavy-work.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../../base/turn-end.ts'
 import { writeJoined } from '../../../http1/joined-write.ts'
 import { markStale } from '../stale-connection.ts'
@@ -155,11 +155,11 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     this.#read(chunk)
     const cost = performance.now() - began
     if (cost < COSTLY_MS && chunk.length < FLOOD_BYTES_MIN) return
-    spend(cost, chunk.length)
+    heavyWork.spend(cost, chunk.length)
     if (this.#handler === undefined) return
     this.#isResting = true
     this.#socket.pause()
-    rest(cost, () => this.#rested())
+    heavyWork.rest(cost, () => this.#rested())
   }
 
   #rested(): void {
