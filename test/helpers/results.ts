@@ -7,17 +7,24 @@ const PROMISES = {
   rate: ['3 processes at 5 times the rate', 'burst + rate x time + 1 in every window'],
   simulated_aborts: ['slots and holds after 100,000 aborts in the simulation', '0'],
   aborts: ['slots and holds after 2,000 aborts over sockets', '0'],
-  killed: ['a process killed with 50 open streams', 'slots free in 15 s, spend to one heartbeat'],
-  outage: ['Redis away', 'fail_open: no client error; closed: 503 within 250 ms'],
+  killed: ['a process killed with 50 open streams', 'slots free in 16 s, spend to one heartbeat'],
+  open: ['Redis away, fail_open: true', 'no client error', 'back within 2 s'],
+  closed: [
+    'Redis away, fail_open: false',
+    '503, never 429',
+    'first within 250 ms, back within 1 s',
+  ],
+  link: ['decisions while Redis is away', 'none waits for long', 'at most 60 ms, back within 2 s'],
   reply_lost: ['replies lost after the command was applied, 1,000 times', 'difference 0'],
   books: ['10,000 requests through the sixteen faults', 'events = settled = upstream'],
   model: ['histories of commands compared with the model', '100,000, no mismatch'],
   simulation: ['histories of several gateways with faults', 'every invariant holds'],
   live_limits: ['a limit changed while running', 'at the next request, no refill'],
-  decision: ['decision at 64 in flight, p99', 'at most 3 ms'],
+  decision: ['decision at 64 in flight, p99', '', 'at most 3 ms'],
   calls: ['calls to Redis for an admitted request', 'at most 2'],
-  report: ['a report of usage', 'under a second; requests take no longer'],
-  priority: ['interactive requests shed by a flood of others', 'none when those yield'],
+  report: ['a report of usage', 'every row', 'under a second; requests take no longer'],
+  beside: ['other requests beside slow readers, p99', 'answered', 'as without them'],
+  priority: ['interactive requests shed by a flood of low priority', 'none'],
 } as const satisfies Promises
 
 export type PromiseId = keyof typeof PROMISES
@@ -28,8 +35,13 @@ interface Measured {
   readonly circumstances: string
 }
 
-/** By id, in the order of their table. */
-export type Promises = Readonly<Record<string, readonly [what: string, bound: string]>>
+/**
+ * By id, in the order of their table. A test fails where a bound is missed; a goal is a figure of the machine, which other
+ * programs use as well.
+ */
+export type Promises = Readonly<
+  Record<string, readonly [what: string, bound: string, goal?: string]>
+>
 
 /** Where a run gathers its rows; without it nothing is written. */
 export const RESULTS_FILE = 'GW_RESULTS_FILE'
@@ -54,12 +66,12 @@ export function tableOf(promises: Promises, file: string): string {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line))
-  const cells = Object.entries(promises).flatMap(([id, [what, bound]]) => {
+  const cells = Object.entries(promises).flatMap(([id, [what, bound, goal = '']]) => {
     const mine = rows.filter((row) => row.id === id)
-    if (mine.length === 0) return [[what, '', bound, 'not measured in this run']]
-    return mine.map(({ circumstances, measured }) => [what, circumstances, bound, measured])
+    if (mine.length === 0) return [[what, '', bound, goal, 'not measured in this run']]
+    return mine.map(({ circumstances, measured }) => [what, circumstances, bound, goal, measured])
   })
-  return aligned([['what', 'where', 'bound', 'measured'], ...cells])
+  return aligned([['what', 'where', 'bound', 'goal', 'measured'], ...cells])
 }
 
 export function aligned(rows: readonly (readonly string[])[]): string {

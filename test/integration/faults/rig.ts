@@ -15,6 +15,7 @@ export interface RigOptions {
   readonly gateway?: Fields
   /** SIGUSR2 collects the garbage of the process, so that its heap is what it holds. */
   readonly collects?: boolean
+  readonly env?: Readonly<Record<string, string>>
 }
 
 const COLLECTING = `process.on('SIGUSR2', () => globalThis.gc())`
@@ -58,11 +59,11 @@ export class Gauges {
 }
 
 export async function startRig(options: RigOptions): Promise<Rig> {
-  const { upstreams, routes, gateway: fields, collects } = options
+  const { upstreams, routes, gateway: fields, collects, env } = options
   const provider = await startFaultyProvider()
   const { key, record } = aKey()
   const gateway = await startGateway({
-    env: { RIG_KEY: 'upstream-key', ...(collects && { NODE_OPTIONS: COLLECTS }) },
+    env: { RIG_KEY: 'upstream-key', ...(collects && { NODE_OPTIONS: COLLECTS }), ...env },
     config: {
       apiVersion: 'inference.gw/v1',
       kind: 'GatewayConfig',

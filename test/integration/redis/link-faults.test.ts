@@ -97,7 +97,7 @@ for (const fault of FAULTS) {
       (one) => isBounded({ ...one, lagMs: 0 }),
     )
     const decisions = `${seen.waited} waited, at most ${seen.longestMs.toFixed(0)} ms, then ${seen.middleMs.toFixed(2)} ms`
-    recordResult('outage', `${decisions}; back after ${seen.backMs.toFixed(0)} ms`, fault.name)
+    recordResult('link', `${decisions}; back after ${seen.backMs.toFixed(0)} ms`, fault.name)
     assert.ok(isBounded(seen), JSON.stringify(seen))
   })
 }
