@@ -150,7 +150,7 @@ export class Embeddings {
       metered: new Meter().begin(name, settings.model),
       gateway: this.#world,
       totalAt: clock.now() + settings.timeoutMs,
-      repeats: false,
+      hasBlamed: false,
     })
     presence.begin(attempt)
     attempt.send({ requestId, clientRequestId: undefined, headers: [], context: undefined })

@@ -247,7 +247,7 @@ function begin(
     metered: meter.begin(name, settings.model),
     gateway,
     totalAt,
-    repeats: journey.hasCounted(target),
+    hasBlamed: journey.hasBlamed(target),
   }
   const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked.dialect)
   presence.begin(one)

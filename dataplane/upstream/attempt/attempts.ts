@@ -11,6 +11,8 @@ export interface AttemptTarget {
 export interface FailedAttempt<T extends AttemptTarget> {
   readonly candidate: T
   readonly failure: FailureClass
+  /** Whether the request itself may have caused it, so that its repeats do not count. */
+  readonly isDoubtful?: boolean
   /** The upstream asked for a longer wait than a repeat in place is worth. */
   readonly moveOn: boolean
   /** Whether the wait before a repeat in place would outlast the time of the request. */

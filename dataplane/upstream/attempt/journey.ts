@@ -16,7 +16,7 @@ import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import type { Plan } from './plan.ts'
 import type { Spill, SpillReason } from './spill.ts'
-import { isCut, speaksAgainst } from './verdict.ts'
+import { isCut, isDoubtful } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
 
@@ -101,11 +101,9 @@ export class Journey implements Plan<Target> {
     return target.standing(this.#now, this.#yields)
   }
 
-  /** Whether an earlier attempt of this request has counted against the upstream. */
-  hasCounted(target: Target): boolean {
-    return this.attempts.some(
-      ({ candidate, failure }) => candidate === target && speaksAgainst(failure),
-    )
+  /** Whether a failure there that this request may have caused has counted. */
+  hasBlamed(target: Target): boolean {
+    return this.attempts.some(({ candidate, isDoubtful }) => candidate === target && isDoubtful)
   }
 
   cooled(target: Target): boolean {
@@ -166,6 +164,7 @@ export class Journey implements Plan<Target> {
     this.attempts.push({
       candidate: target,
       failure: failure.class,
+      isDoubtful: isDoubtful(failure),
       moveOn: delayed.kind === 'move_on',
       isTooLate: this.#delayMs >= totalAt - this.#now,
       isCut: isCut(failure),

@@ -44,6 +44,6 @@ export interface AttemptParts extends Sending {
   readonly gateway: Runner
   /** Monotonic moment at which the request's time is up. */
   readonly totalAt: number
-  /** Whether this request has already failed there, and that has counted. */
-  readonly repeats: boolean
+  /** Whether this request has already failed there by what it may have caused itself, and that has counted. */
+  readonly hasBlamed: boolean
 }

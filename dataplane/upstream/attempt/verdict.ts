@@ -16,8 +16,14 @@ const SPARED: ReadonlySet<FailureClass> = new Set([
   'quota',
 ])
 
-export function speaksAgainst(failure: FailureClass): boolean {
-  return !SPARED.has(failure)
+/** They say that a proxy found no server, or that the server has no place. */
+const OF_THE_UPSTREAM: ReadonlySet<number | undefined> = new Set([502, 503, 504, 529])
+
+/** Whether it counts once a request: a 500 or a broken answer may come from what was asked, and would come again. */
+export function isDoubtful({ class: kind, status, concession, ofRequest }: Failure): boolean {
+  if (SPARED.has(kind) || concession !== undefined || ofRequest === true) return false
+  if (OF_THE_UPSTREAM.has(status)) return false
+  return kind === 'server' || kind === 'malformed' || kind === 'credential'
 }
 
 /** Whether the connection failed, and not what was said over it. */
@@ -56,8 +62,8 @@ function blamesEndpoint(
 export interface Circumstances {
   readonly target: Pick<Target, 'settings'>
   readonly permit: Permit
-  /** Whether the same request has failed there before, and that has counted. */
-  readonly repeats: boolean
+  /** Whether the same request has failed there before by what it may have caused, and that has counted. */
+  readonly hasBlamed: boolean
   readonly isTimeUp: boolean
   readonly wasSent: boolean
   /** Whether anything useful of the answer had come. */
@@ -67,13 +73,14 @@ export interface Circumstances {
 /** An upstream that was still at work when the request's time was up has done nothing wrong. */
 export function verdictOn(failure: Failure, where: Circumstances): 'failure' | 'neutral' {
   // An upstream is not at fault for what it never got.
-  if (!speaksAgainst(failure.class) || !where.wasSent) return 'neutral'
+  if (SPARED.has(failure.class) || !where.wasSent) return 'neutral'
   // It only wants the request in another form, or cannot do what this one asked for.
   if (failure.concession !== undefined || failure.ofRequest === true) return 'neutral'
   if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
   if (isOnlySlow(failure, where)) return 'neutral'
-  // One request says one thing about an upstream. A probe still has to say how it went.
-  return where.repeats && where.permit.kind === 'closed' ? 'neutral' : 'failure'
+  // One caller's odd request must not open it for all. A probe still has to say how it went.
+  const isKnown = where.hasBlamed && isDoubtful(failure)
+  return isKnown && where.permit.kind === 'closed' ? 'neutral' : 'failure'
 }
 
 /** Whether it took longer than the default for its first content: slow models are not broken ones. */

@@ -48,7 +48,12 @@ export class Endpoint implements Loaded {
   #reported = 0
   #reportUntil = 0
 
-  constructor(address: Address, settings: UpstreamSettings, whole: Section, onHealth: () => void) {
+  constructor(
+    address: Address,
+    settings: UpstreamSettings,
+    whole: Section,
+    hears: { readonly onHealth: () => void; readonly onRecovery: () => void },
+  ) {
     this.id = address.id
     this.address = address
     const { address: host, port } = address
@@ -56,7 +61,11 @@ export class Endpoint implements Loaded {
     this.hash = mixed(hashOf(address.id))
     this.#settings = settings
     this.#whole = whole
-    this.health = new HealthCheck(healthSettingsOf(settings.section), onHealth)
+    this.health = new HealthCheck(
+      healthSettingsOf(settings.section),
+      hears.onHealth,
+      hears.onRecovery,
+    )
   }
 
   /** Opened for its first request. test/bench/micro/long-lists.ts: 1,000 new endpoints in 2 ms, and 5 with their pools. */

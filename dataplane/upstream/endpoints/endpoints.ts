@@ -26,6 +26,8 @@ export class Endpoints {
   readonly #world: EndpointsWorld
   /** Learns when the last endpoint goes, and when the first one comes. */
   readonly #coldStart: Pick<ColdStart, 'reached' | 'unreached'>
+  /** Called when the probes of any of them succeed again. */
+  readonly #onRecovery: () => void
   #settings: UpstreamSettings
   #queueMs: number | undefined
   #watch: NameWatch | undefined
@@ -47,8 +49,10 @@ export class Endpoints {
     whole: Section,
     world: EndpointsWorld,
     coldStart: Pick<ColdStart, 'reached' | 'unreached'>,
+    onRecovery: () => void,
   ) {
     this.#coldStart = coldStart
+    this.#onRecovery = onRecovery
     this.#name = settings.name
     this.#settings = settings
     this.#whole = whole
@@ -258,7 +262,10 @@ export class Endpoints {
   /** Undefined for an address that is never dialled. */
   #open(address: Address): Member | undefined {
     if (isDeniedAddress(address.address)) return undefined
-    const endpoint = new Endpoint(address, this.#settings, this.#whole, () => this.#judgeHealth())
+    const endpoint = new Endpoint(address, this.#settings, this.#whole, {
+      onHealth: () => this.#judgeHealth(),
+      onRecovery: this.#onRecovery,
+    })
     const upkeep = new Upkeep(endpoint, this.#settings, this.#world)
     upkeep.configure(this.#settings, this.#queueMs)
     return { endpoint, upkeep }

@@ -104,6 +104,11 @@ export class Breaker {
     this.#enter('open', 'closed')
   }
 
+  /** Its health probe has succeeded again: the next request finds out whether it serves, however long it was to stay open. */
+  recovered(): void {
+    if (this.#state === 'open') this.#enter('half_open', 'probe')
+  }
+
   /**
    * Says nothing about the upstream: the client left, or the request was at fault. A probe frees
    * its place.

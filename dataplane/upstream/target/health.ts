@@ -36,18 +36,27 @@ export function probeMsOf({ health_check }: Settings): number {
 /** Healthy until shown otherwise, so that a gateway that has just started serves at once. */
 export class HealthCheck {
   readonly #onChange: (from: HealthState, to: HealthState) => void
+  readonly #onRecovery: () => void
   #settings: HealthSettings
   #state: HealthState = 'healthy'
   /** Consecutive results that contradict the state. */
   #contrary = 0
+  /** Successes since the last failure; undefined while there was none that they could follow. */
+  #regained: number | undefined
   #observedAt: number | undefined
 
+  /**
+   * `onRecovery` is called after as many successes as make it healthy, also if the failures before were too few to make it
+   * unhealthy.
+   */
   constructor(
     settings: HealthSettings,
     onChange: (from: HealthState, to: HealthState) => void = () => {},
+    onRecovery: () => void = () => {},
   ) {
     this.#settings = settings
     this.#onChange = onChange
+    this.#onRecovery = onRecovery
   }
 
   get state(): HealthState {
@@ -68,11 +77,21 @@ export class HealthCheck {
   forget(): void {
     this.#state = 'healthy'
     this.#contrary = 0
+    this.#regained = undefined
     this.#observedAt = undefined
   }
 
   observe(ok: boolean, now: number): void {
     this.#observedAt = now
+    this.#judge(ok)
+    if (!ok) this.#regained = 0
+    else if (this.#regained !== undefined && ++this.#regained >= this.#settings.healthyThreshold) {
+      this.#regained = undefined
+      this.#onRecovery()
+    }
+  }
+
+  #judge(ok: boolean): void {
     const healthy = this.#state === 'healthy'
     if (ok === healthy) {
       this.#contrary = 0

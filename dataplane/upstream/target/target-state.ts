@@ -60,8 +60,11 @@ export class TargetState {
     this.breaker = new Breaker(breakerSettingsOf(settings.section), (from, to) =>
       this.#breakerChanged(from, to),
     )
-    this.health = new HealthCheck(healthSettingsOf(settings.section), (from, to) =>
-      this.#healthChanged(from, to),
+    const onRecovery = () => this.breaker.recovered()
+    this.health = new HealthCheck(
+      healthSettingsOf(settings.section),
+      (from, to) => this.#healthChanged(from, to),
+      onRecovery,
     )
     this.coldStart = new ColdStart(settings.name, {
       ...world,
@@ -70,7 +73,7 @@ export class TargetState {
       onReached: () => this.#forgive(),
     })
     if (hasEndpoints(settings, whole))
-      this.endpoints = new Endpoints(settings, whole, world, this.coldStart)
+      this.endpoints = new Endpoints(settings, whole, world, this.coldStart, onRecovery)
     const way = reached(settings, this.endpoints)
     this.pool = openRequestPool(way, whole, settings.section.max_connections)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })

@@ -32,7 +32,7 @@ function opened(): Endpoints[] {
   }
   const coldStart = { reached() {}, unreached: () => false }
   return [...compiled.upstreams.values()].map(
-    (settings) => new Endpoints(settings, compiled.section, world, coldStart),
+    (settings) => new Endpoints(settings, compiled.section, world, coldStart, () => {}),
   )
 }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { envelope } from '../../../dataplane/apis/openai/wire.ts'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
-import { ANSWER, aRig, type Outcome, type Rig } from './journeys.ts'
+import { ANSWER, aRig, EVENTS, type Outcome, type Rig } from './journeys.ts'
 
 const refused = (outcome: Outcome) => (outcome as { refused: GatewayError }).refused
 
@@ -18,7 +18,7 @@ async function untilAsked(rig: Rig, count: number, outcome: Promise<Outcome>): P
   assert.equal(ended, undefined)
 }
 
-test('repeats of one request at one upstream are one failure to its breaker', async () => {
+test('a 500 that repeats at one upstream is one failure of the request to its breaker', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 2 } }],
     routes: [
@@ -41,6 +41,72 @@ test('repeats of one request at one upstream are one failure to its breaker', as
     assert.equal(rig.state('a').breaker.peek(rig.now), state)
   }
 })
+
+const SAYS_OF_THE_UPSTREAM: Readonly<Record<string, (rig: Rig) => void>> = {
+  'a refused connection': (rig) => rig.last.fail('ECONNREFUSED'),
+  'a reset': (rig) => rig.last.fail('ECONNRESET'),
+  'a stream that is cut before its content': (rig) => {
+    rig.last.head(200, EVENTS)
+    rig.last.end()
+  },
+  ...Object.fromEntries(
+    [502, 503, 504, 529].map((status) => [
+      `a ${status}`,
+      (rig: Rig) => rig.last.answer(status, { error: { message: 'down' } }),
+    ]),
+  ),
+}
+
+function thrice(threshold: number): Rig {
+  return aRig({
+    upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: threshold } }],
+    routes: [
+      {
+        name: 'r',
+        strategy: 'single',
+        primary: 'a',
+        retry: { max_attempts: 3, initial_delay_ms: 1 },
+      },
+    ],
+  })
+}
+
+for (const [what, happens] of Object.entries(SAYS_OF_THE_UPSTREAM)) {
+  test(`${what} counts for each attempt of a request`, async () => {
+    const rig = thrice(3)
+    const outcome = rig.send({ stream: true })
+    for (const each of [1, 2, 3]) {
+      await untilAsked(rig, each, outcome)
+      assert.equal(rig.state('a').breaker.peek(rig.now), 'closed')
+      happens(rig)
+    }
+    assert.ok(refused(await outcome))
+    assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
+  })
+}
+
+for (const statuses of [
+  [500, 503, 500],
+  [503, 500, 500],
+  [500, 500, 503],
+]) {
+  test(`of ${statuses.join(', ')} in one request the breaker counts two`, async () => {
+    for (const [threshold, state] of [
+      [3, 'closed'],
+      [2, 'open'],
+    ] as const) {
+      const rig = thrice(threshold)
+      const outcome = rig.send()
+      for (const [index, status] of statuses.entries()) {
+        await untilAsked(rig, index + 1, outcome)
+        rig.last.answer(status, { error: { message: 'broken' } })
+        if (rig.state('a').breaker.peek(rig.now) === 'open') break
+      }
+      assert.ok(refused(await outcome))
+      assert.equal(rig.state('a').breaker.peek(rig.now), state)
+    }
+  })
+}
 
 test('a repeat that succeeds starts the count anew', async () => {
   const rig = aRig({

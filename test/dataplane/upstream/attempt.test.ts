@@ -59,7 +59,7 @@ function anAttempt(members: Fields = {}, upstream: Fields = {}) {
       gateway,
       maxTokens: undefined,
       totalAt: clock.now() + 60_000,
-      repeats: false,
+      hasBlamed: false,
     })
   const one = begin()
   const ids = { requestId: 'r-1', clientRequestId: undefined, headers: [], context: undefined }

@@ -56,6 +56,7 @@ const commands = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('permit' as const) }),
     fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 700 }) }),
+    fc.record({ kind: fc.constant('recovered' as const) }),
     fc.record({
       kind: fc.constant('result' as const),
       which: fc.nat(),
@@ -75,6 +76,10 @@ test('over any sequence of permits, results and time it does what the model does
       let now = 0
       for (const [id, command] of sequence.entries()) {
         if (command.kind === 'wait') now += command.ms
+        if (command.kind === 'recovered') {
+          breaker.recovered()
+          if (model.state === 'open') model.enter('half_open')
+        }
         if (command.kind === 'permit') {
           const grants = breaker.permits(now)
           const permit = breaker.permit(now)

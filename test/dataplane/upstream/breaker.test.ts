@@ -126,3 +126,20 @@ test('new settings hold at once and keep the state', () => {
   assert.equal(breaker.peek(500), 'half_open')
   assert.deepEqual(changes, ['closed>open'])
 })
+
+test('a health probe that has turned makes an open one half open at once, and nothing else of it', () => {
+  const { breaker, changes } = aBreaker({ ...SETTINGS, halfOpenProbes: 1 })
+  breaker.recovered()
+  assert.equal(breaker.peek(0), 'closed')
+  fail(breaker, 3)
+  breaker.recovered()
+  assert.equal(breaker.peek(1), 'half_open')
+  assert.equal(breaker.reopensAt, undefined)
+  const probe = breaker.permit(1)!
+  assert.equal(probe.kind, 'probe')
+  breaker.recovered()
+  assert.equal(breaker.permit(1), undefined)
+  breaker.failure(probe, 2)
+  assert.equal(breaker.reopensAt, 1002)
+  assert.deepEqual(changes, ['closed>open', 'open>half_open', 'half_open>open'])
+})

@@ -7,9 +7,14 @@ const SETTINGS = { intervalMs: 10_000, healthyThreshold: 2, unhealthyThreshold: 
 
 function observed(results: string) {
   const changes: string[] = []
-  const health = new HealthCheck(SETTINGS, (from, to) => changes.push(`${from}>${to}`))
+  let turns = 0
+  const health = new HealthCheck(
+    SETTINGS,
+    (from, to) => changes.push(`${from}>${to}`),
+    () => turns++,
+  )
   for (const [index, result] of [...results].entries()) health.observe(result === '+', index)
-  return { health, changes }
+  return { health, changes, turns }
 }
 
 const sequences = [
@@ -29,6 +34,20 @@ for (const [results, state, changes] of sequences) {
     const seen = observed(results)
     assert.equal(seen.health.state, state)
     assert.equal(seen.changes.length, changes)
+  })
+}
+
+for (const [results, turns] of [
+  ['++++', 0],
+  ['-+', 0],
+  ['-+-+', 0],
+  ['-++', 1],
+  ['-++++', 1],
+  ['---++', 1],
+  ['-++-++', 2],
+] as const) {
+  test(`"${results}" are successes after failures ${turns} times`, () => {
+    assert.equal(observed(results).turns, turns)
   })
 }
 

@@ -1,7 +1,7 @@
 /**
  * The sixteen faults of the public Failover Bench: what the primary does, and what a good gateway
  * does then. The ids are the bench's; S06, S07, S09 and S15 run on shorter clocks than there, in
- * the proportions of the bench.
+ * the proportions of the bench. `dataplane/upstream/flapping-primary` has S15 at the bench's own times.
  */
 import type { Seen } from './caller.ts'
 import type { Asked, Deed } from './provider.ts'

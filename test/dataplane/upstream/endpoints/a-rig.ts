@@ -43,8 +43,9 @@ export function aRig(count: number) {
     lookups: new Lookups(),
     schedule: () => () => {},
   }
+  const recoveries = { count: 0 }
   const coldStart = { reached() {}, unreached: () => false }
-  const endpoints = new Endpoints(settings, section, world, coldStart)
+  const endpoints = new Endpoints(settings, section, world, coldStart, () => recoveries.count++)
   endpoints.configure(settings)
   const choose = (...tried: Endpoint[]) => endpoints.choose(tried, undefined, rig.now)
   const chosen = () => new Set(Array.from({ length: 4 * count }, () => choose()?.shown)).size
@@ -54,5 +55,5 @@ export function aRig(count: number) {
       endpoints.failed(one, rig.now)
     }
   }
-  return { rig, endpoints, choose, chosen, fail }
+  return { rig, recoveries, endpoints, choose, chosen, fail }
 }

@@ -52,3 +52,13 @@ test('without an operator for an hour the list stays', () => {
   fail(3)
   assert.equal(chosen(), 3)
 })
+
+test('an endpoint whose probes succeed again speaks for its upstream', () => {
+  const { endpoints, choose, recoveries, rig } = aRig(3)
+  const { health } = choose() ?? assert.fail('no endpoint was chosen')
+  for (const ok of [false, false, false, true]) health.observe(ok, rig.now)
+  assert.equal(recoveries.count, 0)
+  health.observe(true, rig.now)
+  assert.equal(recoveries.count, 1)
+  assert.equal(endpoints.isUnhealthy, false)
+})
