@@ -1,10 +1,8 @@
 /** Certificates of clients: which of their names stands for which tenant. A name is looked up; nothing is searched. */
 import type { ClientCertificate } from '../call.ts'
+import { callerId } from './caller-id.ts'
 import { type KeyEntry, keyOf } from './key-entry.ts'
 import type { CertificateSettings } from './schema/auth.ts'
-
-/** Names in logs and traces have a bounded length. */
-const ID_LENGTH_MAX = 128
 
 type Holder = Omit<CertificateSettings, 'san'>
 
@@ -40,7 +38,8 @@ export class CertificateNames {
     }
     if (best === undefined) return undefined
     const { tenant, scopes, routes = ['*'] } = best.holder
-    const key = keyOf({ id: best.name.slice(0, ID_LENGTH_MAX), tenant, hash: '', scopes, routes })
+    const id = callerId(best.holder.name, best.name)
+    const key = keyOf({ id, tenant, hash: '', scopes, routes })
     const found = { ...key, expiresAt: certificate.until }
     this.#found.set(certificate, found)
     return found

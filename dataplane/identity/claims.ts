@@ -1,12 +1,12 @@
 /** From the claims of a verified token to the caller: the requirements of its issuer, then tenant, id and routes. */
 import { GatewayError } from '../base/errors.ts'
+import { callerId } from '../config/caller-id.ts'
 import { type KeyEntry, keyOf } from '../config/key-entry.ts'
 import type { JwtSettings } from '../config/schema/auth.ts'
 import { textOf, valueBelow } from '../json/values.ts'
 import { TokenRefused } from './refused.ts'
 
-/** Names in logs and traces have a bounded length. */
-const ID_LENGTH_MAX = 128
+const EVERY_ROUTE = '*'
 const TENANT_SHOWN_MAX = 100
 const NAMES_MAX = 1024
 
@@ -21,12 +21,12 @@ export function callerOf(claims: unknown, settings: JwtSettings, names: KnownNam
     if (!textsAt(claims, pointer).some((value) => values.includes(value)))
       throw new TokenRefused(`${settings.name}: the claim ${pointer} has no required value`)
   }
-  const id = textsAt(claims, settings.id.claim)[0]?.slice(0, ID_LENGTH_MAX)
-  if (id === undefined)
+  const [own] = textsAt(claims, settings.id.claim)
+  if (own === undefined)
     throw new TokenRefused(`${settings.name}: there is no claim ${settings.id.claim}`)
   const expiry = valueBelow(claims, 'exp')
   const key = keyOf({
-    id,
+    id: callerId(settings.name, own),
     tenant: tenantOf(claims, settings, names),
     hash: '',
     scopes: settings.scopes,
@@ -58,11 +58,12 @@ function unknownTenant(value: string): GatewayError {
 }
 
 function routesOf(claims: unknown, { routes, routes_from: from }: JwtSettings): string[] {
-  if (from === undefined) return [...(routes ?? ['*'])]
+  if (from === undefined) return [...(routes ?? [EVERY_ROUTE])]
   const { claim, map } = from
   return textsAt(claims, claim)
     .flatMap((value) => {
-      if (map === undefined) return [value]
+      // The star of a key's record is the configuration's word, not the issuer's.
+      if (map === undefined) return value === EVERY_ROUTE ? [] : [value]
       return Object.hasOwn(map, value) ? (map[value] ?? []) : []
     })
     .slice(0, NAMES_MAX)

@@ -57,6 +57,8 @@ for (const [presented, tenant] of FOUND) {
   test(`[${presented}] stands for ${tenant ?? 'no tenant'}`, () => {
     const caller = names.callerOf({ names: presented, until: 5 })
     assert.equal(caller?.record.tenant, tenant)
+    const id = caller?.record.id
+    assert.ok(id === undefined || presented.some((name) => id === `${tenant}:${name}`), `${id}`)
     assert.equal(caller?.expiresAt ?? 5, 5)
   })
 }

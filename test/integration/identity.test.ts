@@ -22,6 +22,7 @@ const front = await startFront({
   upstreams: [{ name: 'up', endpoint: upstream.url }],
   routes: ['chat', 'batch'].map((name) => ({ name, strategy: 'single', primary: 'up' })),
   rate_limits: { tenants: [{ tenant: 'research', requests_per_minute: 1000 }] },
+  budgets: ['client', 'company:client'].map((key) => ({ key, tokens_per_day: 1000 })),
   auth: {
     jwt: [
       {
@@ -54,7 +55,7 @@ test('an SDK calls with a token in the place of a key, and the trace names the c
     .withResponse()
   assert.equal(data.choices[0]?.message.content, 'hello')
   const trace = await front.admin(`/traces/${response.headers.get('x-request-id')}`)
-  assert.deepEqual([trace.tenant, trace.key], ['research', 'alice'])
+  assert.deepEqual([trace.tenant, trace.key], ['research', 'company:alice'])
   assert.equal(upstream.asked.at(-1)?.headers.authorization?.includes(apiKey), false)
   const models = await client.models.list()
   assert.deepEqual(
@@ -68,6 +69,28 @@ test('a route that the issuer does not give is 403, and so is a tenant that is n
   assert.deepEqual([route.status, errorOf(route).code], [403, 'ERR_GW_AUTH_SCOPE_DENIED'])
   const tenant = await asking(await tokenOf(first, { team: 'unheard-of' }))
   assert.deepEqual([tenant.status, errorOf(tenant).code], [403, 'ERR_GW_AUTH_SCOPE_DENIED'])
+})
+
+test('a token that names its caller as a key is called shares neither usage nor budget with the key', async () => {
+  const tokensUsed = async (bearer: string) => {
+    const answer = await fetch(`${front.process.url}/v1/usage`, {
+      headers: { authorization: `Bearer ${bearer}` },
+    })
+    const { key, rows, limits } = (await answer.json()) as {
+      readonly key: string
+      readonly rows: readonly { readonly requests: number }[]
+      readonly limits: {
+        readonly budgets: readonly { readonly tokens_per_day: { readonly used: number } }[]
+      }
+    }
+    const used = limits.budgets.map(({ tokens_per_day }) => tokens_per_day.used)
+    return { key, requests: rows.map(({ requests }) => requests), used }
+  }
+  const token = await tokenOf(first, { sub: 'client', team: 'acme' })
+  for (const bearer of [front.key, front.key, token])
+    assert.equal((await asking(bearer)).status, 200)
+  assert.deepEqual(await tokensUsed(front.key), { key: 'client', requests: [2], used: [20] })
+  assert.deepEqual(await tokensUsed(token), { key: 'company:client', requests: [1], used: [10] })
 })
 
 test('a bad token and an unknown key hear the same, and neither hears why', async () => {

@@ -16,6 +16,7 @@ import { traceChecks } from './routes/traces.ts'
 import { weightChecks } from './routes/weights.ts'
 import { telemetryChecks } from './telemetry.ts'
 import { budgetChecks } from './tenants/budgets.ts'
+import { callerChecks } from './tenants/callers.ts'
 import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
@@ -43,6 +44,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...egressChecks,
   ...endpointChecks,
   ...issuerChecks,
+  ...callerChecks,
   ...keyChecks,
   ...limitChecks,
   ...listenerChecks,

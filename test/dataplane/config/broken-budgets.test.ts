@@ -1,5 +1,7 @@
 /** Budgets of groups and keys, and those that no request could have. */
-import { aDocument, type Row, testRefusals, testWarnings } from './documents.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { aDocument, load, type Row, testRefusals, testWarnings } from './documents.ts'
 
 const row = (name: string, budgets: string, path: string, says: string, fix: string): Row => ({
   name,
@@ -123,3 +125,17 @@ testWarnings([
     fix: 'Use one of',
   },
 ])
+
+test('a budget of a caller without a key names the entry and the caller', () => {
+  const auth = `  auth:
+    jwt:
+      - {name: idp, issuer: "https://i", audiences: [gw], jwks: {url: "https://i/k"}, tenant: {name: t}}
+`
+  const budget = (key: string) => `  budgets:\n    - {key: "${key}", tokens_per_day: 5}\n`
+  const refusals = (key: string) =>
+    load(aDocument(`${auth}${budget(key)}`))
+      .problems.filter(({ severity }) => severity === 'error')
+      .map(({ path }) => path)
+  assert.deepEqual(refusals('idp:alice'), [])
+  assert.deepEqual(refusals('alice'), ['gw.budgets[0].key'])
+})

@@ -234,4 +234,35 @@ const CERTIFICATES: Row[] = [
   },
 ]
 
-testRefusals([...KEYS, ...ISSUERS, ...CERTIFICATES])
+const CALLERS: Row[] = [
+  {
+    name: 'a key with the id of a token',
+    yaml: `${issuer({})}\n${key('routes: [r]').replace('id: k', 'id: "idp:alice" # here')}`,
+    path: 'gw.api_keys[0].id',
+    says: 'auth.jwt',
+    fix: 'another id',
+  },
+  {
+    name: 'a key with the id of a certificate',
+    yaml: `${certificates('{name: mesh, san: [a.example], tenant: t}')}\n${key('routes: [r]').replace('id: k', 'id: "mesh:a.example" # here')}`,
+    path: 'gw.api_keys[0].id',
+    says: 'auth.certificates',
+    fix: 'another id',
+  },
+  {
+    name: 'a certificate with the name of an issuer',
+    yaml: `${TLS}${issuer({})}\n    certificates:\n      - {name: idp, san: [a.example], tenant: t} # here`,
+    path: 'gw.auth.certificates[0].name',
+    says: 'duplicate name of callers "idp"',
+    fix: 'another name',
+  },
+  {
+    name: 'a certificate whose ids could be those of an issuer',
+    yaml: `${TLS}${issuer({})}\n    certificates:\n      - {name: "idp:x", san: [a.example], tenant: t} # here`,
+    path: 'gw.auth.certificates[0].name',
+    says: 'begins with "idp:"',
+    fix: 'another name',
+  },
+]
+
+testRefusals([...KEYS, ...ISSUERS, ...CERTIFICATES, ...CALLERS])

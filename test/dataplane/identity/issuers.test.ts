@@ -63,7 +63,7 @@ test('a good token stands for the tenant, the id, the routes and the scopes of i
   const ask = gatewayWith({ routes: ['chat'], scopes: ['models:invoke'] })
   const { tenant, key: found } = await ask(await aToken(key))
   assert.equal(tenant, 'acme')
-  assert.equal(found.record.id, 'alice')
+  assert.equal(found.record.id, 'idp:alice')
   assert.deepEqual(found.routes, new Set(['chat']))
   assert.deepEqual([found.invokes, found.lists], [true, false])
 })
@@ -152,6 +152,30 @@ test('a claim may say which routes; values that lead nowhere give none', async (
   const ask = gatewayWith({ routes_from: from })
   const { key: found } = await ask(await aToken(key, { roles: ['dev', 'guest', 'constructor'] }))
   assert.deepEqual(found.routes, new Set(['chat']))
+})
+
+test('a claim names routes one by one: a star in it is no route, unless the map leads there', async () => {
+  const from = { claim: '/roles' }
+  const ask = gatewayWith({ routes_from: from })
+  const routesFor = async (roles: unknown) => (await ask(await aToken(key, { roles }))).key.routes
+  assert.deepEqual(await routesFor(['*']), new Set())
+  assert.deepEqual(await routesFor('*'), new Set())
+  assert.deepEqual(await routesFor(['chat', '*']), new Set(['chat']))
+  assert.deepEqual(await routesFor([]), new Set())
+  const mapped = gatewayWith({ routes_from: { ...from, map: { '*': ['chat'] } } })
+  const { key: found } = await mapped(await aToken(key, { roles: ['*'] }))
+  assert.deepEqual(found.routes, new Set(['chat']))
+})
+
+test('the id of a token names its issuer, so it is never that of a key, and long ones stay apart', async () => {
+  const ask = gatewayWith()
+  const idOf = async (sub: string) => (await ask(await aToken(key, { sub }))).key.record.id
+  assert.equal(await idOf('k'), 'idp:k')
+  const long = 'x'.repeat(128)
+  assert.equal(await idOf(long), `idp:${long}`)
+  const ids = [await idOf(`${long}a`), await idOf(`${long}b`)]
+  assert.equal(new Set(ids).size, 2)
+  for (const id of ids) assert.equal(id.length, 'idp:'.length + 128)
 })
 
 test('two entries of one issuer are tried in turn', async () => {

@@ -85,7 +85,7 @@ test('a certificate stands for its tenant, by URI or host, the closest name firs
   const { status, tenant, key } = await call('batch')
   assert.deepEqual(
     [status, tenant, key],
-    [200, 'research', 'spiffe://cluster.test/ns/team-a/sa/batch'],
+    [200, 'research', 'team-a:spiffe://cluster.test/ns/team-a/sa/batch'],
   )
   assert.equal((await call('chief', { model: 'large' })).tenant, 'chiefs')
 })

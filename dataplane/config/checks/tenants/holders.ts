@@ -1,11 +1,13 @@
 /** The tenant, the group of tenants or the key that a budget is for. */
 import { type BudgetSection, EACH_TENANT } from '../../../budgets/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
+import { entryOf } from '../../caller-id.ts'
 import { type Finding, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, type RedisPlace, RedisUrlError } from '../../redis-url.ts'
 import type { RouteSection, Section } from '../../schema/index.ts'
 import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
+import { callersOf } from './callers.ts'
 
 /** Every group is one more counter that a request has to fit. */
 const GROUPS_MAX = 8
@@ -80,14 +82,15 @@ const holdersDiffer: Check = ({ budgets }, context) => {
   ]
 }
 
-/** Keys of other resources and of a file may come later. */
+/** Keys of other resources and of a file may come later, callers without a key at any time. */
 const budgetedKeysExist: Check = (section, { suggestions, hasOtherKeys, place, written }) => {
   if (hasOtherKeys !== undefined || place === 'pod') return []
   const { api_keys, api_keys_file, budgets } = section
   const known = new Set(api_keys.map(({ id }) => id))
+  const callers = callersOf(section)
   const mayCome = api_keys_file !== undefined || valueBelow(written, 'spec') !== undefined
   return budgets.flatMap(({ key }, index): Finding[] => {
-    if (key === undefined || known.has(key)) return []
+    if (key === undefined || known.has(key) || entryOf(key, callers) !== undefined) return []
     const message = `no key has the id ${quoted(key)}${suggestions.didYouMean(key, known)}`
     const find = mayCome ? warn : refuse
     return [find(at('budgets', index, 'key'), message, oneOf(known))]
