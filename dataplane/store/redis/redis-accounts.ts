@@ -2,12 +2,9 @@
  * One tenant of the shared store, or a group or key with a budget, as a replica knows it: the names of its keys, and its own
  * totals in each window.
  */
-import { hash } from 'node:crypto'
 import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 import type { BudgetScope } from '../contract.ts'
-
-/** Part of every key: versions of the gateway that store something else must not meet. */
-const VERSION = 'v1'
+import { accountRoot } from './roots.ts'
 
 /**
  * The store may fold the field of a replica that last wrote an hour ago. A replica that wrote, or learnt that it need not
@@ -19,9 +16,6 @@ const DAY_MS = 86_400_000
 
 /** In a reply, for each window. */
 export const FIGURES = 5
-
-/** Longer names are hashed: a key has a bounded length. */
-const NAME_MAX = 100
 
 /** One window of a tenant as this process knows it. */
 export class AccountWindow {
@@ -100,7 +94,7 @@ export class Account {
 
   constructor(tenant: string, keyPrefix: string, scope?: BudgetScope) {
     this.tenant = tenant
-    this.#root = `${keyPrefix}:${VERSION}:${rootOf(tenant, scope)}`
+    this.#root = accountRoot(keyPrefix, tenant, scope)
     this.keys = [`${this.#root}:state`, `${this.#root}:leases`, `${this.#root}:graves`]
   }
 
@@ -128,21 +122,4 @@ export class Account {
       if (window.resetsAt + 2 * DAY_MS < wall) this.#windows.delete(name)
     }
   }
-}
-
-/** A key's counters stand beside those of its tenant. No tenant's name has a colon here, so no group meets one. */
-function rootOf(tenant: string, scope: BudgetScope | undefined): string {
-  if (scope?.kind === 'group') return `{group:${safeName(scope.name)}}`
-  const own = `{${safeName(tenant)}}`
-  return scope === undefined ? own : `${own}:key:${safeName(scope.name)}`
-}
-
-/** One name for each tenant, without what means something in a key; `{}` would be no hash tag. */
-export function safeName(tenant: string): string {
-  if (tenant === '') return '%'
-  const plain = tenant.replace(
-    /[^A-Za-z0-9_.@-]/g,
-    (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return plain.length <= NAME_MAX ? plain : `%${hash('sha256', plain)}`
 }

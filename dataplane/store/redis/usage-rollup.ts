@@ -3,6 +3,7 @@ import type { Clock, Deadline } from '../../base/clock.ts'
 import type { UsageBook } from '../../usage/book.ts'
 import { AMOUNTS, NOTHING, ROW_NAMES, type Row, type SharedRows, type Span } from '../usage-row.ts'
 import type { Link } from './link.ts'
+import { usageRoot } from './roots.ts'
 import { DAYS_KEPT, HOURS_KEPT, READ_USAGE, REPEATED_HOURS, WRITE_USAGE } from './scripts/usage.ts'
 
 /** A kill loses at most this. */
@@ -44,8 +45,7 @@ export class UsageRollup implements Deadline {
   constructor(options: UsageRollupOptions) {
     const { book, clock, keyPrefix } = options
     this.#options = options
-    // One slot of a cluster, so that all rows of an hour are one call.
-    this.#root = `${keyPrefix}:v1:{usage}`
+    this.#root = usageRoot(keyPrefix)
     book.changed = this.#changed
     this.due = clock.now() + FLUSH_MS
   }

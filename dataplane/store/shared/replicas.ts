@@ -1,6 +1,7 @@
 /** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
 import type { Clock } from '../../base/clock.ts'
 import type { Link, Script } from '../redis/link.ts'
+import { replicasKey } from '../redis/roots.ts'
 
 /** A replica that was silent for this time is gone. */
 const PRESENT_MS = 15_000
@@ -68,7 +69,7 @@ export class Replicas {
   #believesFewerAt = 0
 
   constructor({ keyPrefix, replica, expected, clock }: ReplicasOptions) {
-    this.#keys = [`${keyPrefix}:v1:replicas`]
+    this.#keys = [replicasKey(keyPrefix)]
     this.#replica = replica
     this.#clock = clock
     this.count = Math.max(1, expected)

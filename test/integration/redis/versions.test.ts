@@ -135,5 +135,5 @@ test('what is written is, byte for byte, what other versions know', async () => 
         .map(([field, value]) => [field, value.toString('hex')]),
     )
   }
-  assert.deepEqual(written, RECORDED, 'other bytes need another VERSION in redis-accounts.ts')
+  assert.deepEqual(written, RECORDED, 'other bytes need another VERSION in roots.ts')
 })
