@@ -1,10 +1,10 @@
 /** The cost of parsing a JSON text, known before a parser begins: a parser cannot be interrupted, and keeps all it builds. */
 
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COMMA,
+  closingQuote,
   isEscaped,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -41,18 +41,6 @@ export function isWithinBounds(text: string, valuesMax = VALUES_MAX): boolean {
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--
   }
   return true
-}
-
-/** -1: the string does not end, and no parser gets further. */
-function closingQuote(text: string, opening: number): number {
-  let at = text.indexOf('"', opening + 1)
-  for (;;) {
-    if (at === -1) return -1
-    let slashes = 0
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return at
-    at = text.indexOf('"', at + 1)
-  }
 }
 
 /** The same bounds, of bytes as they come. */

@@ -19,3 +19,26 @@ export function isEscaped(bytes: Buffer, from: number, at: number): boolean {
   while (first > from && bytes[first - 1] === BACKSLASH) first--
   return (at - first) % 2 === 1
 }
+
+/** A string with an escaped quote mostly has the next one within as many characters. */
+const NEAR = 32
+
+/** Where the string ends whose opening quote or first escape stands at `from`; -1: nowhere, and no parser gets further. */
+export function closingQuote(text: string, from: number): number {
+  let at = from + 1
+  for (;;) {
+    at = text.indexOf('"', at)
+    if (at === -1) return -1
+    let slashes = 0
+    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++
+    if (slashes % 2 === 0) return at
+    at++
+    for (let near = at + NEAR; at < near; at++) {
+      const code = text.charCodeAt(at)
+      if (code === QUOTE) return at
+      if (code !== BACKSLASH) continue
+      at++
+      if (text.charCodeAt(at) === QUOTE) near = at + NEAR
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * The one reader of JSON: what it makes has the names that the text has, at every depth.
+ *
+ * `JSON.parse` of V8 has not (nodejs/node#63785). It takes an escaped name for a name that an earlier text had at the
+ * same place, if that is the raw beginning of the escaped one: after `"conten\\"` it reads `"conten\u0074"` as `conten\`.
+ * Raw and meant beginnings differ at the first escape alone, so a text whose names have no escape is read rightly.
+ */
+import { randomUUID } from 'node:crypto'
+import { COLON, closingQuote, isSpace } from './tokens.ts'
+
+/** What a name in quotes cannot hold as it is. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON wants escaped.
+const NEEDS_ESCAPE = /["\\\u0000-\u001f]/
+/** Begins the names that stand in for such names. No sender can guess it. */
+const STAND_IN = `${randomUUID()}:`
+
+/** Throws the SyntaxError of JSON.parse. */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return nextEscapedName(text, 0) === undefined ? value : parseWrittenOut(text)
+}
+
+/** Where a name with an escape begins, has its first escape, and ends. */
+interface EscapedName {
+  readonly start: number
+  readonly end: number
+}
+
+/** In valid JSON only strings have backslashes. Looks at each string that has one, and at no other. */
+function nextEscapedName(text: string, from: number): EscapedName | undefined {
+  let at = text.indexOf('\\', from)
+  while (at !== -1) {
+    const end = closingQuote(text, at)
+    if (end === -1) return undefined
+    let after = end + 1
+    while (isSpace(text.charCodeAt(after))) after++
+    if (text.charCodeAt(after) === COLON) return { start: text.lastIndexOf('"', at), end }
+    at = text.indexOf('\\', after)
+  }
+  return undefined
+}
+
+/** Writes the escaped names out before the parse. `text` is valid. */
+function parseWrittenOut(text: string): unknown {
+  const parts: string[] = []
+  const standIns = new Map<string, string>()
+  let from = 0
+  for (let found = nextEscapedName(text, 0); found; found = nextEscapedName(text, found.end + 1)) {
+    const name = JSON.parse(text.slice(found.start, found.end + 1)) as string
+    parts.push(text.slice(from, found.start + 1))
+    parts.push(NEEDS_ESCAPE.test(name) ? standInOf(name, standIns) : name)
+    from = found.end
+  }
+  parts.push(text.slice(from))
+  const value: unknown = JSON.parse(parts.join(''))
+  if (standIns.size > 0) rename(value, new Map([...standIns].map(([name, its]) => [its, name])))
+  return value
+}
+
+function standInOf(name: string, standIns: Map<string, string>): string {
+  const its = standIns.get(name) ?? `${STAND_IN}${standIns.size}`
+  standIns.set(name, its)
+  return its
+}
+
+/** Gives the members of all objects in there their names, each at its place. A stack of calls could overflow. */
+function rename(value: unknown, names: ReadonlyMap<string, string>): void {
+  const waiting = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next !== 'object' || next === null) continue
+    const members = Object.entries(next)
+    for (const [, below] of members) waiting.push(below)
+    if (Array.isArray(next) || !members.some(([name]) => names.has(name))) continue
+    for (const [name] of members) Reflect.deleteProperty(next, name)
+    for (const [name, below] of members) {
+      // An assignment to `__proto__` would set the prototype.
+      Object.defineProperty(next, names.get(name) ?? name, {
+        value: below,
+        writable: true,
+        enumerable: true,
+        configurable: true,
+      })
+    }
+  }
+}
