@@ -52,14 +52,16 @@ for (const [what, [taught, text, name]] of Object.entries(TAUGHT)) {
 test('random texts with escaped names are read as a reader reads them that never asks the runtime', () => {
   const random = aRandom(63_785)
   for (let round = 0; round < cases(1_000, 300_000); round++) {
-    const text = aValue(random, 4)
+    // The runtime mistakes names of an object that has few others.
+    const first = `"a${round}"`
+    const text = aValue(random, 4, first)
     // As an attacker would: each name's raw beginning, as a name.
     for (const name of text.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? []) {
       const inside = name.slice(1, -1)
       for (let end = 1; end < Math.min(inside.length, 8); end++) {
         const taught = JSON.stringify(inside.slice(0, end))
-        parseJson(`{"a":1,${taught}:1}`)
-        parseJson(`{"a":"",${taught}:1}`)
+        parseJson(`{${first}:1,${taught}:1}`)
+        parseJson(`{${first}:"",${taught}:1}`)
       }
     }
     const read = parseJson(text)
@@ -70,20 +72,20 @@ test('random texts with escaped names are read as a reader reads them that never
 
 const LETTERS = [...'ab/\\"\n\u0001é日\ud83d0:,{} ']
 
-function aValue(random: (bound: number) => number, depth: number): string {
+function aValue(random: (bound: number) => number, depth: number, first: string): string {
   const kind = random(depth > 0 ? 7 : 3)
   if (kind === 0) return ['1', '-0.5e3', 'true', 'false', 'null'][random(5)] as string
   if (kind < 3) return aString(random)
   const space = [...'  \n\t'].slice(random(4)).join('')
   const count = random(4)
   if (kind === 3) {
-    const entries = Array.from({ length: count }, () => aValue(random, depth - 1))
+    const entries = Array.from({ length: count }, () => aValue(random, depth - 1, first))
     return `[${entries.join(`${space},`)}${space}]`
   }
   const members = Array.from({ length: count }, () => {
-    return `${space}${aString(random)}${space}:${space}${aValue(random, depth - 1)}`
+    return `${space}${aString(random)}${space}:${space}${aValue(random, depth - 1, first)}`
   })
-  return `{"a":${random(2) ? '1' : '""'}${members.map((member) => `,${member}`).join('')}}`
+  return `{${first}:${random(2) ? '1' : '""'}${members.map((member) => `,${member}`).join('')}}`
 }
 
 /** Each letter as it is, or escaped in one of the ways. */
