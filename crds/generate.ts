@@ -1,20 +1,24 @@
-/** Writes the definitions that a cluster is given; a test holds them against the schema. */
+/** Writes the definitions that a cluster is given; a test holds them against the schema. `--released` records that they are. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { makeGatewayConfigDefinition, makeGatewayKeyDefinition } from './definition.ts'
+import { hashOfTypes, type Released, versionOfTypes } from './release/types-version.ts'
 import { makeTenantPolicyDefinition } from './tenant-policy-definition.ts'
 
 const HEAD = '# Made from the schema by `make generate`; change that instead.\n'
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-/** The release that the types are of: a policy of the chart refuses earlier ones over later ones. */
-const annotations = { 'inference.gw/bundle-version': version }
+const RELEASED = new URL('./release/released.json', import.meta.url)
 
 const manifests = {
   'gatewayconfigs.yaml': makeGatewayConfigDefinition(),
   'gatewaykeys.yaml': makeGatewayKeyDefinition(),
   'tenantpolicies.yaml': makeTenantPolicyDefinition(),
 }
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+const released: Released = JSON.parse(readFileSync(RELEASED, 'utf8'))
+const hash = hashOfTypes(Object.values(manifests))
+/** Operators and a policy of the chart compare it: neither works against later types. */
+const annotations = { 'inference.gw/bundle-version': versionOfTypes(version, hash, released) }
 
 const folder = new URL('./manifests/', import.meta.url)
 mkdirSync(folder, { recursive: true })
@@ -23,4 +27,7 @@ for (const [name, definition] of Object.entries(manifests)) {
   const dated = { ...definition, metadata }
   const text = stringify(dated, { lineWidth: 0, aliasDuplicateObjects: false })
   writeFileSync(new URL(name, folder), `${HEAD}${text}`)
+}
+if (process.argv.includes('--released')) {
+  writeFileSync(RELEASED, `${JSON.stringify({ ...released, [version]: hash }, null, 2)}\n`)
 }

@@ -21,7 +21,7 @@ if (import.meta.main) process.exitCode = await main()
 
 async function main(): Promise<number> {
   const { values } = parseArgs({ options: { base: { type: 'string' } } })
-  const fault = baseFault({ base: values.base, release: true })
+  const fault = typesFault() ?? baseFault({ base: values.base, release: true })
   if (fault !== undefined) {
     process.stderr.write(`error: ${fault}\n`)
     return 1
@@ -35,6 +35,13 @@ async function main(): Promise<number> {
   writeFileSync(join(FOLDER, SUMS), sums())
   process.stdout.write(summary(missing))
   return missing.length === 0 ? 0 : 1
+}
+
+/** Later types need another version, which shows only beside a record of these. */
+function typesFault(): string | undefined {
+  const recorded = readFileSync(join(ROOT, 'crds/release/released.json'), 'utf8')
+  if (VERSION in JSON.parse(recorded)) return undefined
+  return `The types of ${VERSION} are not recorded. Run: node crds/generate.ts --released, and commit what it writes`
 }
 
 async function packChart(): Promise<void> {

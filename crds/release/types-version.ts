@@ -1,0 +1,32 @@
+/** The version that the types carry: that of the release that changed them last, so that types that differ never share one. */
+import { createHash } from 'node:crypto'
+import type { Tree } from '../../dataplane/config/document/tree.ts'
+
+/** `released.json`: hashes of the types by the release that had them, oldest first. */
+export type Released = Readonly<Record<string, string>>
+
+/** It covers what the API server stores and refuses; texts for readers change nothing of that. */
+export function hashOfTypes(definitions: readonly Tree[]): string {
+  const specs = definitions.map(({ spec }) => spec)
+  const text = JSON.stringify(specs, (name, value) =>
+    name === 'description' && typeof value === 'string' ? undefined : value,
+  )
+  return createHash('sha256').update(text).digest('hex')
+}
+
+/**
+ * Types that are not released yet may change as often as they like. A release that changes none carries the version of the one
+ * before, so that it can be rolled back.
+ */
+export function versionOfTypes(version: string, hash: string, released: Released): string {
+  const known = released[version]
+  if (known !== undefined && known !== hash) {
+    throw new Error(
+      `the types differ from those that ${version} was released with; raise the version in package.json`,
+    )
+  }
+  const earlier = Object.entries(released).reverse()
+  const changed = earlier.findIndex(([, other]) => other !== hash)
+  const same = changed === -1 ? earlier : earlier.slice(0, changed)
+  return same.at(-1)?.[0] ?? version
+}
