@@ -20,6 +20,16 @@ function writeDefinitions(): void {
   }
 }
 
+/** The chart compares it with that of the types in the cluster. */
+function writeTypesVersion(): void {
+  const { metadata } = parse(readFileSync(join(MANIFESTS, 'gatewayconfigs.yaml'), 'utf8'))
+  const version = metadata.annotations['inference.gw/bundle-version']
+  writeFileSync(
+    join(CHART, 'templates/_types.tpl'),
+    `{{/* ${MADE} */}}\n{{- define "gw.typesVersion" -}}${version}{{- end -}}\n`,
+  )
+}
+
 /** As it is, but for what the release adds to its metadata. */
 function templated(manifest: string): string {
   const [, ...lines] = manifest.replaceAll('{{', '{{ "{{" }}').trimEnd().split('\n')
@@ -53,6 +63,7 @@ function writeRules(): void {
     part('key-secrets'),
     part('inference-pools'),
     part('own'),
+    part('types'),
     part('webhook-own'),
     part('webhook-cluster'),
   ]
@@ -97,6 +108,7 @@ function row({ path, initial, meaning }: Value): string {
 }
 
 writeDefinitions()
+writeTypesVersion()
 writeRules()
 writeDashboard()
 writeMergeSchema()

@@ -4,23 +4,24 @@ import type { Registry } from 'prom-client'
 
 export interface HealthOptions {
   readonly isAlive: () => boolean
-  readonly isReady: () => boolean
+  /** Why it is not ready; absent while it is. */
+  readonly unready: () => string | undefined
   readonly registry: Registry
 }
 
 /** Resolves when it listens. */
 export async function serveHealth(
-  { isAlive, isReady, registry }: HealthOptions,
+  { isAlive, unready, registry }: HealthOptions,
   listen: { readonly port: number; readonly host: string },
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0]
-    const say = (isGood: boolean) => {
-      response.writeHead(isGood ? 200 : 503, { 'content-type': 'text/plain' })
-      response.end(isGood ? 'ok\n' : 'not yet\n')
+    const answer = (fault: string | undefined) => {
+      response.writeHead(fault === undefined ? 200 : 503, { 'content-type': 'text/plain' })
+      response.end(`${fault ?? 'ok'}\n`)
     }
-    if (path === '/healthz') return say(isAlive())
-    if (path === '/readyz') return say(isReady())
+    if (path === '/healthz') return answer(isAlive() ? undefined : 'not yet')
+    if (path === '/readyz') return answer(unready())
     if (path !== '/metrics') return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': registry.contentType })
     return response.end(await registry.metrics())

@@ -9,6 +9,7 @@ import type { ReflectorOptions } from './kube/reflector.ts'
 import { Transport } from './kube/transport.ts'
 import { messageOf } from './log.ts'
 import { LEASE_NAME } from './rbac.ts'
+import { ServedTypes } from './served-types.ts'
 import { tallyOf } from './tally.ts'
 import { World } from './world.ts'
 
@@ -22,6 +23,7 @@ export interface OperatorOptions extends ControllerOptions {
   readonly timings?: ControllerOptions['timings'] & {
     readonly reflector?: ReflectorOptions['timings']
     readonly lease?: LeaseTimings
+    readonly typesMs?: number
   }
 }
 
@@ -29,6 +31,8 @@ export interface Operator {
   /** Every watch has delivered a complete list once. */
   readonly isSynced: () => boolean
   readonly isLeading: () => boolean
+  /** Why it takes no lease, where it may not lead at all. */
+  readonly fault: () => string | undefined
   readonly silentMs: () => number
   readonly webhook: Webhook | undefined
   /** Resolves when this process lost the lead. Its caller then ends the process, and another replica takes over. */
@@ -75,18 +79,25 @@ export function startOperator(options: OperatorOptions): Operator {
     },
   })
   fence.lease = lease
+  const { release, timings } = options
+  const lookMs = timings?.typesMs
+  const types = new ServedTypes({ api: leaseApi, version: release.version, log, lookMs })
   world.start()
-  lease.start()
+  void types.fit().then((mayLead) => {
+    if (mayLead) lease.start()
+  })
   const webhook = options.startWebhook?.({ api, world, isLeading: () => lease.mayWrite })
   return {
     isSynced: () => world.isSynced,
     isLeading: () => lease.mayWrite,
+    fault: () => types.fault,
     silentMs: () => world.silentMs,
     lost: lost.promise,
     webhook,
     async stop() {
       // It answers a while longer, and the next leader need not wait for that.
       const webhookStopped = webhook?.stop()
+      types.stop()
       await controllers.stop()
       await lease.release().catch(() => undefined)
       await world.stop()

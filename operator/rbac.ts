@@ -10,7 +10,7 @@ export interface Grant {
    * `watched`: in the namespaces of gateways; `http-routes` and `inference-pools`: there, if the operator writes routes
    * or reads pools. `own`: in the operator's namespace alone. `webhook-own` and `webhook-cluster`: only where the admission
    * webhook is on; of the latter's object there is one in no namespace. `key-secrets`: in the namespaces of gateways, if
-   * the operator makes keys.
+   * the operator makes keys. `types`: the resource types, which are in no namespace.
    */
   readonly where:
     | 'watched'
@@ -18,6 +18,7 @@ export interface Grant {
     | 'key-secrets'
     | 'inference-pools'
     | 'own'
+    | 'types'
     | 'webhook-own'
     | 'webhook-cluster'
   /** Only objects of these names. RBAC cannot bind `create` to a name. */
@@ -29,6 +30,11 @@ export interface Grant {
 export const LEASE_NAME = 'gw-operator'
 export const SIGNING_SECRET_NAME = 'gw-operator-signing'
 export const WEBHOOK_SECRET_NAME = 'gw-operator-webhook'
+export const TYPE_NAMES = [
+  'gatewayconfigs.inference.gw',
+  'gatewaykeys.inference.gw',
+  'tenantpolicies.inference.gw',
+] as const
 /** Stands in the table for what a release calls its ValidatingWebhookConfiguration. */
 export const ITS_CONFIGURATION = 'WEBHOOK_CONFIGURATION'
 
@@ -89,6 +95,8 @@ export const GRANTS: readonly Grant[] = [
     where: 'own',
     names: [SIGNING_SECRET_NAME],
   },
+  // The release that they are of: an operator that is older leads nothing.
+  { resource: RESOURCES.definitions, verbs: ['get'], where: 'types', names: TYPE_NAMES },
   {
     resource: RESOURCES.secrets,
     verbs: ['get', 'update'],

@@ -185,7 +185,9 @@ export async function run(
   const health = await serveHealth(
     {
       isAlive: () => operator.silentMs() < SILENT_MS_MAX,
-      isReady: () => operator.isSynced() && operator.webhook?.isReady !== false,
+      unready: () =>
+        operator.fault() ??
+        (operator.isSynced() && operator.webhook?.isReady !== false ? undefined : 'not yet'),
       registry: telemetry.registry,
     },
     { port: wanted.healthPort, host: LISTEN_HOST },

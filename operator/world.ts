@@ -12,7 +12,7 @@ import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
 
 export type Watched = Exclude<
   keyof typeof RESOURCES,
-  'secrets' | 'leases' | 'events' | 'replicaSets' | 'webhookConfigurations'
+  'secrets' | 'leases' | 'events' | 'replicaSets' | 'definitions' | 'webhookConfigurations'
 >
 
 export interface WorldOptions {

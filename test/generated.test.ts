@@ -17,6 +17,7 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
     'charts/gw/docs/reference.md',
     'charts/gw/files/dashboard.generated.json',
     'charts/gw/templates/_rules.tpl',
+    'charts/gw/templates/_types.tpl',
     'charts/gw/templates/crds/gatewayconfigs.yaml',
     'charts/gw/templates/crds/gatewaykeys.yaml',
   ],

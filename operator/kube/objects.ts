@@ -59,6 +59,12 @@ export const RESOURCES = {
   inferencePools: resource('inference.networking.k8s.io', 'v1', 'inferencepools', 'InferencePool'),
   leases: resource('coordination.k8s.io', 'v1', 'leases', 'Lease'),
   events: resource('events.k8s.io', 'v1', 'events', 'Event'),
+  definitions: resource(
+    'apiextensions.k8s.io',
+    'v1',
+    'customresourcedefinitions',
+    'CustomResourceDefinition',
+  ),
   webhookConfigurations: resource(
     'admissionregistration.k8s.io',
     'v1',

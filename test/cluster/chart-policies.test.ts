@@ -16,6 +16,7 @@ const POLICIES = [
   'operator-pods',
   'workloads',
   'types',
+  'releases',
 ].map((name) => `gw-system-gw-${name}`)
 
 let cluster: ControlPlane
@@ -339,23 +340,58 @@ test('of pods the operator changes annotations where they are a gateway’s, and
   }
 })
 
-test('a type of an earlier minor release is refused, unless an annotation allows it', async () => {
-  const name = 'gatewayconfigs.inference.gw'
-  const dated = (version: string) =>
+const TYPE = 'gatewayconfigs.inference.gw'
+async function releaseOfTypes(): Promise<string> {
+  const get = ['get', 'crd', TYPE, '-o', 'jsonpath={.metadata.annotations}']
+  return JSON.parse(await cluster.kubectl(get))['inference.gw/bundle-version']
+}
+
+test('a type of an earlier release is refused, unless an annotation allows that very release', async () => {
+  const annotate = (annotation: string) =>
     cluster
-      .kubectl(['annotate', 'crd', name, '--overwrite', `inference.gw/bundle-version=${version}`])
+      .kubectl(['annotate', 'crd', TYPE, '--overwrite', annotation])
       .then(() => 'taken', String)
-  const get = ['get', 'crd', name, '-o', 'jsonpath={.metadata.annotations}']
-  const { 'inference.gw/bundle-version': now } = JSON.parse(await cluster.kubectl(get))
+  const dated = (version: string) => annotate(`inference.gw/bundle-version=${version}`)
+  const now = await releaseOfTypes()
   const [major, minor] = now.split('.').map(Number)
   await until('the policy is in force', async () => /drop newer fields/.test(await dated('0.1.0')))
-  assert.match(await dated(`${major}.${minor - 1}.9`), new RegExp(`is of release ${now}`))
-  const without = ['annotate', 'crd', name, 'inference.gw/bundle-version-']
-  assert.match(await cluster.kubectl(without).then(() => 'taken', String), /drop newer fields/)
+  assert.match(await dated(`${major}.${Number(minor) - 1}.9`), new RegExp(`is of release ${now}`))
+  assert.match(await annotate('inference.gw/bundle-version-'), /drop newer fields/)
   assert.equal(await dated(`${major}.${minor}.99`), 'taken')
-  assert.equal(await dated(`${major}.${minor}.0`), 'taken')
-  await cluster.kubectl(['annotate', 'crd', name, 'inference.gw/allow-downgrade=true'])
-  assert.equal(await dated(`${major}.${minor - 1}.9`), 'taken')
+  assert.match(await dated(`${major}.${minor}.98`), /inference.gw\/allow-downgrade=/)
+  await annotate('inference.gw/allow-downgrade=true')
+  assert.match(await dated(now), /drop newer fields/)
+  await annotate(`inference.gw/allow-downgrade=${now}`)
+  assert.match(await dated(`${major}.${minor}.98`), /drop newer fields/)
+  assert.equal(await dated(now), 'taken')
+})
+
+test('an operator older than the types is not installed over a newer one, and one that is there may be scaled', async () => {
+  const now = await releaseOfTypes()
+  const labelled = (version: string) =>
+    cluster
+      .kubectl([
+        'label',
+        'deployment/gw',
+        `--namespace=${NAMESPACE}`,
+        '--overwrite',
+        `app.kubernetes.io/version=${version}`,
+      ])
+      .then(() => 'taken', String)
+  await until('the policy is in force', async () => /own image/.test(await labelled('0.1.0')))
+  assert.match(
+    await labelled('1.4.0'),
+    new RegExp(`types are of release ${now}.*operator of 1.4.0`),
+  )
+  assert.equal(await labelled('99.0.0'), 'taken')
+  assert.equal(await labelled(now), 'taken')
+  const annotate = ['annotate', 'deployment/gw', `--namespace=${NAMESPACE}`]
+  await cluster.kubectl([...annotate, 'inference.gw/allow-downgrade=1.4.0'])
+  assert.match(await labelled('1.3.0'), /own image/)
+  assert.equal(await labelled('1.4.0'), 'taken')
+  await cluster.kubectl(['scale', 'deployment/gw', `--namespace=${NAMESPACE}`, '--replicas=0'])
+  await cluster.kubectl([...annotate, 'inference.gw/allow-downgrade-', 'example.org/a=b'])
+  assert.equal(await labelled(now), 'taken')
 })
 
 test('a role writes keys and no gateway, and roles of Kubernetes gain what the release says', async () => {

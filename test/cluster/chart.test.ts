@@ -104,6 +104,8 @@ const wide = () =>
 const types = async () =>
   (await names('crd')).filter((name) => name.endsWith('.inference.gw')).sort()
 
+const VERSIONS =
+  'custom-columns=KIND:.kind,NAME:.metadata.name,RELEASE:.metadata.labels.app\\.kubernetes\\.io/version'
 const ALL_TYPES = [
   'customresourcedefinition.apiextensions.k8s.io/gatewayconfigs.inference.gw',
   'customresourcedefinition.apiextensions.k8s.io/gatewaykeys.inference.gw',
@@ -111,13 +113,26 @@ const ALL_TYPES = [
 ]
 
 /** A copy of the chart as another release would ship it. */
-function chartOf(version: string): string {
-  const copy = join(folder, version)
+function chartOf(version: string, types?: string): string {
+  const copy = join(folder, `${version}-${types}`)
   cpSync(CHART, copy, { recursive: true })
   const file = join(copy, 'Chart.yaml')
   const text = readFileSync(file, 'utf8').replace(/^(version|appVersion): .*$/gm, `$1: ${version}`)
   writeFileSync(file, text)
+  if (types !== undefined) renameTypes(copy, types)
   return copy
+}
+
+function renameTypes(copy: string, types: string): void {
+  const carriers = readdirSync(join(copy, 'templates/crds')).map((name) => `crds/${name}`)
+  for (const carrier of ['_types.tpl', ...carriers]) {
+    const path = join(copy, 'templates', carrier)
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(
+      path,
+      text.replace(/(bundle-version: |gw.typesVersion" -}})[0-9.]+/, (_, before) => before + types),
+    )
+  }
 }
 
 for (const program of ['helm', 'helm4'] as const) {
@@ -204,6 +219,56 @@ test('Helm 4 upgrades a release that Helm 3 made, also over types that were appl
   assert.equal(await cluster.kubectl(replicas), '3')
   assert.deepEqual(await types(), ALL_TYPES)
   await helm('helm4', 'uninstall', 'gw')
+})
+
+test('an older chart over newer types changes nothing, and the newer chart goes on', async () => {
+  const newer = chartOf('99.0.0', '99.0.0')
+  await helm('helm', 'install', 'gw', newer)
+  const kinds = 'deploy,svc,role,clusterrole,crd,netpol,cm,secret'
+  const versions = async () =>
+    await cluster.kubectl(
+      ['get', kinds, '-A', '-l', 'app.kubernetes.io/part-of=gw', '-o', VERSIONS].flat(),
+    )
+  const before = await versions()
+  const env = { KUBECONFIG: cluster.kubeconfig }
+  const older = await runHelm('helm', ['upgrade', 'gw', CHART, `--namespace=${NAMESPACE}`], env)
+  assert.notEqual(older.status, 0)
+  assert.match(older.stderr, /of this cluster is of release 99\.0\.0.*Nothing was changed/)
+  assert.equal(await versions(), before)
+  await helm('helm', 'upgrade', 'gw', newer)
+})
+
+test('a chart that does not look first gets its operator refused with the types, and the newer chart goes on', async () => {
+  const ofBefore = chartOf('1.4.0', '1.4.0')
+  rmSync(join(ofBefore, 'templates/type-policy.yaml'))
+  const deployment = async () =>
+    await cluster.kubectl([
+      'get',
+      'deployment/gw',
+      `--namespace=${NAMESPACE}`,
+      '-o',
+      'jsonpath={.metadata.generation} {.metadata.labels.app\\.kubernetes\\.io/version}',
+    ])
+  const before = await deployment()
+  const env = { KUBECONFIG: cluster.kubeconfig }
+  const upgrade = ['upgrade', 'gw', ofBefore, `--namespace=${NAMESPACE}`]
+  const probe = ['label', 'deployment/gw', `--namespace=${NAMESPACE}`, '--dry-run=server']
+  await until('the policy is in force', async () => {
+    const said = await cluster
+      .kubectl([...probe, '--overwrite', 'app.kubernetes.io/version=1.4.0'])
+      .catch(String)
+    return said.includes('own image')
+  })
+  for (const more of [[], ['--atomic', '--timeout=20s']]) {
+    const { status, stderr } = await runHelm('helm', [...upgrade, ...more], env)
+    assert.notEqual(status, 0)
+    assert.match(stderr, /types are of release 99\.0\.0, and an operator of 1\.4\.0/)
+    assert.match(stderr, /drop newer fields/)
+    assert.equal(await deployment(), before)
+    await helm('helm', 'upgrade', 'gw', chartOf('99.0.0', '99.0.0'))
+  }
+  await helm('helm', 'uninstall', 'gw')
+  await cluster.kubectl(['delete', ...ALL_TYPES])
 })
 
 test('without crds.keep the resource types go with the release, and the gateways with them', async () => {

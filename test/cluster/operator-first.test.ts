@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
 import { until } from '../helpers/until.ts'
 import { recordFigure } from './figures.ts'
-import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
+import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 let rig: OperatorRig
@@ -69,3 +69,31 @@ test('deleting the gateway removes all that was made for it, and nothing else', 
 })
 
 const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
+
+test('an operator older than the types takes no lease, tells why, and leads after the types fit', async () => {
+  const { kubectl, kubeconfig } = rig.cluster
+  const types = ['annotate', 'crd', 'gatewaykeys.inference.gw', '--overwrite']
+  const now = 'inference.gw/bundle-version'
+  const holder = async () =>
+    await kubectl([
+      ...['get', 'lease/gw-operator', '-n', 'gw-system', '-o'],
+      'jsonpath={.spec.holderIdentity}',
+    ])
+  await rig.operator.stop()
+  await kubectl([...types, `${now}=99.0.0`])
+  const older = await startOperatorProcess({ kubeconfig, isAwaited: false })
+  await until('it tells why', () => /of release 99\.0\.0.*takes no lease/.test(older.output()))
+  await until('its readiness tells why', async () => {
+    const { status, body } = await readyz(older.healthUrl)
+    return status === 503 && body.includes('helm upgrade')
+  })
+  assert.equal(await holder(), '')
+  await kubectl([...types, `${now}=1.4.0`])
+  await until('it leads', async () => (await holder()) !== '')
+  await until('it is ready', async () => (await readyz(older.healthUrl)).status === 200)
+})
+
+async function readyz(url: string): Promise<{ status: number; body: string }> {
+  const answer = await fetch(`${url}/readyz`).catch(() => undefined)
+  return { status: answer?.status ?? 0, body: (await answer?.text()) ?? '' }
+}

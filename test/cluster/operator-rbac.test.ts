@@ -35,7 +35,14 @@ before(async () => {
   await cluster.kubectl(['create', 'namespace', 'ai'])
   const account = { namespace: NAMESPACE, name: 'gw-operator' }
   const wide = (
-    ['watched', 'http-routes', 'key-secrets', 'inference-pools', 'webhook-cluster'] as const
+    [
+      'watched',
+      'http-routes',
+      'key-secrets',
+      'inference-pools',
+      'types',
+      'webhook-cluster',
+    ] as const
   ).flatMap(rulesOf)
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]

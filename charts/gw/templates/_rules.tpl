@@ -199,6 +199,19 @@
     - gw-operator-signing
 {{- end }}
 
+{{- define "gw.rules.types" }}
+- apiGroups:
+    - apiextensions.k8s.io
+  resources:
+    - customresourcedefinitions
+  verbs:
+    - get
+  resourceNames:
+    - gatewayconfigs.inference.gw
+    - gatewaykeys.inference.gw
+    - tenantpolicies.inference.gw
+{{- end }}
+
 {{- define "gw.rules.webhook-own" }}
 - apiGroups:
     - ""
