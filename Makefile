@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-peers test-clients console-screenshots \
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers test-clients console-screenshots \
   new-provider new-api
 
 help: ## print these targets
@@ -115,6 +115,9 @@ bench: ready ## measure against nginx; make bench ARGS=--quick for a short run
 
 profile: ready ## print where the processor time of a request goes, by stage, and draw a flame graph
 	@npm run --silent bench:profile
+
+bench-attacks: ready ## measure other clients while a caller or an upstream attacks; ARGS='SECONDS WORDS'
+	@npm run --silent bench:attacks -- $(ARGS)
 
 bench-peers: ready ## measure other gateways beside this one; the first run brings them
 	@npm run --silent bench:peers

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { aKey } from '../helpers/a-key.ts'
 import { ATTACKS, type Attack, type Orders } from '../helpers/attack-list.ts'
 import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts'
+import { interval, median } from './medians.ts'
 
 const SECONDS = Number(process.argv[2] ?? 10)
 /** With and without by turns: other work on the machine disturbs both alike. */
@@ -104,8 +105,11 @@ function ask({ url }: GatewayProcess, agent: Agent): Promise<number> {
   })
 }
 
-function middle(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
+/** `96 % (91 to 104)`: the ratio within the pairs of turns. */
+function share(hurt: readonly number[], quiet: readonly number[]): string {
+  const { low, middle, high } = interval(hurt.map((one, turn) => one / (quiet[turn] ?? 0)))
+  const [a, b, c] = [middle, low, high].map((ratio) => (100 * ratio).toFixed(0))
+  return `${a} % (${b} to ${c})`
 }
 
 /** The processor time that all its threads have used. */
@@ -155,16 +159,14 @@ async function run(attack: Attack, upstream: string): Promise<void> {
     }
     const peak = takePeak(gateway.pid)
     await attacker.terminate()
-    const ratios = hurt.map((one, turn) => one.perSecond / (quiet[turn]?.perSecond ?? 0))
-    const shares = hurt.map((one, turn) => (quiet[turn]?.processorMs ?? 0) / one.processorMs)
+    const of = (figures: readonly Figures[], name: keyof Figures) => figures.map((one) => one[name])
     const cells = [
       attack,
-      middle(quiet.map(({ perSecond }) => perSecond)).toFixed(0),
-      middle(hurt.map(({ perSecond }) => perSecond)).toFixed(0),
-      `${(100 * middle(ratios)).toFixed(0)} %`,
-      `${(100 * middle(shares)).toFixed(0)} %`,
-      middle(quiet.map(({ p99 }) => p99)).toFixed(1),
-      middle(hurt.map(({ p99 }) => p99)).toFixed(1),
+      median(of(quiet, 'perSecond')).toFixed(0),
+      share(of(hurt, 'perSecond'), of(quiet, 'perSecond')),
+      share(of(quiet, 'processorMs'), of(hurt, 'processorMs')),
+      median(of(quiet, 'p99')).toFixed(1),
+      share(of(hurt, 'p99'), of(quiet, 'p99')),
       `${peak} MiB`,
       isGone ? 'the gateway ended' : String(hurt.reduce((sum, { failed }) => sum + failed, 0)),
     ]
@@ -177,9 +179,9 @@ async function run(attack: Attack, upstream: string): Promise<void> {
 const upstream = new Worker(new URL('./attack-upstream.ts', import.meta.url))
 const port = await new Promise<number>((resolve) => upstream.once('message', resolve))
 console.log(
-  '| attack | requests/s without | with | of it | processor time for them | p99 ms without | with | peak memory | failed |',
+  '| attack | requests/s without | with it | processor time for them | p99 ms without | with it | peak memory | failed |',
 )
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- |')
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- |')
 const chosen = process.argv.slice(3)
 for (const attack of ATTACKS) {
   if (chosen.length === 0 || chosen.some((word) => attack.includes(word)))

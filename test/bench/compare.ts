@@ -11,6 +11,7 @@ import { freePort } from '../helpers/free-port.ts'
 import { readProcessorTime, readResidentBytes } from './consumption.ts'
 import { governed, startGateway } from './gateway.ts'
 import { failuresOf, type LoadResult, runLoad } from './load.ts'
+import { interval } from './medians.ts'
 import type { Process } from './processes.ts'
 import { startUpstream } from './rig.ts'
 import { compilePrograms } from './tools.ts'
@@ -21,8 +22,6 @@ const RATE = 1_000
 const MEBIBYTE = 1_048_576
 /** Turns of one start: more say nothing new, since what the compiler made of a start stays as it is. */
 const TURNS = 10
-/** Half of the interval around the median, in square roots of the number of pairs: the binomial distribution's 95 %. */
-const INTERVAL = 0.98
 /** Fewer pairs have no interval. */
 const PAIRS_MIN = 6
 
@@ -76,13 +75,10 @@ for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
 /** No noise may pass for a result. */
 function verdict(key: keyof Figures): string {
   const pairs = figures[key]
-  const ratios = pairs.map(({ before, now }) => now / before).toSorted((one, two) => one - two)
-  const middle = ratios.length >> 1
-  const half = Math.ceil(INTERVAL * Math.sqrt(ratios.length))
-  const low = ratios[Math.max(0, middle - half)] ?? 0
-  const high = ratios[Math.min(ratios.length - 1, middle + half)] ?? 0
+  const ratios = pairs.map(({ before, now }) => now / before)
+  const { low, middle, high } = interval(ratios)
   const medians = `${medianOf(pairs, 'before')} before, ${medianOf(pairs, 'now')} now`
-  const words = `${key}: ${medians}, ratio ${ratios[middle]?.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
+  const words = `${key}: ${medians}, ratio ${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
   if (ratios.length < PAIRS_MIN) return `${words}: no verdict under ${PAIRS_MIN} pairs`
   if (low <= 1 && high >= 1) return `${words}: no verdict, the interval holds 1`
   return `${words}: ${high < 1 ? 'better' : 'worse'}`
