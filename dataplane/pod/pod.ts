@@ -119,11 +119,17 @@ export class Pod {
     const proven = prove(envelope, { ...this.#options, read: readKeysDocument })
     if ('refusal' in proven) return this.#refused('keys', proven.refusal)
     const { document, documentHash } = proven
-    const answer = await this.#inTurn(() => this.#keys.take(document, documentHash))
+    let had = 0
+    const answer = await this.#inTurn(() => {
+      had = this.#keys.sequence
+      return this.#keys.take(document, documentHash)
+    })
     if (answer.status === 409 && origin === 'mounted') return answer
     if (answer.status !== 200) return this.#refused('keys', answer)
     if (this.#gateway !== undefined) this.#gateway.lacksKeys = false
-    this.#log.event('info', 'keys_reload', 'The keys were taken.', { ...answer.body })
+    // Pushed and mounted, the same keys come twice.
+    if (this.#keys.sequence !== had)
+      this.#log.event('info', 'keys_reload', 'The keys were taken.', { ...answer.body })
     return answer
   }
 

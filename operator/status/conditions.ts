@@ -60,6 +60,9 @@ function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState
   }
 }
 
+/** Reasons that pass by themselves; they must not hide one that does not. */
+const PASSING: ReadonlySet<string> = new Set(['RolloutInProgress', 'Progressing'])
+
 function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionState {
   const { Accepted, WorkloadAvailable, Programmed, ResolvedRefs, Exposed, Degraded } = judgements
   const { CertificateValid } = judgements
@@ -71,8 +74,10 @@ function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionSta
     ...(Exposed ? [Exposed] : []),
     ...(CertificateValid ? [CertificateValid] : []),
   ]
+  const broken = needed.filter(({ status }) => status === 'False')
   const failing =
-    needed.find(({ status }) => status === 'False') ??
+    broken.find(({ reason }) => !PASSING.has(reason)) ??
+    broken[0] ??
     needed.find(({ status }) => status === 'Unknown')
   if (failing !== undefined) return failing
   const store = storeTrouble(pods)

@@ -1,11 +1,14 @@
 /** Why pods are missing or not ready: what Kubernetes says of them, and what they say themselves. */
-import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, parsed, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { StatusFacts } from './facts.ts'
 
 type Facts = Pick<StatusFacts, 'deployment' | 'pods' | 'podObjects'>
 
 const LENGTH_MAX = 600
+/** A line of the log, or what is left of one: Kubernetes keeps the last 2 KiB. */
+const ENTRY = /^\{|":.*\}$/
+const FAULTS = new Set(['error', 'warn'])
 /** A container on its way. */
 const USUAL = new Set(['ContainerCreating', 'PodInitializing'])
 
@@ -80,19 +83,19 @@ function waitingContainer({ status }: KubeObject): string | undefined {
 function endOf(terminated: unknown): string | undefined {
   if (!isRecord(terminated)) return undefined
   const reason = text(terminated.reason) || 'Error'
-  const [last = ''] = text(terminated.message).trimEnd().split('\n').slice(-1)
-  const said = spoken(last)
+  const said = lastWords(text(terminated.message))
   const code = `it ended with ${terminated.exitCode ?? 'no code'} (${reason})`
   return said === '' ? `${code}.` : `${code}: ${sentence(said)}`
 }
 
-/** The log is JSON; a fault before it begins is plain text. */
-function spoken(line: string): string {
-  try {
-    return text(valueBelow(JSON.parse(line), 'message')) || line
-  } catch {
-    return line
+/** The log is JSON, of which only faults tell why it ended; a fault before it begins is plain text. */
+function lastWords(log: string): string {
+  for (const line of log.trimEnd().split('\n').reverse()) {
+    if (!ENTRY.test(line)) return line
+    const entry = parsed(line)
+    if (FAULTS.has(text(valueBelow(entry, 'level')))) return text(valueBelow(entry, 'message'))
   }
+  return ''
 }
 
 function conditionOf(object: KubeObject | undefined, type: string) {

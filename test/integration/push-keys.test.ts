@@ -59,6 +59,22 @@ async function put(...records: readonly KeyRecord[]): Promise<void> {
   assert.deepEqual((await pod.status()).keys, { sequence, hash, setHash, count: records.length })
 }
 
+test('keys that the pod has already are taken in silence: pushed and mounted, they are logged once', async () => {
+  await put(one.record)
+  const again = sequence
+  for (let times = 0; times < 2; times += 1) await pod.push(allKeys([one.record], { sequence }))
+  await put(one.record, two.record)
+  const takenAs = (number: number) =>
+    pod.process
+      .output()
+      .split('\n')
+      .filter(
+        (line) => line.includes('The keys were taken.') && line.includes(`"sequence":${number},`),
+      )
+  await until('the next keys are logged', () => takenAs(sequence).length > 0)
+  assert.equal(takenAs(again).length, 1)
+})
+
 test('a pod knows the keys of the signed document, and none of the configuration', async () => {
   const own = aKey({ id: 'own' })
   const document = aConfiguration({ ...gw, api_keys: [own.record] }, { sequence: 2 })

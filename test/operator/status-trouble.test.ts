@@ -104,6 +104,65 @@ for (const [what, podStatus, words] of TROUBLES) {
   })
 }
 
+const ACCESS_LINE = '{"level":"info","method":"POST","path":"/v1/chat/completions","status":200}'
+const ENDINGS: readonly (readonly [what: string, message: string, says: RegExp])[] = [
+  [
+    'that was killed says so without its access log',
+    ACCESS_LINE,
+    /it ended with 137 \(Error\)\. Look/,
+  ],
+  [
+    'that was killed says so without the rest of a cut line',
+    'v1/chat/completions","status":200}',
+    /it ended with 137 \(Error\)\. Look/,
+  ],
+  [
+    'that was killed says so without what it told of its life',
+    '{"level":"info","message":"The keys were taken."}',
+    /it ended with 137 \(Error\)\. Look/,
+  ],
+  [
+    'that logged an error before its last requests says that error',
+    `{"level":"error","message":"the disk is full"}\n${ACCESS_LINE}`,
+    /it ended with 137 \(Error\): the disk is full\./,
+  ],
+  [
+    'that ended with plain text says that',
+    'FATAL ERROR: heap out of memory',
+    /: FATAL ERROR: heap out of memory\./,
+  ],
+]
+for (const [what, message, words] of ENDINGS) {
+  test(`a program ${what}`, () => {
+    const ended = { state: { waiting: { reason: 'CrashLoopBackOff' } } }
+    const terminated = { exitCode: 137, reason: 'Error', message }
+    const object = {
+      metadata: { name: 'p-1', uid: 'p-1' },
+      status: held({ ...ended, lastState: { terminated } }),
+    }
+    const none = { ...deployment, status: { observedGeneration: 1, availableReplicas: 0 } }
+    const status = statusOf({ deployment: none, pods: [], podObjects: [trimPod(object)] })
+    assert.match(conditionOf(status, 'Ready').message, words)
+    assert.doesNotMatch(conditionOf(status, 'Ready').message, /[{}]/)
+  })
+}
+
+test('while pods are replaced, what does not pass by itself is the reason', () => {
+  const unresolved = [{ upstream: 'hosted', reference: '${secret:a/b}', why: 'no file' }]
+  const rolling = { ...deployment, status: { ...deployment.status, updatedReplicas: 1 } }
+  const status = statusOf({ deployment: rolling, pods: [aPod('a', undefined, { unresolved })] })
+  assert.equal(says(status, 'WorkloadAvailable'), 'False RolloutInProgress')
+  assert.equal(says(status, 'Ready'), 'False SecretUnresolved')
+})
+
+test('a gateway with several faults has the worst as its reason, and names all of them', () => {
+  const unresolved = [{ upstream: 'hosted', reference: '${secret:a/b}', why: 'no file' }]
+  const ignored = ['/gw/new']
+  const status = statusOf({ pods: [aPod('a', undefined, { unresolved, ignored })] })
+  assert.equal(says(status, 'Degraded'), 'True UpstreamsDisabled')
+  assert.match(conditionOf(status, 'Degraded').message, /hosted.*do not know \/gw\/new/)
+})
+
 test('pods that Kubernetes refuses to make are reported with its words', () => {
   const conditions = [
     { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: small, requested: pods=1' },

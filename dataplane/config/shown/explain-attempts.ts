@@ -103,15 +103,22 @@ function showUpstream({ upstreams }: Section, name: string): string {
   return upstream === undefined ? name : `${name} (${traitsOf(upstream).join(', ')})`
 }
 
+const PLACES: Readonly<Record<string, string | undefined>> = {
+  dns: 'the addresses of its name',
+  pods: 'the pods of its Service',
+  pool: 'the pods of its InferencePool',
+}
+
 function traitsOf(upstream: UpstreamSection): string[] {
   const { provider, model, max_queue_depth, circuit_breaker } = upstream
-  const hasSeveral = (upstream.endpoints ?? 'url') !== 'url'
+  const places = PLACES[upstream.endpoints ?? 'url']
+  const hasSeveral = places !== undefined
   const balance = upstream.balance === 'affinity' ? 'by conversation one' : 'the less loaded'
   const failures = circuit_breaker?.failure_threshold ?? 5
   const pause = circuit_breaker?.open_duration_seconds ?? 30
   return [
     `${provider} ${model}`,
-    ...(hasSeveral ? [`${balance} of the addresses of its name`] : []),
+    ...(hasSeveral ? [`${balance} of ${places}`] : []),
     max_queue_depth === undefined
       ? 'no queue limit'
       : `full at ${max_queue_depth} in flight${hasSeveral ? ' each' : ''}`,

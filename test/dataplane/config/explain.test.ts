@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { kindOf } from '../../../dataplane/admin/hypothesis.ts'
 import { makeJsonSchema } from '../../../dataplane/config/schema/json-schema.ts'
 import { explain } from '../../../dataplane/config/shown/explain.ts'
+import { explainOrder } from '../../../dataplane/config/shown/explain-attempts.ts'
 import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { aDocument, load } from './documents.ts'
 
@@ -51,6 +52,23 @@ test('an explanation says who reaches what, in which order, and for how long', (
     'b: 25 %',
   ]) {
     assert.ok(text.includes(expected), `${expected} is not in\n${text}`)
+  }
+})
+
+test('an upstream with several endpoints is explained by what they are', () => {
+  const { configuration } = load(aDocument())
+  assert.ok(configuration)
+  const { gw } = configuration
+  const [first] = gw.upstreams
+  const [route] = gw.routes
+  assert.ok(first && route)
+  for (const [endpoints, words] of [
+    ['dns', 'the addresses of its name'],
+    ['pods', 'the pods of its Service'],
+    ['pool', 'the pods of its InferencePool'],
+  ] as const) {
+    const [text] = explainOrder({ ...gw, upstreams: [{ ...first, endpoints }] }, route)
+    assert.match(text ?? '', new RegExp(`a \\(vllm m, the less loaded of ${words}, `))
   }
 })
 
