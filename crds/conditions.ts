@@ -77,6 +77,7 @@ export const CONDITIONS = {
     'AsConfigured',
     'Pending',
     'UsingLastKnownGood',
+    'SecretUnusable',
     'FieldsIgnored',
     'StoreAway',
     'WaitsForNewPods',

@@ -1,13 +1,23 @@
 /** How many gateways and pods stand how, as their statuses say: the same numbers from whichever operator is asked. */
 
 import { type GatewayStatus, PodStatus } from '../crds/gateway-config.ts'
-import { isRecord, valueBelow } from '../dataplane/json/values.ts'
-import type { KubeObject } from './kube/objects.ts'
+import { isRecord, textOf, valueBelow } from '../dataplane/json/values.ts'
+import { type KubeObject, keyOf } from './kube/objects.ts'
 
 /** Counts by label. */
 export interface Tally {
   readonly gateways: Readonly<Record<string, number>>
   readonly pods: Readonly<Record<string, number>>
+  readonly each: readonly GatewayTally[]
+}
+
+/** One gateway, in the words of its conditions. */
+export interface GatewayTally {
+  /** NAMESPACE/NAME. */
+  readonly gateway: string
+  readonly isReady: boolean
+  /** The reason of Degraded where it is True. */
+  readonly degraded: string | undefined
 }
 
 type State = NonNullable<GatewayStatus['pods'][number]['state']>
@@ -25,7 +35,18 @@ export function tallyOf(gateways: readonly KubeObject[]): Tally {
       if (typeof state === 'string' && pods[state] !== undefined) pods[state]++
     }
   }
-  return { gateways: ready, pods }
+  return { gateways: ready, pods, each: gateways.map(standOf) }
+}
+
+function standOf(gateway: KubeObject): GatewayTally {
+  const degraded = entriesOf(gateway, 'conditions').find(
+    ({ type, status }) => type === 'Degraded' && status === 'True',
+  )
+  return {
+    gateway: keyOf(gateway),
+    isReady: isReady(gateway),
+    degraded: textOf(degraded?.reason),
+  }
 }
 
 function isReady(gateway: KubeObject): boolean {

@@ -149,13 +149,14 @@ function beginAtZero({ reconciles, queueDepth, activeWorkers, leader, statusUpda
 
 /** Gauges that are counted when they are read. Returns what says from where. */
 function makeTallied(registry: Registry): Telemetry['tallyBy'] {
-  let source: () => Tally = () => ({ gateways: {}, pods: {} })
-  const tallied = (name: string, help: string, label: string, part: keyof Tally) =>
+  let source: () => Tally = () => ({ gateways: {}, pods: {}, each: [] })
+  const registers = [registry]
+  const tallied = (name: string, help: string, label: string, part: 'gateways' | 'pods') =>
     new Gauge({
       name,
       help,
       labelNames: [label],
-      registers: [registry],
+      registers,
       collect() {
         this.reset()
         for (const [value, count] of Object.entries(source()[part])) {
@@ -165,6 +166,28 @@ function makeTallied(registry: Registry): Telemetry['tallyBy'] {
     })
   tallied('gw_gateways', 'Gateways by whether they are ready.', 'ready', 'gateways')
   tallied('gw_config_pods', 'Pods by where they stand with their configuration.', 'state', 'pods')
+  new Gauge({
+    name: 'gw_gateway_ready',
+    help: '1 for a gateway that is Ready, 0 for one that is not.',
+    labelNames: ['gateway'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { gateway, isReady } of source().each) this.set({ gateway }, isReady ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'gw_gateway_degraded',
+    help: '1 for a gateway that is Degraded for a reason.',
+    labelNames: ['gateway', 'reason'],
+    registers,
+    collect() {
+      this.reset()
+      for (const { gateway, degraded } of source().each) {
+        if (degraded !== undefined) this.set({ gateway, reason: degraded }, 1)
+      }
+    },
+  })
   return (next) => {
     source = next
   }

@@ -107,9 +107,7 @@ export class PodConfiguration {
     const errors = await this.#options.activate(payload.loaded)
     const at = new Date(this.#options.host.now?.() ?? 0).toISOString()
     if (errors.length > 0) {
-      const fix = 'Tell the maintainers of the gateway; this should have been found before.'
-      const unexpected = errors.map((message) => ({ pointer: '', message, fix }))
-      const problems = payload.problems.length > 0 ? payload.problems : unexpected
+      const problems = payload.problems.length > 0 ? payload.problems : errors.map(placed)
       // The wanted document is tried again when a secret changes, though what is in force fails as well.
       if (this.#refusedSequence <= document.sequence) {
         this.#refused = { document, documentHash, origin, problems, files: payload.files, at }
@@ -131,6 +129,16 @@ export class PodConfiguration {
     const { hash, ignored, unresolved } = payload
     return { status: 200, body: { hash, sequence, generation, ignored, unresolved } }
   }
+}
+
+/** A refusal by what is in force names its field and the remedy; any other was not foreseen. */
+function placed(error: string): PointedProblem {
+  const [, place, message] = /^(gw(?:\.\w+)+) (.+)$/s.exec(error) ?? []
+  if (place !== undefined && message !== undefined) {
+    return { pointer: `/${place.replaceAll('.', '/')}`, message, fix: '' }
+  }
+  const fix = 'Tell the maintainers of the gateway; this should have been found before.'
+  return { pointer: '', message: error, fix }
 }
 
 function lastErrorOf({ document, documentHash, problems, at }: RejectedDelivery) {

@@ -77,8 +77,13 @@ export interface UnresolvedReference {
 }
 
 /** Something that may heal by itself, and should be seen to soon. */
-export function isTroubled({ unresolved, storeAway }: PodReport): boolean {
-  return unresolved.length > 0 || storeAway !== undefined
+export function isTroubled({ unresolved, storeAway, configuration }: PodReport): boolean {
+  return unresolved.length > 0 || storeAway !== undefined || isSpoilt(configuration)
+}
+
+/** The document that it enforces could not be taken again: a Secret has changed since. */
+export function isSpoilt({ refused, documentHash }: PodReport['configuration']): boolean {
+  return refused !== undefined && refused.documentHash === documentHash
 }
 
 const LISTED_MAX = 50

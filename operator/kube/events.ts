@@ -52,6 +52,9 @@ const OF_KEYS: Readonly<Record<string, string>> = {
 /** The user intended it. */
 const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
 
+/** Reasons of a True Degraded that need a person, and are news where they begin. */
+const DEGRADATIONS = new Set(['SecretUnusable'])
+
 export class Events {
   readonly #options: EventOptions
   readonly #announced = new Map<string, number>()
@@ -76,9 +79,15 @@ export class Events {
         }
         continue
       }
+      if (type === 'Degraded') {
+        if (status === 'True' && DEGRADATIONS.has(reason)) {
+          this.#tell(object, { reason, note: message, isWarning: true })
+        }
+        continue
+      }
       const announced =
         FAILURES[reason] ?? (status === 'Unknown' ? undefined : REASONS[type]?.[status])
-      if (announced === undefined || type === 'Ready' || type === 'Degraded') continue
+      if (announced === undefined || type === 'Ready') continue
       this.#tell(object, { reason: announced, note: message, isWarning: status === 'False' })
     }
   }

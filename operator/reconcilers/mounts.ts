@@ -97,7 +97,8 @@ function isPatient(now: number) {
 function lacksMount({ report, configuration, keys }: PodState): boolean {
   if (configuration.isUntrusted || keys.isUntrusted) return true
   if (report?.unresolved.some(({ reference }) => reference.includes('${secret:'))) return true
-  return (configuration.problems ?? []).some(
+  const { refused } = report?.configuration ?? {}
+  return [...(configuration.problems ?? []), ...(refused?.problems ?? [])].some(
     ({ isUnresolved, message }) => isUnresolved && message.includes('${secret:'),
   )
 }

@@ -1,7 +1,8 @@
 /** Degraded: whether the pods serve less than, or other than, the configuration says. */
-import { enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
+import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import type { Policy } from './policies.ts'
 import { storeTrouble } from './store-trouble.ts'
+import { shownProblem, unusableIn } from './unusable.ts'
 
 const noReport: Policy = (facts) =>
   reportsOf(facts).length === 0
@@ -34,23 +35,20 @@ const usingLastKnownGood: Policy = ({ documents, pods, compiled }) => {
   return yes('UsingLastKnownGood', message)
 }
 
-const fieldsIgnored: Policy = (facts) => {
-  const ignored = distinct(reportsOf(facts).flatMap((report) => report.ignored))
-  if (ignored.length === 0) return undefined
-  const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
-  return yes('FieldsIgnored', message)
-}
-
-const storeAway: Policy = ({ pods }) => {
-  const store = storeTrouble(pods)
-  return store && yes('StoreAway', store.message)
-}
-
-const waitsForNewPods: Policy = (facts) => {
-  const waiting = distinct(reportsOf(facts).flatMap((report) => report.waitsForStart))
-  if (waiting.length === 0) return undefined
-  const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`
-  return yes('WaitsForNewPods', message)
+const secretUnusable: Policy = ({ pods, documents }) => {
+  const struck = pods.flatMap((pod) => {
+    const problems = unusableIn(pod, documents)
+    return problems.length === 0 ? [] : [{ pod: pod.target.name, problems }]
+  })
+  if (struck.length === 0) return undefined
+  const problems = struck.flatMap((one) => one.problems)
+  const what = listed(distinct(problems.map(shownProblem)))
+  const fixes = distinct(problems.map(({ fix }) => fix).filter((fix) => fix !== ''))
+  const message =
+    `${what.replace(/\.$/, '')}. Pods that cannot use what the Secret holds now: ` +
+    `${listed(struck.map(({ pod }) => pod))}. They serve with the values of before; restart none of them ` +
+    `before the Secret is mended. ${fixes.slice(0, 3).join(' ')}`
+  return yes('SecretUnusable', message.trimEnd())
 }
 
 const upstreamsDisabled: Policy = (facts) => {
@@ -61,6 +59,11 @@ const upstreamsDisabled: Policy = (facts) => {
   return yes('UpstreamsDisabled', message)
 }
 
+const storeAway: Policy = ({ pods }) => {
+  const store = storeTrouble(pods)
+  return store && yes('StoreAway', store.message)
+}
+
 const endpointsRefused: Policy = ({ endpointsTrouble: { refused } }) => {
   if (refused === undefined) return undefined
   const fix =
@@ -68,25 +71,42 @@ const endpointsRefused: Policy = ({ endpointsTrouble: { refused } }) => {
   return yes('EndpointsRefused', `${refused} ${fix}`)
 }
 
+const fieldsIgnored: Policy = (facts) => {
+  const ignored = distinct(reportsOf(facts).flatMap((report) => report.ignored))
+  if (ignored.length === 0) return undefined
+  const message = `The pods do not know ${listed(ignored)}. Update their image, or remove the fields.`
+  return yes('FieldsIgnored', message)
+}
+
+const waitsForNewPods: Policy = (facts) => {
+  const waiting = distinct(reportsOf(facts).flatMap((report) => report.waitsForStart))
+  if (waiting.length === 0) return undefined
+  const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`
+  return yes('WaitsForNewPods', message)
+}
+
+/** The worst comes first. */
+const FAULTS: readonly Policy[] = [
+  usingLastKnownGood,
+  secretUnusable,
+  upstreamsDisabled,
+  storeAway,
+  endpointsRefused,
+  fieldsIgnored,
+  waitsForNewPods,
+]
+
+/** One fault must not hide another: the worst gives the reason, and the message names all of them. */
+const faulty: Policy = (facts) => {
+  const found = FAULTS.map((policy) => policy(facts)).filter((one) => one !== undefined)
+  const [worst] = found
+  return worst && yes(worst.reason, distinct(found.map(({ message }) => message)).join(' '))
+}
+
 const asConfigured: Policy = () => no('AsConfigured', 'The pods serve as configured.')
 
-export const DEGRADED = [
-  noReport,
-  storeRefuses,
-  noConfiguration,
-  usingLastKnownGood,
-  fieldsIgnored,
-  storeAway,
-  waitsForNewPods,
-  upstreamsDisabled,
-  endpointsRefused,
-  asConfigured,
-]
+export const DEGRADED = [noReport, storeRefuses, noConfiguration, faulty, asConfigured]
 
 function reportsOf({ pods }: StatusFacts) {
   return pods.flatMap(({ report }) => report ?? [])
-}
-
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)]
 }

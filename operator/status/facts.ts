@@ -56,6 +56,10 @@ export function enforces({ report }: PodState, hash: string | undefined): boolea
   return hash !== undefined && report?.configuration.hash === hash
 }
 
+export function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}
+
 export function listed(names: readonly string[], most = 3): string {
   const shown = names.slice(0, most).join(', ')
   return names.length > most ? `${shown} and ${names.length - most} more` : shown

@@ -15,6 +15,7 @@ import { conditionsOf } from './conditions.ts'
 import { exposedAddress } from './exposed.ts'
 import { enforces, type StatusFacts } from './facts.ts'
 import { heldBack } from './trouble.ts'
+import { shownProblem, unusableIn } from './unusable.ts'
 
 export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const { gateway, before, documents, deployment, pods, compiled } = facts
@@ -41,7 +42,7 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
     programmedAt,
     keys: keys && { hash: keys.hash, sequence: keys.sequence, count: keys.records.length },
     problems: compiled === undefined ? before.problems : problemsOf(compiled.problems),
-    pods: [...podsHeldBack(facts), ...podsOf(pods)].slice(0, PODS_MAX),
+    pods: [...podsHeldBack(facts), ...podsOf(facts)].slice(0, PODS_MAX),
   })
 }
 
@@ -95,7 +96,7 @@ function podsHeldBack({ pods, podObjects }: StatusFacts): PodStatus[] {
 }
 
 /** Those in trouble first, so that a cut list holds them. */
-function podsOf(pods: readonly PodState[]): PodStatus[] {
+function podsOf({ pods, documents }: StatusFacts): PodStatus[] {
   const urgency = { Unreachable: 0, Rejected: 1, Pending: 2, Programmed: 3 }
   return pods
     .map((pod) => ({ state: STATES[pod.configuration.state], pod }))
@@ -105,8 +106,9 @@ function podsOf(pods: readonly PodState[]): PodStatus[] {
         (one.pod.target.name < other.pod.target.name ? -1 : 1),
     )
     .slice(0, PODS_MAX)
-    .map(({ state, pod: { target, report, configuration, keys } }) =>
-      withoutAbsent({
+    .map(({ state, pod }) => {
+      const { target, report } = pod
+      return withoutAbsent({
         name: target.name,
         ready: target.ready,
         state,
@@ -114,9 +116,14 @@ function podsOf(pods: readonly PodState[]): PodStatus[] {
         generation: report?.configuration.generation,
         sequence: report?.configuration.sequence,
         keysSequence: report?.keys.sequence,
-        error: (configuration.error ?? keys.error)?.slice(0, 4096),
-      }),
-    )
+        error: errorOf(pod, documents)?.slice(0, 4096),
+      })
+    })
+}
+
+function errorOf(pod: PodState, documents: StatusFacts['documents']): string | undefined {
+  const [unusable] = unusableIn(pod, documents)
+  return pod.configuration.error ?? pod.keys.error ?? (unusable && shownProblem(unusable))
 }
 
 type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }

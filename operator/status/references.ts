@@ -1,9 +1,11 @@
 /** ResolvedRefs: whether the pods can resolve every reference of the configuration. */
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
+import type { Stored } from '../delivery/bundle.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import type { PoolFault } from '../endpoints/pools.ts'
-import { listed, no, unknown, yes } from './facts.ts'
+import { distinct, listed, no, unknown, yes } from './facts.ts'
 import type { Policy } from './policies.ts'
+import { shownProblem, unusableIn } from './unusable.ts'
 
 const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
 
@@ -31,10 +33,12 @@ const noReport: Policy = ({ pods }) =>
     ? unknown('No pod has reported yet which references it can resolve.')
     : undefined
 
-const unresolved: Policy = ({ pods, gateway }) => {
+const unresolved: Policy = ({ pods, gateway, documents }) => {
   const refused = refusedFor(pods)
+  const lost = lostSince(pods, documents)
   const found = distinct([
     ...refused,
+    ...lost,
     ...pods.flatMap(({ report }) =>
       (report?.unresolved ?? []).map(
         ({ upstream, reference, why }) => `upstream ${upstream}: ${reference} (${why})`,
@@ -45,7 +49,9 @@ const unresolved: Policy = ({ pods, gateway }) => {
   const cost =
     refused.length > 0
       ? 'The configuration is refused until this is there.'
-      : 'Only these upstreams are out.'
+      : lost.length > 0
+        ? 'The pods serve with the values of before; a pod that starts now cannot.'
+        : 'Only these upstreams are out.'
   const { namespace = '' } = gateway.metadata
   return no('SecretUnresolved', `${listed(found)}. ${cost} ${remedyOf(found, namespace)}`)
 }
@@ -59,18 +65,20 @@ const resolved: Policy = () => yes('ResolvedRefs', 'Every reference leads somewh
 
 export const RESOLVED_REFS = [poolsLacking, noReport, unresolved, noConfiguration, resolved]
 
-function distinct(texts: readonly string[]): string[] {
-  return [...new Set(texts)]
-}
-
 /** References outside of upstreams: the pods refuse the whole document for them. */
 function refusedFor(pods: readonly PodState[]): string[] {
   const problems = pods.flatMap(({ configuration }) =>
     configuration.state === 'rejected' ? (configuration.problems ?? []) : [],
   )
-  return problems
+  return problems.filter(({ isUnresolved }) => isUnresolved).map(shownProblem)
+}
+
+/** The same of a document that the pods enforce: what it refers to has gone since. */
+function lostSince(pods: readonly PodState[], documents: Stored): string[] {
+  return pods
+    .flatMap((pod) => unusableIn(pod, documents))
     .filter(({ isUnresolved }) => isUnresolved)
-    .map(({ pointer, message }) => `${pointer.slice(1).replaceAll('/', '.')}: ${message}`)
+    .map(shownProblem)
 }
 
 /** A Secret that arrives heals the pods without an edit; the variables of a pod are those of its start. */

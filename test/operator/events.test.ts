@@ -6,7 +6,13 @@ import { Events } from '../../operator/kube/events.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 
-async function eventOf(object: KubeObject, type: string, reason: string, message: string) {
+async function eventOf(
+  object: KubeObject,
+  type: string,
+  reason: string,
+  message: string,
+  status: 'True' | 'False' = 'False',
+) {
   const made = Promise.withResolvers<KubeObject>()
   const events = new Events({
     api: {
@@ -21,7 +27,7 @@ async function eventOf(object: KubeObject, type: string, reason: string, message
     onError: made.reject,
   })
   const lastTransitionTime = '2026-06-01T00:00:00Z'
-  const condition = { type, status: 'False' as const, reason, message, lastTransitionTime }
+  const condition = { type, status, reason, message, lastTransitionTime }
   events.tellOfChanges(object, [], [condition])
   return await made.promise
 }
@@ -43,3 +49,12 @@ test('the event of a key with the longest name has a name that the API server ta
   assert.doesNotMatch(event.metadata.name, /-\./)
   assert.equal(valueBelow(event, 'regarding', 'name'), name)
 })
+
+for (const reason of ['SecretUnusable']) {
+  test(`a gateway that becomes degraded by ${reason} is announced as a warning`, async () => {
+    const event = await eventOf(aGateway(), 'Degraded', reason, 'What is wrong.', 'True')
+    assert.equal(valueBelow(event, 'reason'), reason)
+    assert.equal(valueBelow(event, 'type'), 'Warning')
+    assert.equal(valueBelow(event, 'note'), 'What is wrong.')
+  })
+}

@@ -25,6 +25,21 @@ test('gateways are counted by whether they are ready, pods by their state, and a
   assert.deepEqual(tally.pods, { Pending: 0, Programmed: 3, Rejected: 1, Unreachable: 0 })
 })
 
+test('each gateway has a series that says whether it is ready, and one for the reason why it is degraded', async () => {
+  const telemetry = createTelemetry()
+  const conditions = [
+    { type: 'Ready', status: 'True' },
+    { type: 'Degraded', status: 'True', reason: 'SecretUnusable' },
+  ]
+  const degraded = { ...aGateway('two', 'True'), status: { conditions } }
+  telemetry.tallyBy(() => tallyOf([aGateway('one', 'False'), degraded]))
+  const text = await telemetry.registry.metrics()
+  assert.match(text, /^gw_gateway_ready\{gateway="ai\/one"\} 0$/m)
+  assert.match(text, /^gw_gateway_ready\{gateway="ai\/two"\} 1$/m)
+  assert.match(text, /^gw_gateway_degraded\{gateway="ai\/two",reason="SecretUnusable"\} 1$/m)
+  assert.doesNotMatch(text, /gw_gateway_degraded\{gateway="ai\/one"/)
+})
+
 test('a process that does not lead says so before anything has happened', async () => {
   const text = await createTelemetry().registry.metrics()
   assert.match(text, /^leader_election_master_status\{name="gw-operator"\} 0$/m)

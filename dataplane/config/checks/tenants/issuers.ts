@@ -1,4 +1,5 @@
 /** Issuers of tokens: where their keys are, and which tenant and routes a token stands for; the same of certificates. */
+import { createPublicKey } from 'node:crypto'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import type { Section } from '../../schema/index.ts'
 import { at, type Check, type CheckContext, listed } from '../contract.ts'
@@ -18,6 +19,28 @@ const keysHaveOnePlace: Check = ({ auth }, { place }) =>
     const fix = 'Write url:, file: or keys:.'
     return [refuse([...path, 'kubernetes'], 'needs the operator, which brings the keys', fix)]
   })
+
+/** A key that verifies nothing would refuse every token that names it. */
+const keysArePublic: Check = ({ auth }) =>
+  auth.jwt.flatMap(({ jwks: { keys = [], kubernetes } }, index) =>
+    keys.flatMap((key, entry) => {
+      // The operator brings the keys of the cluster as they are; a reference that leads nowhere is reported elsewhere.
+      if (kubernetes || Object.values(key).some((text) => text.includes('${'))) return []
+      const path = at('auth', 'jwt', index, 'jwks', 'keys', entry)
+      const fix = 'Copy the entry from the key set of the issuer, as it is.'
+      if ('d' in key) return [refuse(path, 'is a private key', fix)]
+      return isPublicKey(key) ? [] : [refuse(path, 'is no public key of RSA, EC or OKP', fix)]
+    }),
+  )
+
+function isPublicKey(key: Readonly<Record<string, string>>): boolean {
+  try {
+    createPublicKey({ key: { ...key }, format: 'jwk' })
+    return true
+  } catch {
+    return false
+  }
+}
 
 const tenantHasOnePlace: Check = ({ auth }) =>
   auth.jwt.flatMap(({ tenant: { name, claim, map } }, index) => {
@@ -67,6 +90,7 @@ const certificatesAreAskedFor: Check = ({ auth, gateway }) => {
 
 export const issuerChecks = [
   keysHaveOnePlace,
+  keysArePublic,
   tenantHasOnePlace,
   issuerRoutesExist,
   certificateRoutesExist,

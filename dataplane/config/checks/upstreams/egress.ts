@@ -112,7 +112,8 @@ function halfPair(tls: Tls, path: Path): Finding[] {
   return [refuse([...path, has], `cannot take effect without ${lacks}`, `Add ${lacks}.`)]
 }
 
-function headerMaps({ upstreams, guardrails, alerts }: Section) {
+function headerMaps({ upstreams, guardrails, alerts, telemetry, usage }: Section) {
+  const { webhook, otlp } = usage.sinks ?? {}
   return [
     ...upstreams.map(({ headers }, index) => ({
       path: at('upstreams', index, 'headers'),
@@ -123,6 +124,9 @@ function headerMaps({ upstreams, guardrails, alerts }: Section) {
       headers,
     })),
     { path: at('alerts', 'headers'), headers: alerts?.headers },
+    { path: at('telemetry', 'otlp_headers'), headers: telemetry.otlp_headers },
+    { path: at('usage', 'sinks', 'webhook', 'headers'), headers: webhook?.headers },
+    { path: at('usage', 'sinks', 'otlp', 'otlp_headers'), headers: otlp?.otlp_headers },
   ].flatMap(({ path, headers }) => (headers === undefined ? [] : [{ path, headers }]))
 }
 
