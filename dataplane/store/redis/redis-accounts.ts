@@ -4,7 +4,7 @@
  */
 import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
 import type { BudgetScope } from '../contract.ts'
-import { accountRoot } from './roots.ts'
+import { accountRoot } from '../roots.ts'
 
 /**
  * The store may fold the field of a replica that last wrote an hour ago. A replica that wrote, or learnt that it need not

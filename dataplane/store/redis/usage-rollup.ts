@@ -1,9 +1,9 @@
 /** The rows of usage of all replicas, summed up in the shared store: written in batches, off the way of requests. */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { UsageBook } from '../../usage/book.ts'
+import { usageRoot } from '../roots.ts'
 import { AMOUNTS, NOTHING, ROW_NAMES, type Row, type SharedRows, type Span } from '../usage-row.ts'
 import type { Link } from './link.ts'
-import { usageRoot } from './roots.ts'
 import { DAYS_KEPT, HOURS_KEPT, READ_USAGE, REPEATED_HOURS, WRITE_USAGE } from './scripts/usage.ts'
 
 /** A kill loses at most this. */

@@ -1,7 +1,7 @@
 /** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
 import type { Clock } from '../../base/clock.ts'
 import type { Link, Script } from '../redis/link.ts'
-import { replicasKey } from '../redis/roots.ts'
+import { replicasKey } from '../roots.ts'
 
 /** A replica that was silent for this time is gone. */
 const PRESENT_MS = 15_000
