@@ -1,6 +1,8 @@
 /** Writes the definitions that a cluster is given; a test holds them against the schema. `--released` records that they are. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
+import { parseJson } from '../dataplane/json/parse.ts'
+import { valueBelow } from '../dataplane/json/values.ts'
 import { makeGatewayConfigDefinition, makeGatewayKeyDefinition } from './definition.ts'
 import { hashOfTypes, type Released, versionOfTypes } from './release/types-version.ts'
 import { makeTenantPolicyDefinition } from './tenant-policy-definition.ts'
@@ -14,8 +16,9 @@ const manifests = {
   'tenantpolicies.yaml': makeTenantPolicyDefinition(),
 }
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-const released: Released = JSON.parse(readFileSync(RELEASED, 'utf8'))
+const read = (file: URL) => parseJson(readFileSync(file, 'utf8'))
+const version = String(valueBelow(read(new URL('../package.json', import.meta.url)), 'version'))
+const released = read(RELEASED) as Released
 const hash = hashOfTypes(Object.values(manifests))
 /** Operators and a policy of the chart compare it: neither works against later types. */
 const annotations = { 'inference.gw/bundle-version': versionOfTypes(version, hash, released) }

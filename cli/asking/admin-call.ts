@@ -1,5 +1,6 @@
 /** One request to an admin API, by URL or over a Unix socket (`unix:PATH`). */
 import { request } from 'node:http'
+import { parseJson } from '../../dataplane/json/parse.ts'
 
 export interface AdminAnswer {
   readonly status: number
@@ -69,7 +70,7 @@ async function overSocket(options: SocketRequest, body: string | undefined): Pro
 function parsed(text: string): unknown {
   if (text.length > ANSWER_BYTES_MAX) return undefined
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -1,4 +1,6 @@
 /** One request as a client sends it. */
+import { parseJson } from '../../dataplane/json/parse.ts'
+import { listBelow, recordOf } from '../../dataplane/json/values.ts'
 import { reasonOf } from './connection.ts'
 
 export interface Called {
@@ -62,8 +64,8 @@ const NO_ERROR = { code: undefined, message: undefined }
 
 function errorIn(text: string) {
   try {
-    const { error } = JSON.parse(text)
-    return { code: String(error?.code ?? ''), message: String(error?.message ?? '') }
+    const { code, message } = recordOf(recordOf(parseJson(text)).error)
+    return { code: String(code ?? ''), message: String(message ?? '') }
   } catch {
     return undefined
   }
@@ -71,7 +73,7 @@ function errorIn(text: string) {
 
 function idsIn(text: string): string[] {
   try {
-    return JSON.parse(text).data.map(({ id }: { id: unknown }) => String(id))
+    return listBelow(parseJson(text), 'data').map((entry) => String(recordOf(entry).id))
   } catch {
     return []
   }

@@ -1,4 +1,5 @@
 /** One line of a gateway's log, and whether it is one that was asked for. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 
 export interface Entry {
@@ -44,7 +45,7 @@ function isStatus(status: unknown, asked: string): boolean {
 function parsed(text: string): Entry['fields'] {
   if (!text.startsWith('{')) return undefined
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     return isRecord(value) ? value : undefined
   } catch {
     return undefined

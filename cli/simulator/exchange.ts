@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { SimulatedRefusal } from './refusal.ts'
 
 const BODY_BYTES_MAX = 67_108_864
@@ -75,7 +76,7 @@ export class SimulatedExchange {
       pieces.push(piece)
     }
     try {
-      return JSON.parse(Buffer.concat(pieces).toString('utf8'))
+      return parseJson(Buffer.concat(pieces).toString('utf8'))
     } catch {
       throw new SimulatedRefusal(400, 'The body is not valid JSON.')
     }

@@ -1,6 +1,7 @@
 /** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
 import type { Found } from '../json/found.ts'
 import { MembersError } from '../json/members.ts'
+import { parseJson } from '../json/parse.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -224,7 +225,7 @@ function stringEnd({ bytes, long }: Source, start: number, last: number): number
 
 function parse(text: string, at: number): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     throw broken(at)
   }

@@ -5,6 +5,7 @@ import { LARGE_BYTES } from '../base/heavy-work.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
+import { parseJson } from '../json/parse.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
 import { type Form, FormError, readForm } from './form.ts'
 import { parseInPieces } from './pieces.ts'
@@ -96,7 +97,7 @@ export function understand<Request extends ModelRequest>(
   if (bytes.length > LARGE_BYTES)
     return inSteps(understanding({ bytes, found }, reading, createdSeconds))
   const text = bytes.toString('utf8')
-  const tree = parseJson(text)
+  const tree = parseBody(text)
   const sparse = text.length === bytes.length && !text.includes('\\u')
   return reading.request(tree, { bytes, found, spans: found.spans, createdSeconds, sparse })
 }
@@ -194,7 +195,7 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   // No model has a name that is cut short.
   if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
   // A string in quotes.
-  return parseJson(bytes.toString('utf8', start, end)) as string
+  return parseBody(bytes.toString('utf8', start, end)) as string
 }
 
 function notUtf8(): GatewayError {
@@ -215,9 +216,9 @@ export function checkFlag(value: unknown, member: string): void {
   throw invalid(`"${member}" must be true or false.`, member)
 }
 
-function parseJson(text: string): unknown {
+function parseBody(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     throw invalid(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }

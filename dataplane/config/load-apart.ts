@@ -6,7 +6,8 @@ import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { Host } from './document/references.ts'
+import { parseJson } from '../json/parse.ts'
+import type { Host, ReferenceUse } from './document/references.ts'
 import { hostOf, readConfiguration, readText } from './document/source.ts'
 import {
   type Loaded,
@@ -82,13 +83,26 @@ async function loadInProcess({ file, env, document, isServing }: Order): Promise
   return withReferences(data)
 }
 
+type First = Omit<LoadedData, 'uses'> & {
+  readonly uses: [string, ReferenceUse][]
+}
+interface More {
+  readonly list: number
+  readonly entries: readonly unknown[]
+}
+
 /** The first line is all but the entries of long lists; each one after it has some of them. */
 async function receive(stdout: Readable): Promise<LoadedData | undefined> {
   let data: LoadedData | undefined
   for await (const line of createInterface({ input: stdout })) {
-    const message = JSON.parse(line)
-    if (data === undefined) data = { ...message, uses: new Map(message.uses) }
-    else longListsOf(data)[message.list]?.push(...message.entries)
+    const message = parseJson(line)
+    if (data === undefined) {
+      const first = message as First
+      data = { ...first, uses: new Map(first.uses) }
+      continue
+    }
+    const { list, entries } = message as More
+    longListsOf(data)[list]?.push(...entries)
   }
   return data
 }

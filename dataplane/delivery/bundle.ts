@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { parseJson } from '../json/parse.ts'
 import {
   BUNDLE_FILES,
   CONFIGURATION_BYTES_MAX,
@@ -41,7 +42,7 @@ export async function readMounted(folder: string, part: BundlePart): Promise<Mou
     bytes = readBounded(file, BYTES_MAX[part])
     if (bytes === undefined) return undefined
     if (part === 'keys') bytes = await unpack(bytes, KEYS_UNPACKED_BYTES_MAX)
-    return { envelope: JSON.parse(bytes.toString()) }
+    return { envelope: parseJson(bytes.toString()) }
   } catch (error) {
     return { fault: `${file} cannot be used: ${whyOf(error)}` }
   }

@@ -7,6 +7,7 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from 'node:crypto'
+import { parseJson } from '../json/parse.ts'
 
 /** Where a pod takes documents, unless GW_PUSH_PORT says otherwise. Plain HTTP: the documents carry their own proof. */
 export const PUSH_PORT = 9092
@@ -172,7 +173,7 @@ export function verify(envelope: unknown, trust: Trust): Verification {
     return { ok: false, reason: 'bad_signature', message }
   }
   try {
-    return { ok: true, document: JSON.parse(document) }
+    return { ok: true, document: parseJson(document) }
   } catch {
     return { ok: false, reason: 'malformed', message: 'The document is not JSON.' }
   }

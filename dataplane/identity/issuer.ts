@@ -1,12 +1,16 @@
 /** One issuer of the configuration: verifies a token, and says who calls with it. */
+import { isDeepStrictEqual } from 'node:util'
 import type { KeyEntry } from '../config/key-entry.ts'
 import type { JwtSettings } from '../config/schema/auth.ts'
 import { callerOf, type KnownNames } from './claims.ts'
 import type { KeySet } from './key-set.ts'
 import { TokenRefused } from './refused.ts'
+import type { TokenParts } from './token-parts.ts'
 
 /** Clocks differ. */
 const SKEW_SECONDS = 30
+/** The claims that the library judges. */
+const JUDGED = ['iss', 'aud', 'exp', 'nbf', 'iat']
 
 export class Issuer {
   readonly settings: JwtSettings
@@ -18,13 +22,17 @@ export class Issuer {
   }
 
   /** Throws TokenRefused, and what `callerOf` throws. `now`: milliseconds since the epoch. */
-  async verify(token: string, names: KnownNames, now: number): Promise<KeyEntry> {
+  async verify(
+    { token, header, claims }: TokenParts & { readonly token: string },
+    names: KnownNames,
+    now: number,
+  ): Promise<KeyEntry> {
     const { name, issuer, audiences, algorithms } = this.settings
     const find = await this.keys.find()
     if (find === undefined) throw new TokenRefused(`${name}: its keys could not be fetched`)
     const { jwtVerify, errors } = await import('jose')
     try {
-      const { payload } = await jwtVerify(token, find, {
+      const { payload, protectedHeader } = await jwtVerify(token, find, {
         issuer,
         audience: audiences,
         algorithms,
@@ -32,7 +40,11 @@ export class Issuer {
         clockTolerance: SKEW_SECONDS,
         currentDate: new Date(now),
       })
-      const caller = callerOf(payload, this.settings, names)
+      // The library parses by itself, and judges by what it reads.
+      const isRead = JUDGED.every((name) => isDeepStrictEqual(payload[name], claims[name]))
+      if (!isRead || !isDeepStrictEqual({ ...protectedHeader }, { ...header }))
+        throw new TokenRefused(`${name}: it writes names with escapes`)
+      const caller = callerOf(claims, this.settings, names)
       return { ...caller, expiresAt: caller.expiresAt + SKEW_SECONDS * 1000 }
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) this.keys.missed()

@@ -10,6 +10,7 @@ import { fetchKeys } from './fetched-keys.ts'
 import { Issuer } from './issuer.ts'
 import { KeySet, type KeySetWorld, type ReadKeys } from './key-set.ts'
 import { TokenRefused } from './refused.ts'
+import { partsOf } from './token-parts.ts'
 import { VerifiedTokens } from './verified-tokens.ts'
 
 export interface IssuersWorld extends Pick<KeySetWorld, 'clock' | 'random' | 'schedule'> {
@@ -70,18 +71,13 @@ export class Issuers {
 
   /** Throws TokenRefused, and ERR_GW_AUTH_SCOPE_DENIED. */
   async verify({ token, digest }: Presented, names: KnownNames, now: number): Promise<KeyEntry> {
-    const { decodeJwt } = await import('jose')
-    let said: string | undefined
-    try {
-      said = decodeJwt(token).iss
-    } catch {
-      throw new TokenRefused('it is no token')
-    }
+    const parts = partsOf(token)
+    if (parts === undefined) throw new TokenRefused('it is no token')
     let refused = new TokenRefused('its issuer is not known')
     for (const { issuer } of this.#known.values()) {
-      if (issuer.settings.issuer !== said) continue
+      if (issuer.settings.issuer !== parts.claims.iss) continue
       try {
-        const caller = await issuer.verify(token, names, now)
+        const caller = await issuer.verify({ token, ...parts }, names, now)
         this.#verified.add(digest, caller, now)
         return caller
       } catch (error) {

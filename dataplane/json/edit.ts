@@ -3,6 +3,7 @@
  * bytes as they were.
  */
 import type { Span } from './found.ts'
+import { parseJson } from './parse.ts'
 import { type Edit, splice } from './splice.ts'
 import { COMMA, OPEN_BRACE } from './tokens.ts'
 
@@ -81,7 +82,7 @@ function withoutHidden(bytes: Buffer, changes: Changes): Buffer {
   const removed = [...changes].filter(([, text]) => text === undefined).map(([name]) => name)
   if (removed.length === 0) return bytes
   // It was scanned as an object.
-  const left = JSON.parse(bytes.toString()) as object
+  const left = parseJson(bytes.toString()) as object
   if (!removed.some((name) => Object.hasOwn(left, name))) return bytes
   const rest = Object.entries(left).filter(([name]) => !removed.includes(name))
   return Buffer.from(JSON.stringify(Object.fromEntries(rest)))

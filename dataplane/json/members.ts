@@ -1,6 +1,7 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
 import type { Found, Span } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
+import { parseJson } from './parse.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -262,7 +263,7 @@ function memberName(bytes: Buffer, start: number, end: number): string {
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.
   if (!raw.includes('\\')) return raw
   try {
-    return JSON.parse(bytes.toString('utf8', start, end)) as string
+    return parseJson(bytes.toString('utf8', start, end)) as string
   } catch {
     throw missing('a name that can be read', start)
   }

@@ -40,21 +40,36 @@ function nextEscapedName(text: string, from: number): EscapedName | undefined {
   return undefined
 }
 
-/** Writes the escaped names out before the parse. `text` is valid. */
 function parseWrittenOut(text: string): unknown {
-  const parts: string[] = []
   const standIns = new Map<string, string>()
-  let from = 0
-  for (let found = nextEscapedName(text, 0); found; found = nextEscapedName(text, found.end + 1)) {
-    const name = JSON.parse(text.slice(found.start, found.end + 1)) as string
-    parts.push(text.slice(from, found.start + 1))
-    parts.push(NEEDS_ESCAPE.test(name) ? standInOf(name, standIns) : name)
-    from = found.end
-  }
-  parts.push(text.slice(from))
-  const value: unknown = JSON.parse(parts.join(''))
+  const value: unknown = JSON.parse(writtenOut(text, ({ name }) => standInOf(name, standIns)))
   if (standIns.size > 0) rename(value, new Map([...standIns].map(([name, its]) => [its, name])))
   return value
+}
+
+/**
+ * For a library that parses by itself: valid JSON with all names written out. Those with a quote, a backslash or a
+ * control character keep their escapes; the runtime can mistake them for names with a backslash, and for no others.
+ */
+export function withPlainNames(text: string): string {
+  return writtenOut(text, ({ raw }) => raw)
+}
+
+/** `kept`: what stands for a name that needs an escape. */
+function writtenOut(
+  text: string,
+  kept: (found: { readonly name: string; readonly raw: string }) => string,
+): string {
+  const parts: string[] = []
+  let from = 0
+  for (let found = nextEscapedName(text, 0); found; found = nextEscapedName(text, found.end + 1)) {
+    const start = found.start + 1
+    const raw = text.slice(start, found.end)
+    const name = JSON.parse(`"${raw}"`) as string
+    parts.push(text.slice(from, start), NEEDS_ESCAPE.test(name) ? kept({ name, raw }) : name)
+    from = found.end
+  }
+  return parts.length === 0 ? text : parts.join('') + text.slice(from)
 }
 
 function standInOf(name: string, standIns: Map<string, string>): string {

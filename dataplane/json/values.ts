@@ -3,6 +3,7 @@
  * is not there.
  */
 import { isWithinBounds } from './bounds.ts'
+import { parseJson } from './parse.ts'
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -60,7 +61,7 @@ export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown):
 export function parsed(text: string, valuesMax?: number): unknown {
   if (!isWithinBounds(text, valuesMax)) return undefined
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

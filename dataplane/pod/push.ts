@@ -9,6 +9,7 @@ import {
   KEYS_BYTES_MAX,
   KEYS_UNPACKED_BYTES_MAX,
 } from '../delivery/signed.ts'
+import { parseJson } from '../json/parse.ts'
 import { linger } from '../listener/lingering.ts'
 import type { Pod } from './pod.ts'
 import { type PodResponse, refuse } from './proof.ts'
@@ -180,7 +181,7 @@ async function readEnvelope(
   let body = received
   try {
     if (coding === 'gzip') body = await unpack(body, bound.unpackedBytesMax)
-    return { envelope: JSON.parse(body.toString()) }
+    return { envelope: parseJson(body.toString()) }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ERR_BUFFER_TOO_LARGE') return tooLarge()

@@ -6,6 +6,7 @@ import type { Incoming } from '../call.ts'
 import type { KeyEntry } from '../config/key-entry.ts'
 import { TAG_VALUE, TAG_VALUE_MAX } from '../config/schema/keys.ts'
 import type { Span } from '../json/found.ts'
+import { parseJson } from '../json/parse.ts'
 import { isRecord } from '../json/values.ts'
 
 const TAGS_HEADER = 'x-gw-tags'
@@ -50,7 +51,7 @@ export function metadataIn(
 ): Readonly<Record<string, unknown>> | undefined {
   if (span === undefined || span.end - span.start > METADATA_BYTES_MAX) return undefined
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8', span.start, span.end))
+    const value: unknown = parseJson(bytes.toString('utf8', span.start, span.end))
     return isRecord(value) ? value : undefined
   } catch {
     // The request is refused for it in a moment.

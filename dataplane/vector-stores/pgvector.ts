@@ -2,7 +2,7 @@
 import { Socket, type TcpNetConnectOpts } from 'node:net'
 import type { Pool, PoolClient } from 'pg'
 import type { Section } from '../config/schema/index.ts'
-import { recordOf } from '../json/values.ts'
+import { parsed, recordOf } from '../json/values.ts'
 import {
   AddressDeniedError,
   checkedLookup,
@@ -123,6 +123,8 @@ async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
     idleTimeoutMillis: IDLE_MS,
     allowExitOnIdle: true,
     application_name: 'gw',
+    // The driver would parse documents itself.
+    types: { getTypeParser: () => String },
   })
   pool.on('error', ignore)
   return pool
@@ -149,5 +151,5 @@ class CheckedSocket extends Socket {
 
 function foundOf(row: unknown): Found {
   const { id, score, payload } = recordOf(row)
-  return { id: String(id), score: Number(score), payload: recordOf(payload) }
+  return { id: String(id), score: Number(score), payload: recordOf(parsed(String(payload))) }
 }

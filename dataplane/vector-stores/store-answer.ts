@@ -1,4 +1,5 @@
 /** An answer of a vector store on its way to the client library: whole, bounded, and good, or a failure. */
+import { withPlainNames } from '../json/parse.ts'
 import { isRecord, parsed, recordOf, textOf } from '../json/values.ts'
 import { type Answer, Decorator, type Handler } from '../upstream/connection/client.ts'
 import { failureOf } from '../upstream/connection/connection-failures.ts'
@@ -71,13 +72,14 @@ export class StoreAnswer extends Decorator {
 
   #read(): Buffer {
     const bytes = Buffer.concat(this.#chunks)
-    const body = parsed(bytes.toString(), VALUES_MAX)
+    const text = bytes.toString()
+    const body = parsed(text, VALUES_MAX)
     const status = this.#status
     if (status < 200 || status >= 300) throw this.#failed(new StoreRefusal(status, body))
     const { reduce } = this.#asked
     const needed = isRecord(body) && reduce !== undefined ? reduce(body) : body
     if (!isRecord(needed)) throw this.#failed(new Error('its answer makes no sense'))
-    return reduce === undefined ? bytes : Buffer.from(JSON.stringify(needed))
+    return Buffer.from(reduce === undefined ? withPlainNames(text) : JSON.stringify(needed))
   }
 
   /** The first reason is the one that matters. */

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { KeyedCertificate } from '../../dataplane/base/certificate.ts'
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { Slots } from './slots.ts'
 
 /** Answers the body of a question. */
@@ -112,7 +113,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString())
+    return parseJson(body.toString())
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
 /** The two documents of a gateway: signed, and stored in the ConfigMap that its pods mount. */
-
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import {
@@ -14,6 +13,7 @@ import {
   trustOf,
   verify,
 } from '../../dataplane/delivery/signed.ts'
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { digestOf, digestOfOne, legacyDigestOf } from '../compile/key-digests.ts'
 import { type Needs, needsOf } from '../compile/needs.ts'
@@ -136,7 +136,7 @@ export function bundleData({ configuration, keys }: Stored) {
 export function readStored(configMap: KubeObject, uid: string, keys: SigningKeys): Stored {
   const trust = trustOf(Object.values(keys.trusted))
   const open = (text: string) => {
-    const envelope: unknown = JSON.parse(text)
+    const envelope: unknown = parseJson(text)
     const verdict = verify(envelope, trust)
     const isOurs = verdict.ok && valueBelow(verdict.document, 'gateway', 'uid') === uid
     if (!verdict.ok || !isOurs) return undefined

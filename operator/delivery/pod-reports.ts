@@ -1,4 +1,5 @@
 /** Reads the report that a pod gives at its push port, without trusting it. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { SentDocument } from './bundle.ts'
 
@@ -165,7 +166,7 @@ export function number(value: unknown): number {
 /** Undefined where a pod answers something else. */
 export function jsonOf({ body }: { readonly body: Buffer }): unknown {
   try {
-    return JSON.parse(body.toString())
+    return parseJson(body.toString())
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 /** The refusals of the API server, and the reactions that a writer has to them. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiResponse } from './transport.ts'
 
@@ -70,7 +71,7 @@ function retryAfterOf(header: string | undefined): number | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

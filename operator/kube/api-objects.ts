@@ -1,4 +1,5 @@
 /** Objects as the API server answers with them. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from './objects.ts'
 import type { ApiResponse } from './transport.ts'
@@ -6,7 +7,7 @@ import type { ApiResponse } from './transport.ts'
 /** A proxy that wants a login answers with a page, and with 200. */
 export function jsonOf({ body }: Pick<ApiResponse, 'body'>): unknown {
   try {
-    return JSON.parse(body.toString())
+    return parseJson(body.toString())
   } catch {
     throw new Error(
       'no API server of Kubernetes answers: what comes back is no JSON. Check the server, and proxies on the way.',

@@ -1,4 +1,5 @@
 /** The lines of a watch as events, in order, at the reader's pace. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { errorOfStatus } from './api-error.ts'
 import { isKubeObject, type KubeObject } from './objects.ts'
@@ -13,7 +14,7 @@ export type WatchEvent =
 /** Throws on an ERROR event and on what is no JSON: never skips one. A cut last line is no event. */
 export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent> {
   for await (const line of readLines(chunks)) {
-    const parsed: unknown = JSON.parse(line)
+    const parsed: unknown = parseJson(line)
     const type = valueBelow(parsed, 'type')
     const object = valueBelow(parsed, 'object')
     if (type === 'ERROR') throw errorOfStatus('watch', object)

@@ -1,5 +1,6 @@
 /** Counts texts by a tokenizer.json, as the runtime of its model does. Only the thread that counts uses it. */
 import { readFile, stat } from 'node:fs/promises'
+import { parseJson } from '../../json/parse.ts'
 
 /** Bytes; the largest that are published have a third of it. */
 const FILE_BYTES_MAX = 67_108_864
@@ -21,7 +22,7 @@ export async function versionOf(file: string): Promise<string> {
 
 export async function openFile(file: string, version: string): Promise<FileTokenizer> {
   const { Tokenizer } = await import('@huggingface/tokenizers')
-  const tokenizer = new Tokenizer(JSON.parse(await readFile(file, 'utf8')), {})
+  const tokenizer = new Tokenizer(parseJson(await readFile(file, 'utf8')), {})
   const tokensOf = (text: string) => tokenizer.tokenize(text, { add_special_tokens: false })
   // Some set a space before every text: behind a cut it stands for the space that is there.
   const addsSpace = [...tokensOf('a'), ...tokensOf('b')].join('\n') === tokensOf('a b').join('\n')

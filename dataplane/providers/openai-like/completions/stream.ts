@@ -1,5 +1,6 @@
 /** Reads the events of a legacy completion of OpenAI's own wire. */
 import type { CompletionsEvent, CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
+import { parseJson } from '../../../json/parse.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '../../contract.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
@@ -105,7 +106,7 @@ export function openTextWireReader(
   /** Events that say an end or a usage are read once more: there are few of them. */
   function seen(data: string, meaning: WireMeaning): WireMeaning {
     if (!meaning.usage && !data.includes('"finish_reason"')) return meaning
-    const chunk = recordOf(JSON.parse(data))
+    const chunk = recordOf(parseJson(data))
     endings.see(chunk)
     if (counter === undefined || !isRecord(chunk.usage)) return meaning
     const usage = counter.add(chunk)
