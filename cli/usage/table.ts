@@ -151,8 +151,11 @@ export function csvOf({ by, rows }: UsageAnswer): string {
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
 }
 
+/** Spreadsheets drop blanks and characters that cannot be seen, and take full-width signs for plain ones. */
+const FORMULA = /^\p{Cc}|^[\s\p{C}]*[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]/u
+
 export function cell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const safe = FORMULA.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

@@ -2,6 +2,31 @@
 
 export const ROW_NAMES = ['tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
 
+/** Names are joined by line feeds. The id of a caller by token may hold any character, so those in a name are written otherwise. */
+const ODD = /[\n\uffff]/g
+const WRITTEN = /\uffff([ne])/g
+
+export function joinedNames(names: readonly string[]): string {
+  const name = names.join('\n')
+  // One look at all of them: hardly ever is there one more.
+  if (!name.includes('\uffff') && linesIn(name) === names.length) return name
+  return names
+    .map((one) => one.replace(ODD, (odd) => (odd === '\n' ? '\uffffn' : '\uffffe')))
+    .join('\n')
+}
+
+export function namesIn(name: string): string[] {
+  const names = name.split('\n')
+  if (!name.includes('\uffff')) return names
+  return names.map((one) => one.replace(WRITTEN, (_, kind) => (kind === 'n' ? '\n' : '\uffff')))
+}
+
+function linesIn(text: string): number {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
 export const AMOUNTS = [
   'requests',
   'errors',

@@ -1,5 +1,5 @@
 /** Usage, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
-import { type Amounts, NOTHING, type Row } from '../store/usage-row.ts'
+import { type Amounts, joinedNames, NOTHING, type Row } from '../store/usage-row.ts'
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
 
 /** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
@@ -108,7 +108,7 @@ type Place = Pick<Trace, 'time' | 'key' | 'route' | 'tags'>
 type Named = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 'tags'>
 
 function nameOf({ tenant, key, route, upstream, model, tags }: Named): string {
-  return `${tenant}\n${key}\n${route}\n${upstream}\n${model}\n${tags}`
+  return joinedNames([tenant, key, route, upstream, model, tags])
 }
 
 interface Hour {

@@ -1,5 +1,12 @@
 /** Rows of usage, added up by the columns that are asked for. */
-import { AMOUNTS, type Amounts, NOTHING, ROW_NAMES, type Row } from '../store/usage-row.ts'
+import {
+  AMOUNTS,
+  type Amounts,
+  joinedNames,
+  NOTHING,
+  ROW_NAMES,
+  type Row,
+} from '../store/usage-row.ts'
 import type { Unattributed } from './unattributed.ts'
 import type { Zone } from './zone.ts'
 
@@ -63,7 +70,7 @@ export class Groups {
   }
 
   #plus(values: readonly string[], amounts: Amounts): ReportRow {
-    const name = values.join('\n')
+    const name = joinedNames(values)
     const group = this.#groups.get(name)
     if (group !== undefined) {
       for (const amount of AMOUNTS) group[amount] += amounts[amount]

@@ -105,4 +105,8 @@ test('an hour is its own period, and a name that looks like a formula stays a te
     [line?.ChargePeriodStart, line?.ChargePeriodEnd, line?.SubAccountId, line?.ServiceName],
     ['2026-12-31T23:00:00Z', '2027-01-01T00:00:00Z', "'=cmd()", 'a,"b'],
   )
+  for (const tenant of ['\n=cmd()', '\uff1dcmd()', '\uff20sum', ' =cmd()']) {
+    const [odd] = linesOf(focusOf(aReport([{ ...USED, by: { ...by, tenant } }])))
+    assert.equal(odd?.SubAccountId, `'${tenant}`)
+  }
 })

@@ -53,16 +53,30 @@ test('a name that a spreadsheet would run, and one with commas, quotes or line b
     'say "so"',
     'two\nlines',
     '=a,"b"\r\nc',
+    ...['\n=1+1', '\r=1', '\n', '\u0000=1', '\u001b=1', ' =1', '\u00a0=1', '\ufeff=1', '\u200b=1'],
+    ...[
+      '\uff1d1+1',
+      '\uff0b1',
+      '\uff0d1',
+      '\uff20sum',
+      ' \uff1d1',
+      '\ufe661',
+      '\ufe621',
+      '\ufe631',
+      '\ufe6bx',
+      '\u22121',
+    ],
   ]
+  const plain = ['a,b', 'say "so"', 'two\nlines']
   const csv = csvOf(anAnswer(names.map((name) => ({ by: { tenant: name, model: name } }))))
   const [head, ...rows] = readCsv(csv)
   assert.equal(head?.length, 11)
   assert.deepEqual(
     rows.map(([tenant]) => tenant),
-    names.map((name) => (/^[=+\-@\t]/.test(name) ? `'${name}` : name)),
+    names.map((name) => (plain.includes(name) ? name : `'${name}`)),
   )
   for (const row of rows) assert.equal(row.length, 11)
-  assert.ok(rows.flat().every((cell) => !/^[=+\-@\t\r]/.test(cell)))
+  assert.ok(rows.flat().every((cell) => !/^[\s\p{C}]*[=+\-@＝＋－＠]/u.test(cell)))
 })
 
 test('the pods of a cluster are summed up, and the footer says how many have answered', () => {

@@ -2,7 +2,16 @@
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { UsageBook } from '../../usage/book.ts'
 import { usageRoot } from '../roots.ts'
-import { AMOUNTS, NOTHING, ROW_NAMES, type Row, type SharedRows, type Span } from '../usage-row.ts'
+import {
+  AMOUNTS,
+  joinedNames,
+  NOTHING,
+  namesIn,
+  ROW_NAMES,
+  type Row,
+  type SharedRows,
+  type Span,
+} from '../usage-row.ts'
 import type { Link } from './link.ts'
 import { DAYS_KEPT, HOURS_KEPT, READ_USAGE, REPEATED_HOURS, WRITE_USAGE } from './scripts/usage.ts'
 
@@ -220,7 +229,7 @@ interface Page {
 type Reply = readonly [since: string, ...hashes: (readonly string[])[]]
 
 function nameOf(row: Row): string {
-  return ROW_NAMES.map((name) => row[name].replaceAll('\n', ' ')).join('\n')
+  return joinedNames(ROW_NAMES.map((name) => row[name]))
 }
 
 /** One by one as they are read, because a hash has thousands and requests come between. */
@@ -236,7 +245,7 @@ function* rowsOf(
 }
 
 function rowOf(hour: string, name: string, totals: string): Row {
-  const [tenant = '', key = '', route = '', upstream = '', model = '', tags = ''] = name.split('\n')
+  const [tenant = '', key = '', route = '', upstream = '', model = '', tags = ''] = namesIn(name)
   const numbers = totals.split(',')
   const row = { hour, tenant, key, route, upstream, model, tags, ...NOTHING }
   for (const [index, amount] of AMOUNTS.entries()) row[amount] = Number(numbers[index] ?? 0)

@@ -1,7 +1,9 @@
 /** Rows of usage: what they add up, how they are grouped, and that they stay within their bounds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { keyOf } from '../../../dataplane/config/key-entry.ts'
+import { joinedNames, namesIn } from '../../../dataplane/store/usage-row.ts'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
@@ -212,3 +214,38 @@ for (const [ofKey, tags] of [
     assert.equal(reads, tags.includes('h') ? 1 : 0)
   })
 }
+
+test('names that hold the line feeds by which names are joined are rows of their own', async () => {
+  const book = aBook([
+    { tenant: 'a\nb', key: 'c', ...served(1) },
+    { tenant: 'a', key: 'b\nc', ...served(2) },
+    { tenant: 'a', key: 'b\uffffnc', ...served(4) },
+  ])
+  const rows = await rowsOf(book, 'tenant,key')
+  assert.deepEqual(
+    rows.map(({ by, cost_nano_usd }) => [by.tenant, by.key, cost_nano_usd]),
+    [
+      ['a', 'b\uffffnc', 4],
+      ['a', 'b\nc', 2],
+      ['a\nb', 'c', 1],
+    ],
+  )
+})
+
+test('joined names are read back as they were, whatever they hold', () => {
+  const names = fc.array(
+    fc.string({ unit: fc.constantFrom('\n', '\uffff', 'n', 'e', '\\', ' ') }),
+    {
+      minLength: 6,
+      maxLength: 6,
+    },
+  )
+  fc.assert(
+    fc.property(names, (parts) => {
+      const name = joinedNames(parts)
+      assert.deepEqual(namesIn(name), parts)
+      assert.equal(name.split('\n').length, 6)
+    }),
+  )
+  assert.equal(joinedNames(['acme', 'DOMAIN\\next']), 'acme\nDOMAIN\\next')
+})

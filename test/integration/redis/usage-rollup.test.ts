@@ -81,7 +81,7 @@ test('every replica reads the sum of all, to the nano-dollar and beyond 32 bits'
     ...{ input_tokens: 14, cached_tokens: 0, cache_write_tokens: 0 },
     ...{ output_tokens: 6, reasoning_tokens: 0, cost_nano_usd: 5_000_000_000_003 },
   })
-  assert.deepEqual([second?.tags, second?.key], ['team=blue', 'other line'])
+  assert.deepEqual([second?.tags, second?.key], ['team=blue', 'other\nline'])
   assert.deepEqual(await rowsOf(two.rollup), await rowsOf(one.rollup))
 })
 
