@@ -3,20 +3,34 @@ import { tokensOf } from '../../providers/transcription/seconds.ts'
 
 /** 32 kbit/s: speech is rarely packed more tightly. */
 const BYTES_PER_SECOND = 4_000
-/** A header that names more bytes for a second would make a recording look short. */
+/** Two channels of 16 bits at 48 kHz: a head that names more would make a recording look short. */
 const WAVE_BYTES_PER_SECOND_MAX = 192_000
-const WAVE_HEAD_BYTES = 44
-const WAVE_RATE_AT = 28
+
+/** The places of a WAV file's head, where the format comes first. */
+const AT = { format: 20, channels: 22, rate: 24, bits: 34, inner: 44 }
+const HEAD_BYTES = 46
+
+/** Sound that is not packed: PCM, floats, and the two of telephones. */
+const PLAIN_FORMATS = new Set([1, 3, 6, 7])
+const EXTENSIBLE = 0xfffe
+const PLAIN_BITS = new Set([8, 16, 24, 32, 64])
 
 /** The tokens of it as they are reserved, and charged where the upstream says nothing. */
 export function recordingTokens(bytes: Buffer): number {
   return tokensOf(bytes.length / bytesPerSecond(bytes))
 }
 
-/** Sound that is not packed says its rate in its head. */
+/**
+ * Sound that is not packed says in its head how it is to be played. The head's own sum of that, its byte rate, is for players
+ * that are in a hurry, and may say anything.
+ */
 function bytesPerSecond(bytes: Buffer): number {
-  const isWave = bytes.length > WAVE_HEAD_BYTES && bytes.toString('latin1', 0, 4) === 'RIFF'
+  const isWave = bytes.length > HEAD_BYTES && bytes.toString('latin1', 0, 4) === 'RIFF'
   if (!isWave || bytes.toString('latin1', 8, 16) !== 'WAVEfmt ') return BYTES_PER_SECOND
-  const rate = bytes.readUInt32LE(WAVE_RATE_AT)
+  const named = bytes.readUInt16LE(AT.format)
+  const format = named === EXTENSIBLE ? bytes.readUInt16LE(AT.inner) : named
+  const bits = bytes.readUInt16LE(AT.bits)
+  if (!PLAIN_FORMATS.has(format) || !PLAIN_BITS.has(bits)) return BYTES_PER_SECOND
+  const rate = (bytes.readUInt32LE(AT.rate) * bytes.readUInt16LE(AT.channels) * bits) / 8
   return Math.min(Math.max(rate, BYTES_PER_SECOND), WAVE_BYTES_PER_SECOND_MAX)
 }
