@@ -14,7 +14,7 @@ import { type Admission, admit } from './stages/admit.ts'
 import { type Assembled, assemble } from './stages/assemble.ts'
 import { attempt } from './stages/attempt.ts'
 import { classify } from './stages/classify.ts'
-import { cleared, type Guarded, guard } from './stages/guard.ts'
+import { cleared, type Guarded, guard, guardrailsOf } from './stages/guard.ts'
 import { match, matchAhead, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
@@ -138,11 +138,12 @@ export async function serve(
     response.voice = dialect.voiceOf?.(request)
     const witness = new Notes(visit)
     // Most routes have no guardrail and no retrieval, and wait for none.
-    const { guardrails, retrieval, semantic, trace: traced } = admission.route.section
-    const isGuarded = guardrails.length > 0
-    const guarded: Guarded = isGuarded
-      ? await judged(applicant, admission, visit)
-      : { request, inspector }
+    const { retrieval, semantic, trace: traced } = admission.route.section
+    const guardrails = guardrailsOf(applicant.route, admission.route)
+    const guarded: Guarded =
+      guardrails.length === 0
+        ? { request, inspector }
+        : await judged(applicant, { ...admission, guardrails }, visit)
     const assembly =
       retrieval.length === 0 || guarded.request.operation !== 'chat'
         ? undefined
@@ -152,8 +153,7 @@ export async function serve(
       trace.texts = new KeptTexts(words, assembly?.passages ?? [])
     }
     // The client's own words are judged, not the passages beside them.
-    const isJudged = semantic !== undefined
-    const difficulty = isJudged ? await difficultyOf(guarded.request, admission, visit) : undefined
+    const difficulty = semantic ? await difficultyOf(guarded.request, admission, visit) : undefined
     const asked = {
       request: assembly?.request ?? guarded.request,
       inspector: guarded.inspector,
@@ -225,12 +225,12 @@ class Notes implements Witness {
 
 function judged(
   { call, request }: Applicant,
-  admission: Admission,
+  terms: Parameters<typeof guard>[2],
   visit: Visit,
 ): Promise<Guarded> {
   const note = (judgement: GuardrailTrace) => noteJudgement(judgement, visit)
   const asked = { requestId: call.id, presence: visit.response.presence }
-  return guard(request, asked, admission, { guards: visit.gateway.guards, note })
+  return guard(request, asked, terms, { guards: visit.gateway.guards, note })
 }
 
 async function difficultyOf(

@@ -225,7 +225,7 @@ function parseBody(text: string): unknown {
 }
 
 /** Turns mistakes in the bytes into refusals. */
-function translated<T>(work: () => T): T {
+export function translated<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -4,6 +4,8 @@
 export interface Said {
   readonly role: string
   readonly text: string
+  /** A name, or what is signed: a guardrail that changes it blocks the request. */
+  readonly isFixed?: boolean
 }
 
 export type Side = 'input' | 'output'

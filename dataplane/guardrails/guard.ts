@@ -77,7 +77,7 @@ export class Guard {
       noted('pass')
       return texts.map(({ text }) => text)
     }
-    if (verdict.kind === 'mask' && redact) {
+    if (verdict.kind === 'mask' && redact && !changesFixed(texts, verdict.texts)) {
       noted('mask')
       return verdict.texts
     }
@@ -121,6 +121,10 @@ function withoutVerdict(name: string, reason: string): GatewayError {
     `Guardrail "${name}" did not give a verdict, and nothing passes without one. Try again later.`,
     { cause: `guardrail ${name}: ${reason}`, retryAfterSeconds: 1 },
   )
+}
+
+function changesFixed(texts: readonly Said[], changed: readonly string[]): boolean {
+  return texts.some(({ text, isFixed }, at) => isFixed === true && changed[at] !== text)
 }
 
 const UNREDACTED = 'it holds what this guardrail would change'

@@ -1,6 +1,6 @@
 /** The guardrails of the configuration in force; those that did not change keep their connections. */
 import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
-import type { RouteSection, Section } from '../config/schema/index.ts'
+import type { Section } from '../config/schema/index.ts'
 import { Guard } from './guard.ts'
 
 interface Known {
@@ -36,7 +36,7 @@ export class Guards {
   }
 
   /** In the order of the route. */
-  of({ guardrails }: Pick<RouteSection, 'guardrails'>): readonly Guard[] {
+  of({ guardrails }: { readonly guardrails: readonly string[] }): readonly Guard[] {
     return guardrails.flatMap((name) => this.named(name) ?? [])
   }
 

@@ -1,32 +1,28 @@
 /** The texts of a request by their places, and the request with other texts there. */
 import { rewritten } from '../body/rewritten.ts'
 import type { ModelRequest } from '../inner-form.ts'
-import { isRecord, listOf, recordOf } from '../json/values.ts'
 import type { Said } from './contract.ts'
-
-type Path = readonly (string | number)[]
-
-/** Members of messages, of their parts and of their calls that are words. */
-const SPOKEN = ['text', 'refusal', 'reasoning_content', 'reasoning', 'arguments', 'input'] as const
+import type { Path } from './forms/form.ts'
+import { INNER_FORMS } from './forms/index.ts'
 
 export interface PlacedText extends Said {
   /** In the body of the request. */
   readonly path: Path
 }
 
-/**
- * All words that a model reads: messages with their calls of tools and results, descriptions of tools, inputs of
- * embeddings, texts to continue, a query and its documents.
- */
+/** All words that a model reads, as the form of the operation finds them. */
 export function textsOf(request: ModelRequest): PlacedText[] {
-  const body = recordOf(request.body)
-  const messages = listOf(body.messages).flatMap((message, index) =>
-    messageTexts(recordOf(message), ['messages', index]),
-  )
-  const members =
-    request.operation === 'rerank' ? ['query', 'documents'] : ['input', 'prompt', 'suffix']
-  const inputs = members.flatMap((member) => inputTexts(body[member], [member]))
-  return [...messages, ...toolTexts(body), ...inputs]
+  const found: PlacedText[] = []
+  const seen = {
+    role: 'user',
+    text(text: string, path: Path, isFixed = false) {
+      found.push({ role: seen.role, text, path, ...(isFixed && { isFixed }) })
+    },
+    // Where that matters it has been refused.
+    refuse: () => undefined,
+  }
+  INNER_FORMS[request.operation](request.body, [], seen)
+  return found
 }
 
 /** Whether some of its words are numbers of tokens, which nothing here can read. */
@@ -36,60 +32,19 @@ export function holdsTokens({ operation, body }: ModelRequest): boolean {
   return Array.isArray(inputs) && typeof inputs[0] !== 'string'
 }
 
-function toolTexts(body: Readonly<Record<string, unknown>>): PlacedText[] {
-  const described = (tool: unknown, ...path: Path) =>
-    placed('system', recordOf(tool).description, [...path, 'description'])
-  const tools = listOf(body.tools).map(recordOf)
-  return [
-    ...tools.flatMap(({ function: one }, at) => described(one, 'tools', at, 'function')),
-    ...tools.flatMap(({ custom: one }, at) => described(one, 'tools', at, 'custom')),
-    ...listOf(body.functions).flatMap((one, at) => described(one, 'functions', at)),
-  ]
-}
-
-function messageTexts(message: Readonly<Record<string, unknown>>, path: Path): PlacedText[] {
-  const { content } = message
-  const role = String(message.role)
-  const spoken = (value: unknown, ...below: Path) =>
-    SPOKEN.flatMap((name) => placed(role, recordOf(value)[name], [...path, ...below, name]))
-  const said =
-    typeof content === 'string'
-      ? placed(role, content, [...path, 'content'])
-      : listOf(content).flatMap((part, at) => spoken(part, 'content', at))
-  const calls = listOf(message.tool_calls).flatMap((call, at) => [
-    ...spoken(recordOf(call).function, 'tool_calls', at, 'function'),
-    ...spoken(recordOf(call).custom, 'tool_calls', at, 'custom'),
-  ])
-  return [...said, ...spoken(message), ...calls, ...spoken(message.function_call, 'function_call')]
-}
-
-function inputTexts(input: unknown, path: Path): PlacedText[] {
-  if (typeof input === 'string') return placed('user', input, path)
-  return listOf(input).flatMap((one, at) =>
-    isRecord(one)
-      ? placed('user', one.text, [...path, at, 'text'])
-      : placed('user', one, [...path, at]),
-  )
-}
-
-function placed(role: string, text: unknown, path: Path): PlacedText[] {
-  return typeof text === 'string' && text !== '' ? [{ role, text, path }] : []
-}
-
 /** The same request with these texts in those places; it is written anew for every upstream. */
 export function withTexts<Request extends ModelRequest>(
   request: Request,
   places: readonly PlacedText[],
   texts: readonly string[],
 ): Request {
-  const changed = places.filter(({ text }, index) => (texts[index] ?? text) !== text)
-  if (changed.length === 0) return request
+  const isChanged = ({ text, isFixed }: PlacedText, at: number) =>
+    isFixed !== true && (texts[at] ?? text) !== text
+  if (!places.some(isChanged)) return request
   const body = { ...request.body } as Container
   const own = new Set<unknown>()
-  for (const [index, { path, text }] of places.entries()) {
-    const fresh = texts[index] ?? text
-    if (fresh !== text) put(fresh, path, body, own)
-  }
+  for (const [at, place] of places.entries())
+    if (isChanged(place, at)) put(texts[at] ?? place.text, place.path, body, own)
   return rewritten(request, body as unknown as Request['body'])
 }
 

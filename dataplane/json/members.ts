@@ -258,7 +258,8 @@ function missing(what: string, at: number): MembersError {
   return new MembersError(`The body is not valid JSON: ${what} is missing at position ${at}.`)
 }
 
-function memberName(bytes: Buffer, start: number, end: number): string {
+/** The name in quotes that stands there. Throws MembersError. */
+export function memberName(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start + 1, end - 1)
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.
   if (!raw.includes('\\')) return raw

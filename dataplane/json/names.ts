@@ -38,7 +38,12 @@ export class MembersError extends Error {
 export function meantName(name: string): string | undefined {
   // A folded letter is never longer than it was, so a decided name has no longer spelling.
   if (name.length > SINGLE_LENGTH_MAX || LOWER_CASE.test(name)) return undefined
+  const meant = folded(name)
+  return SINGLE.has(meant) ? meant : undefined
+}
+
+/** A name as a decoder that ignores case reads it. */
+export function folded(name: string): string {
   // Both ways: the long s has only an upper case in ASCII, the Kelvin sign only a lower case.
-  const folded = name.toLowerCase().toUpperCase().toLowerCase()
-  return SINGLE.has(folded) ? folded : undefined
+  return name.toLowerCase().toUpperCase().toLowerCase()
 }

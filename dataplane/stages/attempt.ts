@@ -175,8 +175,6 @@ function encodingFor(target: Target, way: Way): Encoding {
 function nativeFor(target: Target, way: Way): readonly string[] | undefined {
   const { request, inspector, dialect } = way.asked
   if (inspector !== undefined || request.isRewritten) return undefined
-  // Guardrails have judged the translation, which lacks something.
-  if (request.untranslated && way.terms.route.section.guardrails.length > 0) return undefined
   if (isLacking(target.state, dialect.wire)) return undefined
   return formsOf(target, way).includes('translated') ? undefined : target.settings.native
 }

@@ -7,6 +7,7 @@ import type { Guards } from '../guardrails/guards.ts'
 import { judgeInput } from '../guardrails/input.ts'
 import { outputInspector } from '../guardrails/output.ts'
 import { holdsTokens } from '../guardrails/request-texts.ts'
+import { writtenAnew } from '../guardrails/written-anew.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Inspector } from '../inspection/contract.ts'
 import type { Presence } from '../presence.ts'
@@ -34,24 +35,37 @@ interface Asked {
   readonly presence: Presence
 }
 
+interface Terms extends Pick<Admission, 'caller' | 'route'> {
+  /** Their names; absent: those of the route. */
+  readonly guardrails?: readonly string[]
+}
+
+/** A route that is downgraded to another keeps its guardrails. */
+export function guardrailsOf(asked: Route, serving: Route): readonly string[] {
+  if (asked === serving) return serving.section.guardrails
+  return [...new Set([...asked.section.guardrails, ...serving.section.guardrails])]
+}
+
 export async function guard(
   request: ModelRequest,
   { requestId, presence }: Asked,
-  { caller, route }: Pick<Admission, 'caller' | 'route'>,
+  { caller, route, guardrails = route.section.guardrails }: Terms,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
   requireTexts(request, route)
-  const chosen = guards.of(route.section)
+  const chosen = guards.of({ guardrails })
   const { tenant, key } = caller
   const leaving = new AbortController()
   const leave = () => leaving.abort()
   const { signal } = leaving
   const subject = { requestId, tenant, key: key.record.id, model: route.name, signal }
-  if (holdsTokens(request) && chosen.some((one) => one.judges('input'))) throw unread(route)
+  const isRead = chosen.some((one) => one.judges('input'))
+  if (isRead && holdsTokens(request)) throw unread(route)
   const inspector = outputInspector(chosen, subject, note)
   const inOrder = chosen.filter(({ section }) => !section.parallel)
   presence.begin({ leave })
-  const judged = await judgeInput(request, inOrder, subject, note)
+  const written = isRead ? await writtenAnew(request, route.name) : request
+  const judged = await judgeInput(written, inOrder, subject, note)
   presence.done()
   if (signal.aborted) throw new GatewayError('ERR_GW_STREAM_ABORTED', 'The client left.')
   const beside = chosen.filter(({ section }) => section.parallel)

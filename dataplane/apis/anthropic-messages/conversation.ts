@@ -81,12 +81,14 @@ export class Conversation {
         return [{ type: 'image_url', image_url: { url } }]
       }
       case 'document': {
-        if (source.type === 'text') return [{ type: 'text', text: source.data }]
-        if (source.type === 'content') return textsOf(source.content).map(textPart)
+        if (source.type === 'text') return named(block, [source.data])
+        if (source.type === 'content') return named(block, textsOf(source.content))
         if (source.type !== 'base64') break
         const filename = textOf(block.title) ?? 'document.pdf'
         return [{ type: 'file', file: { filename, file_data: urlOf(source) } }]
       }
+      case 'search_result':
+        return named({ title: block.title, context: block.source }, textsOf(block.content))
     }
     this.#lacksBlock(block.type, index)
     return []
@@ -111,6 +113,11 @@ function callOf({ id, name, input }: Json): Json {
 function urlOf({ type, url, media_type: media, data }: Json): string | undefined {
   if (type === 'url') return textOf(url)
   return type === 'base64' ? `data:${String(media)};base64,${String(data)}` : undefined
+}
+
+/** The texts of a document behind what it is called. */
+function named({ title, context }: Json, texts: readonly unknown[]): Json[] {
+  return [title, context, ...texts].flatMap((one) => textOf(one) ?? []).map(textPart)
 }
 
 function textPart(text: string): Json {

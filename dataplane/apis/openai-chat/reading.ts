@@ -1,5 +1,6 @@
 /** Reads the body of a chat completion; the inner form has its members. */
 import type { BodyFacts, Reading } from '../../body/request.ts'
+import { CHAT_MEMBERS } from '../../guardrails/forms/chat.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { promptTokensMax } from '../../tokens/count.ts'
 import { limited, unlimitedOf } from '../openai/no-limit.ts'
@@ -8,35 +9,7 @@ import { checkShape } from './shape.ts'
 export const OPENAI_CHAT = 'openai-chat'
 
 export const chatReading: Reading<ChatRequest> = {
-  members: new Set([
-    'frequency_penalty',
-    'functions',
-    'logit_bias',
-    'logprobs',
-    'max_completion_tokens',
-    'max_tokens',
-    'messages',
-    'modalities',
-    'model',
-    'n',
-    'parallel_tool_calls',
-    'presence_penalty',
-    'reasoning_effort',
-    'response_format',
-    'safety_identifier',
-    'seed',
-    'service_tier',
-    'stop',
-    'stream',
-    'stream_options',
-    'temperature',
-    'tool_choice',
-    'tools',
-    'top_logprobs',
-    'top_p',
-    'user',
-    'web_search_options',
-  ]),
+  members: new Set(CHAT_MEMBERS),
   request: requestOf,
   body: (tree) => limited(tree as ChatBody, 1),
 }

@@ -1,5 +1,6 @@
 /** Reads the body of a legacy completion; the inner form has its members. */
 import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { COMPLETIONS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import type { CompletionsBody, CompletionsRequest } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
@@ -12,22 +13,7 @@ const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 export const completionsReading: Reading<CompletionsRequest> = {
-  members: new Set([
-    'best_of',
-    'echo',
-    'logprobs',
-    'max_tokens',
-    'model',
-    'n',
-    'prompt',
-    'stop',
-    'stream',
-    'stream_options',
-    'suffix',
-    'temperature',
-    'top_p',
-    'user',
-  ]),
+  members: new Set(COMPLETIONS_MEMBERS),
   request: requestOf,
   body: (tree) => limited(tree as CompletionsBody, 0),
 }

@@ -1,5 +1,6 @@
 /** Reads the body of an embeddings request; the inner form has its members. */
 import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { EMBEDDINGS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../inner-form.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
@@ -9,7 +10,7 @@ export const OPENAI_EMBEDDINGS = 'openai-embeddings'
 const DIMENSIONS_MAX = 65_536
 
 export const embeddingsReading: Reading<EmbeddingsRequest> = {
-  members: new Set(['dimensions', 'encoding_format', 'input', 'model', 'user']),
+  members: new Set(EMBEDDINGS_MEMBERS),
   request: requestOf,
 }
 

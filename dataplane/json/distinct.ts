@@ -1,0 +1,90 @@
+/** Finds a name that stands in an object twice, or once more in another case, at any depth: two readers could differ about it. */
+import { MembersError, memberName } from './members.ts'
+import { folded } from './names.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  isEscaped,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from './tokens.ts'
+
+/** How far it reads without looking at the time. */
+const STEP_BYTES = 65_536
+
+/** An object or a list that has not ended. */
+interface Level {
+  /** Names of the object by how they read without case; undefined: it is a list. */
+  readonly names: Map<string, string> | undefined
+  /** The member or the entry that is being read. */
+  at: string | number
+  isNameNext: boolean
+}
+
+/** `bytes` are valid JSON. Yields where it may be interrupted. Throws MembersError with the place as `nameOf` writes it. */
+export function* requireDistinct(
+  bytes: Buffer,
+  nameOf: (path: readonly (string | number)[]) => string,
+): Generator<undefined, void> {
+  const levels: Level[] = []
+  let level: Level | undefined
+  let until = STEP_BYTES
+  for (let at = 0; at < bytes.length; at++) {
+    if (at > until) {
+      until = at + STEP_BYTES
+      yield
+    }
+    switch (bytes[at]) {
+      case QUOTE: {
+        const end = stringEnd(bytes, at)
+        if (level?.names !== undefined && level.isNameNext) {
+          level.at = memberName(bytes, at, end)
+          level.isNameNext = false
+          note(level.names, level.at, () => nameOf(levels.map((one) => one.at)))
+        }
+        at = end - 1
+        break
+      }
+      case OPEN_BRACE:
+        level = { names: new Map(), at: '', isNameNext: true }
+        levels.push(level)
+        break
+      case OPEN_BRACKET:
+        level = { names: undefined, at: 0, isNameNext: false }
+        levels.push(level)
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        levels.pop()
+        level = levels.at(-1)
+        break
+      case COMMA:
+        if (typeof level?.at === 'number') level.at++
+        else if (level !== undefined) level.isNameNext = true
+    }
+  }
+}
+
+function note(names: Map<string, string>, name: string, place: () => string): void {
+  const meant = folded(name)
+  const other = names.get(meant)
+  if (other === undefined) {
+    names.set(meant, name)
+    return
+  }
+  const param = place()
+  const message =
+    other === name
+      ? `The member "${param}" appears twice; send it once.`
+      : `The member "${param}" is there in another case too; send it once.`
+  throw new MembersError(message, param)
+}
+
+/** Behind the string that begins there. */
+function stringEnd(bytes: Buffer, start: number): number {
+  let quote = bytes.indexOf(QUOTE, start + 1)
+  while (quote !== -1 && isEscaped(bytes, start + 1, quote)) quote = bytes.indexOf(QUOTE, quote + 1)
+  return quote === -1 ? bytes.length : quote + 1
+}
