@@ -42,11 +42,12 @@ export const INITIAL_STATUS = {
 export const CONDITIONS = {
   /** Schema and checks passed for this generation. */
   Accepted: ['Accepted', 'Pending', 'Invalid', 'Paused'],
-  /** Every Secret and InferencePool that the configuration names could be read. */
+  /** Every Secret, Service and InferencePool that the configuration names could be read. */
   ResolvedRefs: [
     'ResolvedRefs',
     'Pending',
     'SecretUnresolved',
+    'ServiceNotFound',
     'PoolNotFound',
     'PoolNotServed',
     'PoolNotSupported',
@@ -82,6 +83,8 @@ export const CONDITIONS = {
     'StoreAway',
     'WaitsForNewPods',
     'UpstreamsDisabled',
+    'NoEndpoints',
+    'CredentialRejected',
     'EndpointsRefused',
   ],
   /** The summary: the first of the others that does not hold gives its reason. StoreAway: requests are refused. */

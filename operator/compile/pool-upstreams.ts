@@ -1,12 +1,15 @@
 /** The upstreams whose endpoints are the pods of an InferencePool, as the configuration names it. */
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
+import { mayBeEmpty } from './service-upstreams.ts'
 
 export interface PoolUpstream {
   readonly upstream: string
   readonly name: string
   /** Absent: the namespace of the gateway. */
   readonly namespace?: string
+  /** Its servers may be scaled to none: requests wait for one. */
+  readonly mayBeEmpty?: true
 }
 
 export function poolUpstreamsOf(gw: unknown): PoolUpstream[] {
@@ -16,7 +19,7 @@ export function poolUpstreamsOf(gw: unknown): PoolUpstream[] {
     const namespace = textOf(valueBelow(one, 'pool', 'namespace'))
     if (valueBelow(one, 'endpoints') !== 'pool') return []
     if (upstream === undefined || name === undefined) return []
-    return [{ upstream, name, ...(namespace !== undefined && { namespace }) }]
+    return [{ upstream, name, ...(namespace !== undefined && { namespace }), ...mayBeEmpty(one) }]
   })
 }
 

@@ -1,12 +1,14 @@
 /** The upstreams whose endpoints are the pods of a Service, as the configuration names it. */
 import { isIP } from 'node:net'
-import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 
 export interface ServiceUpstream {
   readonly upstream: string
   /** As written in the URL; the port is that of the Service. */
   readonly host: string
   readonly port: number
+  /** Its servers may be scaled to none: requests wait for one. */
+  readonly mayBeEmpty?: true
 }
 
 export interface ServicePlace {
@@ -20,8 +22,13 @@ export function serviceUpstreamsOf(gw: unknown): ServiceUpstream[] {
     const url = URL.parse(textOf(valueBelow(one, 'endpoint')) ?? '')
     if (valueBelow(one, 'endpoints') !== 'pods' || upstream === undefined || url === null) return []
     const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
-    return [{ upstream, host: url.hostname, port }]
+    return [{ upstream, host: url.hostname, port, ...mayBeEmpty(one) }]
   })
+}
+
+/** Where requests wait for a server that starts, none is nothing unusual. */
+export function mayBeEmpty(upstream: unknown): { readonly mayBeEmpty?: true } {
+  return isRecord(valueBelow(upstream, 'cold_start')) ? { mayBeEmpty: true } : {}
 }
 
 /** `own`: the namespace of the gateway, for a name of one part. */

@@ -10,13 +10,23 @@ import { EndpointsLane, type EndpointsLaneOptions, type Lists } from './endpoint
 import { endpointsOfPool, type PoolFault, podsOfPool, refusalOf, ZONE_LABEL } from './pools.ts'
 import { type Selected, SelectedWatches, type SelectedWatchesOptions } from './selected-watches.ts'
 import { endpointsIn, type SliceEndpoint, slicesOf } from './slices.ts'
+import {
+  type EmptyUpstream,
+  emptyOnes,
+  type Known,
+  type PoolState,
+  poolFaultOf,
+  type ServiceFault,
+  serviceFaultOf,
+  servicesOf,
+} from './troubles.ts'
 
 export interface EndpointsKeeperOptions
   extends Omit<EndpointsLaneOptions, 'onTrouble'>,
     Pick<SelectedWatchesOptions, 'timings' | 'onEnd'> {
   readonly api: EndpointsLaneOptions['api'] & SelectedWatchesOptions['api']
   /** A pool by `namespace/name`; `unknown` while it is not known which there are, `unserved` where none can be read. */
-  readonly poolOf: (key: string) => KubeObject | 'missing' | 'unknown' | 'unserved'
+  readonly poolOf: (key: string) => PoolState
   /** The zones of the pods of a gateway, by their names. */
   readonly zonesOf: (gateway: string) => Readonly<Record<string, string>>
   /** Something else stands against the endpoints of this gateway now. */
@@ -27,12 +37,17 @@ type Sources = Pick<Needs, 'services' | 'pools' | 'prefersZone'>
 
 interface Kept {
   readonly lane: EndpointsLane
+  gateway: KubeObject
   sources: Sources
+  /** As it was told last. */
+  told: string
 }
 
 /** The reasons why endpoints of a gateway are missing. */
 export interface EndpointsTrouble {
   readonly pools: readonly PoolFault[]
+  readonly services: readonly ServiceFault[]
+  readonly empty: readonly EmptyUpstream[]
   /** Why the newest list is not in force. */
   readonly refused?: string | undefined
 }
@@ -47,7 +62,7 @@ export class EndpointsKeeper {
     this.#watches = new SelectedWatches({
       ...options,
       onChange: (gateways) => {
-        for (const gateway of gateways) this.#kept.get(gateway)?.lane.changed()
+        for (const gateway of gateways) this.#changed(gateway)
       },
     })
   }
@@ -58,13 +73,15 @@ export class EndpointsKeeper {
     const known = this.#kept.get(key)
     const isAsking = sources.services !== undefined || sources.pools !== undefined
     if (known === undefined && !isAsking) return
-    const kept = known ?? { lane: this.#open(gateway), sources }
+    const kept = known ?? { lane: this.#open(gateway), gateway, sources, told: '' }
+    kept.gateway = gateway
     kept.sources = sources
     this.#kept.set(key, kept)
     const { namespace = '' } = gateway.metadata
     const places = (sources.services ?? []).map(({ host }) => serviceAt(host, namespace))
     this.#watches.want(key, [
       ...places.filter((place) => place !== undefined).map(slicesOf),
+      ...places.flatMap((place) => (place === undefined ? [] : [servicesOf(place.namespace)])),
       ...(sources.pools ?? []).flatMap((pool) => this.#podsOf(pool, namespace) ?? []),
     ])
     kept.lane.program(gateway, targets)
@@ -72,9 +89,19 @@ export class EndpointsKeeper {
 
   troubleOf(gateway: KubeObject): EndpointsTrouble {
     const { namespace = '' } = gateway.metadata
-    const { sources, lane } = this.#kept.get(keyOf(gateway)) ?? {}
-    const faults = (sources?.pools ?? []).map((pool) => this.#faultOf(pool, namespace))
-    return { pools: faults.filter((fault) => fault !== undefined), refused: lane?.refused }
+    const kept = this.#kept.get(keyOf(gateway))
+    const { services = [], pools = [] } = kept?.sources ?? {}
+    const known = this.#knownTo(namespace)
+    const poolFaults = pools.map((pool) => poolFaultOf(pool, namespace, known))
+    const serviceFaults = services.map((one) => serviceFaultOf(one, namespace, known))
+    const trouble = {
+      pools: poolFaults.filter((fault) => fault !== undefined),
+      services: serviceFaults.filter((fault) => fault !== undefined),
+      empty: emptyOnes(services, pools, namespace, known),
+      refused: kept?.lane.refused,
+    }
+    if (kept !== undefined) kept.told = JSON.stringify(trouble)
+    return trouble
   }
 
   forget(key: string): void {
@@ -87,6 +114,24 @@ export class EndpointsKeeper {
     for (const { lane } of this.#kept.values()) lane.close()
     this.#kept.clear()
     this.#watches.stop()
+  }
+
+  #changed(key: string): void {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return
+    kept.lane.changed()
+    const { told } = kept
+    if (JSON.stringify(this.troubleOf(kept.gateway)) !== told) this.#options.onTrouble(key)
+  }
+
+  #knownTo(own: string): Known {
+    return {
+      services: (namespace) => this.#watches.of(servicesOf(namespace)),
+      slices: (place) => this.#watches.of(slicesOf(place)),
+      pool: (key) => this.#options.poolOf(key),
+      ofService: (upstream) => this.#ofService(upstream, own),
+      ofPool: (upstream) => this.#ofPool(upstream, own),
+    }
   }
 
   #open(gateway: KubeObject): EndpointsLane {
@@ -133,21 +178,6 @@ export class EndpointsKeeper {
   #podsOf(upstream: PoolUpstream, own: string): Selected | undefined {
     const pool = this.#options.poolOf(poolKeyOf(upstream, own))
     return typeof pool === 'string' || refusalOf(pool) !== undefined ? undefined : podsOfPool(pool)
-  }
-
-  #faultOf(upstream: PoolUpstream, own: string): PoolFault | undefined {
-    const key = poolKeyOf(upstream, own)
-    const pool = this.#options.poolOf(key)
-    const fault = (kind: PoolFault['kind'], why = '') => ({
-      upstream: upstream.upstream,
-      key,
-      kind,
-      why,
-    })
-    if (pool === 'unserved' || pool === 'missing') return fault(pool)
-    if (pool === 'unknown') return undefined
-    const refusal = refusalOf(pool)
-    return refusal === undefined ? undefined : fault('refused', refusal)
   }
 }
 

@@ -53,7 +53,7 @@ const OF_KEYS: Readonly<Record<string, string>> = {
 const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
 
 /** Reasons of a True Degraded that need a person, and are news where they begin. */
-const DEGRADATIONS = new Set(['SecretUnusable'])
+const DEGRADATIONS = new Set(['SecretUnusable', 'NoEndpoints', 'CredentialRejected'])
 
 export class Events {
   readonly #options: EventOptions

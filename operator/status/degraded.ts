@@ -1,6 +1,6 @@
 /** Degraded: whether the pods serve less than, or other than, the configuration says. */
 import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
-import type { Policy } from './policies.ts'
+import { type Policy, worstOf } from './policies.ts'
 import { storeTrouble } from './store-trouble.ts'
 import { shownProblem, unusableIn } from './unusable.ts'
 
@@ -59,6 +59,15 @@ const upstreamsDisabled: Policy = (facts) => {
   return yes('UpstreamsDisabled', message)
 }
 
+const noEndpoints: Policy = ({ endpointsTrouble: { empty } }) => {
+  if (empty.length === 0) return undefined
+  const names = listed(empty.map(({ upstream, source }) => `${upstream} (${source})`))
+  const message =
+    `No pod takes requests for upstreams: ${names}. Requests that no other upstream can serve get 503. ` +
+    'Start its pods, or look why they are not ready.'
+  return yes('NoEndpoints', message)
+}
+
 const storeAway: Policy = ({ pods }) => {
   const store = storeTrouble(pods)
   return store && yes('StoreAway', store.message)
@@ -90,22 +99,22 @@ const FAULTS: readonly Policy[] = [
   usingLastKnownGood,
   secretUnusable,
   upstreamsDisabled,
+  noEndpoints,
   storeAway,
   endpointsRefused,
   fieldsIgnored,
   waitsForNewPods,
 ]
 
-/** One fault must not hide another: the worst gives the reason, and the message names all of them. */
-const faulty: Policy = (facts) => {
-  const found = FAULTS.map((policy) => policy(facts)).filter((one) => one !== undefined)
-  const [worst] = found
-  return worst && yes(worst.reason, distinct(found.map(({ message }) => message)).join(' '))
-}
-
 const asConfigured: Policy = () => no('AsConfigured', 'The pods serve as configured.')
 
-export const DEGRADED = [noReport, storeRefuses, noConfiguration, faulty, asConfigured]
+export const DEGRADED = [
+  noReport,
+  storeRefuses,
+  noConfiguration,
+  worstOf(FAULTS),
+  asConfigured,
+]
 
 function reportsOf({ pods }: StatusFacts) {
   return pods.flatMap(({ report }) => report ?? [])

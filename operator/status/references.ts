@@ -4,7 +4,7 @@ import type { Stored } from '../delivery/bundle.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import type { PoolFault } from '../endpoints/pools.ts'
 import { distinct, listed, no, unknown, yes } from './facts.ts'
-import type { Policy } from './policies.ts'
+import { type Policy, worstOf } from './policies.ts'
 import { shownProblem, unusableIn } from './unusable.ts'
 
 const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
@@ -26,6 +26,16 @@ function faultOf({ upstream, key, kind, why }: PoolFault): string {
   const cause =
     'cannot be read: the cluster serves no InferencePool (inference.networking.k8s.io/v1), or the operator may not watch it.'
   return `${pool} ${cause} Install the kind, and set rbac.inferencePools of the chart.`
+}
+
+const servicesLacking: Policy = ({ endpointsTrouble: { services } }) => {
+  if (services.length === 0) return undefined
+  const faults = services.map(({ upstream, key, nearest }) => {
+    const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`
+    return `Upstream ${upstream}: Service ${key} does not exist${meant}`
+  })
+  const fix = 'Correct endpoint of the upstream, or create the Service. The upstream has no endpoints.'
+  return no('ServiceNotFound', `${listed(faults).replace(/(?<!\?)$/, '.')} ${fix}`)
 }
 
 const noReport: Policy = ({ pods }) =>
@@ -63,7 +73,12 @@ const noConfiguration: Policy = ({ pods }) =>
 
 const resolved: Policy = () => yes('ResolvedRefs', 'Every reference leads somewhere.')
 
-export const RESOLVED_REFS = [poolsLacking, noReport, unresolved, noConfiguration, resolved]
+export const RESOLVED_REFS = [
+  worstOf([poolsLacking, servicesLacking, unresolved]),
+  noReport,
+  noConfiguration,
+  resolved,
+]
 
 /** References outside of upstreams: the pods refuse the whole document for them. */
 function refusedFor(pods: readonly PodState[]): string[] {

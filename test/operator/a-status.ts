@@ -76,7 +76,7 @@ export function factsOf(facts: Partial<StatusFacts> = {}): Omit<StatusFacts, 'be
     httpRoute: undefined,
     hasHttpRoutes: false,
     endpoints: 2,
-    endpointsTrouble: { pools: [] },
+    endpointsTrouble: { pools: [], services: [], empty: [] },
     workload: { kind: 'applied' },
     ...facts,
   }

@@ -50,11 +50,11 @@ test('the event of a key with the longest name has a name that the API server ta
   assert.equal(valueBelow(event, 'regarding', 'name'), name)
 })
 
-for (const reason of ['SecretUnusable']) {
+for (const reason of ['SecretUnusable', 'NoEndpoints', 'CredentialRejected']) {
   test(`a gateway that becomes degraded by ${reason} is announced as a warning`, async () => {
-    const event = await eventOf(aGateway(), 'Degraded', reason, 'What is wrong.', 'True')
+    const event = await eventOf(aGateway(), 'Degraded', reason, 'It is wrong.', 'True')
     assert.equal(valueBelow(event, 'reason'), reason)
     assert.equal(valueBelow(event, 'type'), 'Warning')
-    assert.equal(valueBelow(event, 'note'), 'What is wrong.')
+    assert.equal(valueBelow(event, 'note'), 'It is wrong.')
   })
 }

@@ -1,0 +1,99 @@
+/** Why upstreams lack endpoints: a Service or pool that is not there, and one without a pod that takes requests. */
+import { Suggestions } from '../../dataplane/config/judgement/nearest.ts'
+import { type PoolUpstream, poolKeyOf } from '../compile/pool-upstreams.ts'
+import { type ServicePlace, type ServiceUpstream, serviceAt } from '../compile/service-upstreams.ts'
+import { type KubeObject, RESOURCES } from '../kube/objects.ts'
+import { type PoolFault, refusalOf } from './pools.ts'
+import type { Selected } from './selected-watches.ts'
+import type { SliceEndpoint } from './slices.ts'
+
+export type PoolState = KubeObject | 'missing' | 'unknown' | 'unserved'
+
+/** A Service that an upstream names, and that is not there. */
+export interface ServiceFault {
+  readonly upstream: string
+  /** `namespace/name`. */
+  readonly key: string
+  /** The name of a Service of that namespace that is probably meant. */
+  readonly nearest?: string | undefined
+}
+
+/** An upstream to which no request can be sent. */
+export interface EmptyUpstream {
+  readonly upstream: string
+  /** `Service models/llama`. */
+  readonly source: string
+}
+
+/** The state of the cluster as far as it is known; undefined: not yet, or it may not be asked. */
+export interface Known {
+  services(namespace: string): readonly KubeObject[] | undefined
+  slices(place: ServicePlace): readonly KubeObject[] | undefined
+  pool(key: string): PoolState
+  ofService(upstream: ServiceUpstream): readonly SliceEndpoint[] | undefined
+  ofPool(upstream: PoolUpstream): readonly SliceEndpoint[] | undefined
+}
+
+/** All Services of a namespace: the names among which one is missing. */
+export function servicesOf(namespace: string): Selected {
+  return { resource: RESOURCES.services, namespace, labelSelector: '', trim: nameOnly }
+}
+
+function nameOnly({ metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion } = metadata
+  return { metadata: { name, namespace, uid, resourceVersion } as KubeObject['metadata'] }
+}
+
+/** `own`: the namespace of the gateway. */
+export function serviceFaultOf(
+  { upstream, host }: ServiceUpstream,
+  own: string,
+  known: Known,
+): ServiceFault | undefined {
+  const place = serviceAt(host, own)
+  const services = place && known.services(place.namespace)
+  if (place === undefined || services === undefined) return undefined
+  // Endpoints that somebody made by hand need no Service.
+  if (known.slices(place)?.length !== 0) return undefined
+  const names = services.map(({ metadata }) => metadata.name)
+  if (names.includes(place.name)) return undefined
+  const nearest = new Suggestions().nearest(place.name, names.sort())
+  return { upstream, key: `${place.namespace}/${place.name}`, nearest }
+}
+
+export function poolFaultOf(
+  pool: PoolUpstream,
+  own: string,
+  known: Pick<Known, 'pool'>,
+): PoolFault | undefined {
+  const { upstream } = pool
+  const key = poolKeyOf(pool, own)
+  const state = known.pool(key)
+  if (state === 'unserved' || state === 'missing') return { upstream, key, kind: state, why: '' }
+  if (state === 'unknown') return undefined
+  const why = refusalOf(state)
+  return why === undefined ? undefined : { upstream, key, kind: 'refused', why }
+}
+
+/** An upstream whose servers may be scaled to none has no fault without them. */
+export function emptyOnes(
+  services: readonly ServiceUpstream[],
+  pools: readonly PoolUpstream[],
+  own: string,
+  known: Known,
+): EmptyUpstream[] {
+  const found = [
+    ...services.map((one) => {
+      const { namespace = own, name = one.host } = serviceAt(one.host, own) ?? {}
+      const source = `Service ${namespace}/${name}`
+      return { one, source, endpoints: known.ofService(one) }
+    }),
+    ...pools.map((one) => {
+      const source = `InferencePool ${poolKeyOf(one, own)}`
+      return { one, source, endpoints: known.ofPool(one) }
+    }),
+  ]
+  return found
+    .filter(({ one, endpoints }) => endpoints?.length === 0 && !one.mayBeEmpty)
+    .map(({ one: { upstream }, source }) => ({ upstream, source }))
+}
