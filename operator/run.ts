@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { parseArgs } from 'node:util'
+import { faultOfRuntime } from '../dataplane/json/parse.ts'
 import manifest from '../package.json' with { type: 'json' }
 import type { AdmissionOptions } from './admission/webhook.ts'
 import type { PodNetwork } from './delivery/targets.ts'
@@ -199,6 +200,8 @@ export async function run(
     health: health.address(),
     ...(webhook && { webhook }),
   })
+  const fault = faultOfRuntime()
+  if (fault !== undefined) log.event('warn', 'runtime', fault)
   const end = await Promise.race([ending.then(() => 'asked'), operator.lost.then(() => 'lost')])
   await operator.stop()
   await tracing?.stop()

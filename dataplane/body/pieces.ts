@@ -1,4 +1,4 @@
-/** Parses JSON of megabytes in pieces: short values by JSON.parse, many at once; long ones member by member. */
+/** Parses JSON of megabytes in pieces: short values many at once; long ones member by member. */
 import type { Found } from '../json/found.ts'
 import { MembersError } from '../json/members.ts'
 import { parseJson } from '../json/parse.ts'

@@ -1,4 +1,4 @@
-/** What a token says, signed or not: its header and its claims, with the names that stand there. */
+/** Reads the header and the claims of a token, signed or not, with the names that they have. */
 import { parsed, recordOf } from '../json/values.ts'
 
 /** Members of another JSON than an object are none. */

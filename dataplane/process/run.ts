@@ -17,6 +17,7 @@ import { readConfigurationApart } from '../config/load-apart.ts'
 import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
+import { faultOfRuntime } from '../json/parse.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { StateError } from '../store/memory/database.ts'
@@ -111,6 +112,8 @@ export async function serve(
   gateway.log.event('info', 'start', startSentence(name, listening), {
     ...factsOf(addresses, listening),
   })
+  const fault = faultOfRuntime()
+  if (fault !== undefined) gateway.log.event('warn', 'runtime', fault)
   process.on('uncaughtExceptionMonitor', ({ stack }) => {
     gateway.log.event('error', 'crash', 'A mistake of the gateway ends the process.', { stack })
     gateway.log.flush()

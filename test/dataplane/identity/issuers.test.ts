@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { before, test } from 'node:test'
+import { CompactSign } from 'jose'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Caller } from '../../../dataplane/call.ts'
 import { Issuers } from '../../../dataplane/identity/issuers.ts'
@@ -184,4 +185,31 @@ test('two entries of one issuer are tried in turn', async () => {
   const routesFor = async (sub: string) => (await ask(await aToken(key, { sub }))).key.routes
   assert.deepEqual(await routesFor('bob'), new Set(['batch']))
   assert.deepEqual(await routesFor('alice'), new Set(['chat']))
+})
+
+/** The payload as it is written here. */
+async function aWrittenToken(payload: string): Promise<string> {
+  const sign = new CompactSign(Buffer.from(payload))
+  return await sign.setProtectedHeader({ alg: key.alg, kid: 'one' }).sign(key.privateKey)
+}
+
+test('a name with an escape is the claim that it means, whatever tokens came before', async () => {
+  const raw = String.raw
+  const exp = NOW / 1000 + 600
+  const ask = gatewayWith()
+  const taught = [
+    raw`{"iss":"${ISSUER}","aud":"gw","exp":${exp},"tea\\":"x"}`,
+    raw`{"aud":"gw","is\\":"x"}`,
+  ]
+  for (const payload of [...taught, raw`{"exp":1,"nb\\":1}`])
+    await refusal(
+      ask(
+        `${part({ alg: 'ES256', kid: 'one' })}.${Buffer.from(payload).toString('base64url')}.aaaa`,
+      ),
+    )
+  const claims = raw`{"iss":"${ISSUER}","aud":"gw","exp":${exp},"tea\u006d":"acme","su\u0062":"bob"}`
+  const { tenant, key: found } = await ask(await aWrittenToken(claims))
+  assert.deepEqual([tenant, found.record.id], ['acme', 'bob'])
+  const early = raw`{"exp":${exp},"nb\u0066":${NOW / 1000 + 300},"iss":"${ISSUER}","aud":"gw","team":"acme","sub":"bob"}`
+  assert.equal((await refusal(ask(await aWrittenToken(early)))).code, 'ERR_GW_AUTH_INVALID_KEY')
 })

@@ -1,7 +1,7 @@
 /** What is parsed has the names that the text has, whatever the process has parsed before. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseJson } from '../../../dataplane/json/parse.ts'
+import { faultOfRuntime, parseJson } from '../../../dataplane/json/parse.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aRandom } from '../../helpers/random.ts'
 import { readJson } from '../../helpers/reference-json.ts'
@@ -128,9 +128,10 @@ test('a deep text with an escaped name overflows no stack', () => {
   assert.equal(read, 1)
 })
 
-test('a runtime may have the fault, or not any more', () => {
+test('the fault of a runtime is seen, and a runtime may have none', () => {
   parseJson(raw`{"first":true,"conten\\":1}`)
   const text = raw`{"first":true,"conten\u0074":1}`
   assert.match(Object.keys(JSON.parse(text)).join(), /^first,conten[t\\]$/)
   assert.equal(Object.keys(parseJson(text) as object).join(), 'first,content')
+  assert.equal(faultOfRuntime() !== undefined, !('content' in JSON.parse(text)))
 })
