@@ -10,7 +10,7 @@
 import { randomUUID } from 'node:crypto'
 import { COLON, closingQuote, isSpace } from './tokens.ts'
 
-/** What a name in quotes cannot hold as it is. */
+/** Letters that a name in quotes cannot hold as they are. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON wants escaped.
 const NEEDS_ESCAPE = /["\\\u0000-\u001f]/
 /** Begins the names that stand in for such names. No sender can guess it. */

@@ -195,21 +195,15 @@ async function aWrittenToken(payload: string): Promise<string> {
 
 test('a name with an escape is the claim that it means, whatever tokens came before', async () => {
   const raw = String.raw
-  const exp = NOW / 1000 + 600
   const ask = gatewayWith()
-  const taught = [
-    raw`{"iss":"${ISSUER}","aud":"gw","exp":${exp},"tea\\":"x"}`,
-    raw`{"aud":"gw","is\\":"x"}`,
-  ]
-  for (const payload of [...taught, raw`{"exp":1,"nb\\":1}`])
-    await refusal(
-      ask(
-        `${part({ alg: 'ES256', kid: 'one' })}.${Buffer.from(payload).toString('base64url')}.aaaa`,
-      ),
-    )
-  const claims = raw`{"iss":"${ISSUER}","aud":"gw","exp":${exp},"tea\u006d":"acme","su\u0062":"bob"}`
-  const { tenant, key: found } = await ask(await aWrittenToken(claims))
-  assert.deepEqual([tenant, found.record.id], ['acme', 'bob'])
-  const early = raw`{"exp":${exp},"nb\u0066":${NOW / 1000 + 300},"iss":"${ISSUER}","aud":"gw","team":"acme","sub":"bob"}`
+  const usual = raw`"iss":"${ISSUER}","aud":"gw","exp":${NOW / 1000 + 600},"sub":"bob"`
+  const head = part({ alg: 'ES256', kid: 'one' })
+  for (const name of [raw`"tea\\"`, raw`"team":"acme","nb\\"`]) {
+    const taught = Buffer.from(raw`{${usual},${name}:"x"}`).toString('base64url')
+    await refusal(ask(`${head}.${taught}.aaaa`))
+  }
+  const { tenant } = await ask(await aWrittenToken(raw`{${usual},"tea\u006d":"acme"}`))
+  assert.equal(tenant, 'acme')
+  const early = raw`{${usual},"team":"acme","nb\u0066":${NOW / 1000 + 300}}`
   assert.equal((await refusal(ask(await aWrittenToken(early)))).code, 'ERR_GW_AUTH_INVALID_KEY')
 })

@@ -70,6 +70,21 @@ test('Qdrant is asked for points of the tenant, below the path of the endpoint',
   assert.equal(asked?.headers['sec-fetch-mode'], undefined)
 })
 
+test('a member of a passage keeps its name, whatever Qdrant answered before', async () => {
+  const store = openStore({ provider: 'qdrant', endpoint: server.url })
+  const payloads: unknown[] = []
+  for (const name of [String.raw`"tex\\"`, String.raw`"tex\u0074"`]) {
+    const text = `{"result":{"points":[{"id":"a","score":1,"payload":{"tenant":"acme",${name}:"Hi."}}]}}`
+    server.answer = (outgoing) => outgoing.end(text)
+    payloads.push((await search(store))[0]?.payload)
+  }
+  store.close()
+  assert.deepEqual(payloads, [
+    { tenant: 'acme', 'tex\\': 'Hi.' },
+    { tenant: 'acme', text: 'Hi.' },
+  ])
+})
+
 test('Chroma is asked for the collection once, then for passages of the tenant', async () => {
   server.answer = chromaWith(json(FOUND))
   const endpoint = `${server.url}/behind/api/v2/tenants/t1/databases/d1`
