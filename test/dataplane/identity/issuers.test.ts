@@ -193,7 +193,7 @@ async function aWrittenToken(payload: string): Promise<string> {
   return await sign.setProtectedHeader({ alg: key.alg, kid: 'one' }).sign(key.privateKey)
 }
 
-test('a name with an escape is the claim that it means, whatever tokens came before', async () => {
+test('a name with an escape is the claim that it means, after any other token', async () => {
   const raw = String.raw
   const ask = gatewayWith()
   const usual = raw`"iss":"${ISSUER}","aud":"gw","exp":${NOW / 1000 + 600},"sub":"bob"`

@@ -70,7 +70,7 @@ test('Qdrant is asked for points of the tenant, below the path of the endpoint',
   assert.equal(asked?.headers['sec-fetch-mode'], undefined)
 })
 
-test('a member of a passage keeps its name, whatever Qdrant answered before', async () => {
+test('a member of a passage keeps its name, after any other answer of Qdrant', async () => {
   const store = openStore({ provider: 'qdrant', endpoint: server.url })
   const payloads: unknown[] = []
   for (const name of [String.raw`"tex\\"`, String.raw`"tex\u0074"`]) {
