@@ -27,6 +27,7 @@ import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
 import { endpointChecks } from './upstreams/endpoints.ts'
+import { plainHttpChecks } from './upstreams/plain-http.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
 import { usageChecks } from './usage.ts'
@@ -50,6 +51,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerChecks,
   ...listenerTlsChecks,
   ...nameChecks,
+  ...plainHttpChecks,
   ...priceChecks,
   ...telemetryChecks,
   ...traceChecks,

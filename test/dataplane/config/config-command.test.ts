@@ -48,6 +48,20 @@ test('warnings end with 0, and with 1 under --strict', async () => {
   assert.equal((await config('validate', '--strict', '--file', warned)).code, 1)
 })
 
+test('a key for a public host without TLS is named, and refused under --strict', async () => {
+  const upstreams =
+    '  upstreams: [{name: a, provider: openai, endpoint: "http://api.vendor.com", model: m, api_key: "${env:HOME}", context_window: 8192}]\n'
+  const routes = '  routes: [{name: r, strategy: single, primary: a}]\n'
+  const clear = aFile('clear.yaml', aDocument(upstreams + routes))
+  const { code, stderr } = await config('validate', '--file', clear)
+  assert.equal(code, 0)
+  assert.match(
+    stderr,
+    /warning: gw\.upstreams\[0\]\.endpoint: sends a credential to api\.vendor\.com/,
+  )
+  assert.equal((await config('validate', '--strict', '--file', clear)).code, 1)
+})
+
 test('a broken file ends with 1, its problems for people on standard error', async () => {
   const { code, stdout, stderr } = await config('validate', '--file', broken)
   assert.equal(code, 1)

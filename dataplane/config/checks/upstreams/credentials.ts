@@ -8,7 +8,7 @@ import type { UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
 
-const CREDENTIAL_HEADERS = new Set([
+export const CREDENTIAL_HEADERS = new Set([
   'authorization',
   'proxy-authorization',
   'cookie',
