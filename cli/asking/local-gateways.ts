@@ -1,6 +1,12 @@
 /** The gateways that this user runs on this machine, found by their admin sockets, and the tokens of those on TCP. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { adminFolder, folderFault, socketIn, tokenIn } from '../../dataplane/admin/place.ts'
+import { lstatSync, readFileSync } from 'node:fs'
+import {
+  adminFolder,
+  folderFault,
+  portsIn,
+  socketIn,
+  tokenIn,
+} from '../../dataplane/admin/place.ts'
 import { type AdminAnswer, ask } from './admin-call.ts'
 
 export interface LocalGateway {
@@ -14,19 +20,27 @@ export interface LocalGateway {
 }
 
 const LOOK_MS = 1000
-const SOCKETS_MAX = 100
+/** Sockets that are asked at a time: those without a listener refuse at once. */
+const ASKED_MAX = 100
 
 /** Those that answer, by their port. */
 export async function localGateways(): Promise<LocalGateway[]> {
-  const found = await Promise.all(candidates().map(askedFor))
-  return found
-    .filter((gateway) => gateway !== undefined)
-    .toSorted((a, b) => a.listenPort - b.listenPort)
+  const folder = trustedFolder()
+  const ports = folder === undefined ? [] : portsIn(folder).filter((port) => isSocket(folder, port))
+  const found: LocalGateway[] = []
+  for (let at = 0; at < ports.length; at += ASKED_MAX) {
+    const some = ports.slice(at, at + ASKED_MAX).map((port) => candidateIn(folder ?? '', port))
+    const answers = await Promise.all(some.map(askedFor))
+    found.push(...answers.filter((gateway) => gateway !== undefined))
+  }
+  return found.toSorted((a, b) => a.listenPort - b.listenPort)
 }
 
 /** The socket of the gateway with this port for clients, where there is one. */
 export function socketOf(listenPort: number): string | undefined {
-  return candidates().find((one) => one.listenPort === listenPort)?.admin
+  const folder = trustedFolder()
+  if (folder === undefined || !isSocket(folder, listenPort)) return undefined
+  return candidateIn(folder, listenPort).admin
 }
 
 /** The token for an admin API at a URL, of the gateway that says itself that it listens there. */
@@ -47,25 +61,23 @@ export async function tokenFor(url: URL): Promise<string | undefined> {
 
 type Candidate = Pick<LocalGateway, 'admin' | 'listenPort' | 'tokenFile'>
 
-function candidates(): Candidate[] {
-  const folder = adminFolder(process.env)
-  if (folder === undefined) return []
-  return portsIn(folder).map((listenPort) => ({
-    admin: `unix:${socketIn(folder, listenPort)}`,
-    listenPort,
-    tokenFile: tokenIn(folder, listenPort),
-  }))
+function candidateIn(folder: string, listenPort: number): Candidate {
+  const admin = `unix:${socketIn(folder, listenPort)}`
+  return { admin, listenPort, tokenFile: tokenIn(folder, listenPort) }
 }
 
 /** Nothing is believed that another user may have put there. */
-function portsIn(folder: string): number[] {
+function trustedFolder(): string | undefined {
+  const folder = adminFolder(process.env)
   try {
-    if (folderFault(folder) !== undefined) return []
-    const names = readdirSync(folder).slice(0, SOCKETS_MAX)
-    return names.flatMap((name) => /^(\d{1,5})\.sock$/.exec(name)?.[1] ?? []).map(Number)
+    return folder === undefined || folderFault(folder) !== undefined ? undefined : folder
   } catch {
-    return []
+    return undefined
   }
+}
+
+function isSocket(folder: string, listenPort: number): boolean {
+  return lstatSync(socketIn(folder, listenPort), { throwIfNoEntry: false })?.isSocket() === true
 }
 
 async function askedFor(candidate: Candidate): Promise<LocalGateway | undefined> {

@@ -12,6 +12,7 @@ import {
   newToken,
   prepareFolder,
   SocketError,
+  sweepSockets,
   writeToken,
 } from './socket.ts'
 
@@ -51,6 +52,7 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
       try {
         await open({ isSocket: true }).listen({ path })
         closeToOthers(path)
+        await sweepSockets(folder)
       } catch (error) {
         throw new SocketError((error as Error).message, { cause: error })
       }

@@ -1,5 +1,5 @@
 /** Where a stand-alone gateway offers its admin API and the tool finds it: files named by its port in a folder of its user. */
-import { lstatSync } from 'node:fs'
+import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -14,6 +14,14 @@ export function adminFolder(env: Environment): string | undefined {
 
 export function socketIn(folder: string, listenPort: number): string {
   return join(folder, `${listenPort}.sock`)
+}
+
+/** The ports of all sockets that stand there, whether a gateway answers or not; other files do not count. */
+export function portsIn(folder: string): number[] {
+  return readdirSync(folder).flatMap((name) => {
+    const port = /^(\d{1,5})\.sock$/.exec(name)?.[1]
+    return port === undefined ? [] : [Number(port)]
+  })
 }
 
 export function tokenIn(folder: string, listenPort: number): string {

@@ -3,12 +3,18 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { folderFault } from './place.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { folderFault, portsIn, socketIn, tokenIn } from './place.ts'
 
 const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
 /** `sun_path` of Linux without its end; macOS has four bytes less. */
 const PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
+/** Sockets that are tried at a time when a start clears the folder. */
+const TRIED_MAX = 100
+/** A gateway that starts at the same moment has made its socket and does not listen yet. */
+const YOUNG_MS = 1000
+const START_MS = 100
 /** A refused connection fails at once, but a busy machine may notice late. */
 const CONNECT_MS = 10_000
 const TOKEN_BYTES = 32
@@ -47,6 +53,36 @@ export async function clearSocket(path: string): Promise<void> {
   rmSync(path, { force: true })
 }
 
+/** Removes what this user's gateways left that were killed: sockets that refuse, and their tokens. It never fails. */
+export async function sweepSockets(folder: string): Promise<void> {
+  let ports: readonly number[] = []
+  try {
+    ports = portsIn(folder)
+  } catch {
+    return
+  }
+  for (let at = 0; at < ports.length; at += TRIED_MAX)
+    await Promise.all(ports.slice(at, at + TRIED_MAX).map((port) => sweep(folder, port)))
+}
+
+async function sweep(folder: string, port: number): Promise<void> {
+  const path = socketIn(folder, port)
+  try {
+    const found = lstatSync(path)
+    if (!found.isSocket() || found.uid !== process.getuid?.() || !(await refuses(path))) return
+    if (Date.now() - found.mtimeMs < YOUNG_MS) {
+      await delay(START_MS)
+      if (!(await refuses(path))) return
+    }
+    // Another gateway may have made a new one meanwhile.
+    if (lstatSync(path).ino !== found.ino) return
+    rmSync(path, { force: true })
+    rmSync(tokenIn(folder, port), { force: true })
+  } catch {
+    // It is gone, or is to stay.
+  }
+}
+
 /** The folder keeps other users away already; the mode of the socket does so wherever it is moved. */
 export function closeToOthers(path: string): void {
   chmodSync(path, OWNER_ONLY_FILE)
@@ -69,13 +105,22 @@ export function writeToken(path: string, token: string): void {
 }
 
 async function isAnswered(path: string): Promise<boolean> {
+  const failure = await connectionFailure(path)
+  return failure !== 'ECONNREFUSED' && failure !== 'ENOENT'
+}
+
+async function refuses(path: string): Promise<boolean> {
+  return (await connectionFailure(path)) === 'ECONNREFUSED'
+}
+
+/** The code of the error; undefined where there is none. */
+async function connectionFailure(path: string): Promise<string | undefined> {
   const socket = connect(path)
   try {
     await once(socket, 'connect', { signal: AbortSignal.timeout(CONNECT_MS) })
-    return true
+    return undefined
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    return code !== 'ECONNREFUSED' && code !== 'ENOENT'
+    return (error as NodeJS.ErrnoException).code ?? (error as Error).name
   } finally {
     socket.destroy()
   }

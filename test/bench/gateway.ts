@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import '../helpers/runtime-folder.ts'
 import { MEASURED_CORE, type Process, startProcess, untilReady } from './processes.ts'
 import type { BenchRedis } from './redis.ts'
 

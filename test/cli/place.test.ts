@@ -90,6 +90,21 @@ test('a socket without a listener is no gateway, and neither is one in a folder 
   await assert.rejects(placeFor(), /No gateway of this user runs/)
 })
 
+test('with hundreds of files in the folder, the gateway that runs is found, and by its port too', async () => {
+  const at = adminFolder(process.env) ?? ''
+  await mkdir(at, { mode: 0o700, recursive: true })
+  // Names that come before it, in any order of names: files of others, and sockets without a listener.
+  await Promise.all(
+    Array.from({ length: 300 }, async (_, index) => {
+      await writeFile(socketIn(at, 10_000 + index), '')
+      await writeFile(join(at, `${10_000 + index}.token`), '')
+    }),
+  )
+  const one = await aSocket(9999)
+  assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: one })
+  assert.equal((await askAdmin('9999', '/status')).status, 200)
+})
+
 test('a kubeconfig leads to its cluster, and GW_ADMIN beats it', async () => {
   process.env.KUBECONFIG = kubeconfig
   assert.equal((await placeFor()).kind, 'cluster')

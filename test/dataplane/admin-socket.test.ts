@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -16,11 +17,12 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { adminFolder } from '../../dataplane/admin/place.ts'
+import { adminFolder, socketIn } from '../../dataplane/admin/place.ts'
 import {
   clearSocket,
   prepareFolder,
   SocketError,
+  sweepSockets,
   writeToken,
 } from '../../dataplane/admin/socket.ts'
 import { node } from '../helpers/gw.ts'
@@ -75,6 +77,45 @@ test('a socket without a listener is removed, one that answers is left', async (
   await assert.rejects(clearSocket(path), /^Error: another gateway answers at .*x\.sock/)
   assert.ok(statSync(path).isSocket())
   server.close()
+})
+
+/** Sockets whose processes are gone, by their ports. */
+async function deadSockets(folder: string, ports: readonly number[]): Promise<void> {
+  const paths = JSON.stringify(ports.map((port) => socketIn(folder, port)))
+  await node(
+    '--input-type=module',
+    '--eval',
+    `import net from 'node:net'; let open = 0
+     for (const path of ${paths}) net.createServer().listen(path, () => {
+       if (++open === ${ports.length}) process.kill(process.pid, 'SIGKILL')
+     })`,
+  )
+}
+
+test('a start removes sockets that refuse, with their tokens, and nothing else', async () => {
+  const folder = join(home, 'swept')
+  prepareFolder(folder)
+  const ports = Array.from({ length: 250 }, (_, index) => 10_000 + index)
+  await deadSockets(folder, ports)
+  const live = createServer().listen(socketIn(folder, 8080))
+  await once(live, 'listening')
+  const kept = ['8080.sock', '8080.token', '9000.sock', 'notes', 'x.sock']
+  for (const name of ['10000.token', '8080.token', '9000.sock', 'notes', 'x.sock'])
+    writeFileSync(join(folder, name), '')
+  assert.equal(readdirSync(folder).length, 256)
+  await sweepSockets(folder)
+  assert.deepEqual(readdirSync(folder).toSorted(), kept)
+  live.close()
+})
+
+test('gateways and commands that tests start look into a folder of the test', async () => {
+  const { stdout } = await node('-p', 'process.env.XDG_RUNTIME_DIR')
+  assert.equal(stdout.trim(), process.env.XDG_RUNTIME_DIR)
+  assert.ok(stdout.startsWith(join(tmpdir(), 'gw-run-')), stdout)
+})
+
+test('a folder that cannot be read is left', async () => {
+  await sweepSockets(join(home, 'absent'))
 })
 
 test('what is not a socket is not removed, and a path that is too long is said', async () => {

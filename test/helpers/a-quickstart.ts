@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import './runtime-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 export const QUICKSTART = join(ROOT, 'cli/quickstart/quickstart.ts')

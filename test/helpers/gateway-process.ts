@@ -1,13 +1,13 @@
 /** The real gateway as a child process on separate ports. */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { adminFolder, tokenIn } from '../../dataplane/admin/place.ts'
 import { freePort } from './free-port.ts'
+import './runtime-folder.ts'
 import { answers, until } from './until.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -49,11 +49,6 @@ export const PLENTY = {
   burst: 1_000_000,
   concurrent_requests: 100_000,
 }
-
-/** Sockets and tokens of this test's gateways stand apart from those of all others; the tool looks there too. */
-const runtimeFolder = mkdtempSync(join(tmpdir(), 'gw-run-'))
-process.env.XDG_RUNTIME_DIR = runtimeFolder
-process.once('exit', () => rmSync(runtimeFolder, { recursive: true, force: true }))
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 

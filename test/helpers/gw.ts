@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import './runtime-folder.ts'
 
 export const TOOL = join(import.meta.dirname, '../../cli/gw.js')
 const SECONDS_MAX = 120

@@ -139,6 +139,23 @@ test('a gateway that was killed leaves a socket, and the next one takes its plac
   assert.equal((await ask(`unix:${socketIn(folder, listen_port)}`, '/status')).status, 200)
 })
 
+test('sockets of gateways that were killed are gone when another one starts, and commands find that one', async (t) => {
+  const killed = [await started(t, {}), await started(t, {})]
+  for (const { process: one } of killed) {
+    one.signal('SIGKILL')
+    await one.exited
+  }
+  const left = killed.flatMap((one) => [
+    socketIn(folder, portOf(one)),
+    tokenIn(folder, portOf(one)),
+  ])
+  assert.ok(left.every((path) => existsSync(path)))
+  const other = await started(t, {})
+  await until('the sockets are gone', () => left.every((path) => !existsSync(path)))
+  for (const one of [front, onTcp, other]) assert.ok(existsSync(socketIn(folder, portOf(one))))
+  assert.equal((await gw('status', '--admin', String(portOf(other)))).code, 0)
+})
+
 test('where no socket can be made it serves clients, and says why', async (t) => {
   const runtime = mkdtempSync(join(tmpdir(), 'gw-open-'))
   t.after(() => rmSync(runtime, { recursive: true }))
