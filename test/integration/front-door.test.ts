@@ -260,48 +260,71 @@ test('a header that was sent twice is echoed with both values', async () => {
   assert.equal(JSON.parse(text).headers['x-forwarded-for'], '10.0.0.1, 10.0.0.2')
 })
 
+const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'
+
+/** Names of credentials, and values that look like one under any name. */
 const SECRETS = {
-  'x-forwarded-access-token': 'eyJhbGciOiJSUzI1NiJ9.payload.signature',
-  'x-amzn-oidc-data': 'eyJ0eXAiOiJKV1QifQ.payload.signature',
-  'x-goog-iap-jwt-assertion': 'eyJhbGciOiJFUzI1NiJ9.payload.signature',
-  'x-ms-token-aad-id-token': 'eyJ0eXAiOiJKV1QifQ.payload.signature',
   'proxy-authorization': 'Basic dXNlcjpwYXNzd29yZA==',
   cookie: 'session=0123456789abcdef',
-  'x-unknown': 'an unknown value',
+  'set-cookie': 'session=0123456789abcdef',
+  ...Object.fromEntries(
+    [
+      ...[
+        'x-vendor-api-key',
+        'x-apikey',
+        'ocp-apim-subscription-apikey',
+        'x-forwarded-access-token',
+      ],
+      ...[
+        'x-csrf-token',
+        'token',
+        'x-client-secret',
+        'x-hub-signature',
+        'signature',
+        'x-credential',
+      ],
+      ...['x-jwt-assertion', 'x-amz-security', 'x-amz-date', 'x-goog-iap-user', 'cf-access-user'],
+      ...['X-Mixed-Api-Key', 'x_api_key'],
+    ].map((name) => [name, 'a plain value of 24 signs']),
+  ),
+  'x-note': JWT,
+  'x-inside': `jwt=${JWT}; v=1`,
+  'x-auth': 'Bearer 0123456789abcdefgh',
+  'x-legacy': 'basic dXNlcjpwYXNzd29yZA==',
+  'x-hosted': 'sk-abcdefghijklmnop',
 }
 
-test('an echo shows values of harmless headers only, of others how long they are and how they begin', async () => {
-  const harmless = {
-    accept: '*/*',
-    'accept-encoding': 'gzip',
-    'user-agent': 'sdk/1',
-    'x-request-id': 'a-1',
-    traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
-    'x-forwarded-proto': 'https',
-    'x-forwarded-host': 'api.test',
-    via: '1.1 proxy',
-  }
-  const headers = { ...harmless, ...SECRETS, 'x-short': 'hunter2' }
-  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
-  const echoed = JSON.parse(text).headers
-  assert.partialDeepStrictEqual(echoed, harmless)
-  for (const [name, value] of Object.entries(SECRETS)) {
-    assert.equal(echoed[name], `${value.slice(0, 4)}… (${value.length} characters)`)
-  }
-  assert.equal(echoed['x-short'], '… (7 characters)')
-  assert.equal(
-    echoed.authorization,
-    `${`Bearer ${front.key}`.slice(0, 12)}… (${front.key.length + 7} characters)`,
-  )
-})
+const PLAIN = {
+  ...{ accept: '*/*', 'accept-encoding': 'gzip', 'user-agent': 'sdk/1', 'x-request-id': 'a-1' },
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  ...{ 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.test', via: '1.1 proxy' },
+  ...{ 'x-unknown': 'an unknown value', 'x-short': 'hunter2', 'x-tenant': 'blue', 'cf-ray': '8a1' },
+  ...{
+    'x-api-key-id': 'k-7',
+    'x-tokens': '512',
+    'x-goog-request-params': 'a=b',
+    'x-amzn-trace-id': 'Root=1-2-3',
+  },
+  ...{ 'x-hash': 'a.b.c', 'x-word': 'bearer', 'x-version': '1.2.3', 'x-empty': '' },
+}
 
-test('an echo masks a key that stands in a harmless header', async () => {
-  const headers = { 'user-agent': `sdk ${front.key}`, 'x-request-id': 'sk-abcdefghijkl' }
-  const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
-  assert.partialDeepStrictEqual(JSON.parse(text).headers, {
-    'user-agent': 'sdk gw_***',
-    'x-request-id': 'sk-***',
-  })
+test('an echo shows values as received; of credentials, by name and by look, how long they are and how they begin', async () => {
+  const all = { ...PLAIN, ...SECRETS, 'x-own': front.key, 'x-tail': `key ${front.key}` }
+  for (const more of [{}, { 'x-handed-over': '\u00e9' }]) {
+    const headers = { ...all, ...more }
+    const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
+    const echoed = JSON.parse(text).headers
+    assert.partialDeepStrictEqual(echoed, PLAIN)
+    const hidden = { ...SECRETS, 'x-own': front.key, 'x-tail': all['x-tail'] }
+    for (const [name, value] of Object.entries(hidden)) {
+      const shown = `${value.slice(0, 4)}… (${value.length} characters)`
+      assert.equal(echoed[name.toLowerCase()], shown, name)
+    }
+    assert.equal(
+      echoed.authorization,
+      `${`Bearer ${front.key}`.slice(0, 12)}… (${front.key.length + 7} characters)`,
+    )
+  }
 })
 
 test('what is sent beside a key in x-api-key shows no more than a quarter of itself', async () => {

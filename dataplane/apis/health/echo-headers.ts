@@ -5,59 +5,11 @@ import { describeLimits, identify } from '../../visit.ts'
 import type { Api } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
-/** Headers whose values are no credentials. Identity proxies put tokens into headers of any name, so all others are masked. */
-const HARMLESS: ReadonlySet<string> = new Set([
-  'accept',
-  'accept-charset',
-  'accept-encoding',
-  'accept-language',
-  'cache-control',
-  'connection',
-  'content-encoding',
-  'content-language',
-  'content-length',
-  'content-type',
-  'date',
-  'expect',
-  'forwarded',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'max-forwards',
-  'origin',
-  'pragma',
-  'priority',
-  'sec-fetch-dest',
-  'sec-fetch-mode',
-  'sec-fetch-site',
-  'te',
-  'traceparent',
-  'transfer-encoding',
-  'upgrade',
-  'user-agent',
-  'via',
-  'x-envoy-attempt-count',
-  'x-envoy-expected-rq-timeout-ms',
-  'x-envoy-external-address',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-prefix',
-  'x-forwarded-proto',
-  'x-forwarded-scheme',
-  'x-real-ip',
-  'x-request-id',
-  'x-scheme',
-  'x-stainless-arch',
-  'x-stainless-async',
-  'x-stainless-lang',
-  'x-stainless-os',
-  'x-stainless-package-version',
-  'x-stainless-retry-count',
-  'x-stainless-runtime',
-  'x-stainless-runtime-version',
-  'x-stainless-timeout',
-])
+/** Names of headers that carry credentials, of clients and of what stands in front of the gateway. */
+const SECRET_NAME =
+  /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-amz-.*|x-goog-iap-.*|cf-access-.*|.*(?:api[-_]?key|token|secret|signature|credential|assertion))$/
+/** A JSON web token anywhere, or a scheme with its credential. */
+const SECRET_VALUE = /(?<![\w-])eyJ[\w-]*\.[\w-]+\.[\w-]*|^\s*(?:bearer|basic)\s+\S/i
 /** Of Authorization: "Bearer " and the first characters of the key. */
 const CREDENTIAL_SHOWN = 12
 const OTHER_SHOWN = 4
@@ -67,8 +19,7 @@ const SHOWN_PART = 4
 export const echoHeaders: Api = {
   method: 'GET',
   path: '/v1/debug/echo-headers',
-  summary:
-    'The request headers as received; values of harmless headers, length and first characters of all others.',
+  summary: 'The request headers as received; length and first characters of credentials.',
   wire: openAiWire,
   async run(visit) {
     await identify(visit)
@@ -91,10 +42,14 @@ export const echoHeaders: Api = {
 }
 
 function shownValue(name: string, value: string): string {
-  if (HARMLESS.has(name)) return maskKeys(value)
+  if (!isSecret(name, value)) return value
   const most = Math.floor(value.length / SHOWN_PART)
   const length = name === 'authorization' ? Math.min(CREDENTIAL_SHOWN, most) : prefixLength(most)
   return `${value.slice(0, length)}… (${value.length} characters)`
+}
+
+function isSecret(name: string, value: string): boolean {
+  return SECRET_NAME.test(name) || SECRET_VALUE.test(value) || maskKeys(value) !== value
 }
 
 /** None of a short value: four characters of a password would be half of it. */
