@@ -1,5 +1,6 @@
 /** The part of the inner form that requests of all operations share: the client's bytes, and the facts that decide their way. */
 import type { Found, Span } from './json/found.ts'
+import type { AskedExtra } from './providers/extras/names.ts'
 
 /** The facts that admission, routing and accounting know of a request of any operation. */
 export interface RequestFacts {
@@ -33,8 +34,10 @@ export interface RequestFacts {
   readonly untranslated?: { readonly param: string; readonly message: string }
   /** Parts of it that `body` leaves out, as the client knows them; an upstream that speaks the same wire sees them. */
   readonly dropped?: readonly string[] | undefined
-  /** Those of them that no upstream sees. */
-  readonly unsent?: readonly string[] | undefined
+  /** Those of them that only an upstream sees whose settings allow them. */
+  readonly unsent?: readonly AskedExtra[] | undefined
+  /** Extras that it asks for, which an upstream has to allow. */
+  readonly extras?: readonly AskedExtra[]
   /** Members of `bytes` that are other ones for an upstream that speaks the same wire, as JSON text; undefined takes one out. */
   readonly edits?: ReadonlyMap<string, string | undefined>
   /** The path below the wire's own that is asked for; absent: the wire's own. */

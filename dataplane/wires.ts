@@ -35,7 +35,7 @@ export interface Pair {
     maxTokens: number | undefined,
   ): UpstreamRequest
   /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
-  lost?(request: ModelRequest): readonly string[] | undefined
+  lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed
   /** undefined where the operation has no streams. */
   openStream(request: Sent<ModelRequest>, origin: AnswerOrigin): WireReader | undefined
@@ -87,7 +87,8 @@ function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | unde
   if (known !== undefined) return known
   const { passing } = dialect
   const pair: Pair = {
-    lost: ({ unsent }) => unsent,
+    lost: ({ unsent }, { allow }) =>
+      unsent?.filter(({ extra }) => !allow?.includes(extra)).map(({ param }) => param),
     encode: (request, settings, maxTokens) => native.encode(request, settings, maxTokens),
     decode(body, request) {
       const passed = native.decode(body, request)

@@ -188,6 +188,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: knownWindow(section),
     native: nativeOf(section, provider),
+    allow: section.allow,
     headers: lowerCaseNames(section.headers ?? {}),
     healthPath:
       probed && disabled === undefined

@@ -1,5 +1,6 @@
 /** The facts about a provider that the rest of the gateway may use. */
 import type { Encoding } from './encodings.ts'
+import type { Extra } from './extras/names.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
@@ -97,6 +98,12 @@ export interface ProviderFacts {
   readonly natives?: readonly NativeApi[]
   /** Those that hold where the configuration names none. */
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
+  /** What its API can be asked for beside tokens; each upstream's `allow` says what it gets. */
+  readonly extras?: readonly Extra[]
+  /** Whether its usage has the searches of an answer, which have a price. */
+  readonly countsSearches?: boolean
+  /** Members of other servers that are refused by name. */
+  readonly foreign?: readonly string[]
   /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
   readonly takesInputType?: boolean
   /** Whether it keeps prefixes apart by the salt that a request names. */

@@ -1,6 +1,7 @@
 /** Anthropic's turns of blocks as the messages of the inner form. */
 import type { ChatMessage, ChatRequest } from '../../inner-form.ts'
 import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { AskedExtra } from '../../providers/extras/names.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Lack = NonNullable<ChatRequest['untranslated']>
@@ -14,6 +15,8 @@ const BILLING = /^x-anthropic-billing-header:(?: ?[\w-]{1,40}=[^\s;]{0,100};?){0
 export class Conversation {
   readonly messages: ChatMessage[] = []
   untranslated: Lack | undefined
+  /** Blocks that name files of the account. */
+  readonly files: AskedExtra[] = []
 
   /** Notes the first part of the request that has no counterpart in the inner form. */
   lacks(what: Lack): void {
@@ -26,6 +29,8 @@ export class Conversation {
   }
 
   turn({ role, content }: Json, index: number): void {
+    const param = `messages.${index}.content`
+    if (listOf(content).some(namesFile)) this.files.push({ extra: 'files', param })
     if (role === 'system') this.system(content)
     else if (role === 'assistant') this.#assistant(blocksOf(content), index)
     else if (typeof content === 'string') this.messages.push({ role: 'user', content })
@@ -100,6 +105,12 @@ export class Conversation {
       message: `A block of type "${String(type)}" with this source cannot be translated for this model.`,
     })
   }
+}
+
+/** Whether the block, or one in it, is a file that the account keeps. */
+function namesFile(block: unknown): boolean {
+  const { file_id: id, source, content } = recordOf(block)
+  return id != null || listOf(content).some(namesFile) || (source != null && namesFile(source))
 }
 
 function isThought({ type }: Json): boolean {

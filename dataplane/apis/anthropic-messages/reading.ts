@@ -2,6 +2,7 @@
 import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { countOf, recordOf } from '../../json/values.ts'
+import { EXTRA_MEMBERS, extrasOf, extrasOfTools } from '../../providers/extras/asked.ts'
 import { conversationEstimate, promptTokensMax } from '../../tokens/count.ts'
 import { Conversation } from './conversation.ts'
 import { optionsOf } from './options.ts'
@@ -28,7 +29,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
 ])
 
 export const messagesReading: Reading<ChatRequest> = {
-  members: MEMBERS,
+  members: new Set([...MEMBERS, ...EXTRA_MEMBERS]),
   body: (tree) => translated(tree as MessagesBody).body,
   request: (tree, facts) => requestOf(tree, facts, true),
 }
@@ -49,7 +50,9 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
       '"max_tokens" is required: the most tokens that the answer may have.',
       'max_tokens',
     )
-  const { body, untranslated } = translated(message)
+  const { body, untranslated, files } = translated(message)
+  const tools = extrasOfTools(message.tools, (at) => `tools.${at}`)
+  const extras = [...extrasOf(message), ...tools, ...files]
   return {
     operation: 'chat',
     wire: ANTHROPIC_MESSAGES,
@@ -68,6 +71,7 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
     dropped: droppedOf(facts),
+    ...(extras.length > 0 && { extras }),
     ...(untranslated && { untranslated }),
   }
 }
@@ -87,13 +91,14 @@ function droppedOf({ bytes, spans }: BodyFacts): readonly string[] | undefined {
 function translated(message: MessagesBody): {
   readonly body: ChatBody
   readonly untranslated: ChatRequest['untranslated']
+  readonly files: Conversation['files']
 } {
   const conversation = new Conversation()
   conversation.system(message.system)
   for (const [index, turn] of message.messages.entries()) conversation.turn(recordOf(turn), index)
   const options = optionsOf(message, (what) => conversation.lacks(what))
   const { model, max_tokens } = message
-  const { messages, untranslated } = conversation
+  const { messages, untranslated, files } = conversation
   const stream = message.stream === true && {
     stream: true,
     stream_options: { include_usage: true },
@@ -101,5 +106,6 @@ function translated(message: MessagesBody): {
   return {
     body: { model, messages, max_completion_tokens: max_tokens ?? null, ...stream, ...options },
     untranslated,
+    files,
   }
 }

@@ -2,6 +2,7 @@
 import type { BodyFacts, Reading } from '../../body/request.ts'
 import { CHAT_MEMBERS } from '../../guardrails/forms/chat.ts'
 import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+import { EXTRA_MEMBERS, extrasOf, extrasOfTools, filesIn } from '../../providers/extras/asked.ts'
 import { promptTokensMax } from '../../tokens/count.ts'
 import { limited, unlimitedOf } from '../openai/no-limit.ts'
 import { checkShape } from './shape.ts'
@@ -9,7 +10,7 @@ import { checkShape } from './shape.ts'
 export const OPENAI_CHAT = 'openai-chat'
 
 export const chatReading: Reading<ChatRequest> = {
-  members: new Set(CHAT_MEMBERS),
+  members: new Set([...CHAT_MEMBERS, ...EXTRA_MEMBERS]),
   request: requestOf,
   body: (tree) => limited(tree as ChatBody, 1),
 }
@@ -19,6 +20,8 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   const asked = tree as ChatBody
   checkShape(asked)
   const body = limited(asked, 1)
+  const tools = extrasOfTools(asked.tools, (at) => `tools[${at}]`)
+  const extras = [...extrasOf(asked), ...tools, ...filesIn(asked.messages)]
   return {
     operation: 'chat',
     wire: OPENAI_CHAT,
@@ -35,6 +38,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     promptTokensMax: promptTokensMax(facts.bytes, body),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    ...(extras.length > 0 && { extras }),
     ...unlimitedOf(asked, body, 1),
   }
 }

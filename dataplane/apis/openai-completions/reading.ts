@@ -3,6 +3,7 @@ import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '..
 import { COMPLETIONS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import type { CompletionsBody, CompletionsRequest } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
+import { EXTRA_MEMBERS, extrasOf } from '../../providers/extras/asked.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 import { limited, saysNoLimit, unlimitedOf } from '../openai/no-limit.ts'
@@ -13,7 +14,7 @@ const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 export const completionsReading: Reading<CompletionsRequest> = {
-  members: new Set(COMPLETIONS_MEMBERS),
+  members: new Set([...COMPLETIONS_MEMBERS, ...EXTRA_MEMBERS]),
   request: requestOf,
   body: (tree) => limited(tree as CompletionsBody, 0),
 }
@@ -44,6 +45,7 @@ function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
     promptTokensMax: inputTokensMax(prompt, facts.bytes, tokens),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    extras: extrasOf(body),
     ...unlimitedOf(asked, body, 0),
   }
 }

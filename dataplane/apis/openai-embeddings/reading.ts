@@ -2,6 +2,7 @@
 import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
 import { EMBEDDINGS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../inner-form.ts'
+import { EXTRA_MEMBERS, extrasOf } from '../../providers/extras/asked.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 
@@ -10,7 +11,7 @@ export const OPENAI_EMBEDDINGS = 'openai-embeddings'
 const DIMENSIONS_MAX = 65_536
 
 export const embeddingsReading: Reading<EmbeddingsRequest> = {
-  members: new Set(EMBEDDINGS_MEMBERS),
+  members: new Set([...EMBEDDINGS_MEMBERS, ...EXTRA_MEMBERS]),
   request: requestOf,
 }
 
@@ -36,6 +37,7 @@ function requestOf(tree: unknown, facts: BodyFacts): EmbeddingsRequest {
     promptTokensMax: inputTokensMax(body.input, facts.bytes, tokens),
     createdSeconds: facts.createdSeconds,
     sparse: facts.sparse,
+    extras: extrasOf(body),
   }
 }
 

@@ -23,6 +23,7 @@ import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
 import { priceChecks } from './tenants/prices.ts'
 import { addressChecks } from './upstreams/addresses.ts'
+import { allowChecks } from './upstreams/allow.ts'
 import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
@@ -35,6 +36,7 @@ import { vectorStoreChecks } from './vector-stores.ts'
 
 const CHECKS_OF_FACTS: readonly Check[] = [
   ...addressChecks,
+  ...allowChecks,
   ...auxiliaryChecks,
   ...budgetChecks,
   ...coldStartChecks,

@@ -133,7 +133,9 @@ const ModelPrice = z.strictObject({
     .min(0)
     .max(1000)
     .optional()
-    .describe('USD for one search, as an upstream that ranks documents bills them; 0 if absent.'),
+    .describe(
+      'USD for one search, as upstreams that rank documents bill them, and Anthropic for web_search; 0 if absent.',
+    ),
   tiers: z.array(PriceTier).max(8).optional().describe('Other prices for long inputs.'),
 })
 

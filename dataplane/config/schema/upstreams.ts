@@ -1,6 +1,7 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
 import { ENCODINGS } from '../../providers/encodings.ts'
+import { EXTRAS } from '../../providers/extras/names.ts'
 import { NATIVE_APIS } from '../../providers/facts-contract.ts'
 import { PROVIDER_NAMES } from '../../providers/index.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
@@ -204,6 +205,14 @@ export const Upstream = z.strictObject({
     .describe(
       "Clients' APIs that the upstream speaks itself: their bytes pass. Others are translated. " +
         'Default: responses for openai and azure_openai.',
+    ),
+  allow: z
+    .array(z.enum(EXTRAS))
+    .max(EXTRAS.length)
+    .optional()
+    .describe(
+      "What clients may ask for beside the model's tokens, though it costs extra or names what the account keeps. " +
+        'Default: nothing.',
     ),
   tokenizer_revision: text()
     .optional()

@@ -77,6 +77,7 @@ const tool = typed(
 const TOP: Readonly<Record<string, Form>> = {
   cache_control: unsent,
   context_management: unsent,
+  inference_geo: unsent,
   max_tokens: number,
   messages: list(message),
   metadata: members({ user_id: text }),
@@ -87,6 +88,7 @@ const TOP: Readonly<Record<string, Form>> = {
     task_budget: unsent,
   }),
   service_tier: unsent,
+  speed: unsent,
   stop_sequences: list(text),
   stream: flag,
   system: textBlocks,

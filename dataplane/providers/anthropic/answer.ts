@@ -82,6 +82,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   if (input === undefined && output === undefined) return undefined
   const cached = countOf(counts.cache_read_input_tokens) ?? 0
   const written = countOf(counts.cache_creation_input_tokens) ?? 0
+  const searches = countOf(recordOf(counts.server_tool_use).web_search_requests)
   const thinking = countOf(recordOf(counts.output_tokens_details).thinking_tokens) ?? 0
   return {
     promptTokens: (input ?? 0) + cached + written,
@@ -89,6 +90,7 @@ export function readUsage(usage: unknown): Usage | undefined {
     cachedTokens: cached,
     cacheWriteTokens: written,
     reasoningTokens: Math.min(thinking, output ?? 0),
+    ...(searches && { searches }),
     estimated: false,
   }
 }

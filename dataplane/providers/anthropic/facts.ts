@@ -8,6 +8,17 @@ export const facts: ProviderFacts = {
   aliases: ['claude'],
   defaultEndpoint: 'https://api.anthropic.com/v1',
   settings: ['api_version'],
+  countsSearches: true,
+  extras: [
+    'code_execution',
+    'files',
+    'inference_geo',
+    'mcp',
+    'other_tools',
+    'speed',
+    'web_fetch',
+    'web_search',
+  ],
   credentialHeader: 'x-api-key',
   modelWindows: {
     'claude-3-haiku': 200_000,

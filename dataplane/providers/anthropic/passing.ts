@@ -23,11 +23,11 @@ export function passedBody(
   { model }: ProviderSettings,
   own: readonly string[] = [],
 ): Buffer {
-  const { bytes, spans } = request
+  const { bytes, spans, omitted } = request
   const edits = new Map<string, string | undefined>()
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const name of spans.keys())
-    if (ROUTING.has(name) || own.includes(name)) edits.set(name, undefined)
+    if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
   const { isUnsealed } = request
   const isThinking = isUnsealed || bytes.includes(SIGNATURE)
   const messages = isThinking ? without(isUnsealed ? isThought : isUnsigned, request) : undefined

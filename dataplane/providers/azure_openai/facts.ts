@@ -1,5 +1,6 @@
 /** The facts about Azure OpenAI. */
 import type { ProviderFacts } from '../facts-contract.ts'
+import { OF_RUNTIMES } from '../routing-members.ts'
 import { basePathOf, isDated } from './address.ts'
 
 export const facts: ProviderFacts = {
@@ -13,6 +14,18 @@ export const facts: ProviderFacts = {
   aliases: ['azure'],
   spellings: ['azure', 'azure-openai'],
   basePath: basePathOf,
+  extras: [
+    'code_execution',
+    'file_search',
+    'files',
+    'image_generation',
+    'mcp',
+    'other_tools',
+    'service_tier',
+    'store',
+    'web_search',
+  ],
+  foreign: OF_RUNTIMES,
   settings: ['deployment', 'api_version'],
   requires: {
     setting: 'endpoint',

@@ -10,6 +10,7 @@ export const facts: ProviderFacts = {
   hosted: true,
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
+  extras: ['service_tier'],
   takesInputType: true,
   requires: {
     setting: 'region',

@@ -13,6 +13,7 @@ export const facts: ProviderFacts = {
   versionPath: versionPathOf,
   settings: ['region', 'project', 'api_version'],
   together: ['project', 'region'],
+  extras: ['service_tier'],
   credentialHeader: 'x-goog-api-key',
   keyless: ['project', 'region'],
   takesKeyDocument: true,

@@ -13,6 +13,8 @@ export const facts: ProviderFacts = {
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],
   healthPath: '/health',
   noLimits: [-1],
+  // A second number of choices.
+  foreign: ['n_cmpl'],
   // Older builds count texts alone.
   tokenQuestions: [
     {

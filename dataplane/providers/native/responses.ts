@@ -3,6 +3,7 @@ import type { ChatRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Concession, Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
+import { withoutHosted } from '../extras/hosted-tools.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'
 import { Unsupported } from '../unsupported.ts'
@@ -46,7 +47,7 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
       return {
         path: options.path(settings, PATH + below),
         headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-        body: bodyOf(request, options.model(settings), maxTokens, options),
+        body: bodyOf(request, settings, maxTokens, options),
       }
     },
     decode: (body, request) => readResponse(body, request, options.recognisers),
@@ -68,21 +69,38 @@ function concession(failure: Failure): Concession | undefined {
 
 function bodyOf(
   request: ChatRequest,
-  model: string,
+  settings: ProviderSettings,
   maxTokens: number | undefined,
-  { own = [], seals }: ResponsesOptions,
+  { own = [], seals, model: modelOf }: ResponsesOptions,
 ): Buffer {
-  const { bytes, spans, body } = request
+  const { allow } = settings
+  const model = modelOf(settings)
+  const { bytes, spans, body, omitted } = request
   const edits = new Map(request.edits)
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   if (request.maxTokens === undefined && maxTokens !== undefined && request.below === undefined)
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
   for (const name of spans.keys())
-    if (ROUTING.has(name) || own.includes(name)) edits.set(name, undefined)
+    if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
+  if (request.unsent?.some(({ extra }) => allow?.includes(extra))) putTools(edits, request, allow)
   const isSealed = (request.isUnsealed || !seals) && bytes.includes(SEALED)
   const input = isSealed ? unsealedInput(request) : undefined
   if (input !== undefined) edits.set('input', input)
   return editMembers(bytes, spans, edits)
+}
+
+/** The tools with those that the upstream may run. */
+function putTools(
+  edits: Map<string, string | undefined>,
+  { bytes, spans }: ChatRequest,
+  allow: readonly string[] | undefined,
+): void {
+  const span = spans.get('tools')
+  const tools = span && parsed(bytes.toString('utf8', span.start, span.end))
+  const kept = withoutHosted(tools, allow)
+  edits.delete('tools')
+  edits.delete('tool_choice')
+  if (kept !== undefined) edits.set('tools', JSON.stringify(kept))
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The facts about OpenAI's hosted API. */
 import type { ProviderFacts } from '../facts-contract.ts'
+import { OF_RUNTIMES } from '../routing-members.ts'
 
 export const facts: ProviderFacts = {
   name: 'openai',
@@ -9,6 +10,18 @@ export const facts: ProviderFacts = {
   nativeDefault: () => ['responses'],
   defaultEndpoint: 'https://api.openai.com/v1',
   settings: ['project'],
+  extras: [
+    'code_execution',
+    'file_search',
+    'files',
+    'image_generation',
+    'mcp',
+    'other_tools',
+    'service_tier',
+    'store',
+    'web_search',
+  ],
+  foreign: OF_RUNTIMES,
   services: {
     OpenRouter: 'https://openrouter.ai/api/v1',
     Groq: 'https://api.groq.com/openai/v1',

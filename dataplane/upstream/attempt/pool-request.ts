@@ -5,6 +5,7 @@ import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { rowOf } from '../../json/values.ts'
 import type { FinalRequest, Headers, UpstreamRequest } from '../../providers/contract.ts'
+import { refuseExtras } from '../../providers/extras/asked.ts'
 import { TooManyInputs } from '../../providers/inputs.ts'
 import { Unsupported } from '../../providers/unsupported.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
@@ -46,9 +47,10 @@ const ROUNDS_MAX = 8
 export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
   let request = asked
-  let dropped = pair.lost?.(asked)
+  let dropped = pair.lost?.(asked, settings)
   for (let round = 1; ; round++) {
     try {
+      refuseExtras(request, settings.provider, settings.allow)
       const upstream = pair.encode(request, settings, maxTokens)
       return { request, upstream: salted(upstream, request, settings, caller), dropped, pair }
     } catch (error) {
@@ -95,8 +97,9 @@ const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
 
 /** undefined where one of them cannot be left out. */
 function without(request: ModelRequest, params: readonly string[]): ModelRequest | undefined {
-  const { unlimited } = request
-  const isThere = (name: string) => Object.hasOwn(request.body, name) || name === unlimited?.member
+  const { unlimited, spans, extras } = request
+  const isThere = (name: string) =>
+    Object.hasOwn(request.body, name) || spans.has(name) || name === unlimited?.member
   if (params.some((name) => NEEDED.has(name) || !isThere(name))) return undefined
   const names = params.flatMap((name) => [name, ...(rowOf(DEPENDENTS, name) ?? [])])
   const omitted = new Set([...(request.omitted ?? []), ...names])
@@ -108,6 +111,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
     ...request,
     body,
     omitted,
+    ...(extras && { extras: extras.filter(({ param }) => !omitted.has(param)) }),
     choices: omitted.has('n') ? single : request.choices,
     ...(omitted.has('dimensions') && { dimensions: undefined }),
     ...(unlimited && params.includes(unlimited.member) && { unlimited: undefined }),

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/budgets/price.ts'
 import type { Usage } from '../../../dataplane/inner-form.ts'
+import { readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
 import { cases } from '../../helpers/cases.ts'
 
 interface Listed {
@@ -206,4 +207,11 @@ test('an estimate is never below what the same tokens can cost', () => {
     }),
     { numRuns: cases(1000, 5000) },
   )
+})
+
+test("searches that Anthropic counts are paid at the model's price of a search", () => {
+  const server_tool_use = { web_search_requests: 3 }
+  const usage = readUsage({ input_tokens: 1, output_tokens: 0, server_tool_use })
+  assert.ok(usage)
+  assert.equal(costOf(usage, priceOf({ input: 1, output: 1, search: 0.01 })), 30_001_000)
 })

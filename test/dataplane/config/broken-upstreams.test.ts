@@ -39,6 +39,27 @@ const PROVIDERS: Row[] = [
     fix: 'openai.azure.com',
   },
   {
+    name: 'an extra that is not known',
+    yaml: upstream('provider: openai\nallow: [everything] # here'),
+    path: 'gw.upstreams[0].allow[0]',
+    says: 'unknown allow "everything"',
+    fix: '"web_search"',
+  },
+  {
+    name: 'an extra that the provider does not have',
+    yaml: upstream('provider: openai\nallow: [speed] # here'),
+    path: 'gw.upstreams[0].allow[0]',
+    says: 'cannot take effect: openai has no speed',
+    fix: 'anthropic use it',
+  },
+  {
+    name: 'an extra twice',
+    yaml: upstream('provider: openai\nallow: [files, files] # here'),
+    path: 'gw.upstreams[0].allow[1]',
+    says: 'files is there twice',
+    fix: 'Remove one of them',
+  },
+  {
     name: 'a choice between endpoints where there is one',
     yaml: upstream('provider: openai\nbalance: affinity # here'),
     path: 'gw.upstreams[0].balance',

@@ -122,9 +122,43 @@ const ROWS: Row[] = [
     says: 'dearer',
     fix: 'cheaper',
   },
+  {
+    name: 'an extra that a spend budget does not count',
+    yaml: `  upstreams:
+    - {name: a, provider: openai, endpoint: "http://a", model: m, context_window: 8192, allow: [web_search]} # here
+  routes: [{name: r, strategy: single, primary: a, max_tokens_default: 9}]
+  pricing: [{model: m, input: 1, output: 1, search: 1}]
+  budgets: [{tenant: t, spend_per_month_usd: 5}]
+  state_dir: /tmp`,
+    path: 'gw.upstreams[0].allow',
+    says: 'does not count the price of "web_search"',
+    fix: 'Remove what the budget has to count',
+  },
+  {
+    name: 'searches without a price under a spend budget',
+    yaml: `  upstreams:
+    - {name: a, provider: anthropic, api_key: "\${env:WORD}", model: m, context_window: 8192, allow: [web_search, files]} # here
+  routes: [{name: r, strategy: single, primary: a, max_tokens_default: 9}]
+  pricing: [{model: m, input: 1, output: 1}]
+  budgets: [{tenant: t, spend_per_month_usd: 5}]
+  state_dir: /tmp`,
+    path: 'gw.upstreams[0].allow',
+    says: 'does not count the price of "web_search"',
+    fix: 'Write the price of a search in pricing',
+  },
 ]
 
 testWarnings(ROWS)
+
+test('a spend budget that counts all that its upstreams allow is as it should be', () => {
+  const yaml = `  upstreams:
+    - {name: a, provider: anthropic, endpoint: "http://a", model: m, context_window: 8192, allow: [web_search, files]}
+  routes: [{name: r, strategy: single, primary: a, max_tokens_default: 9}]
+  pricing: [{model: m, input: 1, output: 1, search: 0.01}]
+  budgets: [{tenant: t, spend_per_month_usd: 5}]
+  state_dir: /tmp`
+  assert.deepEqual(load(aDocument(yaml)).problems, [])
+})
 
 test('a password that is a reference, and a user without one, are as they should be', () => {
   for (const url of [

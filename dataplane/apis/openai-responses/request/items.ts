@@ -2,10 +2,11 @@
 import { invalid } from '../../../body/request.ts'
 import type { ChatMessage } from '../../../inner-form.ts'
 import { isRecord, listOf, textOf } from '../../../json/values.ts'
+import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
 import { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
-import { Tools, withoutHosted } from './tools.ts'
+import { Tools } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -42,6 +43,8 @@ export function checkItems(items: unknown, param: string): void {
   const lacks = new Lacks()
   const turns = new Turns(new Tools({ model: '' }, lacks), lacks, true)
   for (const [index, item] of items.entries()) turns.add(item, `${param}[${index}]`)
+  const [file] = lacks.files
+  if (file !== undefined) throw invalid(NO_FILES, file.param)
 }
 
 /** Joins calls of one turn into one message; results follow it, and their pictures come behind the last result. */

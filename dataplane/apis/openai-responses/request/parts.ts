@@ -18,7 +18,7 @@ export function partsOf(content: unknown, param: string, lacks: Lacks): Json[] {
 export function textParts(content: unknown, param: string, lacks: Lacks): string {
   const parts = listOf(content).map((one, index) => {
     const { type, text, refusal, file_id: file } = recordOf(one)
-    if (file != null) throw invalid(NO_FILES, `${param}[${index}].file_id`)
+    if (file != null) lacks.noteFile(NO_FILES, `${param}[${index}].file_id`)
     if (type === 'output_text' || type === 'input_text' || type === 'text')
       return textOf(text) ?? ''
     if (type === 'refusal') return textOf(refusal) ?? ''
@@ -32,7 +32,8 @@ function partOf(raw: unknown, param: string, lacks: Lacks): Json[] {
   if (!isRecord(raw)) throw invalid(`"${param}" must be an object.`, param)
   const part = raw
   if (part.file_id != null) {
-    throw invalid(NO_FILES, `${param}.file_id`)
+    lacks.noteFile(NO_FILES, `${param}.file_id`)
+    return []
   }
   switch (part.type) {
     case 'input_text':

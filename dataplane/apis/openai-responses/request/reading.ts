@@ -1,13 +1,16 @@
 /** Reads the body of a request for a response into the inner form. */
 import { type BodyFacts, invalid, type Reading } from '../../../body/request.ts'
 import type { ChatBody, ChatRequest } from '../../../inner-form.ts'
+import { EXTRA_MEMBERS, extrasOf } from '../../../providers/extras/asked.ts'
+import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
+import type { AskedExtra } from '../../../providers/extras/names.ts'
 import { conversationEstimate, promptTokensMax } from '../../../tokens/count.ts'
 import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
 import { Lacks } from './lacks.ts'
 import { optionsOf } from './options.ts'
 import { checkShape, type ResponsesBody, stateOf } from './shape.ts'
-import { Tools, withoutHosted } from './tools.ts'
+import { Tools } from './tools.ts'
 
 type Edits = NonNullable<ChatRequest['edits']>
 
@@ -55,6 +58,8 @@ const READ = [
   'user',
 ]
 const MEMBERS: ReadonlySet<string> = new Set(READ)
+/** Large members are kept for the rest. */
+const KEPT: ReadonlySet<string> = new Set([...READ, ...EXTRA_MEMBERS])
 
 const NO_COMPACTION = {
   param: 'model',
@@ -62,7 +67,7 @@ const NO_COMPACTION = {
 }
 
 export const responsesReading: Reading<ChatRequest> = {
-  members: MEMBERS,
+  members: KEPT,
   body: (tree) => translated(tree as ResponsesBody).body,
   request: requestOf,
 }
@@ -85,6 +90,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   checkShape(asked)
   const state = stateOf(asked)
   const { body, tools, lacks } = translated(asked)
+  const extras = [...lacks.files, ...extrasOf(asked).filter(isNoState)]
   const unread = [...facts.spans.keys()].filter((name) => !MEMBERS.has(name))
   const dropped = [...tools.dropped, ...unread]
   beginSession(facts.bytes, { asked, tools, state, createdSeconds: facts.createdSeconds })
@@ -106,6 +112,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     sparse: facts.sparse,
     edits: editsOf(asked),
     ...(dropped.length > 0 && { dropped }),
+    ...(extras.length > 0 && { extras }),
     ...(tools.hosted.length > 0 && { unsent: tools.hosted }),
     ...(lacks.first && { untranslated: lacks.first }),
   }
@@ -120,6 +127,11 @@ function editsOf({ store, tools, tool_choice: choice }: ResponsesBody): Edits {
   edits.set('tools', kept.length === 0 ? undefined : JSON.stringify(kept))
   if (kept.length === 0 && choice !== undefined) edits.set('tool_choice', undefined)
   return edits
+}
+
+/** Responses that are kept have rules of their state. */
+function isNoState({ extra }: AskedExtra): boolean {
+  return extra !== 'store'
 }
 
 interface Translated {

@@ -6,6 +6,9 @@ import { hash } from 'node:crypto'
 import type { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import { extraOfTool } from '../../../providers/extras/asked.ts'
+import { CLIENTS, isHosted } from '../../../providers/extras/hosted-tools.ts'
+import type { AskedExtra } from '../../../providers/extras/names.ts'
 import type { Lacks } from './lacks.ts'
 import type { ResponsesBody } from './shape.ts'
 import { isStrictable } from './strict.ts'
@@ -27,21 +30,13 @@ const CUSTOM_PARAMETERS = {
   required: ['input'],
   additionalProperties: false,
 }
-/** Tools that the client runs though the API defines them. */
-const CLIENTS: readonly unknown[] = [
-  'apply_patch',
-  'computer',
-  'computer_use_preview',
-  'local_shell',
-  'shell',
-]
 const MODES: readonly unknown[] = ['none', 'auto', 'required']
 
 export class Tools {
   /** Tools that chat completions do not have, as `tools[1] (web_search)`. */
   readonly dropped: string[] = []
-  /** Those of them that no upstream sees: it would run them, at a cost that nothing here bounds. */
-  readonly hosted: string[] = []
+  /** Those of them that an upstream would run. */
+  readonly hosted: AskedExtra[] = []
   readonly #functions: Json[] = []
   readonly #known = new Map<string, ClientTool>()
   readonly #choice: unknown
@@ -96,7 +91,7 @@ export class Tools {
     if (tool.type !== 'function' && tool.type !== 'custom') {
       const shown = `${param} (${textOf(tool.type) ?? 'unknown'})`
       this.dropped.push(shown)
-      if (isHosted(tool)) this.hosted.push(shown)
+      if (isHosted(tool)) this.hosted.push({ extra: extraOfTool(tool.type), param: shown })
       return
     }
     if (name === undefined) throw invalid(`"${param}.name" is required.`, `${param}.name`)
@@ -131,26 +126,6 @@ export class Tools {
     this.#lacks.note(refusal.message, 'tool_choice')
     return undefined
   }
-}
-
-/** Without the tools that an upstream would run; undefined where there are none of them. */
-export function withoutHosted(tools: unknown): readonly unknown[] | undefined {
-  const all = listOf(tools)
-  const kept = all.flatMap((tool) => {
-    const inner = isRecord(tool) && tool.type === 'namespace' && withoutHosted(tool.tools)
-    if (inner) return [{ ...recordOf(tool), tools: inner }]
-    return isHosted(recordOf(tool)) ? [] : [tool]
-  })
-  return kept.every((tool, index) => tool === all[index]) && kept.length === all.length
-    ? undefined
-    : kept
-}
-
-/** A shell in a container is the upstream's. */
-function isHosted({ type, environment }: Json): boolean {
-  if (type === 'function' || type === 'custom' || type === 'namespace') return false
-  const place = recordOf(environment).type
-  return !CLIENTS.includes(type) || (place !== undefined && place !== 'local')
 }
 
 function missing(what: unknown): GatewayError {

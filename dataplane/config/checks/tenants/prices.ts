@@ -1,6 +1,6 @@
 /** Money needs prices: a spend budget over a model without one would never bind. */
 import { refuse, warn } from '../../judgement/problems.ts'
-import type { RouteSection, Section } from '../../schema/index.ts'
+import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { routesByBudget } from './holders.ts'
 
@@ -64,7 +64,11 @@ const tiersDiffer: Check = ({ pricing }) =>
 
 export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer, tiersDiffer]
 
-function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
+function modelsOf(section: Section, route: RouteSection): string[] {
+  return upstreamsOf(section, route).map(({ model }) => model)
+}
+
+export function upstreamsOf({ upstreams }: Section, route: RouteSection): UpstreamSection[] {
   const { primary, fallback, semantic } = route
   const names = new Set([
     ...route.upstreams.map(({ name }) => name),
@@ -73,7 +77,7 @@ function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
     semantic?.easy,
     semantic?.hard,
   ])
-  return upstreams.flatMap(({ name, model }) => (names.has(name) ? [model] : []))
+  return upstreams.filter(({ name }) => names.has(name))
 }
 
 /** The dearest of input and output price together; nothing if a price is missing. */

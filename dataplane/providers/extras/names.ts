@@ -1,0 +1,24 @@
+/** What clients may ask of an API beside the model's tokens, by the names that `upstreams[].allow` has for it. */
+
+export const EXTRAS = [
+  'code_execution',
+  'file_search',
+  'files',
+  'image_generation',
+  'inference_geo',
+  'mcp',
+  'other_tools',
+  'service_tier',
+  'speed',
+  'store',
+  'web_fetch',
+  'web_search',
+] as const
+export type Extra = (typeof EXTRAS)[number]
+
+/** One of them as a request asks for it. */
+export interface AskedExtra {
+  readonly extra: Extra
+  /** The member, or the place of it. */
+  readonly param: string
+}
