@@ -1,98 +1,113 @@
 /** The usage of one request, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 import type { ModelRequest, Usage } from './inner-form.ts'
+import { MeteredAttempt } from './metered.ts'
 import { isGenerated } from './tokens/count.ts'
+import { promptWeight } from './tokens/prompt-weight.ts'
+import type { Worths } from './tokens/worth.ts'
 
-/** Bytes of a prompt, or of a whole answer, that make about one token, where nothing better is known. */
+/** Bytes of a whole answer that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
 /** No request has as many tokens: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
 const TOKENS_MAX = 100_000_000
-
-export interface MeteredAttempt {
-  /** Its place among the attempts of the request. */
-  readonly index: number
-  readonly upstream: string
-  /** The model whose price applies. */
-  readonly model: string
-  /** As the upstream reported it; later reports replace earlier ones. */
-  usage: Usage | undefined
-  /** Content events relayed: about one token each, for a stream that never reported its usage. */
-  contentEvents: number
-  /** The bytes of a whole answer, for one that never reported its usage. */
-  answerBytes: number
-  /** As many of the content events are in the usage that it has reported; all of them once a stream has ended. */
-  countedEvents: number
-}
 
 export class Meter {
   readonly attempts: MeteredAttempt[] = []
   /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
   addedTokens = 0
+  /** The tokens of the prompt where they were counted as the model does. */
+  exactPrompt: number | undefined
+  #promptWeight: number | undefined
 
-  begin(upstream: string, model: string): MeteredAttempt {
-    const attempt: MeteredAttempt = {
-      index: this.attempts.length,
-      upstream,
-      model,
-      usage: undefined,
-      contentEvents: 0,
-      answerBytes: 0,
-      countedEvents: Number.POSITIVE_INFINITY,
-    }
+  /** `worths` is what the route has learnt. */
+  begin(upstream: string, model: string, worths?: Worths): MeteredAttempt {
+    const worth = worths?.of(upstream, model)
+    const attempt = new MeteredAttempt(this.attempts.length, upstream, model, worth)
     this.attempts.push(attempt)
     return attempt
   }
 
-  /** Usage of each attempt that cost something: reported, or estimated from what was seen. */
+  /** Usage of each attempt that cost something: reported, or estimated from what was sent and seen. */
   charges(request: ModelRequest): { attempt: MeteredAttempt; usage: Usage }[] {
     const charges = []
     for (const attempt of this.attempts) {
-      const reported = reportedBy(attempt)
-      const usage =
-        reported !== undefined && reported.lacks === undefined
-          ? reported
-          : completed(reported, estimateOf(attempt, promptOf(request) + this.addedTokens, request))
+      const usage = this.#usageOf(attempt, request)
       if (usage !== undefined) charges.push({ attempt, usage })
     }
     return charges
   }
+
+  /** Teaches the route what the usage that was reported is worth. */
+  learn(request: ModelRequest): void {
+    for (const attempt of this.attempts) {
+      const { usage, worth, weight } = attempt
+      if (usage === undefined || usage.lacks !== undefined || !isCredible(usage)) continue
+      if (usage.estimated || !attempt.isCurrent) continue
+      worth.noteCaches(usage)
+      // Reasoning that clients do not see has no weight.
+      if (usage.reasoningTokens === 0) worth.noteAnswer(weight, usage.completionTokens)
+      if (worth.wantsPrompt)
+        worth.notePrompt(this.#weightOf(request), usage.promptTokens - this.addedTokens)
+    }
+  }
+
+  #usageOf(attempt: MeteredAttempt, request: ModelRequest): Usage | undefined {
+    const reported = attempt.usage
+    const isHeard = attempt.contentEvents + attempt.answerBytes > 0
+    if (reported === undefined || !isCredible(reported))
+      return isHeard || attempt.hasCost ? this.#estimateOf(attempt, request) : undefined
+    const { lacks } = reported
+    if (lacks !== undefined) {
+      if (!isHeard && !attempt.hasCost) return reported
+      const estimate = this.#estimateOf(attempt, request)
+      return { ...reported, [lacks]: estimate[lacks], estimated: true }
+    }
+    // Some know the prompt at the end alone.
+    const isWhole = attempt.hasEnded || reported.promptTokens > 0
+    return attempt.isCurrent && isWhole ? reported : this.#continued(reported, attempt, request)
+  }
+
+  /** Some upstreams report the prompt first and the answer at its end: a client that leaves before has had its words. */
+  #continued(reported: Usage, attempt: MeteredAttempt, request: ModelRequest): Usage {
+    const { contentEvents, countedEvents, weight, countedWeight } = attempt
+    const all = answerOf(attempt, contentEvents, weight)
+    const rest = answerOf(attempt, contentEvents - countedEvents, weight - countedWeight)
+    const completionTokens =
+      countedEvents === 0
+        ? Math.max(reported.completionTokens, all)
+        : reported.completionTokens + rest
+    const prompt = reported.promptTokens === 0 ? this.#promptOf(attempt, request) : {}
+    return { ...reported, ...prompt, completionTokens, estimated: true }
+  }
+
+  #estimateOf(attempt: MeteredAttempt, request: ModelRequest): Usage {
+    const { contentEvents, weight, answerBytes } = attempt
+    const answer = answerOf(attempt, contentEvents, weight)
+    const whole = Math.ceil(answerBytes / BYTES_PER_TOKEN)
+    return {
+      ...this.#promptOf(attempt, request),
+      completionTokens: isGenerated(request.operation) ? answer + whole : 0,
+      reasoningTokens: 0,
+      estimated: true,
+    }
+  }
+
+  #promptOf({ worth }: MeteredAttempt, request: ModelRequest) {
+    if (this.exactPrompt !== undefined) return worth.inCaches(this.exactPrompt + this.addedTokens)
+    return worth.promptOf(this.#weightOf(request) + this.addedTokens)
+  }
+
+  /** Asked for once while the request runs, with each beat of its lease, and at its end. */
+  #weightOf(request: ModelRequest): number {
+    this.#promptWeight ??= promptWeight(request)
+    return this.#promptWeight
+  }
 }
 
-/** Some upstreams report the prompt first and the answer at its end: a client that leaves before has had its words. */
-function reportedBy({ usage, countedEvents, contentEvents }: MeteredAttempt): Usage | undefined {
-  if (usage === undefined || !isCredible(usage)) return undefined
-  if (contentEvents <= countedEvents) return usage
-  const completionTokens = Math.max(usage.completionTokens, contentEvents)
-  return { ...usage, completionTokens, estimated: true }
+/** An event is at least a token, and may be many. */
+function answerOf({ worth }: MeteredAttempt, events: number, weight: number): number {
+  return Math.max(events, worth.answerOf(weight))
 }
 
 function isCredible({ promptTokens, completionTokens, searches = 0 }: Usage): boolean {
   return Math.max(promptTokens, completionTokens, searches) <= TOKENS_MAX
-}
-
-function completed(reported: Usage | undefined, estimate: Usage | undefined): Usage | undefined {
-  if (reported?.lacks === undefined || estimate === undefined) return reported ?? estimate
-  return { ...reported, [reported.lacks]: estimate[reported.lacks], estimated: true }
-}
-
-function estimateOf(
-  { contentEvents, answerBytes }: MeteredAttempt,
-  promptTokens: number,
-  { operation }: ModelRequest,
-): Usage | undefined {
-  if (contentEvents + answerBytes === 0) return undefined
-  const answered = contentEvents + Math.ceil(answerBytes / BYTES_PER_TOKEN)
-  return {
-    promptTokens,
-    completionTokens: isGenerated(operation) ? answered : 0,
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    estimated: true,
-  }
-}
-
-function promptOf(request: ModelRequest): number {
-  if (request.operation !== 'chat') return request.inputTokens.sum
-  const prompt = Math.ceil(request.bytes.length / BYTES_PER_TOKEN)
-  // Pictures are megabytes and thousands of tokens.
-  return Math.min(prompt, request.promptTokensMax)
 }

@@ -3,6 +3,7 @@ import type { Dialect, StreamWriter } from './apis/dialect.ts'
 import type {
   Answer,
   AnswerEvent,
+  ChatDelta,
   ChatEvent,
   ModelRequest,
   Operation,
@@ -184,10 +185,12 @@ export class Translated implements WireReader {
       if (isEnd(one)) this.#end(one)
       else if (one.kind === 'start') begin(this.facts, one, this.#source)
     }
+    const content = events.some(isDelta)
     return {
       ...meaning,
       out: events.map((one) => this.#writer.write(one)).join(''),
-      content: events.some(isDelta),
+      content,
+      ...(content && { said: events.map(saidIn).join('') }),
       finished: this.#ended.size >= this.#choices,
     }
   }
@@ -231,6 +234,12 @@ interface Begun {
 
 function isDelta({ kind }: ChatEvent): boolean {
   return kind === 'delta'
+}
+
+function saidIn(event: AnswerEvent): string {
+  if (event.kind !== 'delta') return ''
+  const { text = '', reasoning = '', refusal = '', call }: ChatDelta = event.delta
+  return text + reasoning + refusal + (call?.name ?? '') + (call?.arguments ?? '')
 }
 
 function isEnd(event: ChatEvent): event is Extract<ChatEvent, { kind: 'end' }> {

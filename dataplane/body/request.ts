@@ -119,6 +119,11 @@ export function forget(request: ModelRequest): void {
   if (bytes.length > LARGE_BYTES && found !== undefined && !isRewritten) request.body = GONE
 }
 
+/** Whether its tree was dropped. */
+export function isForgotten({ body }: ModelRequest): boolean {
+  return body === GONE
+}
+
 /** Builds a tree anew that was dropped; undefined where it is there. */
 export function recall(
   request: ModelRequest,

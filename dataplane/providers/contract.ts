@@ -192,12 +192,21 @@ export interface WireReader {
   readonly facts: AnswerFacts
   read(event: WireEvent): WireMeaning
   /**
-   * The client's bytes for a run of frames that need not be read one by one, and adds their number to the metered
-   * content events; undefined: read each. Only asked behind the first content.
+   * The client's bytes for a run of frames that need not be read one by one, and tells the hearer of their content;
+   * undefined: read each. Only asked behind the first content.
    */
-  skim?(frames: Buffer, metered: { contentEvents: number }): Buffer | undefined
+  skim?(frames: Buffer, hearer: Hearer): Buffer | undefined
   /** The text behind a complete answer where the upstream's own terminal event has not passed. */
   end(usage: Usage | undefined): string
+}
+
+/** Hears what is in frames that are not read one by one. */
+export interface Hearer {
+  contentEvents: number
+  /** Text of the answer, as it stands in JSON. */
+  hear(bytes: Uint8Array, start: number, end: number): void
+  /** The usage so far, which stands beside the last content. */
+  report(usage: Usage, isBeside: boolean): void
 }
 
 export interface WireMeaning {
@@ -205,6 +214,8 @@ export interface WireMeaning {
   readonly out: 'same' | string
   /** Text, reasoning, a tool call or a refusal: the first of these commits the answer. */
   readonly content: boolean
+  /** The words of that content, by which the tokens of an answer are counted that ends without its usage. */
+  readonly said?: string
   /** A finish reason was in it, and every choice that was asked for has had its own. */
   readonly finished: boolean
   readonly done: boolean

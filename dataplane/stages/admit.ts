@@ -90,6 +90,7 @@ function admission(
   const inFlight = metrics.inFlight.at(route.name)
   const lane = laneOf(route, active)
   inFlight.value++
+  if (quote.tokens !== undefined && quote.exact) meter.exactPrompt = quote.prompt
   return {
     caller,
     route,

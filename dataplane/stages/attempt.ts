@@ -242,7 +242,7 @@ function begin(
     permit,
     endpoint,
     maxTokens,
-    metered: meter.begin(name, settings.model),
+    metered: meter.begin(name, settings.model, terms.lane.learnt?.worths),
     gateway,
     totalAt,
     hasBlamed: journey.hasBlamed(target),

@@ -73,8 +73,7 @@ class Flow implements Sink, Source, Work {
   }
 
   leave(): void {
-    this.#stream.abort('the client left')
-    this.#resolve(undefined)
+    this.#stream.leave(() => this.#resolve(undefined))
   }
 }
 

@@ -27,6 +27,7 @@ export function settle(
   charge(lease, gateway)
   inFlight.value--
   const { tokens, cost, tenantCost } = gateway.metrics
+  meter.learn(request)
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens

@@ -1,6 +1,6 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
 import type { ClientReader, Released } from '../inspection/contract.ts'
-import type { MeteredAttempt } from '../meter.ts'
+import type { MeteredAttempt } from '../metered.ts'
 import type { Failure, Framing, WireMeaning } from '../providers/contract.ts'
 
 export class Tap {
@@ -50,6 +50,16 @@ export class Tap {
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
   }
 
+  /** Whether no more is to be learnt of what the answer used. */
+  get isCounted(): boolean {
+    return this.#isOver() || (this.finished && this.#metered.usage !== undefined)
+  }
+
+  /** Whether the usage that was reported counts all that has been read so far. */
+  get isCurrent(): boolean {
+    return this.content && this.#metered.isCurrent
+  }
+
   /** Whether the client sees content. */
   get showsContent(): boolean {
     return this.#reader.release === undefined ? this.content : this.#contentReleased
@@ -83,11 +93,8 @@ export class Tap {
   /** A report behind the content counts it. Some report the prompt before it, or what they have counted with each event. */
   #count({ usage, content }: WireMeaning): void {
     const metered = this.#metered
-    if (usage !== undefined) {
-      metered.usage = usage
-      metered.countedEvents = content || usage.completionTokens === 0 ? 0 : metered.contentEvents
-    }
-    if (this.finished || this.done) metered.countedEvents = Number.POSITIVE_INFINITY
+    if (usage !== undefined) metered.report(usage, content)
+    if (this.finished || this.done) metered.end()
   }
 
   #read(frame: Buffer): Buffer {
@@ -96,7 +103,7 @@ export class Tap {
     const meaning = this.#reader.read(event)
     if (meaning.content) {
       this.content = true
-      this.#metered.contentEvents++
+      this.#metered.hearEvent(meaning.said ?? '')
     }
     this.finished ||= meaning.finished
     this.done ||= meaning.done

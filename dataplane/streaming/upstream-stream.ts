@@ -25,6 +25,8 @@ export interface OpenedStream {
   /** More may be written. */
   drained(): void
   abort(reason: string): void
+  /** The client has left: the rest is read for its usage, for a short time; then `over` is called, once. */
+  leave(over: () => void): void
 }
 
 /** The owner of the stream; each method is called once. */
@@ -35,6 +37,8 @@ export interface Listener {
   ended(failure: Breakage | undefined): void
 }
 
+/** Bytes that are read at most once the client has left: what stood in buffers, and the end of an answer. */
+const REST_BYTES_MAX = 4_194_304
 /** Bytes held before the first content; more than this is no prelude of an answer. */
 const HELD_BYTES_MAX = 1_048_576
 
@@ -53,6 +57,9 @@ export class UpstreamStream implements OpenedStream {
   #isFull = false
   /** The steps that wait while an inspector has the floor. */
   #later: (() => void)[] | undefined
+  /** Called at the end of what is read though the client has left. */
+  #over: (() => void) | undefined
+  #restBytes = 0
 
   constructor(tap: Tap, framing: Framing, exchange: Exchange, listener: Listener) {
     this.#framing = framing
@@ -116,7 +123,40 @@ export class UpstreamStream implements OpenedStream {
     this.#exchange.abort(reason)
   }
 
+  leave(over: () => void): void {
+    const later = this.#later ?? []
+    this.#later = undefined
+    this.#over = over
+    const wasPaused = this.#exchange.isPaused
+    if (this.#ended !== undefined || (this.#tap.isCurrent && !wasPaused && later.length === 0)) {
+      this.#leaveNow()
+      return
+    }
+    this.#exchange.readOn()
+    for (const step of later) step()
+  }
+
+  /** No more of it is read. */
+  #leaveNow(): void {
+    this.abort('the client left')
+    const over = this.#over
+    this.#over = undefined
+    over?.()
+  }
+
+  /** Only the usage matters; nobody sees the events. */
+  #learn(events: Buffer): void {
+    this.#restBytes += events.length
+    const shown = this.#translated(events)
+    if (shown === undefined) return
+    if (this.#tap.isCounted || this.#restBytes > REST_BYTES_MAX) this.#leaveNow()
+  }
+
   #take(events: Buffer): void {
+    if (this.#over !== undefined) {
+      this.#learn(events)
+      return
+    }
     const shown = this.#translated(events)
     if (shown === undefined) return
     const inspected = this.#tap.release(false)
@@ -166,10 +206,10 @@ export class UpstreamStream implements OpenedStream {
   }
 
   #goOn(next: () => void): void {
+    // The client may have left.
+    if (this.#ended !== undefined || this.#over !== undefined) return
     const later = this.#later ?? []
     this.#later = undefined
-    // The client may have left.
-    if (this.#ended !== undefined) return
     next()
     // A step that has to wait again puts the steps behind it into the next line.
     for (const step of later) step()
@@ -215,6 +255,10 @@ export class UpstreamStream implements OpenedStream {
 
   #finish(failure: Failure | undefined): void {
     if (this.#isOver) return
+    if (this.#over !== undefined) {
+      this.#leaveNow()
+      return
+    }
     this.#isOver = true
     const held = failure === undefined ? this.#tap.release(true) : undefined
     if (held === undefined) this.#conclude(failure)

@@ -1,5 +1,6 @@
 /** The worth of a route's estimates: how many tokens its upstreams have counted for each that was estimated. */
 import type { ModelRequest } from '../inner-form.ts'
+import { Worths } from './worth.ts'
 
 /** Requests that have to be seen before their usage says more than the bytes of a prompt. */
 const SEEN_MIN = 8
@@ -17,6 +18,8 @@ const BYTES_FREE = 512
 
 /** test/bench/micro/learnt-estimates.ts: 15 ns to take a usage and to hold by it. */
 export class Learnt {
+  /** For what is charged without a usage; that estimate errs to neither side. */
+  readonly worths = new Worths()
   /** For texts that are ASCII alone: others have more tokens, or fewer, to an estimated one. */
   readonly #sparse = new Ratio()
   readonly #dense = new Ratio()

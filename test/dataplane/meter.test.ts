@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ChatRequest } from '../../dataplane/inner-form.ts'
 import { Meter } from '../../dataplane/meter.ts'
-import { anEmbeddingsRequest } from '../helpers/providers/a-request.ts'
+import { Worths } from '../../dataplane/tokens/worth.ts'
+import { anEmbeddingsRequest, aRequest } from '../helpers/providers/a-request.ts'
 
-/** All that a meter reads of a request. */
-const request = {
-  operation: 'chat',
-  bytes: Buffer.alloc(41),
-  promptTokensMax: 14,
-} as unknown as ChatRequest
+/** Seven words, and the four tokens of a template. */
+const content = 'a word or two and three more'
+const request = aRequest({ messages: [{ role: 'user', content }] })
 const usage = {
   promptTokens: 5,
   completionTokens: 2,
@@ -32,14 +29,112 @@ test('an attempt that reported usage is charged as it was reported, at its own m
   )
 })
 
-test('an attempt that failed before it said anything costs nothing', () => {
+test('an attempt is charged its prompt from the moment it is written, unless its upstream refused or failed', () => {
   const meter = new Meter()
-  meter.begin('one', 'm')
-  meter.begin('two', 'm').usage = usage
+  meter.begin('never written', 'm')
+  meter.begin('written', 'm').isWritten = true
+  const failed = meter.begin('failed', 'm')
+  failed.isWritten = true
+  failed.hasFailed = true
+  meter.begin('reported', 'm').usage = usage
   assert.deepEqual(
-    meter.charges(request).map(({ attempt }) => attempt.upstream),
-    ['two'],
+    meter
+      .charges(request)
+      .map(({ attempt, usage: { promptTokens, completionTokens } }) => [
+        attempt.upstream,
+        promptTokens,
+        completionTokens,
+      ]),
+    [
+      ['written', 11, 0],
+      ['reported', 5, 2],
+    ],
   )
+})
+
+test('a prompt without usage is charged as the route has seen its upstream count and cache others', () => {
+  const worths = new Worths()
+  const content = 'word '.repeat(1000)
+  const long = aRequest({ messages: [{ role: 'user', content }] })
+  for (let seen = 0; seen < 8; seen++) {
+    const meter = new Meter()
+    const promptTokens = 1506
+    meter.begin('up', 'm', worths).usage = { ...usage, promptTokens, cachedTokens: 753 }
+    meter.learn(long)
+  }
+  const chargeOf = (upstream: string, model: string) => {
+    const meter = new Meter()
+    meter.begin(upstream, model, worths).isWritten = true
+    return meter.charges(long)[0]?.usage
+  }
+  const { promptTokens = 0, cachedTokens = 0 } = chargeOf('up', 'm') ?? {}
+  assert.ok(Math.abs(promptTokens - 1506) < 30, `${promptTokens}`)
+  assert.equal(cachedTokens, Math.floor(promptTokens / 2))
+  assert.partialDeepStrictEqual(chargeOf('up', 'another'), { promptTokens: 1004, cachedTokens: 0 })
+})
+
+test('a prompt that was counted exactly is charged as it was counted', () => {
+  const meter = new Meter()
+  meter.exactPrompt = 77
+  meter.addedTokens = 5
+  meter.begin('one', 'm').isWritten = true
+  assert.equal(meter.charges(request)[0]?.usage.promptTokens, 82)
+})
+
+test('an answer without usage counts by the larger of its events and its text', () => {
+  const meter = new Meter()
+  const large = meter.begin('one', 'm')
+  for (let sent = 0; sent < 50; sent++) large.hearEvent('word '.repeat(80))
+  const small = meter.begin('two', 'm')
+  for (const piece of ['inter', 'nation', 'al', 'ization']) small.hearEvent(piece)
+  small.hearEvent('')
+  assert.deepEqual(
+    meter.charges(request).map(({ usage: { completionTokens } }) => completionTokens),
+    [4000, 5],
+  )
+})
+
+test('text is worth as many tokens as the answers of the same model had, and hidden reasoning teaches nothing', () => {
+  const worths = new Worths()
+  const one = (completionTokens: number, reasoningTokens: number) => {
+    const meter = new Meter()
+    const attempt = meter.begin('up', 'm', worths)
+    attempt.hearEvent('word '.repeat(1000))
+    attempt.report({ ...usage, completionTokens, reasoningTokens }, false)
+    attempt.end()
+    meter.learn(request)
+  }
+  for (let seen = 0; seen < 30; seen++) one(500, 0)
+  one(8000, 7500)
+  const meter = new Meter()
+  meter.begin('up', 'm', worths).hearEvent('word '.repeat(1000))
+  const { completionTokens = 0 } = meter.charges(request)[0]?.usage ?? {}
+  assert.ok(Math.abs(completionTokens - 500) < 15, `${completionTokens}`)
+})
+
+test('text behind a usage that counts what is beside it is added to it', () => {
+  const meter = new Meter()
+  const attempt = meter.begin('one', 'm')
+  attempt.hearEvent('word '.repeat(80))
+  attempt.report({ ...usage, completionTokens: 78 }, true)
+  assert.ok(attempt.isCurrent)
+  attempt.hearEvent('word '.repeat(80))
+  assert.ok(!attempt.isCurrent)
+  assert.partialDeepStrictEqual(meter.charges(request)[0]?.usage, {
+    promptTokens: 5,
+    completionTokens: 158,
+    estimated: true,
+  })
+})
+
+test('a prompt of zero tokens is believed at the end of a stream alone', () => {
+  const meter = new Meter()
+  const attempt = meter.begin('one', 'm')
+  attempt.isWritten = true
+  attempt.report({ ...usage, promptTokens: 0, cachedTokens: 0, completionTokens: 1 }, false)
+  assert.equal(meter.charges(request)[0]?.usage.promptTokens, 11)
+  attempt.end()
+  assert.equal(meter.charges(request)[0]?.usage.promptTokens, 0)
 })
 
 test('a stream that never reported its usage is counted by its events, and marked as estimated', () => {
@@ -57,7 +152,7 @@ test('vectors of unknown usage cost the tokens of the inputs, and nothing for th
   const meter = new Meter()
   meter.begin('one', 'm').answerBytes = 4_000
   const [charge] = meter.charges(anEmbeddingsRequest({ input: ['12345678', '1234'] }))
-  assert.partialDeepStrictEqual(charge?.usage, { promptTokens: 3, completionTokens: 0 })
+  assert.partialDeepStrictEqual(charge?.usage, { promptTokens: 5, completionTokens: 0 })
 })
 
 test('a usage of zero is a usage', () => {

@@ -37,6 +37,7 @@ function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
     spans: facts.spans,
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
+    isUsageRepeated: body.stream_options?.continuous_usage_stats === true,
     maxTokens: body.max_tokens ?? undefined,
     prompts,
     choices: choices * prompts,

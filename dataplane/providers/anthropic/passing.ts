@@ -116,6 +116,7 @@ function openPassed(recognisers: readonly Recogniser[]): WireReader {
       return {
         ...passed,
         content: isContent(event),
+        said: saidIn(event),
         finished: reason !== undefined,
         done: event.type === 'message_stop',
         ...(counted && { usage: counted }),
@@ -123,6 +124,11 @@ function openPassed(recognisers: readonly Recogniser[]): WireReader {
     },
     end: () => END,
   }
+}
+
+function saidIn({ content_block: block, delta }: Json): string {
+  const { text, thinking, partial_json: input } = recordOf(delta)
+  return textOf(text ?? thinking ?? input ?? recordOf(block).name) ?? ''
 }
 
 function isContent({ type, content_block: block }: Json): boolean {

@@ -56,7 +56,9 @@ function startMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
   const { id, model, usage } = recordOf(event.message)
   progress.usage = recordOf(usage)
   const start = { kind: 'start', id: completionId(id), model: textOf(model) ?? '' } as const
-  return { ...NOTHING, events: [start] }
+  // The prompt is known from here on, and what of it was cached.
+  const counted = readUsage(progress.usage)
+  return { ...NOTHING, events: [start], ...(counted && { usage: counted }) }
 }
 
 function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {

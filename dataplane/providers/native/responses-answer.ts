@@ -96,7 +96,8 @@ function meaningOf(type: string, event: Json, known: readonly Recogniser[]): Wir
     case 'keepalive':
       return HIDDEN
   }
-  return { ...PASSED, content: isContent(type, event), ...used }
+  const said = textOf(event.delta) ?? textOf(recordOf(event.item).name) ?? ''
+  return { ...PASSED, content: isContent(type, event), said, ...used }
 }
 
 function isContent(type: string, { delta, item }: Json): boolean {

@@ -31,7 +31,7 @@ export type Streamed = Sent<ChatRequest> | Sent<CompletionsRequest>
 /** The differences of a runtime that show in its streams. */
 export type Streaming = Pick<
   OpenAiLike,
-  'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'sendsVerdicts'
+  'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'repeatsUsage' | 'sendsVerdicts'
 >
 
 export function openChunks(request: Streamed, options: Streaming) {

@@ -15,6 +15,8 @@ export interface OpenAiLike {
   readonly maxTokensDefault?: number
   /** A stream is never asked for its usage: it comes unasked, or a request that asks for it is refused. */
   readonly usageUnasked?: boolean
+  /** Whether it can say the usage so far beside each piece of a stream: then it is asked to. */
+  readonly repeatsUsage?: boolean
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole: boolean
   /** Members that it cannot do: left out where they ask for nothing, else refused. */

@@ -39,7 +39,7 @@ export function encodeBody(
   refuseUnsupported(options.name, body, options.cannot)
   const heard = withoutThoughts(options.developerRole ? body : withoutDevelopers(body))
   if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
-  if (request.stream && !options.usageUnasked) askUsage(edits, body)
+  if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
   boundTokens(edits, { body, spans }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : JSON.stringify(value))
@@ -80,13 +80,19 @@ export function leaveOut(
 
 /**
  * Usage is always asked for, because it is what gets metered; the reader hides it where the client
- * did not ask.
+ * did not ask. Beside each piece it is exact for a client that leaves.
  */
-export function askUsage(edits: Edits, body: Pick<ChatBody, 'stream_options'>): void {
+export function askUsage(
+  edits: Edits,
+  body: Pick<ChatBody, 'stream_options'>,
+  { repeatsUsage }: Pick<OpenAiLike, 'repeatsUsage'>,
+): void {
   // Something that is no object is a client's mistake, which the upstream explains best.
-  const options: unknown = body.stream_options ?? {}
-  if (!isRecord(options) || options.include_usage === true) return
-  edits.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
+  const given: unknown = body.stream_options ?? {}
+  if (!isRecord(given)) return
+  const asked = { include_usage: true, ...(repeatsUsage && { continuous_usage_stats: true }) }
+  if (Object.keys(asked).every((name) => given[name] === true)) return
+  edits.set('stream_options', JSON.stringify({ ...given, ...asked }))
 }
 
 function boundTokens(

@@ -1,7 +1,8 @@
 /** Passes runs of ordinary events on without parsing them: most of a stream says nothing but the next word. */
-import type { WireReader } from '../contract.ts'
+import type { Hearer, WireReader } from '../contract.ts'
 import { OTHER_NAME } from './members.ts'
 import type { OpenAiLike } from './options.ts'
+import { type RepeatedUsage, withoutUsages } from './repeated-usage.ts'
 
 /** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
 const USAGE = '"usage"'
@@ -19,21 +20,68 @@ const MARKS = [
   '"finish_reason": "',
   OTHER_NAME,
 ]
+/** The ends of the names of members that hold text of the answer. */
+const TEXTS = ['content":', 'arguments":', '"text":', 'refusal":']
+const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c] as const
 
-export function skimmer(
-  hidesUsage: boolean,
-  { sendsVerdicts = false }: Pick<OpenAiLike, 'sendsVerdicts'>,
-): NonNullable<WireReader['skim']> {
-  return (frames, metered) => {
+export interface Skimming extends Pick<OpenAiLike, 'sendsVerdicts' | 'repeatsUsage'> {
+  /** Whether clients see no usage but that of the whole answer. */
+  readonly hidesUsage: boolean
+  /** Whether they see it beside each piece. */
+  readonly showsRepeated: boolean
+}
+
+export function skimmer({
+  hidesUsage,
+  showsRepeated,
+  sendsVerdicts = false,
+  repeatsUsage = false,
+}: Skimming): NonNullable<WireReader['skim']> {
+  return (frames, hearer) => {
     const text = frames.toString('latin1')
-    const shown = hidesUsage && text.includes(NULL_USAGE) ? text.replaceAll(NULL_USAGE, '') : text
-    if (!text.endsWith(WHOLE) || MARKS.some((mark) => shown.includes(mark))) return undefined
+    if (!text.endsWith(WHOLE)) return undefined
+    const repeated = repeatsUsage && text.includes(USAGE) ? withoutUsages(text) : undefined
+    const plain = repeated?.text ?? text
+    const shown =
+      hidesUsage && plain.includes(NULL_USAGE) ? plain.replaceAll(NULL_USAGE, '') : plain
+    if (MARKS.some((mark) => shown.includes(mark))) return undefined
     const events = countEvents(text)
     // One without a delta is a verdict.
     if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
-    metered.contentEvents += events
-    return shown === text ? frames : Buffer.from(shown, 'latin1')
+    hearer.contentEvents += events
+    hearTexts(text, frames, hearer)
+    if (repeated !== undefined) reportLast(repeated, hearer)
+    if (shown === text || (repeated !== undefined && showsRepeated)) return frames
+    return Buffer.from(shown, 'latin1')
   }
+}
+
+function reportLast({ usage }: RepeatedUsage, hearer: Hearer): void {
+  if (usage !== undefined) hearer.report(usage, true)
+}
+
+/** Each byte is a character of `text`. */
+function hearTexts(text: string, frames: Buffer, hearer: Hearer): void {
+  for (const name of TEXTS) {
+    for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at)) {
+      at += name.length
+      if (frames[at] === BLANK) at++
+      if (frames[at] !== QUOTE) continue
+      const end = endOfString(text, frames, at + 1)
+      hearer.hear(frames, at + 1, end)
+      at = end
+    }
+  }
+}
+
+/** The place of the quote that ends it. */
+function endOfString(text: string, frames: Buffer, start: number): number {
+  for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 1)) {
+    let before = at - 1
+    while (frames[before] === BACKSLASH) before--
+    if ((at - before) % 2 === 1) return at
+  }
+  return text.length
 }
 
 function countEvents(text: string): number {

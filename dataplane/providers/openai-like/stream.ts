@@ -34,13 +34,19 @@ export function openWireReader(request: Streamed, options: Streaming): WireReade
 function readerOf(request: Streamed, options: Streaming): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
-  const setApart = openUsage(request)
+  const setApart = openUsage(request, options)
   const isRead = options.repair !== undefined
   const facts = new AnswerFacts()
   return {
     facts,
     passesComments: !isRead,
-    ...(!isRead && { skim: skimmer(!request.includeUsage, options) }),
+    ...(!isRead && {
+      skim: skimmer({
+        ...options,
+        hidesUsage: !request.includeUsage,
+        showsRepeated: showsRepeated(request),
+      }),
+    }),
     read(event) {
       const read = chunks.read(event)
       if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
@@ -52,7 +58,7 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
         return { ...PASSED, out: written(texts), finished: true, done: true }
       }
       const same = read.isRepaired ? undefined : event.data
-      const one = meaning(read.pieces, same, request)
+      const one = meaning(read.pieces, same, request, options)
       for (const { chunk } of read.pieces) note(chunk, one.finished, facts)
       if (one.finished && !isLast(read.pieces)) return { ...one, finished: false }
       return one.usage === undefined ? one : setApart(one, read.pieces)
@@ -61,22 +67,30 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
   }
 }
 
+function showsRepeated({ includeUsage, isUsageRepeated }: Streamed): boolean {
+  return includeUsage && isUsageRepeated === true
+}
+
 /**
  * Where clients ask for usage they read it from an event without choices. Some runtimes say it beside the finish reason,
  * and some say it twice.
  */
-function openUsage(request: Streamed) {
-  const isKept =
-    !request.includeUsage || request.operation !== 'chat' || request.isUsageRepeated === true
+function openUsage(request: Streamed, { repeatsUsage }: Streaming) {
+  const isSaidOnce = request.includeUsage && !showsRepeated(request) && !repeatsUsage
+  const isKept = request.operation !== 'chat' || !isSaidOnce
   let isSaid = false
   return (one: WireMeaning, pieces: readonly Piece[]): WireMeaning => {
     if (isKept) return one
-    const isAlone = pieces.some(({ chunk }) => listOf(chunk.choices).length === 0)
-    if (isAlone && isSaid) return { ...one, out: '' }
-    if (isAlone || !one.finished) return one
+    const isLast = pieces.some(isAlone)
+    if (isLast && isSaid) return { ...one, out: '' }
+    if (isLast || !one.finished) return one
     isSaid = true
     return { ...one, out: written(pieces.flatMap(apart)) }
   }
+}
+
+function isAlone({ chunk }: Piece): boolean {
+  return listOf(chunk.choices).length === 0
 }
 
 function apart({ chunk, text }: Piece): string[] {
@@ -106,15 +120,21 @@ function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) =
 function meaning(
   pieces: readonly Piece[],
   unchanged: string | undefined,
-  { includeUsage, operation }: Streamed,
+  request: Streamed,
+  { repeatsUsage }: Streaming,
 ): WireMeaning {
+  const { includeUsage, operation } = request
+  const isHidden = (one: Piece) =>
+    !includeUsage || (repeatsUsage && !showsRepeated(request) && !isAlone(one))
   const choices = pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)
   const usage = pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
-  const out = pieces.flatMap((one) => (includeUsage ? [one.text] : withoutUsage(one)))
+  const out = pieces.flatMap((one) => (isHidden(one) ? withoutUsage(one) : [one.text]))
   const same = out.length === 1 && out[0] === unchanged
+  const content = choices.some(operation === 'chat' ? holdsDelta : holdsText)
   return {
     out: same ? 'same' : written(out),
-    content: choices.some(operation === 'chat' ? holdsDelta : holdsText),
+    content,
+    ...(content && { said: choices.map(saidIn).join('') }),
     finished: choices.some(isFinished),
     done: false,
     ...(usage && { usage }),
@@ -131,6 +151,23 @@ function note(chunk: Chunk, isFinishing: boolean, facts: AnswerFacts): void {
 
 function holdsText({ text }: Chunk): boolean {
   return typeof text === 'string' && text !== ''
+}
+
+/** The words of a choice, as far as they are text. */
+function saidIn({ text, delta }: Chunk): string {
+  const {
+    content,
+    reasoning_content: thought,
+    reasoning,
+    refusal,
+    tool_calls: calls,
+  } = recordOf(delta)
+  const texts = [text, content, thought ?? reasoning, refusal]
+  for (const call of listOf(calls)) {
+    const { name, arguments: input } = recordOf(recordOf(call).function)
+    texts.push(name, input)
+  }
+  return texts.filter((one) => typeof one === 'string').join('')
 }
 
 function holdsDelta(choice: Chunk): boolean {

@@ -34,6 +34,7 @@ const OWN = [
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
+  repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],

@@ -18,6 +18,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   developerRole: false,
+  repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],

@@ -17,6 +17,8 @@ import type { AttemptParts, Outcome } from './parts.ts'
 import { poolRequestOf } from './pool-request.ts'
 import { reasonOf, sparesUpstream, verdictOn } from './verdict.ts'
 
+const LEFT: Outcome = { kind: 'left' }
+
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
@@ -34,6 +36,9 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   /** Made with the first byte that is read whole. */
   #body: WholeAnswer | undefined
   #judged = false
+  #hasLeft = false
+  /** All of an answer that is no stream is there and has been read. */
+  #isRead = false
   #sent: PoolRequest | undefined
 
   constructor(parts: AttemptParts) {
@@ -83,12 +88,26 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     endpoint.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
   }
 
-  /** The client left, or the request is refused: the upstream learns it at once, and the attempt has not failed. */
+  /** The attempt has not failed. A refused client waits for its error; one that has left costs what can still be learnt. */
   leave(why?: Error): void {
-    const underWay = this.#stream ?? this.#exchange
-    underWay.abort(why === undefined ? 'the client left' : 'the request was refused')
     this.#judge('neutral')
-    this.#resolve(why === undefined ? { kind: 'left' } : { kind: 'refused', error: why })
+    if (why !== undefined) {
+      const underWay = this.#stream ?? this.#exchange
+      underWay.abort('the request was refused')
+      this.#resolve({ kind: 'refused', error: why })
+      return
+    }
+    this.#hasLeft = true
+    if (this.#stream !== undefined) this.#stream.leave(() => this.#resolve(LEFT))
+    else if (this.#parts.metered.isWritten && !this.#isRead) this.#exchange.readOn()
+    else {
+      this.#exchange.abort('the client left')
+      this.#resolve(LEFT)
+    }
+  }
+
+  written(): void {
+    this.#parts.metered.isWritten = true
   }
 
   /** The upstream's id of the request, once the head of its answer is there. */
@@ -117,7 +136,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       return
     }
     this.#headers = headers
-    if (status >= 300) return
+    if (status >= 300) {
+      this.#parts.metered.hasFailed = true
+      return
+    }
     const streams = this.#parts.request.stream && this.#isStream(headers)
     const encoding = encodingOf(headers)
     if (encoding === undefined || (streams && encoding !== 'identity')) {
@@ -195,6 +217,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.facts = reader.facts
     this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
     this.#stream = new UpstreamStream(this.#tap, framing, this.#exchange, this)
+    if (this.#hasLeft) this.#stream.leave(() => this.#resolve(LEFT))
   }
 
   #isStream(headers: IncomingHttpHeaders): boolean {
@@ -232,6 +255,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#fail({ class: 'malformed', message: 'The compressed answer cannot be read.' })
       return
     }
+    this.#isRead = true
     const answer = pair.decode(body, request, this)
     if (answer.kind === 'failure') {
       this.#parts.metered.usage = answer.usage
@@ -241,10 +265,11 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     } else {
       this.#judge('success')
       this.#parts.metered.usage = answer.usage
-      if (answer.kind === 'body') this.#pass(answer)
+      // The client may leave before an inspector has spoken.
+      this.#parts.metered.answerBytes = body.length
+      if (this.#hasLeft) this.#resolve(LEFT)
+      else if (answer.kind === 'body') this.#pass(answer)
       else {
-        // The client may leave before the inspector has spoken.
-        this.#parts.metered.answerBytes = body.length
         answer.passed.then(this.#pass.bind(this), this.#refuse.bind(this))
       }
     }
@@ -267,6 +292,12 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #fail(failure: Failure): void {
+    // The gateway's own clocks end what the upstream was at work on.
+    if (failure.class !== 'timeout') this.#parts.metered.hasFailed = true
+    if (this.#hasLeft) {
+      this.#resolve(LEFT)
+      return
+    }
     const shown = masked(failure, this.#settings)
     this.#blame(shown)
     this.#resolve({ kind: 'failed', failure: shown })

@@ -1,7 +1,6 @@
 /** One attempt at an upstream that takes fewer inputs a call than were asked for: call after call, all of them or none. */
 import type { Dialect } from '../../apis/dialect.ts'
 import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../inner-form.ts'
-import type { MeteredAttempt } from '../../meter.ts'
 import type { AnswerFacts } from '../../providers/answers/facts.ts'
 import type { ProviderOperation } from '../../providers/contract.ts'
 import { malformed } from '../../providers/failures/classify.ts'
@@ -79,7 +78,7 @@ export class Batch {
     const permit = index === 0 ? first : target.state.breaker.permit(gateway.clock.now())
     if (permit === undefined)
       return { kind: 'failed', failure: { class: 'connect', message: 'its breaker is open' } }
-    const own: MeteredAttempt = { ...metered, usage: undefined, contentEvents: 0, answerBytes: 0 }
+    const own = metered.ofCall()
     const request = expected(call.request, target.settings)
     const pair = { decode: this.#decode.bind(this), openStream: () => undefined }
     const { upstream } = call
@@ -88,7 +87,7 @@ export class Batch {
     one.send(ids)
     const outcome = await one.outcome
     // Calls that were answered are charged, also where the batch fails.
-    const used = outcome.kind === 'whole' ? (own.usage ?? estimateOf(request)) : own.usage
+    const used = own.usage ?? (own.hasCost ? estimateOf(request) : undefined)
     if (used !== undefined) metered.usage = sumOf(metered.usage, used)
     return outcome
   }

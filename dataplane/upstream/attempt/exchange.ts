@@ -9,6 +9,8 @@ import { isStale } from '../connection/stale-connection.ts'
 /** The owner of an exchange; `end` or `fail` is called once and is the last call. */
 export interface Receiver {
   head(status: number, headers: IncomingHttpHeaders): void
+  /** The request is given to a connection. */
+  written(): void
   data(chunk: Buffer): void
   end(): void
   fail(failure: Failure): void
@@ -31,6 +33,11 @@ export interface ExchangeClocks {
 const HINTS_MAX = 32
 /** A connection that was given up while it was idle shows it at once; later it is the request that it broke over. */
 const STALE_MS = 1000
+/**
+ * How long an answer is read for its usage alone, once its client has left. With the sweep of the deadlines it is over
+ * before a drain ends the process, and within the second in which an upstream is to learn that its client has left.
+ */
+const REST_MS = 300
 /** How long an upstream may keep its connection after its answer was complete. */
 const LINGER_MS = 2000
 
@@ -50,6 +57,7 @@ export class Exchange implements PoolHandler, Deadline {
   #lastByteAt = 0
   #hints = 0
   #resent = false
+  #restUntil = Number.POSITIVE_INFINITY
   /** When the request had a connection last. */
   #sentAt: number
 
@@ -104,6 +112,19 @@ export class Exchange implements PoolHandler, Deadline {
     this.#controller?.resume()
   }
 
+  /** The client has left: what is read from here on is read for a short time. Its end is told as ever. */
+  readOn(): void {
+    if (this.#over || this.#restUntil !== Number.POSITIVE_INFINITY) return
+    this.#restUntil = this.#clock.now() + REST_MS
+    if (this.#paused) this.resume()
+    this.due = Math.min(this.due, this.#restUntil)
+  }
+
+  /** Whether no more is read because the client reads slowly. */
+  get isPaused(): boolean {
+    return this.#paused
+  }
+
   /** Ends the exchange without telling the receiver: the answer is not needed any more. */
   abort(reason: string): void {
     if (this.#over) return
@@ -114,7 +135,7 @@ export class Exchange implements PoolHandler, Deadline {
   expire(now: number): void {
     if (this.#over) return
     const silent = !this.#paused && now - this.#lastByteAt >= this.#idleMs
-    if (this.#begun && now < this.#clocks.totalAt && !silent) {
+    if (this.#begun && now < this.#endsAt && !silent) {
       this.#schedule()
       return
     }
@@ -126,6 +147,7 @@ export class Exchange implements PoolHandler, Deadline {
     this.#controller = controller
     this.#sentAt = this.#clock.now()
     if (this.#over) controller.abort(new Error('aborted before it was sent'))
+    else this.#receiver.written()
   }
 
   onResponseStart(controller: PoolController, status: number, headers: IncomingHttpHeaders): void {
@@ -170,6 +192,10 @@ export class Exchange implements PoolHandler, Deadline {
     return this.#clock.now() - this.#sentAt < STALE_MS
   }
 
+  get #endsAt(): number {
+    return Math.min(this.#clocks.totalAt, this.#restUntil)
+  }
+
   #fail(failure: Failure): void {
     if (this.#over) return
     this.#finish()
@@ -190,7 +216,7 @@ export class Exchange implements PoolHandler, Deadline {
 
   #schedule(): void {
     const silentAt = this.#paused ? Number.POSITIVE_INFINITY : this.#lastByteAt + this.#idleMs
-    this.due = Math.min(silentAt, this.#clocks.totalAt)
+    this.due = Math.min(silentAt, this.#endsAt)
   }
 
   #silence(now: number): string {

@@ -1,7 +1,7 @@
 /** The values that an attempt begins with, and those that it ends with. */
 import type { Clock, Deadlines } from '../../base/clock.ts'
 import type { AnyPair } from '../../inspection/contract.ts'
-import type { MeteredAttempt } from '../../meter.ts'
+import type { MeteredAttempt } from '../../metered.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { OpenedStream } from '../../streaming/upstream-stream.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'

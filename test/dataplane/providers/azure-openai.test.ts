@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
+import { Meter } from '../../../dataplane/meter.ts'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
 import {
   sourceOf,
@@ -109,7 +110,7 @@ test('frames are passed on without being parsed until a verdict is among them', 
   const reader = chatStream(azure_openai, aRequest({ stream: true }))
   const frames = readEvents('azure_openai', 'annotated').map(({ data }) => `data: ${data}\n\n`)
   const [head, role, hi, verdict] = frames as [string, string, string, string]
-  const skimmed = (text: string) => reader.skim?.(Buffer.from(text), { contentEvents: 0 })
+  const skimmed = (text: string) => reader.skim?.(Buffer.from(text), new Meter().begin('up', 'm'))
   assert.equal(String(skimmed(role + hi + hi)), role + hi + hi)
   for (const run of [verdict, hi + verdict, verdict + hi, hi + hi + verdict + hi, head]) {
     assert.equal(skimmed(run), undefined)
@@ -123,5 +124,5 @@ test('words of an answer that look like a frame do not hide a verdict', () => {
   })
   const verdict = '{"choices":[{"content_filter_results":{},"finish_reason":null,"index":0}]}'
   const run = `data: ${content}\n\ndata: ${verdict}\n\n`
-  assert.equal(reader.skim?.(Buffer.from(run), { contentEvents: 0 }), undefined)
+  assert.equal(reader.skim?.(Buffer.from(run), new Meter().begin('up', 'm')), undefined)
 })

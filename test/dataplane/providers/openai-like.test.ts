@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
+import { Meter } from '../../../dataplane/meter.ts'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
@@ -290,7 +291,7 @@ test('reasoning has one name for clients, with every runtime, whole and in strea
       const data = JSON.stringify({ id: 'a', choices: [{ index: 0, delta, finish_reason: null }] })
       const reader = chatStream(provider, aRequest({ stream: true }))
       const frames = Buffer.from(eventOf(data))
-      assert.equal(reader.skim?.(frames, { contentEvents: 0 }), undefined, provider.name)
+      assert.equal(reader.skim?.(frames, new Meter().begin('up', 'm')), undefined, provider.name)
       const { out, content } = reader.read({ event: '', data })
       assert.equal(content, true, provider.name)
       assert.equal(JSON.parse(out.slice(6)).choices[0].delta.reasoning_content, 'Hm')

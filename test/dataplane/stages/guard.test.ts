@@ -117,6 +117,7 @@ function anAttempt() {
   const stream = {
     ...{ flowTo: call('flow'), hold: call('hold'), drained: call('drained') },
     abort: call('abort'),
+    leave: call('leave'),
   }
   return { calls, verdict, reply, presence, over, stream }
 }

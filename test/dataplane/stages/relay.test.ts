@@ -26,6 +26,11 @@ class Driven implements OpenedStream {
   abort(reason: string): void {
     this.heard.push(reason)
   }
+
+  leave(over: () => void): void {
+    this.heard.push('leave')
+    over()
+  }
 }
 
 function relayed() {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
-import { Meter, type MeteredAttempt } from '../../../dataplane/meter.ts'
+import { Meter } from '../../../dataplane/meter.ts'
+import type { MeteredAttempt } from '../../../dataplane/metered.ts'
 import type { Provider } from '../../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
@@ -103,10 +104,12 @@ test('usage that the client did not ask for is counted and not shown', () => {
   assert.equal(metered.usage?.completionTokens, 3)
 })
 
-test('usage counts the content before it, and all of it once the end has been seen', () => {
+test('usage counts the content before and beside it, and all of it once the end has been seen', () => {
   const early = WORD.replace('}\n', `,${USAGE}}\n`)
   const counted = (...texts: string[]) => readEach(...texts).metered.countedEvents
-  assert.equal(counted(WORD, early), 0)
+  assert.equal(counted(WORD, early), 2)
+  // One that counts less than a token for each event is late.
+  assert.equal(counted(WORD, WORD, WORD, early), 0)
   assert.equal(counted(WORD, WORD, COUNT), 2)
   assert.equal(counted(COUNT, WORD), 0)
   assert.equal(counted(early, WORD, END), Number.POSITIVE_INFINITY)

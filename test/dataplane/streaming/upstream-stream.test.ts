@@ -22,7 +22,15 @@ const RESET: Failure = { class: 'reset', message: 'connection reset' }
 function open(asked: Readonly<Record<string, unknown>> = {}) {
   const clock = { now: () => 0, wall: () => 0 }
   const clocks = { firstMs: 1000, idleMs: 1000, totalAt: 10_000 }
-  const receiver = { head() {}, data() {}, end() {}, fail() {}, resend() {}, released() {} }
+  const receiver = {
+    head() {},
+    data() {},
+    end() {},
+    fail() {},
+    resend() {},
+    released() {},
+    written() {},
+  }
   const exchange = new Exchange(receiver, clocks, clock, new Deadlines(clock))
   const events: string[] = []
   const controller = {

@@ -15,6 +15,7 @@ function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
     data: (chunk) => void heard.push(`data ${chunk}`),
     end: () => void heard.push('end'),
     fail: ({ class: kind, message }) => void heard.push(`${kind}: ${message}`),
+    written: () => undefined,
     resend: () => void heard.push('resend'),
     released: () => void heard.push('released'),
   }

@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
 import { Embeddings } from '../../../dataplane/auxiliaries/embeddings.ts'
@@ -117,7 +118,7 @@ export function simulate(
     gateway,
     open,
     onDispatch: () => {},
-    call: (body, pieces = 1) => new SimulatedCall(gateway, body, pieces),
+    call: (body, pieces = 1) => new SimulatedCall(simulation, body, pieces),
     pass(milliseconds) {
       now += milliseconds
       gateway.deadlines.sweep()
@@ -193,8 +194,11 @@ export class SimulatedCall {
   readonly served: Promise<void>
   readonly #incoming: IncomingMessage
   readonly #pieces: Buffer[]
+  readonly #simulation: Simulation
 
-  constructor(gateway: Gateway, body: Buffer, pieces: number) {
+  constructor(simulation: Simulation, body: Buffer, pieces: number) {
+    const { gateway } = simulation
+    this.#simulation = simulation
     // Node's messages use no more of a socket than a duplex stream and two ways to close it.
     const socket = this.wire as Duplex as Socket
     const incoming = new IncomingMessage(socket)
@@ -234,8 +238,26 @@ export class SimulatedCall {
   leave(): void {
     this.wire.destroy()
     if (!this.#incoming.complete) this.#incoming.destroy()
+    void this.#rest()
+  }
+
+  /** The time in which an upstream is read though its client has left. */
+  async #rest(): Promise<void> {
+    let isServed = false
+    void this.served.then(() => {
+      isServed = true
+    })
+    for (let turns = 0; turns < REST_TURNS; turns++) {
+      await turn()
+      if (isServed) return
+    }
+    this.#simulation.pass(REST_MS)
   }
 }
+
+/** As many as a request takes that does not wait. */
+const REST_TURNS = 3
+const REST_MS = 300
 
 /** The side of a client that reads; it may stop reading. */
 class Wire extends Duplex {

@@ -17,7 +17,7 @@ import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 import { openLogprobs } from './logprobs.ts'
 
 /** The options by which answers are read. */
-export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers'> &
+export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers' | 'repeatsUsage'> &
   Pick<CompletionsOptions, 'chatLogprobs' | 'emptyReasons' | 'usagePerChoice'>
 
 type Json = Readonly<Record<string, unknown>>

@@ -23,8 +23,9 @@ export function completionsOf(
   own: CompletionsOptions,
   headersOf: (settings: ProviderSettings) => { readonly stream: Headers; readonly whole: Headers },
 ): ProviderOperation<'completions'> {
-  const { recognisers, failing, variant } = options
-  const read = { recognisers, ...(failing && { failing }), ...own }
+  const { recognisers, failing, repeatsUsage, variant } = options
+  const repeats = repeatsUsage === true && { repeatsUsage }
+  const read = { recognisers, ...(failing && { failing }), ...repeats, ...own }
   return {
     encode(request, settings, maxTokens) {
       refuseUnsupported(provider, request.body, own.cannot)
@@ -35,7 +36,11 @@ export function completionsOf(
       return {
         path: options.path?.(settings, PATH) ?? PATH,
         headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-        ...encodeBody(request, { ...own, own: options.own, model, isUsageAsked }, maxTokens),
+        ...encodeBody(
+          request,
+          { ...own, ...repeats, own: options.own, model, isUsageAsked },
+          maxTokens,
+        ),
       }
     },
     decode: (body, request) => decodeCompletion(body, request, read),
@@ -60,7 +65,7 @@ function refusePrompts(
   throw unsupported(provider, 'prompt', fix)
 }
 
-interface Encoding extends CompletionsOptions, Pick<OpenAiLike, 'own'> {
+interface Encoding extends CompletionsOptions, Pick<OpenAiLike, 'own' | 'repeatsUsage'> {
   readonly model: string
   readonly isUsageAsked: boolean
 }
@@ -74,7 +79,7 @@ function encodeBody(
   const { bytes, spans } = inWire(WIRE, request)
   const edits = new Map<string, string | undefined>()
   if (body.model !== model) edits.set('model', JSON.stringify(model))
-  if (isUsageAsked) askUsage(edits, body)
+  if (isUsageAsked) askUsage(edits, body, options)
   if (maxTokens !== undefined && (body.max_tokens ?? null) === null)
     edits.set('max_tokens', String(maxTokens))
   for (const [name, value] of Object.entries(options.rewrite?.(body) ?? {}))

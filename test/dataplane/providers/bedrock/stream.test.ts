@@ -1,6 +1,7 @@
 /** Recorded streams as bytes on the wire: what clients get does not depend on cuts, and no damage throws. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Meter } from '../../../../dataplane/meter.ts'
 import { bedrock } from '../../../../dataplane/providers/bedrock/provider.ts'
 import { Tap } from '../../../../dataplane/streaming/tap.ts'
 import { cases } from '../../../helpers/cases.ts'
@@ -21,9 +22,8 @@ function bytesOf(name: string): Buffer {
 
 function read(pieces: readonly Buffer[]) {
   const request = aRequest({ stream: true, stream_options: { include_usage: true } })
-  const metered = { usage: undefined, contentEvents: 0 }
-  // Only these two of its members are written.
-  const tap = new Tap(chatStream(bedrock, request), bedrock.framing, metered as never)
+  const metered = new Meter().begin('up', 'm')
+  const tap = new Tap(chatStream(bedrock, request), bedrock.framing, metered)
   const framer = bedrock.framing.open()
   let out = ''
   for (const piece of pieces) {
@@ -31,7 +31,9 @@ function read(pieces: readonly Buffer[]) {
     if (frames !== undefined) out += tap.take(frames)
   }
   const { content, finished, done, failure } = tap
-  return { out, content, finished, done, failure, ...metered, rest: framer.rest().length }
+  const { usage, contentEvents } = metered
+  const measured = { usage, contentEvents }
+  return { out, content, finished, done, failure, ...measured, rest: framer.rest().length }
 }
 
 for (const { name, bytes } of STREAMS) {

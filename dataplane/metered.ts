@@ -1,0 +1,86 @@
+/** What is known of the use of one attempt while it runs and after its end; fed by the attempt and the reader of its answer. */
+import type { Usage } from './inner-form.ts'
+import { weightOf } from './tokens/weight.ts'
+import { Worth } from './tokens/worth.ts'
+
+export class MeteredAttempt {
+  /** Its place among the attempts of the request. */
+  readonly index: number
+  readonly upstream: string
+  /** The model whose price applies. */
+  readonly model: string
+  /** What the route has learnt of the upstream. */
+  readonly worth: Worth
+  /** The request has been given to a connection: from here on the upstream may read its prompt. */
+  isWritten = false
+  /** The upstream has refused the request, or failed: nothing was made that it would bill. */
+  hasFailed = false
+  /** As the upstream reported it; later reports replace earlier ones. */
+  usage: Usage | undefined
+  /** Content events read: at least one token each, for a stream that never reported its usage. */
+  contentEvents = 0
+  /** The tokens of the text in them, about. */
+  weight = 0
+  /** The bytes of a whole answer, for one that never reported its usage. */
+  answerBytes = 0
+  /** As many of the content events are in the usage that it has reported; all of them once a stream has ended. */
+  countedEvents = Number.POSITIVE_INFINITY
+  /** The weight of those. */
+  countedWeight = 0
+
+  constructor(index: number, upstream: string, model: string, worth: Worth = new Worth()) {
+    this.index = index
+    this.upstream = upstream
+    this.model = model
+    this.worth = worth
+  }
+
+  /** For one call of several that are one attempt. */
+  ofCall(): MeteredAttempt {
+    return new MeteredAttempt(this.index, this.upstream, this.model, this.worth)
+  }
+
+  /** Text of content events, as it stands in JSON. */
+  hear(bytes: Uint8Array, start: number, end: number): void {
+    this.weight += weightOf(bytes, start, end)
+  }
+
+  /** One content event with its text; one without is a token. */
+  hearEvent(text: string): void {
+    this.contentEvents++
+    this.weight += text === '' ? 1 : weightOf(Buffer.from(text))
+  }
+
+  /** `isBeside`: with content, or before all of it; such a report may count what came before, or nothing yet. */
+  report(usage: Usage, isBeside: boolean): void {
+    const grows = usage.completionTokens > (this.usage?.completionTokens ?? 0)
+    this.usage = usage
+    const isCurrent = isBeside
+      ? grows && usage.completionTokens >= this.contentEvents
+      : usage.completionTokens > 0
+    if (isCurrent) {
+      this.countedEvents = this.contentEvents
+      this.countedWeight = this.weight
+    } else if (this.countedEvents === Number.POSITIVE_INFINITY) this.countedEvents = 0
+  }
+
+  /** The stream has come to its end: what was reported counts all of it. */
+  end(): void {
+    this.countedEvents = Number.POSITIVE_INFINITY
+  }
+
+  /** Whether it has, or is no stream. */
+  get hasEnded(): boolean {
+    return this.countedEvents === Number.POSITIVE_INFINITY
+  }
+
+  /** Whether the usage that was reported counts all that has been read of a stream. */
+  get isCurrent(): boolean {
+    return this.usage !== undefined && this.contentEvents <= this.countedEvents
+  }
+
+  /** Whether the upstream has read the prompt, as far as can be known. */
+  get hasCost(): boolean {
+    return this.isWritten && !this.hasFailed
+  }
+}

@@ -1,0 +1,102 @@
+/** What the usage that an upstream has reported on one route is worth for attempts that end without any. */
+import type { Usage } from '../inner-form.ts'
+
+/** The tokens that have to be reported before they count as much as the estimates of the gateway. */
+const PRIOR = 256
+/** Older usage counts less: beyond this many estimated tokens all of it is halved. */
+const MEMORY = 262_144
+/** Tokens to an estimated one: no tokenizer is further off, and a usage beyond it is about something else. */
+const RATIO_MAX = 8
+/** A prompt is weighed again to learn from it: the first ones, then one of so many. */
+const PROMPTS_FIRST = 8
+const PROMPTS_EVERY = 16
+
+/** A quotient of two sums. */
+class Quotient {
+  #above: number
+  #below: number
+
+  constructor(prior: number) {
+    this.#above = prior
+    this.#below = prior
+  }
+
+  get value(): number {
+    return this.#below === 0 ? 0 : this.#above / this.#below
+  }
+
+  note(above: number, below: number): void {
+    this.#above += above
+    this.#below += below
+    if (this.#below < MEMORY) return
+    this.#above /= 2
+    this.#below /= 2
+  }
+}
+
+/** test/bench/micro/weight.ts has the price of a note. */
+export class Worth {
+  readonly #prompt = new Quotient(PRIOR)
+  readonly #answer = new Quotient(PRIOR)
+  readonly #cached = new Quotient(0)
+  readonly #written = new Quotient(0)
+  #prompts = 0
+
+  /** A prompt of this weight, and the parts of it that the upstream's cache mostly has. */
+  promptOf(weight: number): Pick<Usage, 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens'> {
+    return this.inCaches(Math.ceil(weight * this.#prompt.value))
+  }
+
+  inCaches(
+    promptTokens: number,
+  ): Pick<Usage, 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens'> {
+    const written = Math.floor(promptTokens * this.#written.value)
+    return {
+      promptTokens,
+      cachedTokens: Math.floor(promptTokens * this.#cached.value),
+      ...(written > 0 && { cacheWriteTokens: written }),
+    }
+  }
+
+  answerOf(weight: number): number {
+    return Math.round(weight * this.#answer.value)
+  }
+
+  /** Whether the weight of this prompt is wanted. */
+  get wantsPrompt(): boolean {
+    const count = this.#prompts++
+    return count < PROMPTS_FIRST || count % PROMPTS_EVERY === 0
+  }
+
+  notePrompt(weight: number, tokens: number): void {
+    if (weight > 0 && tokens > 0) this.#prompt.note(bounded(tokens, weight), weight)
+  }
+
+  noteAnswer(weight: number, tokens: number): void {
+    if (weight > 0 && tokens > 0) this.#answer.note(bounded(tokens, weight), weight)
+  }
+
+  noteCaches({ promptTokens, cachedTokens, cacheWriteTokens = 0 }: Usage): void {
+    if (promptTokens <= 0) return
+    const cached = Math.min(cachedTokens, promptTokens)
+    this.#cached.note(cached, promptTokens)
+    this.#written.note(Math.min(cacheWriteTokens, promptTokens - cached), promptTokens)
+  }
+}
+
+function bounded(tokens: number, weight: number): number {
+  return Math.min(weight * RATIO_MAX, Math.max(weight / RATIO_MAX, tokens))
+}
+
+/** Those of the upstreams of one route. Another model at the same upstream begins anew. */
+export class Worths {
+  readonly #known = new Map<string, { readonly model: string; readonly worth: Worth }>()
+
+  of(upstream: string, model: string): Worth {
+    const known = this.#known.get(upstream)
+    if (known?.model === model) return known.worth
+    const worth = new Worth()
+    this.#known.set(upstream, { model, worth })
+    return worth
+  }
+}
