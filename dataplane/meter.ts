@@ -45,6 +45,7 @@ export class Meter {
       worth.noteCaches(usage)
       // Reasoning that clients do not see has no weight.
       if (usage.reasoningTokens === 0) worth.noteAnswer(weight, usage.completionTokens)
+      worth.notePace(attempt.tookMs, usage.completionTokens)
       if (worth.wantsPrompt)
         worth.notePrompt(this.#weightOf(request), usage.promptTokens - this.addedTokens)
     }
@@ -80,9 +81,10 @@ export class Meter {
   }
 
   #estimateOf(attempt: MeteredAttempt, request: ModelRequest): Usage {
-    const { contentEvents, weight, answerBytes } = attempt
+    const { contentEvents, weight, answerBytes, waitedMs, worth } = attempt
     const answer = answerOf(attempt, contentEvents, weight)
-    const whole = Math.ceil(answerBytes / BYTES_PER_TOKEN)
+    const unseen = Math.min(worth.madeIn(waitedMs), request.maxTokens ?? TOKENS_MAX)
+    const whole = Math.ceil(answerBytes / BYTES_PER_TOKEN) + unseen
     return {
       ...this.#promptOf(attempt, request),
       completionTokens: isGenerated(request.operation) ? answer + whole : 0,

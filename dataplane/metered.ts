@@ -23,6 +23,10 @@ export class MeteredAttempt {
   weight = 0
   /** The bytes of a whole answer, for one that never reported its usage. */
   answerBytes = 0
+  /** Milliseconds from the request to the end of an answer that is no stream. */
+  tookMs = 0
+  /** The same where the client left before that end, and there is no answer. */
+  waitedMs = 0
   /** As many of the content events are in the usage that it has reported; all of them once a stream has ended. */
   countedEvents = Number.POSITIVE_INFINITY
   /** The weight of those. */

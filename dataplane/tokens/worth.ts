@@ -11,6 +11,9 @@ const RATIO_MAX = 8
 const PROMPTS_FIRST = 8
 const PROMPTS_EVERY = 16
 
+/** A whole answer that took less says nothing of the pace at which its upstream writes. */
+const PACE_MS_MIN = 250
+
 /** A quotient of two sums. */
 class Quotient {
   #above: number
@@ -40,6 +43,8 @@ export class Worth {
   readonly #answer = new Quotient(PRIOR)
   readonly #cached = new Quotient(0)
   readonly #written = new Quotient(0)
+  /** Tokens to a millisecond. */
+  readonly #pace = new Quotient(0)
   #prompts = 0
 
   /** A prompt of this weight, and the parts of it that the upstream's cache mostly has. */
@@ -60,6 +65,15 @@ export class Worth {
 
   answerOf(weight: number): number {
     return Math.round(weight * this.#answer.value)
+  }
+
+  /** The tokens of a whole answer after so long; none while the pace is not known. */
+  madeIn(milliseconds: number): number {
+    return Math.round(milliseconds * this.#pace.value)
+  }
+
+  notePace(milliseconds: number, tokens: number): void {
+    if (milliseconds >= PACE_MS_MIN) this.#pace.note(tokens, milliseconds)
   }
 
   /** Whether the weight of this prompt is wanted. */

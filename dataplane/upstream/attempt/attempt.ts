@@ -267,6 +267,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#parts.metered.usage = answer.usage
       // The client may leave before an inspector has spoken.
       this.#parts.metered.answerBytes = body.length
+      this.#parts.metered.tookMs = this.#exchange.elapsedMs
       if (this.#hasLeft) this.#resolve(LEFT)
       else if (answer.kind === 'body') this.#pass(answer)
       else {
@@ -295,6 +296,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     // The gateway's own clocks end what the upstream was at work on.
     if (failure.class !== 'timeout') this.#parts.metered.hasFailed = true
     if (this.#hasLeft) {
+      if (!this.#parts.request.stream) this.#parts.metered.waitedMs = this.#exchange.elapsedMs
       this.#resolve(LEFT)
       return
     }

@@ -120,6 +120,11 @@ export class Exchange implements PoolHandler, Deadline {
     this.due = Math.min(this.due, this.#restUntil)
   }
 
+  /** Milliseconds since the request had its connection. */
+  get elapsedMs(): number {
+    return this.#clock.now() - this.#sentAt
+  }
+
   /** Whether no more is read because the client reads slowly. */
   get isPaused(): boolean {
     return this.#paused

@@ -54,6 +54,9 @@ export const WAYS = Object.entries(PATHS).flatMap(([provider, paths]) =>
   paths.map((path) => ({ provider, path })),
 )
 
+/** An answer that is no stream is written at one pace, as a model writes; a few hundred tokens a second. */
+const WHOLE = { most: 4, events: 100, gapMs: 7 }
+
 /** Of the prompts that an upstream is sent it has had a part before. */
 const CACHED = 0.25
 
@@ -108,13 +111,14 @@ export class Leavers {
   plan(leaves: boolean): Plan {
     const random = this.#random
     const most = [1, 4, 20, 80][random(4)] as number
+    const stream = random(4) > 0
     return {
       prompt: aPrompt(random),
-      stream: random(4) > 0,
-      events: 1 + random(most === 1 ? 200 : 40),
-      most,
+      stream,
+      ...(stream
+        ? { most, events: 1 + random(most === 1 ? 200 : 40), gapMs: random(4) && 1 + random(8) }
+        : WHOLE),
       headMs: random(60),
-      gapMs: random(4) === 0 ? 0 : 1 + random(8),
       leavesAfterMs: leaves ? 5 + random(250) : undefined,
     }
   }
