@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { weightOf } from '../../dataplane/tokens/weight.ts'
 import {
   type Asked,
   event,
@@ -18,6 +19,8 @@ import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gate
 const REQUESTS = 3000
 const AT_ONCE = 24
 const SEED = 20_261_121
+/** The tokens of a template around a message. */
+const AROUND = 4
 
 /** USD per million tokens, which is also thousands of nano-dollars a token. */
 const PRICES = [
@@ -36,19 +39,22 @@ function note(asked: Asked, prompt: number, completion: number): void {
   books.nanos += 1000 * (prompt * (price?.input ?? 0) + completion * (price?.output ?? 0))
 }
 
-/** Reported: seven tokens of prompt and a random number of answer. */
-function reported(asked: Asked) {
-  const usage = { prompt_tokens: 7, completion_tokens: 1 + random(2000) }
+/** As the gateway estimates it: what it has learnt of this upstream changes nothing in the estimates. */
+function promptOf({ body }: Asked): number {
+  const [{ content }] = body.messages as [{ content: string }]
+  return AROUND + weightOf(Buffer.from(content))
+}
+
+/** Reported: the prompt, and as many tokens as a stream has words, else a random number. */
+function reported(asked: Asked, words = 1 + random(2000)) {
+  const usage = { prompt_tokens: promptOf(asked), completion_tokens: words }
   note(asked, usage.prompt_tokens, usage.completion_tokens)
   return usage
 }
 
-const sized = /size-(\d+)/
-
-/** Not reported: a quarter of the request's bytes, whose number the client wrote into it, and a token for each event. */
+/** Not reported: the prompt as it weighs, and a token for each event. */
 function estimated(asked: Asked, events: number): void {
-  const bytes = Number(sized.exec(JSON.stringify(asked.body.messages))?.[1])
-  note(asked, Math.ceil(bytes / 4), events)
+  note(asked, promptOf(asked), events)
   books.estimated++
 }
 
@@ -73,7 +79,7 @@ function stream(way: Way): Reply {
       return
     }
     if (way === 'told' || way === 'cut_told') {
-      outgoing.write(event({ choices: [], usage: reported(asked) }))
+      outgoing.write(event({ choices: [], usage: reported(asked, words) }))
     } else if (words > 0) {
       estimated(asked, words)
     }
@@ -128,11 +134,8 @@ const gateway = await startLimited(
 after(() => Promise.all([gateway.stop(), first.close(), second.close()]))
 const front = gateway.as('acme')
 
-/** A question that says how many bytes its request has. */
-function question(fields: { readonly stream: boolean }, text: string) {
-  const messages = (size: string) => [{ role: 'user', content: `${text} size-${size}` }]
-  const bytes = JSON.stringify({ model: 'chat', messages: messages('000'), ...fields }).length
-  return { ...fields, messages: messages(String(bytes).padStart(3, '0')) }
+function question(fields: { readonly stream: boolean }, content: string) {
+  return { ...fields, messages: [{ role: 'user', content }] }
 }
 
 async function ask(): Promise<string> {
@@ -147,7 +150,9 @@ async function ask(): Promise<string> {
     asking.leave()
     return 'left'
   }
-  const { status } = await front.chat(question({ stream: draw < 6 }, 'x'.repeat(random(400))))
+  const { status } = await front.chat(
+    question({ stream: draw < 6 }, 'word '.repeat(1 + random(100))),
+  )
   return String(status)
 }
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
+import { weightOf } from '../../../dataplane/tokens/weight.ts'
 import { cases } from '../../helpers/cases.ts'
 import {
   type Asked,
@@ -23,21 +24,28 @@ import { Replicas } from './rig.ts'
 
 const REQUESTS = cases(3000, 10_000)
 const AT_ONCE = 150
-const PROMPT = 7
+/** The tokens of a template around a message. */
+const AROUND = 4
 
 const random = aRandom(20_261_121)
 const books = { tokens: 0, estimated: 0 }
 
-function reported() {
-  const usage = { prompt_tokens: PROMPT, completion_tokens: 1 + random(500) }
+/** As the gateways estimate it: what they have learnt of an upstream changes nothing in the estimates. */
+function promptOf({ body }: Asked): number {
+  const [{ content }] = body.messages as [{ content: string }]
+  return AROUND + weightOf(Buffer.from(content))
+}
+
+/** The prompt, and as many tokens as a stream has words, else a random number. */
+function reported(asked: Asked, words = 1 + random(500)) {
+  const usage = { prompt_tokens: promptOf(asked), completion_tokens: words }
   books.tokens += usage.prompt_tokens + usage.completion_tokens
   return usage
 }
 
-/** Not reported: a quarter of the request's bytes, whose number the client wrote into it, and a token for each word. */
-function untold({ body }: Asked, words: number): void {
-  const bytes = Number(/size-(\d+)/.exec(JSON.stringify(body.messages))?.[1])
-  books.tokens += Math.ceil(bytes / 4) + words
+/** Not reported: the prompt as it weighs, and a token for each word. */
+function untold(asked: Asked, words: number): void {
+  books.tokens += promptOf(asked) + words
   books.estimated++
 }
 
@@ -48,20 +56,27 @@ interface Manner {
   readonly done?: false
 }
 
-/** An answer in one of its manners; one that is no stream and breaks off costs nothing, since no client has got it. */
+/**
+ * An answer in one of its manners. One that is no stream and breaks off costs nothing: its upstream has failed. One that the
+ * gateway gives up in silence costs its prompt.
+ */
 function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
   return async (outgoing, asked) => {
     if (slowMs !== undefined) {
+      untold(asked, 0)
       await delay(slowMs)
       // The gateway has given up long ago.
       if (outgoing.destroyed) return
     }
     if (asked.body.stream !== true) {
       if (breaksOff === undefined && broken === undefined) {
-        return await whole('answer', reported())(outgoing, asked)
+        return await whole('answer', reported(asked))(outgoing, asked)
       }
       outgoing.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
-      if (breaksOff === 'stall') return outgoing.flushHeaders()
+      if (breaksOff === 'stall') {
+        untold(asked, 0)
+        return outgoing.flushHeaders()
+      }
       return void outgoing.end(broken ? '{"oops'.padEnd(100) : '{"choices', () =>
         outgoing.destroy(),
       )
@@ -80,7 +95,9 @@ function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
       return
     }
     outgoing.write(chunk({ delta: {}, finish_reason: 'stop' }))
-    outgoing.write(event({ object: 'chat.completion.chunk', choices: [], usage: reported() }))
+    outgoing.write(
+      event({ object: 'chat.completion.chunk', choices: [], usage: reported(asked, words) }),
+    )
     outgoing.end(done === false ? '' : 'data: [DONE]\n\n')
   }
 }
@@ -98,7 +115,10 @@ const FAULTS: Readonly<Record<string, Reply>> = {
   S03: failing(500),
   S04: failing(503),
   S05: (outgoing) => void outgoing.socket?.resetAndDestroy(),
-  S06: silent,
+  S06: (outgoing, asked) => {
+    untold(asked, 0)
+    return silent(outgoing, asked)
+  },
   S07: answer({ slowMs: 6000 }),
   S08: answer({ breaksOff: 'cut' }),
   S09: answer({ breaksOff: 'stall' }),
@@ -160,17 +180,13 @@ function sectionsOf(version: number) {
 const replicas = await Replicas.start(3, sectionsOf(0), keysOf(['acme']))
 after(() => Promise.all([replicas.stop(), first.close(), second.close()]))
 
-/** A question that says how many bytes its request has. */
 function question(fault: string) {
-  const text = 'x'.repeat(random(300))
-  const stream = random(2) === 0
-  const of = (size: string) => ({
+  return {
     model: ROUTES[fault] ?? 'chat',
-    messages: [{ role: 'user', content: `${text} fault-${fault} size-${size}` }],
-    stream,
+    messages: [{ role: 'user', content: `${'word '.repeat(random(60))}fault-${fault}` }],
+    stream: random(2) === 0,
     max_tokens: 600,
-  })
-  return of(String(JSON.stringify(of('000')).length).padStart(3, '0'))
+  }
 }
 
 /** Tokens in the lines of the access log, of all processes. */
