@@ -11,7 +11,8 @@ import { messageOf } from './log.ts'
 import { LEASE_NAME } from './rbac.ts'
 import { ServedTypes } from './served-types.ts'
 import { tallyOf } from './tally.ts'
-import { World } from './world.ts'
+import { beginWatches } from './telemetry.ts'
+import { WATCHED_NAMES, World } from './world.ts'
 
 export interface OperatorOptions extends ControllerOptions {
   readonly cluster: Cluster
@@ -138,6 +139,7 @@ function watchWorld(
   api: ApiClient,
 ): World {
   const listed = new Set<string>()
+  beginWatches(telemetry, WATCHED_NAMES)
   return new World({
     api,
     namespaces: watchNamespaces,

@@ -1,5 +1,6 @@
 /** Every metric of the operator. Where other controllers have an established name, the metric takes it. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { WATCH_ENDS } from './kube/reflector.ts'
 import { LEASE_NAME } from './rbac.ts'
 import type { Tally } from './tally.ts'
 
@@ -136,15 +137,43 @@ function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) 
   }
 }
 
-/** Creates every series at once: a missing series looks like a lost one. */
-function beginAtZero({ reconciles, queueDepth, activeWorkers, leader, statusUpdates }: Telemetry) {
-  for (const controller of ['gateway', 'key']) {
+const APPLIED = {
+  kind: [
+    ...['Deployment', 'Service', 'ServiceAccount', 'PodDisruptionBudget', 'NetworkPolicy'],
+    ...['HorizontalPodAutoscaler', 'HTTPRoute'],
+  ],
+  result: ['applied', 'deleted', 'conflict'],
+}
+const OF_PUSHES = {
+  document: ['config', 'keys', 'endpoints'],
+  result: ['pending', 'acknowledged', 'rejected', 'unreachable'],
+}
+
+/** Creates every series at once: a missing series looks like a lost one, and an increase misses one that begins with its first value. */
+function beginAtZero(telemetry: Telemetry) {
+  const { reconciles, queueDepth, activeWorkers, leader, statusUpdates, pushes, applies } = telemetry
+  for (const controller of ['gateway', 'key', 'policy', 'pool']) {
     for (const result of ['success', 'error']) reconciles.inc({ controller, result }, 0)
     queueDepth.set({ name: controller }, 0)
     activeWorkers.set({ controller }, 0)
   }
+  for (const document of OF_PUSHES.document) {
+    for (const result of OF_PUSHES.result) pushes.inc({ document, result }, 0)
+  }
+  for (const kind of APPLIED.kind) {
+    for (const result of APPLIED.result) applies.inc({ kind, result }, 0)
+  }
   leader.set({ name: LEASE_NAME }, 0)
   statusUpdates.inc(0)
+}
+
+/** The same for what is watched. */
+export function beginWatches({ lists, missed, watchEnds }: Telemetry, watched: readonly string[]) {
+  for (const resource of watched) {
+    lists.inc({ resource }, 0)
+    missed.inc({ resource }, 0)
+    for (const reason of WATCH_ENDS) watchEnds.inc({ resource, reason }, 0)
+  }
 }
 
 /** Gauges that are counted when they are read. Returns what says from where. */

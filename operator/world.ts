@@ -46,6 +46,11 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   inferencePools: {},
 }
 
+/** As metrics name them. */
+export const WATCHED_NAMES = (Object.keys(SELECTIONS) as Watched[]).map(
+  (kind) => RESOURCES[kind].plural,
+)
+
 /** Not every cluster serves these; they are watched while it does. */
 const OPTIONAL = [
   'httpRoutes',

@@ -21,6 +21,10 @@ export interface Asking {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Outcomes, as metrics name them: those of answers, and those without one. */
+const VERDICTS = ['pass', 'mask', 'block']
+const FAILURES = ['timeout', 'error', 'open', 'left']
+
 const BREAKER = { failureThreshold: 5, openDurationMs: 5_000, halfOpenProbes: 1 }
 
 /** Why it gave no answer; `message` is for the log and the trace. */
@@ -43,6 +47,10 @@ export class Auxiliary {
   constructor(name: AuxiliaryName, world: AuxiliaryWorld) {
     this.#name = name
     this.#world = world
+    const { auxiliaryRequests } = world.metrics
+    const outcomes = name.kind === 'guardrail' ? VERDICTS : ['ok']
+    for (const outcome of [...outcomes, ...FAILURES])
+      auxiliaryRequests.at(name.kind, name.name, outcome)
   }
 
   /** Runs the question, which should end with its signal; it is not waited for beyond that. Throws AuxiliaryError. */

@@ -2,6 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Gateway } from '../gateway.ts'
 import { knownTenants } from '../limits/known-tenants.ts'
+import { beginAlerts } from './alert-series.ts'
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from './holders.ts'
 
 /** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
@@ -38,6 +39,8 @@ export function showBudgetsAtScrapes(gateway: Gateway): void {
 async function showBudgets(gateway: Gateway): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
+  // At scrapes, because keys, and so tenants, come and go without a new configuration.
+  beginAlerts(gateway.metrics, gateway.active.snapshot)
   const asked = askedOf(gateway.active.snapshot)
   const ageMs = asked.length > ASKED_MAX ? SHOWN_AGE_MS : 0
   for (let first = 0; first < asked.length; first += ASKED_IN_A_TURN) {

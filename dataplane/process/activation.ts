@@ -10,6 +10,7 @@ import type { Signals } from '../telemetry/otlp/signals.ts'
 import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/target/targets.ts'
 import { UsageSinks } from '../usage/events/sinks.ts'
+import { beginSeries } from './first-series.ts'
 import { leadServices } from './services.ts'
 
 export interface ReloadStatus {
@@ -51,6 +52,7 @@ export class Activation {
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded, signals?: Signals) {
     this.#gateway = gateway
     this.#signals = signals
+    beginSeries(gateway.metrics, gateway.active.snapshot)
     this.#send()
     this.#targets = targets
     this.loaded = loaded
@@ -85,6 +87,7 @@ export class Activation {
     gateway.metrics.reloads.at('success').value++
     gateway.metrics.reloadedAt.at().value = gateway.clock.wall() / 1000
     this.#forgetSeries()
+    beginSeries(gateway.metrics, snapshot)
     gateway.log.event('info', 'config_reload', 'The configuration was taken.', {
       result: 'success',
       hash: snapshot.hash,

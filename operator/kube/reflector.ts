@@ -8,7 +8,8 @@ import type { Stream } from './transport.ts'
 import { readEvents } from './watch-events.ts'
 
 /** Why a watch or list ended; a label of a metric. */
-export type WatchEnd = 'end' | 'silence' | 'expired' | 'refused' | 'broken' | 'went_back'
+export const WATCH_ENDS = ['end', 'silence', 'expired', 'refused', 'broken', 'went_back'] as const
+export type WatchEnd = (typeof WATCH_ENDS)[number]
 
 export interface ReflectorOptions {
   readonly api: Pick<ApiClient, 'list' | 'watch'>

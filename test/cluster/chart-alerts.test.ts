@@ -1,11 +1,13 @@
 /** The alerts of the chart, judged by Prometheus' own tool: they fire when they should, and not before. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { CHART, readChart } from '../helpers/kubernetes/chart.ts'
+import { INCIDENTS, readMinutes } from './planted-incidents.ts'
 
 const RULES = join(CHART, 'files/alerts.yaml')
 const UNIT_TESTS = join(import.meta.dirname, '../charts/alerts.rules-test.yaml')
@@ -16,8 +18,13 @@ interface AlertTest {
   readonly exp_alerts?: readonly object[]
 }
 
-const rules: { alert: string }[] = parse(readChart('files/alerts.yaml')).groups.flatMap(
-  (group: { rules: { alert: string }[] }) => group.rules,
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+}
+
+const rules: Rule[] = parse(readChart('files/alerts.yaml')).groups.flatMap(
+  (group: { rules: Rule[] }) => group.rules,
 )
 
 function promtool(...args: readonly string[]): void {
@@ -45,4 +52,42 @@ test('every alert fires when its test says, and not before', () => {
       `${alert} is never quiet`,
     )
   }
+})
+
+const QUIET = 25
+const MINUTES = 65
+
+/** Whether the alert has fired within `range`, as 1 or 0. */
+const fired = (alert: string, range: string) =>
+  `(sum(count_over_time(ALERTS{alertname="${alert}", alertstate="firing"}[${range}])) > bool 0) or vector(0)`
+
+test('the first time that an incident happens to a gateway or an operator, its alert fires', async () => {
+  const tests = []
+  for (const { alert, expr } of rules) {
+    const incident = INCIDENTS[alert]
+    assert.ok(incident, `${alert} has no incident; add one to planted-incidents.ts`)
+    const names = [...new Set(expr.match(/\b(gw|controller_runtime|leader_election)_\w+/g))]
+    const series = await readMinutes(incident, names, { quiet: QUIET, minutes: MINUTES })
+    tests.push({
+      name: alert,
+      interval: '1m',
+      input_series: [...series].map(([name, values]) => ({
+        series: name,
+        values: values.join(' '),
+      })),
+      promql_expr_test: [
+        [QUIET - 1, '24m', 0],
+        [MINUTES - 1, '39m', 1],
+      ].map(([minute, range, value]) => ({
+        expr: fired(alert, String(range)),
+        eval_time: `${minute}m`,
+        exp_samples: [{ labels: '{}', value }],
+      })),
+    })
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'gw-incidents-'))
+  const file = join(folder, 'incidents.json')
+  writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
+  promtool('test', 'rules', file)
+  rmSync(folder, { recursive: true })
 })

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { VERSION } from '../../base/version.ts'
 import type { Gateway } from '../../gateway.ts'
 import { Collector } from '../tracing/collector.ts'
-import { Exporter } from '../tracing/exporter.ts'
+import { Exporter, LOST } from '../tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../tracing/otlp-page.ts'
 import { resourceOf } from '../tracing/tracers.ts'
 import type { Writer } from '../tracing/writer.ts'
@@ -116,6 +116,7 @@ class Opened implements Sending {
     const { section } = active.snapshot
     const resource = resourceOf(active.snapshot, env)
     const collector = new Collector(otlpReceiver(section.telemetry, signal), section)
+    for (const reason of LOST) metrics.otlpItems.at(signal, reason)
     const exporter = new Exporter<Item>({
       open: () => new OtlpPage({ resource, version: VERSION }, write),
       most: { bytes: PAGE_BYTES, items: ITEMS },

@@ -18,6 +18,9 @@ export type Posted =
   /** It may take it later; `afterMs` is its wish. */
   | { readonly kind: 'away'; readonly why: string; readonly afterMs: number | undefined }
 
+/** Why items are lost, in metrics. */
+export const LOST = ['queue_full', 'rejected', 'refused'] as const
+
 /** Items that are sent together. */
 export interface Page<Item> {
   /** Bytes so far. */
@@ -40,7 +43,7 @@ export interface ExporterOptions<Item> {
   /** Uniform in [0, 1). */
   readonly random: () => number
   readonly exported: Cell
-  readonly dropped: (reason: 'queue_full' | 'refused' | 'rejected') => Cell
+  readonly dropped: (reason: (typeof LOST)[number]) => Cell
   readonly posts?: (result: Posted['kind']) => Cell
   /** Hears at most once a minute why items were not taken. */
   readonly warn: (why: string) => void

@@ -7,7 +7,7 @@ import type { Gateway } from '../../gateway.ts'
 import { Followed } from '../otlp/followed.ts'
 import { otlpReceiver } from '../otlp/receiver.ts'
 import { Collector } from './collector.ts'
-import { Exporter } from './exporter.ts'
+import { Exporter, LOST } from './exporter.ts'
 import { OtlpPage, PAGE_BYTES } from './otlp-page.ts'
 import { RandomIds } from './sampling.ts'
 import { type Decision, writeSpans } from './spans.ts'
@@ -53,6 +53,8 @@ function exporterTo(
   resource: Readonly<Record<string, string>>,
   { clock, random, metrics, log }: Traced,
 ): Exporter<Decision> {
+  for (const reason of LOST) metrics.spansDropped.at(reason)
+  for (const result of ['taken', 'refused', 'away']) metrics.spanExports.at(result)
   return new Exporter({
     open: () => new OtlpPage({ resource, version: VERSION }, writeSpans),
     most: { bytes: PAGE_BYTES, items: PAGE_SPANS },

@@ -102,6 +102,7 @@ export class UpstreamCredential {
   #open(source: CredentialSource): RenewedCredential {
     const { clock, random, schedule, metrics } = this.#world
     const name = this.#name
+    for (const result of ['success', 'failure']) metrics.credentialFetches.at(name, result)
     const renewed: RenewedCredential = new RenewedCredential(source, {
       clock,
       random,

@@ -6,7 +6,7 @@ import type { Gateway } from '../../gateway.ts'
 import { Followed } from '../../telemetry/otlp/followed.ts'
 import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'
 import { Collector, type Receiver } from '../../telemetry/tracing/collector.ts'
-import { Exporter, type ExporterOptions } from '../../telemetry/tracing/exporter.ts'
+import { Exporter, type ExporterOptions, LOST } from '../../telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../telemetry/tracing/otlp-page.ts'
 import { resourceOf } from '../../telemetry/tracing/tracers.ts'
 import { BATCH_TYPE, BatchPage } from './batch-page.ts'
@@ -124,6 +124,7 @@ class Opened {
   ): void {
     const { active, clock, random, metrics, log } = this.#gateway
     const collector = new Collector(receiver, active.snapshot.section)
+    for (const reason of LOST) metrics.usageEvents.at(sink, reason)
     const exporter = new Exporter<UsageEvent>({
       open,
       most,

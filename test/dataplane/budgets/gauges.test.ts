@@ -21,7 +21,8 @@ interface Asked {
 /** Renders the metrics of a gateway that has a budget for each name, and no more than a scrape looks at. */
 async function scrape({ names, read }: Asked): Promise<string> {
   const metrics = createMetrics()
-  const section = { budgets: names.map((tenant) => ({ tenant, tokens_per_day: 1000 })) }
+  const budget = { tokens_per_day: 1000, alert_thresholds: [0.8] }
+  const section = { budgets: names.map((tenant) => ({ tenant, ...budget })) }
   const gateway = {
     active: { snapshot: { section, limits: { rules: { of: () => RULES } } } },
     clock: aClock(),
@@ -52,6 +53,8 @@ test('a scrape tells every budget, and never asks for more than a few at a time'
   const text = await scrape({ names, read })
   const shown = names.filter((name) => text.includes(`tenant="${name}",window="day"} 0`))
   assert.equal(shown.length, names.length - 1, 'all but the one without an answer')
+  const alerts = text.match(/^gw_budget_alerts_total\{tenant="t\d+",window="day",threshold="0.8"\} 0$/gm)
+  assert.equal(alerts?.length, names.length, 'thresholds are there before they are reached')
   assert.ok(most <= AT_A_TIME_MAX, `${most} at a time`)
 })
 

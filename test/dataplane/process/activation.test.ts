@@ -55,6 +55,29 @@ test('a good configuration replaces snapshot and lanes in one step, and the log 
   assert.equal(lines.at(-1)?.hash, gateway.active.snapshot.hash)
 })
 
+test('counters of few label values are there before their first event, also those of a new upstream', () => {
+  const { activation, gateway } = started()
+  const { metrics } = gateway
+  const values = (key: 'reloads' | 'attempts' | 'alertsDropped' | 'retries') =>
+    [...metrics[key].entries()].map(([labels, { value }]) => [...Object.values(labels), value])
+  const both = [
+    ['success', 0],
+    ['failure', 0],
+  ]
+  assert.deepEqual(values('reloads'), both)
+  assert.deepEqual(values('alertsDropped'), [
+    ['queue_full', 0],
+    ['undelivered', 0],
+  ])
+  assert.ok(values('attempts').some(([name, outcome]) => name === 'up' && outcome === 'timeout'))
+  assert.deepEqual(values('retries'), [['up', 0]])
+  activation.replace(() => load({ upstreams, routes }))
+  assert.deepEqual(values('retries'), [
+    ['up', 0],
+    ['other', 0],
+  ])
+})
+
 test('a bad configuration changes nothing, and the status has its problems', () => {
   const { activation, gateway, lines } = started()
   const before = gateway.active
