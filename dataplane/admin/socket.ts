@@ -113,7 +113,7 @@ async function refuses(path: string): Promise<boolean> {
   return (await connectionFailure(path)) === 'ECONNREFUSED'
 }
 
-/** The code of the error; undefined where there is none. */
+/** The code of the error; undefined if the connection succeeds. */
 async function connectionFailure(path: string): Promise<string | undefined> {
   const socket = connect(path)
   try {

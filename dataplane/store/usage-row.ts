@@ -2,7 +2,7 @@
 
 export const ROW_NAMES = ['tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
 
-/** Names are joined by line feeds. The id of a caller by token may hold any character, so those in a name are written otherwise. */
+/** Line feeds join names. A caller's id may hold any character, so line feeds within a name are written otherwise. */
 const ODD = /[\n\uffff]/g
 const WRITTEN = /\uffff([ne])/g
 
