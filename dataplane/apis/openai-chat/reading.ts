@@ -7,10 +7,17 @@ import { promptTokensMax } from '../../tokens/count.ts'
 import { limited, unlimitedOf } from '../openai/no-limit.ts'
 import { checkShape } from './shape.ts'
 
+/** A number may be written with a megabyte of digits, and counts all the same. */
+const NUMBERS = [
+  ...['frequency_penalty', 'logprobs', 'max_completion_tokens', 'max_tokens', 'n'],
+  ...['parallel_tool_calls', 'presence_penalty', 'seed', 'stream', 'temperature'],
+  ...['top_logprobs', 'top_p'],
+]
+
 export const OPENAI_CHAT = 'openai-chat'
 
 export const chatReading: Reading<ChatRequest> = {
-  members: new Set([...CHAT_MEMBERS, ...EXTRA_MEMBERS]),
+  members: new Set([...CHAT_MEMBERS, ...EXTRA_MEMBERS, ...NUMBERS]),
   request: requestOf,
   body: (tree) => limited(tree as ChatBody, 1),
 }

@@ -8,13 +8,16 @@ import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 import { limited, saysNoLimit, unlimitedOf } from '../openai/no-limit.ts'
 
+/** A number may be written with a megabyte of digits, and counts all the same. */
+const NUMBERS = ['best_of', 'echo', 'logprobs', 'max_tokens', 'n', 'stream', 'temperature', 'top_p']
+
 export const OPENAI_COMPLETIONS = 'openai-completions'
 
 const TOKENS_MAX = 100_000_000
 const CHOICES_MAX = 128
 
 export const completionsReading: Reading<CompletionsRequest> = {
-  members: new Set([...COMPLETIONS_MEMBERS, ...EXTRA_MEMBERS]),
+  members: new Set([...COMPLETIONS_MEMBERS, ...EXTRA_MEMBERS, ...NUMBERS]),
   request: requestOf,
   body: (tree) => limited(tree as CompletionsBody, 0),
 }

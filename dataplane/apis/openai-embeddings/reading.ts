@@ -11,7 +11,7 @@ export const OPENAI_EMBEDDINGS = 'openai-embeddings'
 const DIMENSIONS_MAX = 65_536
 
 export const embeddingsReading: Reading<EmbeddingsRequest> = {
-  members: new Set([...EMBEDDINGS_MEMBERS, ...EXTRA_MEMBERS]),
+  members: new Set([...EMBEDDINGS_MEMBERS, ...EXTRA_MEMBERS, 'dimensions']),
   request: requestOf,
 }
 
