@@ -35,6 +35,7 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
   const chunks = openChunks(request, options)
   const isLast = openEndings(request)
   const setApart = openUsage(request, options)
+  const last = openLast(request, options)
   const isRead = options.repair !== undefined
   const facts = new AnswerFacts()
   return {
@@ -52,6 +53,8 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
       if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
       if (read.kind === 'unknown') return { ...PASSED, broken: read.broken }
       if (read.kind === 'done') {
+        const late = last.take()
+        if (late !== '') return { ...PASSED, out: late, done: true }
         if (read.held.length === 0) return { ...PASSED, done: true }
         for (const chunk of read.held) note(chunk, true, facts)
         const texts = read.held.map((chunk) => JSON.stringify(chunk))
@@ -60,10 +63,29 @@ function readerOf(request: Streamed, options: Streaming): WireReader {
       const same = read.isRepaired ? undefined : event.data
       const one = meaning(read.pieces, same, request, options)
       for (const { chunk } of read.pieces) note(chunk, one.finished, facts)
+      if (one.usage !== undefined) last.see(read.pieces, one.finished)
       if (one.finished && !isLast(read.pieces)) return { ...one, finished: false }
       return one.usage === undefined ? one : setApart(one, read.pieces)
     },
-    end: () => END,
+    end: () => last.take() + END,
+  }
+}
+
+/** The usage beside a finish reason, which is shown at the end unless the runtime says it apart, perhaps with more. */
+function openLast(request: Streamed, { repeatsUsage }: Streaming) {
+  const isShown = repeatsUsage && request.includeUsage && !showsRepeated(request)
+  let event = ''
+  return {
+    see(pieces: readonly Piece[], isFinished: boolean): void {
+      if (!isShown || request.operation !== 'chat') return
+      if (pieces.some(isAlone)) event = ''
+      else if (isFinished) event = written(pieces.map(apart).map((texts) => texts.at(-1) ?? ''))
+    },
+    take(): string {
+      const taken = event
+      event = ''
+      return taken
+    },
   }
 }
 

@@ -117,15 +117,6 @@ test('an answer that repeats the key is shown without it, and so is its id', asy
   assert.equal(one.upstreamRequestId, undefined)
 })
 
-test('a client that leaves ends the attempt at once, and that counts as no failure', async () => {
-  const { one, ids, calls, state, breakerState } = anAttempt()
-  one.send(ids)
-  one.leave()
-  assert.deepEqual(await one.outcome, { kind: 'left' })
-  assert.deepEqual(calls, ['the client left'])
-  assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
-})
-
 test('a kept connection that was given up costs no attempt: the same request goes on a new one', async () => {
   const { one, ids, answer, sent, breakerState } = anAttempt()
   one.send(ids)
