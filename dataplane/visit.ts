@@ -5,6 +5,8 @@ import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call.ts'
 import type { Active, Gateway, Underway } from './gateway.ts'
 import type { ModelRequest } from './inner-form.ts'
+import { tellsBudgets } from './limits/headers.ts'
+import { isBudgeted } from './limits/rules.ts'
 import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -100,9 +102,12 @@ function named(caller: Caller, trace: Trace): Caller {
 /** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
 export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
   const { tenant, key } = trace
-  if (tenant === undefined || response.limits !== undefined) return
+  if (tenant === undefined) return
   const rules = active.snapshot.limits.rules.of(tenant, key)
-  response.limits = await readLimitHeaders(tenant, rules, gateway.store)
+  const { limits } = response
+  // Work that costs nothing is refused by rules without budgets.
+  if (limits !== undefined && (!isBudgeted(rules) || tellsBudgets(limits))) return
+  response.limits = { ...(await readLimitHeaders(tenant, rules, gateway.store)), ...limits }
 }
 
 /** Writes down the facts that a refusal carries. */

@@ -4,6 +4,8 @@
  */
 import type { BudgetFigure, Figures } from '../store/contract.ts'
 
+const TOKENS = 'X-Gw-Budget-Tokens-Remaining'
+const SPEND = 'X-Gw-Budget-Spend-Remaining-Usd'
 const NANOS_PER_USD = 1_000_000_000
 
 /** Budgets show what is settled: a hold is an upper bound that mostly comes back. */
@@ -25,9 +27,14 @@ export function limitHeaders(figures: Figures): Record<string, string> {
   }
   const tokens = least(figures, 'tokens')
   const spend = least(figures, 'spend')
-  if (tokens !== undefined) headers['X-Gw-Budget-Tokens-Remaining'] = String(tokens)
-  if (spend !== undefined) headers['X-Gw-Budget-Spend-Remaining-Usd'] = usdText(spend)
+  if (tokens !== undefined) headers[TOKENS] = String(tokens)
+  if (spend !== undefined) headers[SPEND] = usdText(spend)
   return headers
+}
+
+/** Whether they hold what is left of a budget, and not only of the rates. */
+export function tellsBudgets(headers: Readonly<Record<string, string>>): boolean {
+  return TOKENS in headers || SPEND in headers
 }
 
 /** The least that any budget of the request leaves. */
