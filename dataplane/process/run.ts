@@ -14,7 +14,7 @@ import { readText } from '../config/document/source.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
 import type { Loaded } from '../config/load.ts'
 import { readConfigurationApart } from '../config/load-apart.ts'
-import { POD_ADMIN_PORT } from '../config/schema/listener.ts'
+import { listenAddress, POD_ADMIN_PORT } from '../config/schema/listener.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
 import { faultOfRuntime } from '../json/parse.ts'
@@ -254,10 +254,12 @@ function requestIds(tag: string): () => string {
 /** Alone on a machine only loopback is open by default; an image sets GW_LISTEN_ADDRESS. */
 function addressesOf({ section }: Snapshot, env: Environment, isPod: boolean): Addresses {
   const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
-  const usual = env.GW_LISTEN_ADDRESS || (isPod ? '0.0.0.0' : '127.0.0.1')
   const admin = env.GW_ADMIN_PORT || admin_port || (isPod ? POD_ADMIN_PORT : undefined)
   return {
-    listen_address: listen_address ?? usual,
+    listen_address: listenAddress(
+      { listen_address: listen_address ?? (env.GW_LISTEN_ADDRESS || undefined) },
+      isPod ? 'pod' : 'file',
+    ),
     listen_port: Number(env.GW_LISTEN_PORT || listen_port),
     metrics_port: Number(env.GW_METRICS_PORT || metrics_port),
     admin_port: admin === undefined ? undefined : Number(admin),

@@ -39,6 +39,16 @@ export function keepaliveSeconds(
   return keepalive_seconds ?? KEEPALIVE_SECONDS[place]
 }
 
+/** Absent in the file: what a gateway listens on where the environment says nothing either. */
+const LISTEN_ADDRESS = { file: '127.0.0.1', pod: '0.0.0.0' } as const
+
+export function listenAddress(
+  { listen_address }: { readonly listen_address?: string | undefined },
+  place: RunMode,
+): string {
+  return listen_address ?? LISTEN_ADDRESS[place]
+}
+
 export const Listener = z.strictObject({
   listen_address: text()
     .optional()

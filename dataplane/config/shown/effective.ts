@@ -1,13 +1,14 @@
 /** Defaults that depend on provider, strategy or tenant, so that the schema cannot state them. */
 import { compileRules } from '../../limits/rules.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
+import { knownWindow } from '../../providers/windows.ts'
 import {
   GatewaySection,
   type RouteSection,
   type Section,
   type UpstreamSection,
 } from '../schema/index.ts'
-import { keepaliveSeconds, type RunMode } from '../schema/listener.ts'
+import { keepaliveSeconds, listenAddress, type RunMode } from '../schema/listener.ts'
 import { CircuitBreaker, HealthCheck } from '../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
@@ -19,22 +20,39 @@ export function effectiveSection(section: Section, place: RunMode): Section {
   const parsed = GatewaySection.parse({
     ...section,
     api_keys: [],
-    gateway: { ...section.gateway, keepalive_seconds: keepaliveSeconds(section.gateway, place) },
+    gateway: {
+      ...section.gateway,
+      listen_address: listenAddress(section.gateway, place),
+      keepalive_seconds: keepaliveSeconds(section.gateway, place),
+    },
     upstreams: section.upstreams.map(effectiveUpstream),
     routes: section.routes.map(effectiveRoute),
     rate_limits: effectiveLimits(section),
+    auth: effectiveAuth(section),
   })
   return { ...parsed, api_keys }
 }
 
 /** Hosted APIs are probed only where a health check is written. */
 function effectiveUpstream(upstream: UpstreamSection): UpstreamSection {
-  const { health_check, circuit_breaker = CircuitBreaker.parse({}) } = upstream
+  const { health_check, circuit_breaker = CircuitBreaker.parse({}), endpoints = 'url' } = upstream
   const { healthPath: usualPath } = PROVIDER_FACTS[upstream.provider]
-  if (health_check === undefined && usualPath === undefined) return { ...upstream, circuit_breaker }
+  const window = knownWindow(upstream)
+  const known = window === undefined ? {} : { context_window: window }
+  const whole = { ...upstream, ...known, endpoints, circuit_breaker }
+  if (health_check === undefined && usualPath === undefined) return whole
   const path = health_check?.path ?? usualPath ?? '/health'
   const settings = health_check ?? HealthCheck.parse({})
-  return { ...upstream, health_check: { ...settings, path }, circuit_breaker }
+  return { ...whole, health_check: { ...settings, path } }
+}
+
+/** Callers without a list may use every route. */
+function effectiveAuth({ auth }: Section): Section['auth'] {
+  const all: ['*'] = ['*']
+  return {
+    jwt: auth.jwt.map((one) => (one.routes_from === undefined ? { routes: all, ...one } : one)),
+    certificates: auth.certificates.map((one) => ({ routes: all, ...one })),
+  }
 }
 
 /** An `overflow` that is there spills on those reasons alone that it names. */
@@ -59,6 +77,7 @@ function effectiveLimits(section: Section): Section['rate_limits'] {
     const rule = rules.of(tenant ?? '')
     return {
       ...written,
+      priority: written?.priority ?? whole?.priority ?? ('normal' as const),
       requests_per_minute: rule.requestsPerMinute,
       burst: rule.burst,
       concurrent_requests: rule.concurrentRequests,

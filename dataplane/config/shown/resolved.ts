@@ -1,9 +1,12 @@
 /** The whole configuration as YAML: canonical, with defaults, without credentials. */
 import { Document, isNode } from 'yaml'
+import { PROVIDER_FACTS } from '../../providers/index.ts'
 import { mapStrings } from '../document/tree.ts'
 import type { Loaded } from '../load.ts'
+import type { RouteSection, UpstreamSection } from '../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
 import { effectiveSection } from './effective.ts'
+import { attemptsMax } from './explain-attempts.ts'
 import { shownText } from './masking.ts'
 
 /** What `printResolved` prints, as a value. */
@@ -24,12 +27,53 @@ const OUTPUT = { lineWidth: 0, aliasDuplicateObjects: false, compat: 'yaml-1.1' 
 /** Loads again to the same configuration, except for literals that had to be masked. */
 export function printResolved(loaded: Loaded): string {
   const document = new Document(resolvedDocument(loaded), OUTPUT)
-  for (const [index, { timeout_seconds }] of (loaded.configuration?.gw.upstreams ?? []).entries()) {
-    // Written, it would hold for both kinds of answer.
-    const upstream = document.getIn(['gw', 'upstreams', index], true)
-    if (timeout_seconds === undefined && isNode(upstream)) upstream.commentBefore = NO_TIMEOUT
-  }
+  const { upstreams = [], routes = [] } = loaded.configuration?.gw ?? {}
+  const address = document.getIn(['gw', 'gateway', 'listen_address'], true)
+  if (isNode(address) && loaded.delivered === undefined) address.comment = LISTENING
+  comment(document, 'upstreams', upstreams.map(ofUpstream))
+  comment(document, 'routes', routes.map(ofRoute))
   return document.toString(OUTPUT)
 }
 
-const NO_TIMEOUT = ` timeout_seconds: ${FIRST_CONTENT_SECONDS} for a stream; another answer has the whole time of the request`
+const LISTENING = ' 127.0.0.1 stand-alone; all addresses in a pod'
+
+/** Before each entry of the list, the defaults that would mean something else if they were written. */
+function comment(document: Document, list: string, lines: readonly (readonly string[])[]): void {
+  for (const [index, said] of lines.entries()) {
+    const entry = document.getIn(['gw', list, index], true)
+    if (said.length > 0 && isNode(entry))
+      entry.commentBefore = said.map((line) => ` ${line}`).join('\n')
+  }
+}
+
+function ofUpstream(upstream: UpstreamSection): string[] {
+  const { timeout_seconds, endpoint, pool, provider } = upstream
+  const { defaultEndpoint } = PROVIDER_FACTS[provider]
+  // One that is made of other settings may hold what a reference leads to.
+  const usual = typeof defaultEndpoint === 'string' ? `${defaultEndpoint}, that` : 'that'
+  return [
+    // Written, it would hold for both kinds of answer.
+    ...(timeout_seconds === undefined
+      ? [
+          `timeout_seconds: ${FIRST_CONTENT_SECONDS} for a stream; another answer has the whole time of the request`,
+        ]
+      : []),
+    // Written, it would be an address of yours, which gets the headers of traces.
+    ...(endpoint === undefined && pool === undefined && defaultEndpoint !== undefined
+      ? [`endpoint: ${usual} of ${provider}`]
+      : []),
+  ]
+}
+
+function ofRoute(route: RouteSection): string[] {
+  const { timeout_seconds, retry } = route
+  const attempts = attemptsMax(route)
+  const each = attempts === 1 ? 'a failure is not repeated' : 'each upstream once'
+  return [
+    ...(timeout_seconds === undefined
+      ? ['timeout_seconds: that of gateway.request_timeout_seconds']
+      : []),
+    // Written, a failed upstream would be asked again.
+    ...(retry?.max_attempts === undefined ? [`attempts: ${attempts}, ${each}`] : []),
+  ]
+}

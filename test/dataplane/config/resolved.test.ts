@@ -95,8 +95,16 @@ gw:
     ],
   )
   assert.deepEqual(rate_limits, {
-    default: { requests_per_minute: 120, burst: 30, concurrent_requests: 16 },
-    tenants: [{ tenant: 't', requests_per_minute: 10, burst: 30, concurrent_requests: 16 }],
+    default: { requests_per_minute: 120, burst: 30, concurrent_requests: 16, priority: 'normal' },
+    tenants: [
+      {
+        tenant: 't',
+        requests_per_minute: 10,
+        burst: 30,
+        concurrent_requests: 16,
+        priority: 'normal',
+      },
+    ],
     backend: 'memory',
   })
 })
@@ -126,6 +134,7 @@ test('the resolved form shows references where credentials are, and hides litera
     'provider: openai',
     'api_keys_file: keys.yaml',
     'listen_port: 8080',
+    'listen_address: 127.0.0.1 # 127.0.0.1 stand-alone; all addresses in a pod',
     'request_timeout_seconds: 600',
     'keepalive_seconds: 75',
     '# timeout_seconds: 30 for a stream; another answer has the whole time of the request',
