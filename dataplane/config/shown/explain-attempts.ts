@@ -1,8 +1,12 @@
 /** Which upstream is asked first, and what happens when it fails. */
 import type { RouteSection, Section, UpstreamSection } from '../schema/index.ts'
 
-export function explainOrder(section: Section, route: RouteSection): string[] {
-  const show = (name: string) => showUpstream(section, name)
+export function explainOrder(
+  section: Section,
+  route: RouteSection,
+  pods: number | undefined,
+): string[] {
+  const show = (name: string) => showUpstream(section, name, pods)
   const members = route.upstreams.map(({ name }) => show(name))
   switch (route.strategy) {
     case 'single':
@@ -98,9 +102,9 @@ function shares({ upstreams }: Section, route: RouteSection): string[] {
   return weights.map(({ name, weight }) => `${name}: ${Math.round((weight / sum) * 1000) / 10} %`)
 }
 
-function showUpstream({ upstreams }: Section, name: string): string {
+function showUpstream({ upstreams }: Section, name: string, pods: number | undefined): string {
   const upstream = upstreams.find((one) => one.name === name)
-  return upstream === undefined ? name : `${name} (${traitsOf(upstream).join(', ')})`
+  return upstream === undefined ? name : `${name} (${traitsOf(upstream, pods).join(', ')})`
 }
 
 const PLACES: Readonly<Record<string, string | undefined>> = {
@@ -109,7 +113,7 @@ const PLACES: Readonly<Record<string, string | undefined>> = {
   pool: 'the pods of its InferencePool',
 }
 
-function traitsOf(upstream: UpstreamSection): string[] {
+function traitsOf(upstream: UpstreamSection, pods: number | undefined): string[] {
   const { provider, model, max_queue_depth, circuit_breaker } = upstream
   const places = PLACES[upstream.endpoints ?? 'url']
   const hasSeveral = places !== undefined
@@ -119,9 +123,19 @@ function traitsOf(upstream: UpstreamSection): string[] {
   return [
     `${provider} ${model}`,
     ...(hasSeveral ? [`${balance} of ${places}`] : []),
-    max_queue_depth === undefined
-      ? 'no queue limit'
-      : `full at ${max_queue_depth} in flight${hasSeveral ? ' each' : ''}`,
+    max_queue_depth === undefined ? 'no queue limit' : placesOf(max_queue_depth, hasSeveral, pods),
     `out for ${pause} s after ${failures} failures`,
   ]
+}
+
+/** Each pod of the gateway counts by itself, and each endpoint has these places; how many endpoints there are shows later. */
+function placesOf(depth: number, hasSeveral: boolean, pods: number | undefined): string {
+  const whose = `${pods === undefined ? '' : ' from each pod'}${hasSeveral ? ' at each endpoint' : ''}`
+  const factors = [
+    ...(pods === undefined ? [] : [`${pods} ${pods === 1 ? 'pod' : 'pods'}`]),
+    ...(hasSeveral ? ['endpoints'] : []),
+  ]
+  const sum = hasSeveral || pods === undefined ? '' : ` = ${pods * depth}`
+  const product = factors.length === 0 ? '' : `: ${[...factors, depth].join(' x ')}${sum}`
+  return `full at ${depth} in flight${whose}${product}`
 }

@@ -1,6 +1,7 @@
 /** A configuration in words: what happens to a request on each route. */
 import { compilePrices, estimateOf } from '../../budgets/price.ts'
 import { answerReserved } from '../../budgets/reserve.ts'
+import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import type { Configuration, RouteSection, Section } from '../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
@@ -24,15 +25,28 @@ const CHAT: Kind = { isGenerated: true, isConversation: true }
 
 export function explain(configuration: Configuration, kind = CHAT): string {
   const section = configuration.gw
-  return section.routes.map((route) => explainRoute(section, route, kind)).join('\n\n')
+  const pods = podsOf(configuration)
+  return section.routes.map((route) => explainRoute(section, route, kind, pods)).join('\n\n')
 }
 
-function explainRoute(section: Section, route: RouteSection, kind: Kind): string {
+/** How many there may be at a time; undefined outside of a cluster. */
+function podsOf({ spec }: Configuration): number | undefined {
+  const counts = [valueBelow(spec, 'replicas'), valueBelow(spec, 'autoscaling', 'maxReplicas')]
+  const known = counts.filter((count) => typeof count === 'number')
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+function explainRoute(
+  section: Section,
+  route: RouteSection,
+  kind: Kind,
+  pods: number | undefined,
+): string {
   const lines = [
     ...explainNames(section, route),
     ...explainCallers(section, route),
     ...explainTenants(section, route),
-    ...explainOrder(section, route),
+    ...explainOrder(section, route, pods),
     ...explainAttempts(route),
     ...explainUnsupported(route),
     ...explainClocks(section, route, kind),

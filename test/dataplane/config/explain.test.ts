@@ -72,6 +72,27 @@ test('an upstream with several endpoints is explained by what they are', () => {
   }
 })
 
+test('the places of an upstream are multiplied by the pods and the endpoints, as far as they are known', () => {
+  const upstreams = `  upstreams:
+    - {name: a, provider: vllm, endpoint: "http://a:8000", model: m, context_window: 8192, max_queue_depth: 50}
+    - {name: b, provider: vllm, endpoint: "http://b:8000", endpoints: dns, model: m, context_window: 8192, max_queue_depth: 20}
+`
+  const explained = (document: string) => {
+    const { configuration, problems } = load(document)
+    assert.ok(configuration, JSON.stringify(problems))
+    return explain(configuration)
+  }
+  const alone = explained(aDocument(upstreams))
+  assert.match(alone, /full at 50 in flight,/)
+  assert.match(alone, /full at 20 in flight at each endpoint: endpoints x 20,/)
+  const pods = explained(`${aDocument(upstreams)}spec: {replicas: 3}\n`)
+  assert.match(pods, /full at 50 in flight from each pod: 3 pods x 50 = 150,/)
+  assert.match(
+    pods,
+    /full at 20 in flight from each pod at each endpoint: 3 pods x endpoints x 20,/,
+  )
+})
+
 test('for vectors it speaks of no stream, answer tokens or passages', () => {
   const { configuration } = load(
     aDocument(`  pricing: [{model: m, input: 0.5, output: 1.5}]
