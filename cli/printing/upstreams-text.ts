@@ -48,6 +48,7 @@ export const ENDPOINTS = {
 
 interface Upstream {
   readonly name: string
+  readonly why?: string | undefined
   readonly endpoints?:
     | readonly {
         readonly address: string
@@ -62,11 +63,15 @@ interface Upstream {
 const SHOWN_MAX = 16
 
 export function endpointLines(upstreams: readonly Upstream[]): string[] {
-  return upstreams.flatMap(({ name, endpoints, cold_start: cold }) => {
+  return upstreams.flatMap(({ name, why, endpoints, cold_start: cold }) => {
     if (cold?.has_endpoint === false)
       return [`endpoints of ${name}: none; waiting requests: ${cold.waiting}`]
     if (endpoints === undefined) return []
-    if (endpoints.length === 0) return [`endpoints of ${name}: none yet; requests go to its name`]
+    if (endpoints.length === 0) {
+      return [
+        `endpoints of ${name}: none${why === undefined ? ' yet; requests go to its name' : `; ${why}`}`,
+      ]
+    }
     const lines = endpoints.slice(0, SHOWN_MAX).map(({ address, state, in_flight, queue }) => {
       const reported = queue === undefined ? '' : `, reports ${queue}`
       return `  ${address}  ${state}, ${in_flight} in flight${reported}`

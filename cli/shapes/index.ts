@@ -27,8 +27,30 @@ const ClusterStatus = z.looseObject({
     .array(z.looseObject({ pod: z.string(), state: z.string(), failOpen: z.boolean() }))
     .describe('whether the shared store answers each pod'),
   upstreams: z
-    .array(z.looseObject({ name: z.string(), ...ENDPOINTS }))
-    .describe('the endpoints of upstreams that have several, over all pods'),
+    .array(
+      z.looseObject({
+        name: z.string(),
+        provider: z.string(),
+        eligible: z.boolean().describe('in every pod'),
+        health: z.string(),
+        breaker: z.string(),
+        in_flight: z.number().describe('over all pods'),
+        why: z.string().optional().describe('what speaks against it, in most pods'),
+        ...ENDPOINTS,
+        differing: z
+          .array(
+            z.looseObject({
+              pod: z.string(),
+              eligible: z.boolean(),
+              health: z.string(),
+              breaker: z.string(),
+              why: z.string().optional(),
+            }),
+          )
+          .describe('the pods that see it otherwise than most'),
+      }),
+    )
+    .describe('as most pods see them; empty where the pods cannot be asked'),
 })
 
 type Variants = Readonly<Record<string, z.ZodType>>

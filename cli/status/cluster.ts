@@ -9,8 +9,9 @@ import { printLine } from '../printing/output.ts'
 import { printFacts, printTable } from '../printing/table.ts'
 import { endpointLines } from '../printing/upstreams-text.ts'
 import { askPods, storesOf } from './pod-answers.ts'
-import { endpointsOf } from './pod-endpoints.ts'
+import { upstreamsOf } from './pod-upstreams.ts'
 import type { Seen } from './seen.ts'
+import { printUpstreams } from './upstreams-table.ts'
 
 const HASH_LENGTH = 12
 
@@ -31,17 +32,20 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
   const { status, isReady } = standOf(gateway)
   const answers = await askPods(access, gateway, place)
   const stores = storesOf(gateway, answers)
-  const upstreams = endpointsOf(answers)
+  const upstreams = upstreamsOf(answers)
   const refusing = stores.filter(({ state, failOpen }) => state === 'away' && !failOpen)
   return {
     ready: isReady && refusing.length === 0,
-    value: { name, namespace, generation, ...status, stores, upstreams },
+    value: { name, namespace, generation, ...status, stores, upstreams: upstreams.value },
     essence: { generation, status, stores },
     names: [nameOf(gateway)],
     print(isWide) {
       print(gateway, status, isWide)
-      const lines = endpointLines(upstreams)
-      if (lines.length > 0) printLine(['', ...lines].join('\n'))
+      if (upstreams.rows.length > 0) {
+        printLine('')
+        printUpstreams(upstreams.rows, isWide)
+      }
+      for (const line of endpointLines(upstreams.value)) printLine(line)
       for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
         const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
         printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)

@@ -19,13 +19,12 @@ export interface PodStore {
 
 const ASK_MS = 3000
 
-/** Those that answer; none where pods have nothing to add, or may not be asked. */
+/** Those that answer; none where pods may not be asked. */
 export async function askPods(
   { namespace }: ClusterAccess,
   gateway: KubeObject,
   place: InCluster,
 ): Promise<PodAnswer[]> {
-  if (!sharesStore(gateway) && !hasEndpoints(gateway)) return []
   const { name } = gateway.metadata
   const exact = { ...place, namespace: gateway.metadata.namespace ?? namespace, gateway: name }
   try {
@@ -54,10 +53,4 @@ export function storesOf(gateway: KubeObject, answers: readonly PodAnswer[]): Po
 
 function sharesStore(gateway: KubeObject): boolean {
   return valueBelow(gateway, 'gw', 'rate_limits', 'backend') === 'redis'
-}
-
-function hasEndpoints(gateway: KubeObject): boolean {
-  const upstreams = valueBelow(gateway, 'gw', 'upstreams')
-  if (!Array.isArray(upstreams)) return false
-  return upstreams.some((one) => valueBelow(one, 'endpoints') || valueBelow(one, 'cold_start'))
 }

@@ -11,18 +11,20 @@ import {
   printVectorStores,
   VectorStoreStatus,
 } from '../printing/auxiliaries.ts'
-import { paint, state as stateCell, yesOrNo } from '../printing/colours.ts'
+import { paint, state as stateCell } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
 import { printFacts, printTable } from '../printing/table.ts'
-import { countedText, TOKENS, tokensLines } from '../printing/tokens-text.ts'
+import { TOKENS, tokensLines } from '../printing/tokens-text.ts'
 import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from '../printing/upstreams-text.ts'
 import type { Seen } from './seen.ts'
+import { printUpstreams } from './upstreams-table.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
   provider: z.string(),
   eligible: z.boolean(),
   health: z.string(),
+  why: z.string().optional(),
   ...BREAKER,
   in_flight: z.number(),
   ...TOKENS,
@@ -94,16 +96,6 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
   }
 }
 
-const UPSTREAM_HEAD = [
-  'UPSTREAM',
-  'PROVIDER',
-  'ELIGIBLE',
-  'HEALTH',
-  'BREAKER',
-  'IN FLIGHT',
-  'TOKENS',
-]
-
 function print(admin: string, seen: Status, isWide: boolean): void {
   const { version, state, config, store, upstreams, objectives } = seen
   const { last_reload: reload } = config
@@ -121,21 +113,7 @@ function print(admin: string, seen: Status, isWide: boolean): void {
   ])
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
   printLine('')
-  printTable(
-    [...UPSTREAM_HEAD, ...(isWide ? ['QUEUE', 'ENDPOINT'] : [])],
-    upstreams.map((one) => [
-      one.name,
-      one.provider,
-      yesOrNo(one.eligible),
-      stateCell(one.health),
-      stateCell(one.breaker),
-      one.in_flight,
-      countedText(one),
-      one.queue,
-      one.endpoint,
-    ]),
-    isWide,
-  )
+  printUpstreams(upstreams, isWide)
   for (const line of endpointLines(upstreams)) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   printIssuers(seen)
