@@ -8,6 +8,7 @@ import type { Guard } from '../guardrails/guard.ts'
 import type { Activation } from '../process/activation.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
+import { healthOf, whyNot } from '../upstream/target/shown.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import type { AskedStore } from '../vector-stores/asked-store.ts'
 
@@ -61,7 +62,8 @@ export function upstreamStatus(target: Target, clock: Clock) {
     provider: settings.provider.name,
     endpoint: settings.origin + settings.basePath,
     eligible: target.standing(now, false) === 'ready',
-    health: settings.healthPath === undefined ? 'not probed' : state.health.state,
+    why: whyNot(target, now),
+    health: healthOf(target),
     breaker: state.breaker.peek(now),
     ...breakerFacts(state, clock),
     ...credentialStatus(state.credential),

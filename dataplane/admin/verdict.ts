@@ -98,6 +98,8 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
   requireJudges(request, route, gateway)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
+  if (others.length > 0 && others.every(({ state }) => state.endpoints?.isBare))
+    throw bareError(route, others)
   const asked = undecided(route, others) ?? [next.candidate]
   const upstreams = asked.map(({ name }) => name).toSorted()
   const bare = asked.find(lacksCredential)
@@ -106,6 +108,16 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
     throw refusalOf(withoutCredential(bare.state.credential), bare.name)
   const doubt = bare === undefined ? '' : `, unless the credential of ${bare.name} stays missing`
   return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}${doubt}` }
+}
+
+/** The name of such an upstream is asked all the same, in vain unless a pod has become ready just now. */
+function bareError(route: Route, targets: readonly Target[]): GatewayError {
+  const names = targets.map(({ name }) => name).join(', ')
+  return new GatewayError(
+    'ERR_GW_NO_HEALTHY_UPSTREAM',
+    `No pod takes requests for the upstreams of route "${route.name}" (${names}): their Services have no ready pod, or are not there.`,
+    { retryAfterSeconds: 1 },
+  )
 }
 
 /** Throws where no further request may wait. */

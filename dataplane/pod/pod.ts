@@ -25,6 +25,7 @@ import { type Origin, PodConfiguration } from './pod-configuration.ts'
 import { PodEndpoints } from './pod-endpoints.ts'
 import { PodKeys } from './pod-keys.ts'
 import { type PodResponse, prove, refuseProof } from './proof.ts'
+import { refusedCredentials } from './refused-credentials.ts'
 
 /** Mounted files are looked at this often: a link is swapped there, and not every file system reports that. */
 const LOOK_MS = 1000
@@ -171,6 +172,7 @@ export class Pod {
       ignored,
       waitsForStart: this.#activation?.waitsForStart ?? [],
       store: this.#storeStatus(),
+      refusedCredentials: this.#gateway === undefined ? [] : refusedCredentials(this.#gateway),
       ...(this.#gateway && reportedCertificate(this.#gateway.active.snapshot.section)),
     }
   }

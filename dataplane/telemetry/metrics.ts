@@ -82,7 +82,7 @@ export const METRICS = {
   ),
   healthy: gauge(
     'gw_upstream_healthy',
-    '1 while health probes keep the upstream in rotation.',
+    '1 while health probes keep the upstream in rotation, 0 while they do not; absent while nothing was probed.',
     'upstream',
   ),
   upstreamInFlight: gauge(

@@ -17,6 +17,8 @@ export interface PodReport {
   readonly keys: ReportedKeys
   readonly unresolved: readonly UnresolvedReference[]
   readonly ignored: readonly string[]
+  /** Absent in pods of earlier releases. */
+  readonly refusedCredentials: readonly RefusedCredential[]
   /** Fields that were taken note of, and take effect in a new pod only. */
   readonly waitsForStart: readonly string[]
   /** The listener's; absent without TLS. */
@@ -71,6 +73,12 @@ export interface PodProblem {
   readonly isUnresolved: boolean
 }
 
+/** An upstream that refuses the credential which the pod sends. */
+export interface RefusedCredential {
+  readonly upstream: string
+  readonly status: number
+}
+
 export interface UnresolvedReference {
   readonly upstream: string
   readonly reference: string
@@ -78,8 +86,10 @@ export interface UnresolvedReference {
 }
 
 /** Something that may heal by itself, and should be seen to soon. */
-export function isTroubled({ unresolved, storeAway, configuration }: PodReport): boolean {
-  return unresolved.length > 0 || storeAway !== undefined || isSpoilt(configuration)
+export function isTroubled(report: PodReport): boolean {
+  const { unresolved, refusedCredentials, storeAway, configuration } = report
+  const lacks = unresolved.length > 0 || refusedCredentials.length > 0
+  return lacks || storeAway !== undefined || isSpoilt(configuration)
 }
 
 /** The document that it enforces could not be taken again: a Secret has changed since. */
@@ -113,6 +123,7 @@ export function readReport(body: unknown): PodReport {
     keys: readKeys(keys),
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
+    refusedCredentials: readRefused(valueBelow(body, 'refusedCredentials')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
     certificate: readCertificate(valueBelow(body, 'certificate')),
     hasSharedStore: valueBelow(body, 'store', 'backend') === 'redis',
@@ -144,6 +155,13 @@ export function readUnresolved(value: unknown): UnresolvedReference[] {
     upstream: text(valueBelow(one, 'upstream')) ?? '',
     reference: text(valueBelow(one, 'reference')) ?? '',
     why: text(valueBelow(one, 'why')) ?? '',
+  }))
+}
+
+function readRefused(value: unknown): RefusedCredential[] {
+  return list(value).map((one) => ({
+    upstream: text(valueBelow(one, 'upstream')) ?? '',
+    status: number(valueBelow(one, 'status')),
   }))
 }
 

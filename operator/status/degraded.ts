@@ -68,6 +68,22 @@ const noEndpoints: Policy = ({ endpointsTrouble: { empty } }) => {
   return yes('NoEndpoints', message)
 }
 
+const credentialRejected: Policy = ({ pods }) => {
+  const refused = pods.flatMap(({ report, target }) =>
+    (report?.refusedCredentials ?? []).map((one) => ({ ...one, pod: target.name })),
+  )
+  if (refused.length === 0) return undefined
+  const byUpstream = [...Map.groupBy(refused, ({ upstream }) => upstream)].map(([name, all]) => {
+    const statuses = distinct(all.map(({ status }) => String(status))).join(', ')
+    const where = all.length === pods.length ? 'every pod' : listed(all.map(({ pod }) => pod))
+    return `${name} (${statuses} to ${where})`
+  })
+  const message =
+    `Upstreams refuse the credential of the gateway: ${listed(byUpstream)}. ` +
+    'Renew what their api_key or headers refer to; the pods take it without an edit.'
+  return yes('CredentialRejected', message)
+}
+
 const storeAway: Policy = ({ pods }) => {
   const store = storeTrouble(pods)
   return store && yes('StoreAway', store.message)
@@ -100,6 +116,7 @@ const FAULTS: readonly Policy[] = [
   secretUnusable,
   upstreamsDisabled,
   noEndpoints,
+  credentialRejected,
   storeAway,
   endpointsRefused,
   fieldsIgnored,
@@ -108,13 +125,7 @@ const FAULTS: readonly Policy[] = [
 
 const asConfigured: Policy = () => no('AsConfigured', 'The pods serve as configured.')
 
-export const DEGRADED = [
-  noReport,
-  storeRefuses,
-  noConfiguration,
-  worstOf(FAULTS),
-  asConfigured,
-]
+export const DEGRADED = [noReport, storeRefuses, noConfiguration, worstOf(FAULTS), asConfigured]
 
 function reportsOf({ pods }: StatusFacts) {
   return pods.flatMap(({ report }) => report ?? [])

@@ -34,7 +34,8 @@ const servicesLacking: Policy = ({ endpointsTrouble: { services } }) => {
     const meant = nearest === undefined ? '' : `; did you mean "${nearest}"?`
     return `Upstream ${upstream}: Service ${key} does not exist${meant}`
   })
-  const fix = 'Correct endpoint of the upstream, or create the Service. The upstream has no endpoints.'
+  const fix =
+    'Correct endpoint of the upstream, or create the Service. The upstream has no endpoints.'
   return no('ServiceNotFound', `${listed(faults).replace(/(?<!\?)$/, '.')} ${fix}`)
 }
 

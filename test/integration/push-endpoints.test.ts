@@ -222,3 +222,22 @@ test('a Service without ready pods holds requests, and its first pod gets them',
   // Nothing was dialled before there was a pod.
   assert.equal((await pod.trace(heard)).attempts.length, 1)
 })
+
+test('a Service without a pod that takes requests: explain foretells the 503, and the health is not known', async () => {
+  await push(endpoints([{ name: 'chat', endpoints: [] }], 40))
+  const { verdict, upstreams } = await pod.admin('/explain?model=chat')
+  assert.deepEqual([verdict.status, verdict.code], [503, 'ERR_GW_NO_HEALTHY_UPSTREAM'])
+  assert.match(
+    verdict.message,
+    /No pod takes requests .*\(chat\): their Services have no ready pod/,
+  )
+  assert.deepEqual(
+    [upstreams[0].health, upstreams[0].why],
+    ['unknown', 'no pod of its Service takes requests'],
+  )
+  const gauge = async () => (await pod.series()).get('gw_upstream_healthy{upstream="chat"}')
+  assert.equal(await gauge(), undefined)
+  await push(endpoints(chat(['b', hosts[1]]), 41))
+  assert.equal((await pod.admin('/explain?model=chat')).verdict.status, 200)
+  assert.equal(await gauge(), 1)
+})

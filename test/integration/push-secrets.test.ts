@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
-import { startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { failing, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
 import {
   aConfiguration,
@@ -160,6 +160,17 @@ test('a reference of another section that leads nowhere refuses the document, un
   await mountSecret(mounts, 'hook', { key: `Bearer ${CANARY}` })
   await until('it is taken', async () => (await pod.status()).configuration.sequence === sequence)
   assert.equal(await ask('secret'), 200)
+})
+
+test('a credential that the upstream refuses is reported, until another one is there', async () => {
+  const before = upstream.reply
+  upstream.reply = failing(401, { message: 'Incorrect API key provided.' })
+  await ask('secret')
+  const reported = async () => (await pod.status()).refusedCredentials
+  assert.deepEqual(await reported(), [{ upstream: 'secret', status: 401 }])
+  await mountSecret(mounts, 'there', { key: `${CANARY}-9` })
+  await until('it is taken', async () => (await reported()).length === 0)
+  upstream.reply = before
 })
 
 test('no value of a secret is in an answer, a log line or a metric', async () => {

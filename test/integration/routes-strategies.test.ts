@@ -66,9 +66,9 @@ async function spread({ model, requests }: { model: string; requests: number }, 
   return counts
 }
 
-async function isHealthy(name: string, healthy: 0 | 1, { value }: Pick<Front, 'value'> = front) {
+async function isHealthy(name: string, healthy: 0 | 1, of: Pick<Front, 'series'> = front) {
   const series = `gw_upstream_healthy{upstream="${name}"}`
-  await until(`${name} is ${healthy}`, async () => (await value.call(front, series)) === healthy)
+  await until(`${name} is ${healthy}`, async () => (await of.series()).get(series) === healthy)
 }
 
 test('single asks one upstream only', async () => {

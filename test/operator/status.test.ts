@@ -168,3 +168,16 @@ test('what is written satisfies the definition, also with very many pods', () =>
   const status = statusOf({ pods })
   assert.deepEqual(GatewayStatus.parse(status), status)
 })
+
+test('an upstream that refuses the credential is named with the pods that are refused, and the gateway is ready', () => {
+  const refusedCredentials = [{ upstream: 'hosted', status: 401 }]
+  const status = statusOf({ pods: [aPod('a', undefined, { refusedCredentials }), aPod('b')] })
+  assert.equal(says(status, 'Degraded'), 'True CredentialRejected')
+  assert.match(
+    conditionOf(status, 'Degraded').message,
+    /hosted \(401 to a\)\. Renew what their api_key/,
+  )
+  assert.equal(says(status, 'Ready'), 'True Ready')
+  const all = statusOf({ pods: [aPod('a', undefined, { refusedCredentials })] })
+  assert.match(conditionOf(all, 'Degraded').message, /hosted \(401 to every pod\)/)
+})

@@ -15,7 +15,7 @@ import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
 import { poolRequestOf } from './pool-request.ts'
-import { reasonOf, sparesUpstream, verdictOn } from './verdict.ts'
+import { noteSuccess, reasonOf, sparesUpstream, verdictOn } from './verdict.ts'
 
 const LEFT: Outcome = { kind: 'left' }
 
@@ -246,7 +246,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const { provider, credential } = this.#settings
     if (this.#status >= 300) {
       const failure = provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0))
-      if (failure.class === 'credential') target.state.credential.renewed?.refused(credential)
+      if (failure.class === 'credential') target.state.credential.refused(this.#status, credential)
       const concession = pair.concession?.(failure)
       this.#fail(concession === undefined ? failure : { ...failure, concession })
       return
@@ -325,8 +325,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #judge(verdict: 'success' | 'failure' | 'neutral'): void {
     if (this.#judged) return
     this.#judged = true
-    const { permit, target, endpoint, gateway } = this.#parts
-    if (verdict === 'success') endpoint?.succeeded()
+    const { permit, target, gateway } = this.#parts
+    if (verdict === 'success') noteSuccess(this.#parts)
     target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }

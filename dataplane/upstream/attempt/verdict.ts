@@ -91,6 +91,12 @@ function isOnlySlow(failure: Failure, { hasBegun, target }: Circumstances): bool
   return target.settings.section.timeout_seconds === undefined
 }
 
+/** The endpoint answers again, and the upstream takes the credential. */
+export function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 'endpoint'>): void {
+  endpoint?.succeeded()
+  target.state.credential.refusals.clear()
+}
+
 const REASON_LENGTH_MAX = 200
 
 /** A failure in one line: `server 500: broken`. */

@@ -10,6 +10,7 @@ import type {
 } from '../../providers/credential-source.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { CredentialRefusals } from './refusals.ts'
 import {
   type CredentialState,
   FETCH_MS_MAX,
@@ -61,6 +62,9 @@ export class UpstreamCredential {
   readonly #world: CredentialWorld
   #renewed: RenewedCredential | undefined
   #openedWith = ''
+  #sent = ''
+  /** The answers of the upstream to the credential, fetched or written. */
+  readonly refusals = new CredentialRefusals()
 
   constructor(name: string, world: CredentialWorld) {
     this.#name = name
@@ -74,6 +78,9 @@ export class UpstreamCredential {
 
   /** The credential stays while the settings that it was fetched with stay. */
   configure(settings: UpstreamSettings): void {
+    const sent = JSON.stringify([settings.credential, settings.headers])
+    if (sent !== this.#sent) this.refusals.clear()
+    this.#sent = sent
     const opening = openingOf(settings)
     if (opening === this.#openedWith) return
     this.stop()
@@ -82,6 +89,12 @@ export class UpstreamCredential {
     this.#renewed = source && this.#open(source)
     this.#world.metrics.credentialValid.retain('upstream', (name) => name !== this.#name)
     this.show()
+  }
+
+  /** The upstream has refused this one. */
+  refused(status: number, sent: string): void {
+    this.refusals.refused(status)
+    this.#renewed?.refused(sent)
   }
 
   stop(): void {

@@ -163,6 +163,10 @@ export function isWell({ health }: Endpoint): boolean {
   return health.state === 'healthy'
 }
 
+export function wasProbed({ health }: Endpoint): boolean {
+  return health.observedAt !== undefined
+}
+
 export function isBusy({ inFlight }: Endpoint): boolean {
   return inFlight > 0
 }

@@ -6,7 +6,7 @@ import type { ColdStart } from '../cold-start/cold-start.ts'
 import { isDeniedAddress } from '../connection/addresses.ts'
 import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'
-import { Endpoint, isBusy, isWell, STATES, stateOf } from './endpoint.ts'
+import { Endpoint, isBusy, isWell, STATES, stateOf, wasProbed } from './endpoint.ts'
 import { NameWatch } from './names.ts'
 import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
@@ -172,6 +172,17 @@ export class Endpoints {
     return this.#all.length > 0 && this.#unhealthy === this.#all.length
   }
 
+  /** As probes say: Kubernetes lists only pods that pass theirs. Undefined while nothing was probed. */
+  get isHealthy(): boolean | undefined {
+    const isProbed = isPushed(this.#settings) || this.#all.some(wasProbed)
+    return isProbed && this.#all.length > 0 ? !this.isUnhealthy : undefined
+  }
+
+  /** Whether the operator knows of no pod that takes requests; its name is still tried, which may be newer. */
+  get isBare(): boolean {
+    return isPushed(this.#settings) && this.#world.pushed?.of(this.#name)?.length === 0
+  }
+
   /** Whether there is no place to send a request to: a pool has no name. */
   get isEmpty(): boolean {
     return this.#all.length === 0 && this.#settings.section.endpoints === 'pool'
@@ -274,7 +285,6 @@ export class Endpoints {
   #judgeHealth(): void {
     this.#unhealthy = this.#all.filter((one) => !isWell(one)).length
     if (this.isUnhealthy && this.#all.every((one) => one.isUnreached)) this.#coldStart.unreached()
-    this.#world.metrics.healthy.at(this.#name).value = this.isUnhealthy ? 0 : 1
   }
 
   #tell(found: number, taken: number): void {

@@ -78,7 +78,6 @@ export class TargetState {
     this.pool = openRequestPool(way, whole, settings.section.max_connections)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
-    world.metrics.healthy.at(this.#name).value = 1
   }
 
   /** Takes the settings that may change while connections and memory stay. */
@@ -98,7 +97,6 @@ export class TargetState {
       this.#prober = undefined
       // Earlier probes count no more, now or when it is probed again.
       this.health.forget()
-      this.#world.metrics.healthy.at(this.#name).value = 1
       return
     }
     this.#prober ??= this.#createProber()
@@ -195,8 +193,23 @@ export class TargetState {
     const { reportedQueue } = this
     if (reportedQueue !== undefined) metrics.queueDepth.at(this.#name).value = reportedQueue
     this.endpoints?.show(clock.now())
+    this.#showHealth()
     this.credential.show()
     this.#showBreaker(this.breaker.peek(clock.now()))
+  }
+
+  /** As probes say, ours or those of Kubernetes; undefined while there was none. */
+  get isHealthy(): boolean | undefined {
+    if (this.endpoints !== undefined) return this.endpoints.isHealthy
+    return this.health.observedAt === undefined ? undefined : this.health.state === 'healthy'
+  }
+
+  /** No series stands for what is not known. */
+  #showHealth(): void {
+    const { isHealthy } = this
+    const { healthy } = this.#world.metrics
+    if (isHealthy === undefined) healthy.retain('upstream', (name) => name !== this.#name)
+    else healthy.at(this.#name).value = isHealthy ? 1 : 0
   }
 
   /** Why no request may go there now; undefined when it may. */
@@ -239,7 +252,6 @@ export class TargetState {
   #forgive(): void {
     this.health.forget()
     this.endpoints?.forgive()
-    this.#world.metrics.healthy.at(this.#name).value = 1
   }
 
   #createProber(): Prober {
@@ -276,7 +288,6 @@ export class TargetState {
   }
 
   #healthChanged(from: HealthState, to: HealthState): void {
-    this.#world.metrics.healthy.at(this.#name).value = to === 'healthy' ? 1 : 0
     const level = to === 'healthy' ? 'info' : 'warn'
     this.#world.log.event(level, 'health', `Upstream "${this.#name}" is ${to}.`, {
       upstream: this.#name,
