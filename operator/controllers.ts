@@ -25,6 +25,7 @@ import { StatusReconciler } from './reconcilers/status.ts'
 import { WorkloadReconciler } from './reconcilers/workload.ts'
 import type { Telemetry } from './telemetry.ts'
 import type { Tracer } from './tracing/tracer.ts'
+import { showEdit } from './workload/editors.ts'
 import type { Release } from './workload/settings.ts'
 import type { World } from './world.ts'
 
@@ -207,6 +208,11 @@ function writersOf(
       world,
       rolloutsMax,
       onApply: (kind, result) => telemetry.applies.inc({ kind, result }),
+      onEdit(gateway, edit) {
+        const note = showEdit(edit)
+        events.tellOfEdit(gateway, note)
+        log.event('warn', 'edit_reverted', note, { gateway: keyOf(gateway), ...edit })
+      },
     }),
     mounts: new MountKeeper({
       api,

@@ -92,6 +92,11 @@ export class Events {
     }
   }
 
+  /** What others have written over a gateway's objects is put back. */
+  tellOfEdit(gateway: KubeObject, note: string): void {
+    this.#tell(gateway, { reason: 'EditReverted', note, isWarning: true })
+  }
+
   #tell(object: KubeObject, event: { reason: string; note: string; isWarning: boolean }): void {
     const { api, instance, wallClock, newId, onError } = this.#options
     const now = wallClock()

@@ -7,6 +7,7 @@ import { isRefusal } from '../kube/api-error.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
 import { type Child, childrenOf } from '../workload/children.ts'
 import { covers } from '../workload/covers.ts'
+import { type Edit, editorsOf } from '../workload/editors.ts'
 import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
 import { templateHashOf } from '../workload/made-with.ts'
 import {
@@ -34,6 +35,8 @@ export interface WorkloadOptions {
   readonly world: World
   readonly rolloutsMax: number
   readonly onApply?: (kind: string, result: 'applied' | 'deleted' | 'conflict') => void
+  /** Fields of the operator were written by others, and have been put back. */
+  readonly onEdit?: (gateway: KubeObject, edit: Edit) => void
 }
 
 export class WorkloadReconciler {
@@ -117,12 +120,18 @@ export class WorkloadReconciler {
     const hash = hashOf(desired)
     if (live !== undefined && isAsApplied(resource, live, desired, hash)) return undefined
     const isTouched = known !== undefined && mustRestore(resource, known, { desired, hash })
-    const before = isTouched ? await this.#restore(resource, known, desired) : known
+    // The bookkeeping of writers is not watched.
+    const isSame = known?.metadata.annotations?.[APPLIED_ANNOTATION] === hash
+    const whole = isSame ? await this.#lookUp(resource, gateway, name) : known
+    const before = isTouched ? await this.#restore(resource, whole ?? known, desired) : known
     if (resource === RESOURCES.deployments && before !== undefined) {
       await handOverReplicas(this.#options.api, before, desired)
     }
     await this.#apply(resource, { desired, hash, before, isTouched })
     onApply?.(resource.kind, 'applied')
+    const isPutBack = !hasGeneration(resource) || generationOf(before) !== generationOf(whole)
+    if (isSame && whole !== undefined && (isPutBack || !covers(known.metadata, desired.metadata)))
+      this.#options.onEdit?.(gateway, { kind: resource.kind, name, managers: editorsOf(whole) })
     return undefined
   }
 
@@ -228,6 +237,10 @@ function nextGeneration(resource: Resource, { hash, before }: Applying): number 
   // For a Deployment an annotation counts as well, and this write changes one.
   if (resource === RESOURCES.deployments) return generation + 1
   return annotations?.[APPLIED_ANNOTATION] === hash ? generation : generation + 1
+}
+
+function generationOf(object: KubeObject | undefined): number | undefined {
+  return object?.metadata.generation
 }
 
 function isComingOn(deployment: KubeObject): boolean {

@@ -49,6 +49,14 @@ async function untilPath(object: string, path: string, value: string): Promise<v
   })
 }
 
+/** The notes of events that tell of a hand edit. */
+async function untilTold(note: RegExp): Promise<void> {
+  await until(`an event tells ${note}`, async () => {
+    const args = ['get', 'events', '-n', 'ai', '--field-selector=reason=EditReverted']
+    return note.test(await rig.cluster.kubectl([...args, '-o', 'jsonpath={.items[*].message}']))
+  })
+}
+
 const IMAGE = '{.spec.template.spec.containers[*].image}'
 
 test('what is set by hand after a restart of the operator is put back', async () => {
@@ -59,8 +67,10 @@ test('what is set by hand after a restart of the operator is put back', async ()
   rig.operator = await startOperatorProcess({ kubeconfig: rig.cluster.kubeconfig })
   await kubectl(['set', 'image', 'deployment/production', 'gateway=other:1', '-n', 'ai'])
   await untilPath('deployment/production', IMAGE, image)
+  await untilTold(/Deployment production was changed by kubectl-set, and is put back/)
   await kubectl(['scale', 'deployment/production', '--replicas=4', '-n', 'ai'])
   await untilPath('deployment/production', '{.spec.replicas}', '2')
+  await untilTold(/Deployment production was changed by kubectl, and is put back/)
 })
 
 test('what is set by hand while no operator runs is put back by the next one', async () => {

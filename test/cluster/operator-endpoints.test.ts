@@ -111,3 +111,21 @@ test('pods mount the stored endpoints beside the configuration', async () => {
   )
   assert.deepEqual(sources, ['production-config', 'production-lkg', 'production-endpoints'])
 })
+
+test('a Service that is not there is named with the nearest one, and the upstream has no endpoint', async () => {
+  const service = { spec: { ports: [{ port: 80 }], selector: { app: 'llama' } } }
+  await rig.apply({
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'llama', namespace: 'team-a' } },
+    ...service,
+  })
+  const endpoint = 'http://lama.team-a.svc:80'
+  await rig.apply(aGateway({ gw: { upstreams: [{ ...upstream, endpoint }], routes } }))
+  const missing = ['ResolvedRefs', 'False', 'ServiceNotFound'] as const
+  const { conditions } = await untilCondition(rig.cluster, 'production', missing)
+  const { message } = conditions.find(({ type }) => type === 'ResolvedRefs') ?? { message: '' }
+  assert.match(message, /Service team-a\/lama does not exist; did you mean "llama"\?/)
+  await untilCondition(rig.cluster, 'production', ['Degraded', 'True', 'NoEndpoints'])
+  await rig.apply(aSlice('lama-1', 'lama', [{ ip: '10.9.0.1' }]))
+  await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'True'])
+  await untilCondition(rig.cluster, 'production', ['Degraded', 'False'])
+})

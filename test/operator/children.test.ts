@@ -5,11 +5,13 @@ import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
+import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { WorkloadReconciler } from '../../operator/reconcilers/workload.ts'
 import { childrenOf } from '../../operator/workload/children.ts'
+import { editorsOf, showEdit } from '../../operator/workload/editors.ts'
 import type { WorkloadSettings } from '../../operator/workload/settings.ts'
 import { World } from '../../operator/world.ts'
 import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
@@ -26,15 +28,24 @@ let asked: Asked[]
 let refused: string | undefined
 /** The answer to a write, where it differs from what was sent. */
 let answer: (body: unknown) => unknown
+/** The Service, where one is asked for. */
+let found: KubeObject | undefined
 
 beforeEach(async () => {
   api = await startScriptedApi()
   asked = []
   refused = undefined
   answer = (body) => body
+  found = undefined
   api.outage = (request, response) => {
     void answered(request).then((body) => {
-      if (request.method === 'GET') return refuses(404, 'NotFound')(request, response)
+      if (request.method === 'GET') {
+        if (found === undefined || !request.url?.endsWith('/services/production')) {
+          return refuses(404, 'NotFound')(request, response)
+        }
+        response.end(JSON.stringify(found))
+        return undefined
+      }
       if (refused !== undefined && request.url?.includes(refused)) {
         return refuses(422, 'Invalid')(request, response)
       }
@@ -105,6 +116,56 @@ test('a port that another client wrote over ours is replaced before ours is appl
     metadata,
     spec,
   })
+})
+
+test('a hand edit that is put back is told with the name of its manager', async () => {
+  const settings = settingsOf(aGateway())
+  const desired = childrenOf(settings, {}, undefined).find(
+    ({ resource }) => resource.kind === 'Service',
+  )?.desired
+  assert.ok(desired)
+  const edited = serviceAt(settings, 81)
+  const annotations = { 'inference.gw/applied-hash': hashOf(desired) }
+  const managedFields = [
+    { manager: 'gw-operator', time: '2026-06-01T10:00:00Z' },
+    { manager: 'kubectl-edit', time: '2026-06-01T11:00:00Z' },
+  ]
+  const live = { ...edited, metadata: { ...edited.metadata, annotations } }
+  const metadata: object = { ...live.metadata, managedFields }
+  found = { ...live, metadata } as KubeObject
+  const client = api.client()
+  const world = new World({ api: client, namespaces: [], random: () => 0.5 })
+  world.stores.services.put(live)
+  const told: string[] = []
+  const reconciler = new WorkloadReconciler({
+    api: client,
+    world,
+    rolloutsMax: 1,
+    onEdit: (_gateway, edit) => told.push(showEdit(edit)),
+  })
+  await reconciler.reconcile(settings, {})
+  assert.deepEqual(told, [
+    'Service production was changed by kubectl-edit, and is put back. Change the GatewayConfig instead.',
+  ])
+})
+
+test('the editors of an object are those that wrote it after the operator, without its status', () => {
+  const at = (manager: string, minute: number, subresource?: string) => ({
+    manager,
+    time: `2026-06-01T10:${minute}:00Z`,
+    ...(subresource && { subresource }),
+  })
+  const managedFields = [
+    at('kubectl-create', 10),
+    at('gw-operator', 20),
+    at('gw-operator-replicas', 30),
+    at('kube-controller-manager', 40, 'status'),
+    at('kubectl-set', 30),
+    at('kubectl', 40, 'scale'),
+  ]
+  const metadata: object = { name: 'production', managedFields }
+  assert.deepEqual(editorsOf({ metadata } as KubeObject), ['kubectl', 'kubectl-set'])
+  assert.match(showEdit({ kind: 'Service', name: 's', managers: [] }), /changed by hand, and is put/)
 })
 
 test('a Service that no other client touched is applied at once', async () => {

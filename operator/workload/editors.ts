@@ -1,0 +1,36 @@
+/** Who has written an object since the operator did, as the bookkeeping of the API server says. */
+import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { MANAGER } from './names.ts'
+
+/** A write over fields of the operator, which it takes back. */
+export interface Edit {
+  readonly kind: string
+  readonly name: string
+  /** Names of managers, the newest first; empty: they have left no trace. */
+  readonly managers: readonly string[]
+}
+
+/** Its own managers begin like this. */
+const OURS = /^gw-operator(-|$)/
+
+export function editorsOf(object: KubeObject): string[] {
+  const entries = listBelow(object, 'metadata', 'managedFields').map((one) => ({
+    manager: textOf(valueBelow(one, 'manager')) ?? '',
+    time: Date.parse(textOf(valueBelow(one, 'time')) ?? '') || 0,
+    subresource: textOf(valueBelow(one, 'subresource')),
+  }))
+  const own = entries.filter(({ manager }) => manager === MANAGER).map(({ time }) => time)
+  const since = Math.max(0, ...own)
+  const others = entries.filter(
+    ({ manager, subresource, time }) =>
+      !OURS.test(manager) && manager !== '' && subresource !== 'status' && time >= since,
+  )
+  const newest = others.toSorted((one, other) => other.time - one.time)
+  return [...new Set(newest.map(({ manager }) => manager))]
+}
+
+export function showEdit({ kind, name, managers }: Edit): string {
+  const by = managers.length === 0 ? 'by hand' : `by ${managers.slice(0, 3).join(', ')}`
+  return `${kind} ${name} was changed ${by}, and is put back. Change the GatewayConfig instead.`
+}
