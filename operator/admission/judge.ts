@@ -14,6 +14,7 @@ import {
 } from '../compile/judge-apart.ts'
 import { faultsOfPolicy, gatewayOfPolicy, NOT_GRANTED } from '../compile/tenant-policies.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
+import { asWritten } from '../kube/trim.ts'
 import type { ReviewQuestion, ReviewVerdict } from './review.ts'
 
 /** The state of the cluster at this moment. */
@@ -53,9 +54,10 @@ const DEADLINE_MS = 4000
 let lastApart: Promise<unknown> = Promise.resolve()
 
 async function problemsOf(
-  gateway: KubeObject,
+  stored: KubeObject,
   { now, keysOf }: Known,
 ): Promise<readonly Finding[]> {
+  const gateway = asWritten(stored)
   const keys = keysOf(keyOf(gateway))
   if (!isLarge(gateway)) return compile({ gateway, keys, now }).problems
   const compiled = compileKeys({ gateway, keys, now, keptKeys: [] })

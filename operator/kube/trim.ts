@@ -1,11 +1,12 @@
 /** The parts of a watched object that the operator keeps: it holds thousands, and most of each serves other programs. */
-import { valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, type Metadata, RESOURCES, type Resource } from './objects.ts'
 
 /** `kubectl apply` keeps a second copy of the object there. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 export function trimOf(resource: Resource): (object: KubeObject) => KubeObject {
+  if (resource === RESOURCES.gatewayConfigs) return (gateway) => trim(asWritten(gateway))
   if (resource === RESOURCES.pods) return trimPod
   if (resource === RESOURCES.deployments) return trimDeployment
   if (resource === RESOURCES.gatewayKeys) return trimKey
@@ -20,6 +21,36 @@ function trim(object: KubeObject): KubeObject {
   }
   const { [LAST_APPLIED]: applied, ...annotations } = metadata.annotations ?? {}
   return { ...object, metadata: applied === undefined ? metadata : { ...metadata, annotations } }
+}
+
+/** The default of the resource type: `/scale` cannot be read without a number. */
+const REPLICAS_DEFAULT = 1
+
+/**
+ * Beside `autoscaling`, a number of replicas that nobody wrote is left out: the API server puts its default there. Who creates an
+ * object without server-side apply owns the defaults as well, so that such an owner proves nothing.
+ */
+export function asWritten(gateway: KubeObject): KubeObject {
+  const { spec } = gateway
+  if (!isRecord(spec) || spec.autoscaling === undefined) return gateway
+  if (spec.replicas !== REPLICAS_DEFAULT || isNumberWritten(gateway)) return gateway
+  const { replicas: _, ...rest } = spec
+  return { ...gateway, spec: rest }
+}
+
+function isNumberWritten({ metadata }: KubeObject): boolean {
+  const hasOwner = listBelow(metadata, 'managedFields').some(
+    (one) =>
+      isRecord(valueBelow(one, 'fieldsV1', 'f:spec', 'f:replicas')) &&
+      (valueBelow(one, 'operation') === 'Apply' || valueBelow(one, 'subresource') === 'scale'),
+  )
+  if (hasOwner) return true
+  try {
+    const applied: unknown = JSON.parse(metadata.annotations?.[LAST_APPLIED] ?? 'null')
+    return valueBelow(applied, 'spec', 'replicas') !== undefined
+  } catch {
+    return false
+  }
 }
 
 function trimPod(pod: KubeObject): KubeObject {

@@ -1,7 +1,7 @@
 /** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
 
 import { hashOf } from '../../dataplane/delivery/signed.ts'
-import { valueBelow } from '../../dataplane/json/values.ts'
+import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isRefusal } from '../kube/api-error.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
@@ -127,7 +127,8 @@ export class WorkloadReconciler {
     if (resource === RESOURCES.deployments && before !== undefined) {
       await handOverReplicas(this.#options.api, before, desired)
     }
-    await this.#apply(resource, { desired, hash, before, isTouched })
+    const { initial } = child
+    await this.#apply(resource, { desired, hash, before, isTouched, initial })
     onApply?.(resource.kind, 'applied')
     const isPutBack = !hasGeneration(resource) || generationOf(before) !== generationOf(whole)
     if (isSame && whole !== undefined && (isPutBack || !covers(known.metadata, desired.metadata)))
@@ -163,7 +164,7 @@ export class WorkloadReconciler {
     applying: Applying,
     generation = nextGeneration(resource, applying),
   ): Promise<void> {
-    const { desired, hash, before, isTouched } = applying
+    const { desired, hash, before, isTouched, initial } = applying
     const wasTouched = isTouched || before?.metadata.annotations?.[RESTORED_ANNOTATION]
     const annotations = {
       ...desired.metadata.annotations,
@@ -171,7 +172,13 @@ export class WorkloadReconciler {
       ...(hasGeneration(resource) && { [GENERATION_ANNOTATION]: String(generation) }),
       ...(wasTouched && { [RESTORED_ANNOTATION]: 'true' }),
     }
-    const object = { ...desired, metadata: { ...desired.metadata, annotations } }
+    const { spec: shape } = desired
+    const spec = before === undefined && isRecord(shape) ? { ...shape, ...initial } : shape
+    const object = {
+      ...desired,
+      ...(spec !== undefined && { spec }),
+      metadata: { ...desired.metadata, annotations },
+    }
     const applied = await this.#options.api.apply(resource, object, { manager: MANAGER })
     this.#objects.note(resource, applied)
     const { generation: now } = applied.metadata
@@ -229,6 +236,7 @@ interface Applying {
   /** The object before the write; absent: the apply creates it. */
   readonly before: KubeObject | undefined
   readonly isTouched: boolean
+  readonly initial: Child['initial']
 }
 
 /** An apply of something else makes the next generation, and one of the same makes none. */

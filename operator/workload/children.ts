@@ -4,7 +4,7 @@ import { desiredDeployment } from './made-with.ts'
 import { metadataOf, names } from './names.ts'
 import { metricsServiceOf, networkPolicyOf, serviceAccountOf, serviceOf } from './network.ts'
 import { httpRouteOf } from './route.ts'
-import { autoscalerOf, disruptionBudgetOf } from './scale.ts'
+import { autoscalerOf, disruptionBudgetOf, initialReplicas } from './scale.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 export interface Child {
@@ -12,6 +12,8 @@ export interface Child {
   readonly name: string
   /** Absent: there should be none. */
   readonly desired: KubeObject | undefined
+  /** Members of its `spec` that it is made with, and that are another's from then on. */
+  readonly initial?: Readonly<Record<string, unknown>> | undefined
   /** The gateway serves without it: an object of another owner in its place is left alone. */
   readonly isSpare?: true
 }
@@ -38,7 +40,12 @@ export function childrenOf(
     },
     { resource: RESOURCES.networkPolicies, name, desired: networkPolicyOf(settings) },
     { resource: RESOURCES.budgets, name, desired: disruptionBudgetOf(settings) },
-    { resource: RESOURCES.deployments, name, desired: desiredDeployment(settings, deployment) },
+    {
+      resource: RESOURCES.deployments,
+      name,
+      desired: desiredDeployment(settings, deployment),
+      initial: initialReplicas(settings),
+    },
     { resource: RESOURCES.autoscalers, name, desired: autoscalerOf(settings) },
     ...(settings.platform?.hasHttpRoutes === true
       ? [

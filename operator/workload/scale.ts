@@ -23,6 +23,14 @@ export function disruptionBudgetOf({ gateway, spec }: WorkloadSettings): KubeObj
   }
 }
 
+/** An autoscaler looks after a while, and until then there would be one pod. */
+export function initialReplicas({
+  spec,
+}: Pick<WorkloadSettings, 'spec'>): { replicas: number } | undefined {
+  const least = spec.autoscaling?.minReplicas
+  return least === undefined ? undefined : { replicas: least }
+}
+
 /** Requests take long, so that a pod too few is dear and a pod too many is not. */
 const BEHAVIOR = {
   scaleDown: {

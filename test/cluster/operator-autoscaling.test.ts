@@ -99,6 +99,28 @@ test('an autoscaler is written once, regardless of other edits, and takes pods a
   assert.equal(valueBelow(spec, 'behavior', 'scaleDown', 'stabilizationWindowSeconds'), 300)
 })
 
+test('an autoscaled gateway starts with minReplicas, keeps them through an edit, and is not warned of a default', async () => {
+  const small = (image: string) => {
+    const spec = { replicas: undefined, image, autoscaling: { minReplicas: 3, maxReplicas: 5 } }
+    return { ...aGateway({ spec }), metadata: { name: 'small', namespace: 'ai' } }
+  }
+  const deployment = DEPLOYMENT.replace('production', 'small')
+  await apply(small('gw:one'))
+  await until('there is a Deployment', async () => (await cluster.read(deployment)) !== undefined)
+  assert.equal(await replicasOf(deployment), 3)
+  await apply(small('gw:two'))
+  await until('the pods have another image', async () =>
+    JSON.stringify(await cluster.read(deployment)).includes('"gw:two"'),
+  )
+  assert.equal(await replicasOf(deployment), 3)
+  await until('it has been judged', async () => {
+    const { observedGeneration, problems } = await statusOf(cluster, 'small')
+    if (observedGeneration !== 2) return false
+    assert.doesNotMatch(JSON.stringify(problems), /has no effect while autoscaling/)
+    return true
+  })
+})
+
 const PAGES = ['charts/gw/docs/platforms.md', 'dataplane/docs/endpoints.md']
 
 test('the API server takes the scalers of our pages, with the types of KEDA and of the VPA', async () => {

@@ -79,6 +79,16 @@ test('replicas are left to the autoscaler', () => {
   assert.equal(replicasOf({ autoscaling: { mode: 'External' } }), undefined)
 })
 
+test('an autoscaled gateway starts with the fewest pods that its autoscaler keeps', () => {
+  const initialOf = (autoscaling: object) =>
+    childrenOf(settingsOf(aGateway({ spec: { autoscaling } })), {}, undefined).find(
+      ({ resource }) => resource.kind === 'Deployment',
+    )?.initial
+  assert.deepEqual(initialOf({ minReplicas: 3, maxReplicas: 5 }), { replicas: 3 })
+  assert.equal(initialOf({ maxReplicas: 5 }), undefined)
+  assert.equal(initialOf({ mode: 'External' }), undefined)
+})
+
 test('pods are restricted, have no token, and end after they have drained', () => {
   // The operator refuses this variable; one that got past it changes nothing either.
   const spec = WorkloadSpec.parse({ env: [{ name: 'GW_TRUST_DIR', value: '/evil' }] })
