@@ -10,6 +10,7 @@ interface ValidateOptions {
   readonly file: string
   readonly explain?: true
   readonly strict?: true
+  readonly cluster?: true
   readonly output: Format
 }
 
@@ -33,6 +34,10 @@ const validate = new Command('validate')
   .requiredOption(FILE_FLAG, FILE_MEANING)
   .option('--explain', 'also say in words what happens to a request on each route')
   .option('--strict', 'take warnings for errors')
+  .option(
+    '--cluster',
+    'judge as gw apply does for a cluster; a document with spec or metadata.namespace always is',
+  )
   .addOption(formatOption())
   .action(validateFile)
 
@@ -54,7 +59,7 @@ export const config = endUsageWith64(
 )
 
 async function validateFile(options: ValidateOptions): Promise<void> {
-  const loaded = await load(options.file)
+  const loaded = await load(options.file, { cluster: options.cluster === true })
   if (loaded === undefined) return
   const { configuration, problems } = loaded
   const isRefused =
@@ -123,8 +128,11 @@ async function printConfiguration(
   await printData(output, { value: document, names: [name], print })
 }
 
-/** Nothing when the file could not be read: then there is nothing to be said about it. */
-async function load(path: string): Promise<LoadedFile | undefined> {
+/** Nothing when the file could not be read. `judging`: as the cluster judges it, where it is for one or `cluster` says so. */
+async function load(
+  path: string,
+  judging?: { readonly cluster: boolean },
+): Promise<LoadedFile | undefined> {
   const readText = (from: string) => readFileSync(from, 'utf8')
   const name = path === '-' ? 'stdin' : path
   let text: string
@@ -138,11 +146,16 @@ async function load(path: string): Promise<LoadedFile | undefined> {
   }
   const { loadConfiguration } = await import('../../../dataplane/config/load.ts')
   const { withSpecProblems } = await import('../../apply/spec-check.ts')
+  const { isForCluster, judgedForCluster } = await import('../../apply/cluster-check.ts')
   const { partsOf, withPolicyProblems } = await import('../../apply/policies-check.ts')
   const host = { env: process.env, readText, now: Date.now }
   const parts = partsOf(text, name)
   const own = parts?.configuration ?? text
-  const loaded = withSpecProblems(loadConfiguration(own, name, host, 'validate'), own)
+  const alone = loadConfiguration(own, name, host, 'validate')
+  const isJudgedThere = judging !== undefined && (judging.cluster || isForCluster(own, name))
+  const loaded = isJudgedThere
+    ? judgedForCluster(alone, own, judging.cluster)
+    : withSpecProblems(alone, own)
   if (parts === undefined) return loaded
   const policies = parts.policies.length
   return { ...withPolicyProblems(loaded, parts, Date.now()), policies }

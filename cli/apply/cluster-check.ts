@@ -1,0 +1,39 @@
+/** A document of a cluster is judged as `gw apply` judges it: its pods have other keys, files and variables than this machine. */
+import { parseDocument } from '../../dataplane/config/document/document.ts'
+import { readTree } from '../../dataplane/config/document/reading.ts'
+import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
+import { hasErrors, sortProblems } from '../../dataplane/config/judgement/problems.ts'
+import type { Loaded } from '../../dataplane/config/load.ts'
+import { KIND } from '../../dataplane/config/schema/index.ts'
+import { isRecord, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import { judge } from './document.ts'
+
+/** The command says so, or the document has what only a cluster reads. */
+export function isForCluster(text: string, file: string): boolean {
+  const tree = parseDocument(text, file).document?.tree
+  if (!isRecord(tree) || tree.kind !== KIND) return false
+  return isRecord(tree.spec) || textOf(valueBelow(tree, 'metadata', 'namespace')) !== undefined
+}
+
+/** `loaded`: the same text as a stand-alone gateway reads it. `needsName`: it would be applied as it is. */
+export function judgedForCluster(loaded: Loaded, text: string, needsName: boolean): Loaded {
+  const { file, configuration: _, ...rest } = loaded
+  const { document, problems: unread } = parseDocument(text, file)
+  if (document === undefined) return { ...rest, file, problems: unread }
+  const name = textOf(valueBelow(document.tree, 'metadata', 'name'))
+  const target = { name: needsName ? name : (name ?? 'gateway'), namespace: 'default' }
+  const judged = judge({ name: file, text }, { ...target, isNamespaceSaid: false })
+  const problems = sortProblems(file, judged.problems)
+  const configuration = hasErrors(problems) ? undefined : configurationIn(document.tree)
+  return { ...rest, file, problems, ...(configuration && { configuration }) }
+}
+
+function configurationIn(tree: unknown): Loaded['configuration'] {
+  const reading = readTree(tree, { env: {}, readText: () => '' })
+  const { uses } = reading.resolution
+  return judgeReading(reading, {
+    now: undefined,
+    place: 'pod',
+    isExpected: (source) => uses.has(source),
+  }).configuration
+}
