@@ -4,6 +4,8 @@ import type { AskedExtra } from './providers/extras/names.ts'
 
 /** The facts that admission, routing and accounting know of a request of any operation. */
 export interface RequestFacts {
+  /** What providers remember from one request to the next they remember for the tenant alone. */
+  tenant?: string | undefined
   /** The dialect in which the client wrote `bytes`. */
   readonly wire: string
   /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */

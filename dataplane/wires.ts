@@ -1,5 +1,6 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
+import { KeptText } from './base/kept-text.ts'
 import type {
   Answer,
   AnswerEvent,
@@ -10,7 +11,8 @@ import type {
   Sent,
   Usage,
 } from './inner-form.ts'
-import { AnswerFacts } from './providers/answers/facts.ts'
+import { BAD_INDEX, indexIn } from './providers/answers/blocks.ts'
+import { AnswerFacts, idIn } from './providers/answers/facts.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -38,8 +40,12 @@ export interface Pair {
   /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
   lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed
-  /** undefined where the operation has no streams. */
-  openStream(request: Sent<ModelRequest>, origin: AnswerOrigin): WireReader | undefined
+  /** undefined where the operation has no streams. `kept` counts what is remembered of this one between its events. */
+  openStream(
+    request: Sent<ModelRequest>,
+    origin: AnswerOrigin,
+    kept?: KeptText,
+  ): WireReader | undefined
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
   readonly counts?: string
@@ -63,13 +69,14 @@ export function pairOf(
   const pairs = made.get(operation) ?? new Map<Dialect, Pair>()
   made.set(operation, pairs)
   const { sameWire } = operation
-  const pair =
+  const pair: Pair =
     sameWire?.wire === dialect.wire
       ? {
           encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
           decode: sameWire.decode,
-          openStream: (request: Sent<ModelRequest>) => sameWire.openStream?.(request),
+          openStream: (request, _origin, kept = new KeptText()) =>
+            sameWire.openStream?.(request, kept),
           ...(sameWire.concession && { concession: sameWire.concession }),
           ...(sameWire.counts && { counts: sameWire.counts }),
         }
@@ -96,10 +103,10 @@ function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | unde
       if (passed.kind === 'failure' || passing === undefined) return passed
       return { ...passed, body: passing.answer(passed.body, request) }
     },
-    openStream(request) {
-      const reader = native.openStream?.(request)
+    openStream(request, _origin, kept = new KeptText()) {
+      const reader = native.openStream?.(request, kept)
       if (reader === undefined || passing === undefined) return reader
-      return new PassingReader(reader, passing.open(request))
+      return new PassingReader(reader, passing.open(request, kept), kept)
     },
     ...(native.concession && { concession: native.concession }),
     ...(native.counts && { counts: native.counts }),
@@ -127,9 +134,9 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const written = dialect.writeAnswer(answer, usage, request)
       return { kind: 'body', body: written, usage, facts: factsOf(answer, { origin, operation }) }
     },
-    openStream(request, origin) {
-      const reader = operation.openStream?.(request, origin)
-      const writer = dialect.openWriter?.(request)
+    openStream(request, origin, kept = new KeptText()) {
+      const reader = operation.openStream?.(request, origin, kept)
+      const writer = dialect.openWriter?.(request, kept)
       if (reader === undefined || writer === undefined) return undefined
       return new Translated({ reader, writer, source: { origin, operation } }, request.choices)
     },
@@ -181,14 +188,16 @@ export class Translated implements WireReader {
 
   read(event: Parameters<WireReader['read']>[0]): WireMeaning {
     const { events, ...meaning } = this.#reader.read(event)
+    let out = ''
     for (const one of events) {
       if (isEnd(one)) this.#end(one)
-      else if (one.kind === 'start') begin(this.facts, one, this.#source)
+      else if (isMisnumbered(one)) return { ...MISNUMBERED, ...meaning }
+      out += this.#writer.write(one.kind === 'start' ? this.#begin(one) : one)
     }
     const content = events.some(isDelta)
     return {
       ...meaning,
-      out: events.map((one) => this.#writer.write(one)).join(''),
+      out,
       content,
       ...(content && { said: events.map(saidIn).join('') }),
       finished: this.#ended.size >= this.#choices,
@@ -197,6 +206,12 @@ export class Translated implements WireReader {
 
   end(usage: Usage | undefined): string {
     return this.#writer.end(usage)
+  }
+
+  /** Every event for a client repeats its id and its model. */
+  #begin({ id, model }: Extract<ChatEvent, { kind: 'start' }>): ChatEvent {
+    begin(this.facts, { id, model }, this.#source)
+    return { kind: 'start', id: idIn(id) ?? 'unknown', model: idIn(model) ?? '' }
   }
 
   #end({ choice, finish }: Extract<ChatEvent, { kind: 'end' }>): void {
@@ -230,6 +245,13 @@ export interface Source {
 interface Begun {
   readonly id?: string
   readonly model?: string
+}
+
+const MISNUMBERED = { out: '', content: false, finished: false, done: false, failure: BAD_INDEX }
+
+function isMisnumbered(event: AnswerEvent): boolean {
+  if (event.kind !== 'delta' || !('call' in event.delta)) return false
+  return event.delta.call !== undefined && indexIn(event.delta.call.index) === undefined
 }
 
 function isDelta({ kind }: ChatEvent): boolean {

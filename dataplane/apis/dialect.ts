@@ -1,5 +1,6 @@
 /** A wire that clients speak: how it asks a model, and how it is answered. */
 import type { GatewayError } from '../base/errors.ts'
+import type { KeptText } from '../base/kept-text.ts'
 import type { Reading } from '../body/request.ts'
 import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
 import type { WireEvent } from '../providers/contract.ts'
@@ -62,14 +63,14 @@ export interface Dialect<O extends Operation = Operation> {
     usage: Usage | undefined,
     request: Sent<Forms[O]['request']>,
   ): string
-  /** Absent where answers are never streamed. */
-  openWriter?(request: Sent<Forms[O]['request']>): StreamWriter<Forms[O]['event']>
+  /** Absent where answers are never streamed. `kept` counts what the writer remembers between the events. */
+  openWriter?(request: Sent<Forms[O]['request']>, kept: KeptText): StreamWriter<Forms[O]['event']>
 }
 
 /** The changes in answers of an upstream that speaks the client's wire. */
 export interface Passing<Request> {
   answer(body: Buffer | string, request: Request): Buffer | string
-  open(request: Request): StreamPasser
+  open(request: Request, kept: KeptText): StreamPasser
 }
 
 export interface StreamPasser {

@@ -1,10 +1,15 @@
-/** How much of one answer may be kept while it streams: an upstream that never ends must not fill the memory. */
+/**
+ * How much of one answer may be kept while it streams: an upstream that never ends must not fill the memory. Reader,
+ * guardrail and writer of a stream count in one store.
+ */
 
 /** The largest answer that is kept whole; no answer of a model is near it. */
 export const ANSWER_BYTES_MAX = 33_554_432
 
 /** The memory of a piece beside its text, so that empty pieces count too. */
-const PIECE_BYTES = 64
+export const PIECE_BYTES = 64
+/** The memory of an object with its place in a table: a call, a choice, an item of an output. */
+export const ENTRY_BYTES = 1_024
 const MIB = 1_048_576
 
 /** `message` is for the client. */
@@ -15,7 +20,7 @@ export class AnswerTooLarge extends Error {
   }
 }
 
-/** Counts the text kept of one answer. Text that has been sent meanwhile counts as well: it is part of the answer too. */
+/** Counts what is kept of one answer. Text that has been sent meanwhile counts as well: it is part of the answer too. */
 export class KeptText {
   readonly #bytesMax: number
   #bytes = 0
@@ -24,9 +29,19 @@ export class KeptText {
     this.#bytesMax = bytesMax
   }
 
-  /** Throws AnswerTooLarge. */
+  /** More of a text. Throws AnswerTooLarge. */
   keep(piece: string): void {
-    this.#bytes += piece.length + PIECE_BYTES
+    this.#add(piece.length + PIECE_BYTES)
+  }
+
+  /** An object that holds these texts. Throws AnswerTooLarge. */
+  keepEntry(...texts: readonly string[]): void {
+    this.#add(ENTRY_BYTES)
+    for (const text of texts) this.#add(text.length)
+  }
+
+  #add(bytes: number): void {
+    this.#bytes += bytes
     if (this.#bytes > this.#bytesMax) throw new AnswerTooLarge(this.#bytesMax)
   }
 }

@@ -2,7 +2,7 @@
  * Judges a stream piece by piece. The end of what was judged is held back until more has come, so that a word that is cut
  * anywhere is judged as a whole before any of it is shown.
  */
-import { KeptText } from '../base/kept-text.ts'
+import type { KeptText } from '../base/kept-text.ts'
 import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../inner-form.ts'
 import type { StreamInspector } from '../inspection/contract.ts'
 
@@ -19,7 +19,7 @@ export class HeldStream implements StreamInspector {
   readonly #kept: KeptText
   readonly #choices = new Map<number, HeldChoice>()
 
-  constructor(judge: Judge, kept = new KeptText()) {
+  constructor(judge: Judge, kept: KeptText) {
     this.#judge = judge
     this.#kept = kept
   }
@@ -41,7 +41,7 @@ export class HeldStream implements StreamInspector {
   #choiceOf(index: number): HeldChoice {
     const known = this.#choices.get(index)
     if (known !== undefined) return known
-    this.#kept.keep('')
+    this.#kept.keepEntry()
     const made = new HeldChoice(index, this.#judge, this.#kept)
     this.#choices.set(index, made)
     return made
@@ -112,8 +112,9 @@ class HeldChoice {
   }
 
   #keep(call: ToolCallDelta): void {
-    this.#kept.keep(call.arguments)
     const known = this.#calls.get(call.index)
+    if (known === undefined) this.#kept.keepEntry(call.id ?? '', call.name ?? '', extraOf(call))
+    this.#kept.keep(call.arguments)
     const text = (known?.arguments ?? '') + call.arguments
     this.#calls.set(call.index, { ...(known ?? call), arguments: text })
   }
@@ -121,6 +122,11 @@ class HeldChoice {
   #delta(delta: ChatDelta): ChatEvent {
     return { kind: 'delta', choice: this.#index, delta }
   }
+}
+
+/** As it is kept; the members of providers are short and rare. */
+function extraOf({ extra }: ToolCallDelta): string {
+  return extra === undefined ? '' : JSON.stringify(extra)
 }
 
 function kindOf({ reasoning, refusal }: ChatDelta): Kind {

@@ -1,4 +1,5 @@
 /** Judges answers before the client sees them. */
+import type { KeptText } from '../base/kept-text.ts'
 import type { Answer, ChatAnswer, ChatChoice, CompletionsAnswer } from '../inner-form.ts'
 import type { Inspector, StreamInspector } from '../inspection/contract.ts'
 import type { Said, Subject } from './contract.ts'
@@ -43,8 +44,8 @@ class OutputInspector implements Inspector {
     return 'choices' in answer ? await this.#judged(answer) : answer
   }
 
-  open(): StreamInspector {
-    return new HeldStream(this.#judge)
+  open(kept: KeptText): StreamInspector {
+    return new HeldStream(this.#judge, kept)
   }
 
   async #judged(answer: Spoken): Promise<Spoken> {

@@ -1,4 +1,5 @@
 /** An inspector stands between the reader of an answer and its writer, and may hold, change or end it. */
+import type { KeptText } from '../base/kept-text.ts'
 import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   AnswerOrigin,
@@ -12,7 +13,8 @@ import type {
 export interface Inspector {
   /** The answer that is written in place of a whole one. Throws the error that the client gets instead. */
   whole(answer: Answer): Answer | Promise<Answer>
-  open(): StreamInspector
+  /** `kept` counts what the inspector holds back. */
+  open(kept: KeptText): StreamInspector
 }
 
 /** Inspects one stream. It is asked for one thing at a time; the upstream waits while a promise is pending. */
@@ -29,7 +31,11 @@ export interface StreamInspector {
 /** How an upstream's answers reach the client, with or without an inspector on their way. */
 export interface AnyPair {
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
-  openStream(request: Sent<ModelRequest>, origin: AnswerOrigin): ClientReader | undefined
+  openStream(
+    request: Sent<ModelRequest>,
+    origin: AnswerOrigin,
+    kept?: KeptText,
+  ): ClientReader | undefined
   concession?(failure: Failure): Concession | undefined
 }
 

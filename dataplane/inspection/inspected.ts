@@ -1,6 +1,7 @@
 /** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
 import type { Dialect, StreamWriter } from '../apis/dialect.ts'
 import type { Deadline, Deadlines } from '../base/clock.ts'
+import { KeptText } from '../base/kept-text.ts'
 import type { AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   Failure,
@@ -44,12 +45,12 @@ export function inspectedPair(
       }
       return { kind: 'inspected', usage, passed: passed() }
     },
-    openStream(request, origin) {
-      const reader = operation.openStream?.(request, origin)
-      const writer = dialect.openWriter?.(request)
+    openStream(request, origin, kept = new KeptText()) {
+      const reader = operation.openStream?.(request, origin, kept)
+      const writer = dialect.openWriter?.(request, kept)
       if (reader === undefined || writer === undefined) return undefined
       return new Inspected(
-        { reader, writer, inspector: inspector.open(), source: { origin, operation } },
+        { reader, writer, inspector: inspector.open(kept), source: { origin, operation } },
         request,
         allowance,
       )

@@ -1,4 +1,5 @@
 /** A provider is pure translation between the inner form and one wire. */
+import type { KeptText } from '../base/kept-text.ts'
 import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
 import type { AnswerFacts } from './answers/facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
@@ -52,10 +53,11 @@ export interface ProviderOperation<O extends Operation = Operation> {
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
   ): Decoded<Forms[O]['answer']>
-  /** Absent where answers are never streamed. */
+  /** Absent where answers are never streamed. `kept` counts what the reader remembers between the events. */
   openStream?(
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
+    kept: KeptText,
   ): StreamReader<Forms[O]['event']>
   /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
   readonly sameWire?: SameWire<O>
@@ -76,7 +78,7 @@ export interface SameWire<O extends Operation = Operation> {
   /** Name of the client's dialect. */
   readonly wire: string
   decode(body: Buffer, request: Sent<Forms[O]['request']>): Passed
-  openStream?(request: Sent<Forms[O]['request']>): WireReader
+  openStream?(request: Sent<Forms[O]['request']>, kept: KeptText): WireReader
   /** The form in which the upstream may take a request that it has answered with this failure. */
   concession?(failure: Failure): Concession | undefined
   /** The path below that of a request which counts its tokens; absent: it has no such path. */

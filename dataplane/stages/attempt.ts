@@ -63,6 +63,7 @@ export async function attempt(
   gateway: Runner & Planner,
 ): Promise<Reply> {
   const { request, dialect, presence, witness, difficulty } = asked
+  if (asked.caller !== undefined) request.tenant = asked.caller.tenant
   const { route, lane, fits, yields, totalAt } = terms
   const { clock } = gateway
   const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)

@@ -1,5 +1,6 @@
 /** Reads a stream that passes to a client of the same wire, and has its API change what it must of each event. */
 import type { StreamPasser } from '../apis/dialect.ts'
+import type { KeptText } from '../base/kept-text.ts'
 import type { Usage } from '../inner-form.ts'
 import type { WireEvent, WireMeaning, WireReader } from '../providers/contract.ts'
 
@@ -11,13 +12,15 @@ export class PassingReader implements WireReader {
   readonly facts: WireReader['facts']
   readonly #reader: WireReader
   readonly #passer: StreamPasser
+  readonly #kept: KeptText
   #hasContent = false
   #heldBytes = 0
 
-  constructor(reader: WireReader, passer: StreamPasser) {
+  constructor(reader: WireReader, passer: StreamPasser, kept: KeptText) {
     this.#reader = reader
     this.facts = reader.facts
     this.#passer = passer
+    this.#kept = kept
   }
 
   read(event: WireEvent): WireMeaning {
@@ -35,7 +38,9 @@ export class PassingReader implements WireReader {
     return this.#reader.end(usage)
   }
 
-  #isTooMuch({ data }: WireEvent): boolean {
+  /** Empty events count too. Throws AnswerTooLarge. */
+  #isTooMuch({ event, data }: WireEvent): boolean {
+    this.#kept.keepEntry(event, data)
     this.#heldBytes += data.length
     return this.#heldBytes > HELD_BYTES_MAX
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiCompletionsDialect } from '../../dataplane/apis/openai-completions/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
+import { KeptText } from '../../dataplane/base/kept-text.ts'
 import type { Provider, WireMeaning } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import {
@@ -122,8 +123,8 @@ function testStream(provider: Provider, stream: string): void {
       assertStream(textOf(events, meanings) + rest, expected, asked)
       assertFailure(meanings, expected)
 
-      const inner = provider.operations.completions!.openStream!(request, ORIGIN)
-      const writer = openAiCompletionsDialect.openWriter!(request)
+      const inner = provider.operations.completions!.openStream!(request, ORIGIN, new KeptText())
+      const writer = openAiCompletionsDialect.openWriter!(request, new KeptText())
       const read = events.map((event) => inner.read(event))
       const failed = read.findIndex(({ failure }) => failure)
       const written = read.slice(0, failed === -1 ? read.length : failed)
@@ -203,7 +204,7 @@ function testHostility(provider: Provider): void {
       for (const value of HOSTILE) {
         const request = aCompletionsRequest({ stream: true, ...client })
         const reader = wire().openStream(request)!
-        const inner = provider.operations.completions!.openStream!(request, ORIGIN)
+        const inner = provider.operations.completions!.openStream!(request, ORIGIN, new KeptText())
         for (const { event, data } of events) {
           for (const text of variants(JSON.parse(data), value)) {
             assert.equal(typeof reader.read({ event, data: text }).content, 'boolean')

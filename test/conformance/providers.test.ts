@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
+import { KeptText } from '../../dataplane/base/kept-text.ts'
 import { providerNamed } from '../../dataplane/config/document/canonical.ts'
 import type { Provider, WireEvent, WireMeaning } from '../../dataplane/providers/contract.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, PROVIDERS } from '../../dataplane/providers/index.ts'
@@ -308,13 +309,13 @@ function testInner(provider: Provider, stream: string): void {
   test(`${provider.name}: the inner form of ${stream}.sse`, () => {
     const expected = readCases<StreamCase>(provider.name, `chat/${stream}.json`)
     const request = aRequest({ ...expected.client, ...asking(true) })
-    const reader = provider.operations.chat?.openStream?.(request, ORIGIN)
+    const reader = provider.operations.chat?.openStream?.(request, ORIGIN, new KeptText())
     const meanings = readEvents(provider.name, stream).map((event) => reader!.read(event))
     assert.deepEqual(
       meanings.map(({ events }) => events),
       expected.inner,
     )
-    const { write, end } = openAiChatDialect.openWriter!(request)
+    const { write, end } = openAiChatDialect.openWriter!(request, new KeptText())
     const usage = meanings.findLast((one) => one.usage)?.usage
     assert.deepEqual(usage, usageOf(expected.usage))
     const isCut = meanings.some(({ failure }) => failure)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
+import { KeptText } from '../../dataplane/base/kept-text.ts'
 import type { ChatEvent } from '../../dataplane/inner-form.ts'
 import { aRequest } from '../helpers/providers/a-request.ts'
 
@@ -9,7 +10,7 @@ const START: ChatEvent = { kind: 'start', id: 'c', model: 'm' }
 const EXTRA = { maker: { proof: 'x' } }
 
 function choicesOf(events: readonly ChatEvent[]) {
-  const { write } = openAiChatDialect.openWriter!(aRequest({ stream: true, n: 2 }))
+  const { write } = openAiChatDialect.openWriter!(aRequest({ stream: true, n: 2 }), new KeptText())
   const frames = events.map(write).join('').split('\n\n').filter(Boolean)
   return frames.flatMap((frame) => JSON.parse(frame.replace('data: ', '')).choices)
 }

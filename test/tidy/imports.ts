@@ -8,7 +8,13 @@ import { code, importsOf, isTypeImport, product } from './sources.ts'
 const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   [
     'dataplane/providers/',
-    ['dataplane/providers/', 'dataplane/call.ts', 'dataplane/base/errors.ts', 'dataplane/json/'],
+    [
+      'dataplane/providers/',
+      'dataplane/call.ts',
+      'dataplane/base/errors.ts',
+      'dataplane/base/kept-text.ts',
+      'dataplane/json/',
+    ],
   ],
   [
     'dataplane/strategies/',

@@ -12,7 +12,7 @@ export const anthropicMessagesDialect: Dialect<'chat'> = {
   hint: 'anthropic-beta',
   sessionHeader: 'x-claude-code-session-id',
   writeAnswer,
-  openWriter: (request) => new MessageWriter(request),
+  openWriter: (request, kept) => new MessageWriter(request, kept),
 }
 
 export const anthropicCountDialect: Dialect<'chat'> = {

@@ -1,5 +1,5 @@
 /** Writes a stream of messages: blocks in a row, of which one is open at a time. */
-import { KeptText } from '../../base/kept-text.ts'
+import type { KeptText } from '../../base/kept-text.ts'
 import type {
   ChatDelta,
   ChatEvent,
@@ -40,7 +40,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #isRefused = false
   #deltas = 0
 
-  constructor(request: Sent<ChatRequest>, kept = new KeptText()) {
+  constructor(request: Sent<ChatRequest>, kept: KeptText) {
     this.#request = request
     this.#kept = kept
   }
@@ -110,7 +110,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     const call = { id: id || mintedId('toolu'), name: name ?? '', arguments: part }
     // One that may still grow stays open, so the next one waits.
     if (typeof this.#open === 'number') {
-      this.#kept.keep(call.name + part)
+      this.#kept.keepEntry(call.id, call.name, part)
       this.#waiting.set(index, call)
       return ''
     }

@@ -1,4 +1,5 @@
 /** OpenAI's chat completions, written out of the inner form: for upstreams that speak another wire. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -61,7 +62,7 @@ function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
   return { id, type: 'function', function: { name, arguments: text }, ...own }
 }
 
-function openWriter(request: Sent<ChatRequest>): StreamWriter<ChatEvent> {
+function openWriter(request: Sent<ChatRequest>, kept: KeptText): StreamWriter<ChatEvent> {
   let frame: Json = {}
   let thoughts: Thought[] = []
   /** Choices whose first chunk, with the role, has been written. */
@@ -84,6 +85,7 @@ function openWriter(request: Sent<ChatRequest>): StreamWriter<ChatEvent> {
         return begin(event.choice) + choice(event.choice, shown, null, delta.logprobs)
       }
       if (event.kind === 'thought') {
+        kept.keepEntry(...textsOf(event.thought))
         thoughts.push(event.thought)
         return ''
       }
@@ -103,6 +105,10 @@ function openWriter(request: Sent<ChatRequest>): StreamWriter<ChatEvent> {
       return `${last}${STREAM_END}`
     },
   }
+}
+
+function textsOf(thought: Thought): string[] {
+  return thought.type === 'thinking' ? [thought.thinking, thought.signature] : [thought.data]
 }
 
 const BEGINNING = { role: 'assistant', content: '' }

@@ -14,7 +14,7 @@ export const openAiResponsesDialect: Dialect<'chat'> = {
   voiceOf: sessionOf,
   passing,
   writeAnswer,
-  openWriter: (request) => new ResponseWriter(request),
+  openWriter: (request, kept) => new ResponseWriter(request, kept),
 }
 
 export const compactDialect: Dialect<'chat'> = {

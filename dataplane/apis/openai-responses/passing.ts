@@ -2,10 +2,11 @@
  * Answers of an upstream that has responses itself: they pass, with the id that the client knows and with numbers that
  * go on from those of the gateway's own events.
  */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { WireEvent } from '../../providers/contract.ts'
 import type { Passing, StreamPasser } from '../dialect.ts'
 import { type Session, sessionOf } from './session.ts'
@@ -36,20 +37,24 @@ export const passing: Passing<Sent<ChatRequest>> = {
     )
     return editMembers(bytes, scanMembers(bytes), new Map(changes))
   },
-  open: (request) => new ResponsePasser(sessionOf(request)),
+  open: (request, kept) => new ResponsePasser(sessionOf(request), kept),
 }
 
 class ResponsePasser implements StreamPasser {
   readonly #session: Session
+  readonly #kept: KeptText
   /** Those before the first content, which commits the answer to this upstream. */
   #held: WireEvent[] = []
   #isOpen = false
   /** Items in the order in which they began, for servers that leave their places out. */
-  readonly #items: unknown[] = []
-  readonly #done: unknown[] = []
+  readonly #places = new Map<string | undefined, number>()
+  #items = 0
+  /** For the output of a refusal. */
+  readonly #done: Json[] = []
 
-  constructor(session: Session) {
+  constructor(session: Session, kept: KeptText) {
     this.#session = session
+    this.#kept = kept
   }
 
   write(event: WireEvent, isContent: boolean): 'same' | string {
@@ -72,27 +77,36 @@ class ResponsePasser implements StreamPasser {
     if (!isRecord(members)) return 'same'
     const type = textOf(members.type) ?? event
     const number = this.#session.nextNumber()
-    const placed = this.#placed(type, members)
+    const placed = this.#placed(type, members, data)
     const isSame =
       maybeSame && placed === members && event === type && members.sequence_number === number
     return isSame ? 'same' : frame(type, { ...placed, type, sequence_number: number })
   }
 
   /** With the client's id of the response, and with the places that some servers leave out. */
-  #placed(type: string, members: Json): Json {
+  #placed(type: string, members: Json, data: string): Json {
     const { response, item, item_id: id } = members
     if (isRecord(response))
       return { ...members, response: { ...response, ...this.#session.shown(response) } }
-    if (type === 'response.output_item.added') this.#items.push(isRecord(item) ? item.id : id)
-    if (type === 'response.output_item.done') {
-      this.#done.push(item)
-      this.#session.output = listOf(this.#done) as readonly Json[]
-    }
+    const name = textOf(isRecord(item) ? item.id : id)
+    if (type === 'response.output_item.added') this.#added(name)
+    if (type === 'response.output_item.done' && isRecord(item)) this.#ended(item, data)
     if (members.output_index !== undefined) return members
-    const place = this.#items.lastIndexOf(isRecord(item) ? item.id : id)
-    if (place === -1) return members
+    const place = this.#places.get(name)
+    if (place === undefined) return members
     const part = OF_A_PART.test(type) && members.content_index === undefined
     return { ...members, output_index: place, ...(part && { content_index: 0 }) }
+  }
+
+  #added(name: string | undefined): void {
+    this.#kept.keepEntry(name ?? '')
+    this.#places.set(name, this.#items++)
+  }
+
+  #ended(item: Json, data: string): void {
+    this.#kept.keepEntry(data)
+    this.#done.push(item)
+    this.#session.output = this.#done
   }
 }
 

@@ -1,5 +1,5 @@
 /** Writes a stream of events: items that open, grow and close, then the response as a whole. */
-import { KeptText } from '../../base/kept-text.ts'
+import type { KeptText } from '../../base/kept-text.ts'
 import type {
   ChatDelta,
   ChatEvent,
@@ -28,7 +28,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   #finish: FinishReason = 'stop'
   #characters = 0
 
-  constructor(request: Sent<ChatRequest>, kept = new KeptText()) {
+  constructor(request: Sent<ChatRequest>, kept: KeptText) {
     this.#request = request
     this.#kept = kept
     this.#session = sessionOf(request)
@@ -72,6 +72,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     let before = ''
     if (this.#open?.kind !== kind || this.#calls.size > 0) {
       before = this.#closeAll('completed')
+      this.#kept.keepEntry()
       this.#open = new Item(this.#session, this.#place(), kind)
       before += this.#open.added()
     }
@@ -82,6 +83,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     const known = this.#calls.get(index)
     if (known !== undefined) return known.grow(part)
     const before = this.#closeWords('completed')
+    this.#kept.keepEntry(id ?? '', name ?? '')
     const item = new CallItem(this.#session, this.#place(), { id: id ?? '', name: name ?? '' })
     this.#calls.set(index, item)
     return before + item.added() + item.grow(part)

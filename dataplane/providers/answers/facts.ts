@@ -12,12 +12,12 @@ export class AnswerFacts {
 
   /** Takes what earlier events have not said. */
   begin(id: unknown, model: unknown): void {
-    this.id ??= shortText(id)
-    this.model ??= shortText(model)
+    this.id ??= idIn(id)
+    this.model ??= idIn(model)
   }
 
   end(choice: number, reason: unknown): void {
-    const text = shortText(reason)
+    const text = idIn(reason)
     if (text === undefined || choice >= CHOICES_MAX) return
     const { finish_reasons: reasons } = this
     while (reasons.length <= choice) reasons.push(null)
@@ -25,6 +25,7 @@ export class AnswerFacts {
   }
 }
 
-function shortText(value: unknown): string | undefined {
+/** A name that an upstream gives, such as an id; a longer text is none, and every event for a client would repeat it. */
+export function idIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX ? value : undefined
 }

@@ -4,7 +4,7 @@ import { countOf, isRecord, parsed, recordOf, rowOf, textOf } from '../../json/v
 import type { AnswerOrigin, Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-import { keepThoughts, thoughtIn } from './thoughts.ts'
+import { type Asker, keepThoughts, thoughtIn } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -21,6 +21,7 @@ const REFUSED = 'The model refused to answer.'
 
 export function readMessage(
   body: Buffer,
+  asker: Asker,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
@@ -31,19 +32,24 @@ export function readMessage(
   if (!isRecord(answer) || !Array.isArray(answer.content)) {
     return { kind: 'failure', failure: malformed('The upstream answered without content.') }
   }
-  const choices = [choiceOf(answer, answer.content.map(recordOf), origin.model)]
+  const choices = [choiceOf(answer, answer.content.map(recordOf), origin.model, asker)]
   const { id, model } = answer
   const read = { id: completionId(id), model: textOf(model) ?? '', choices }
   return { kind: 'answer', answer: read, usage: readUsage(answer.usage) }
 }
 
-function choiceOf(answer: Json, blocks: readonly Json[], vouching: string): ChatChoice {
+function choiceOf(
+  answer: Json,
+  blocks: readonly Json[],
+  vouching: string,
+  asker: Asker,
+): ChatChoice {
   const text = blocks.map((block) => (block.type === 'text' ? textOf(block.text) : '')).join('')
   const reasoning = blocks.map((block) => textOf(block.thinking)).join('')
   const refusal = refusalOf(answer)
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall)
   const thoughts = blocks.flatMap((block) => thoughtIn(block, vouching))
-  keepThoughts(thoughts, calls)
+  keepThoughts(thoughts, calls, asker)
   return {
     text,
     ...(reasoning !== '' && { reasoning }),
@@ -95,7 +101,23 @@ export function readUsage(usage: unknown): Usage | undefined {
   }
 }
 
-/** Counts that are null say nothing and must not hide earlier ones. */
+/** The members of a usage that are read, from which `knownCounts` leaves all others out. */
+const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_read_input_tokens',
+  'cache_creation_input_tokens',
+] as const
+
+/**
+ * The counts of one event of a stream. Those that are null say nothing and must not hide earlier ones, and an upstream
+ * that has ever new members must not fill the memory.
+ */
 export function knownCounts(usage: unknown): Json {
-  return Object.fromEntries(Object.entries(recordOf(usage)).filter(([, count]) => count !== null))
+  const said = recordOf(usage)
+  const counts: Record<string, unknown> = {}
+  for (const name of COUNTS) if (countOf(said[name]) !== undefined) counts[name] = said[name]
+  const thinking = countOf(recordOf(said.output_tokens_details).thinking_tokens)
+  if (thinking !== undefined) counts.output_tokens_details = { thinking_tokens: thinking }
+  return counts
 }

@@ -48,8 +48,8 @@ export const anthropic: Provider = {
             : translatedBody(request, settings, version, maxTokens)),
         }
       },
-      decode: (body, _request, origin) => readMessage(body, origin, RECOGNISERS),
-      openStream: (_request, origin) => openMessageStream(origin, RECOGNISERS),
+      decode: (body, request, origin) => readMessage(body, request, origin, RECOGNISERS),
+      openStream: (request, origin, kept) => openMessageStream(origin, RECOGNISERS, request, kept),
       sameWire: sameWire(RECOGNISERS),
     },
   },

@@ -1,29 +1,32 @@
 /** Reads Anthropic's stream. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatDelta, ChatEvent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
-import { ThoughtReader } from './thoughts.ts'
+import { type Asker, ThoughtReader } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
 /** A tool call whose pieces arrive; its place among the calls is not its block's. */
 interface Call {
   readonly index: number
-  readonly input: Json
+  /** The input that its beginning had, as JSON text. */
+  readonly input: string
   hasInput: boolean
 }
 
 /** The state after the events so far. */
 interface Progress {
   usage: Json
-  /** By the block's index. */
-  readonly calls: Map<unknown, Call>
+  readonly calls: Blocks<Call>
   readonly thoughts: ThoughtReader
 }
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
+const MISNUMBERED: Meaning<ChatEvent> = { ...NOTHING, failure: BAD_INDEX }
 
 const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Meaning<ChatEvent>>> = {
   message_start: startMessage,
@@ -37,8 +40,11 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 export function openMessageStream(
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
+  asker: Asker,
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
-  const progress: Progress = { usage: {}, calls: new Map(), thoughts: new ThoughtReader(model) }
+  const thoughts = new ThoughtReader(model, asker, kept)
+  const progress: Progress = { usage: {}, calls: new Blocks(kept), thoughts }
   return {
     read({ data }) {
       const event = parsed(data)
@@ -54,7 +60,7 @@ export function openMessageStream(
 
 function startMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
   const { id, model, usage } = recordOf(event.message)
-  progress.usage = recordOf(usage)
+  progress.usage = knownCounts(usage)
   const start = { kind: 'start', id: completionId(id), model: textOf(model) ?? '' } as const
   // The prompt is known from here on, and what of it was cached.
   const counted = readUsage(progress.usage)
@@ -65,7 +71,9 @@ function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const block = recordOf(event.content_block)
   if (block.type !== 'tool_use') return contentOf(block, event.index, progress)
   const index = progress.calls.size
-  progress.calls.set(event.index, { index, input: recordOf(block.input), hasInput: false })
+  const input = JSON.stringify(recordOf(block.input))
+  if (!progress.calls.begin(event.index, { index, input, hasInput: false }, input))
+    return MISNUMBERED
   const [id, name] = [textOf(block.id) ?? '', textOf(block.name) ?? '']
   if (index === 0) progress.thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
@@ -89,7 +97,7 @@ function endBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   }
   if (call.hasInput) return NOTHING
   call.hasInput = true
-  return delta({ call: { index: call.index, arguments: JSON.stringify(call.input) } })
+  return delta({ call: { index: call.index, arguments: call.input } })
 }
 
 function endMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
@@ -112,7 +120,7 @@ function endStream(_event: Json, progress: Progress): Meaning<ChatEvent> {
 function contentOf(block: Json, index: unknown, { thoughts }: Progress): Meaning<ChatEvent> {
   const text = textOf(block.text)
   if (text !== undefined) return delta({ text })
-  thoughts.add(index, block)
+  if (!thoughts.add(index, block)) return MISNUMBERED
   const reasoning = textOf(block.thinking)
   return reasoning === undefined ? NOTHING : delta({ reasoning })
 }

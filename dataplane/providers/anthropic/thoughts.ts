@@ -2,8 +2,10 @@
  * Signed and unreadable thinking, which the API wants back before the calls of tools that followed it. It travels to the
  * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
  */
-import type { ChatMessage, ChatRequest, Thought, ToolCall } from '../../inner-form.ts'
+import type { KeptText } from '../../base/kept-text.ts'
+import type { ChatMessage, ChatRequest, Sent, Thought, ToolCall } from '../../inner-form.ts'
 import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { Blocks } from '../answers/blocks.ts'
 import type { Failure } from '../contract.ts'
 import { Remembered } from '../remembered.ts'
 
@@ -11,6 +13,9 @@ type Json = Readonly<Record<string, unknown>>
 
 /** The thinking to send before a message of the history. */
 export type ThoughtsOf = (message: ChatMessage) => readonly Thought[]
+
+/** The part of a request that says for whom thinking is remembered. */
+export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 export const NO_THOUGHTS: ThoughtsOf = () => []
 
@@ -21,15 +26,18 @@ const remembered = new Remembered<readonly Thought[]>((thoughts) => JSON.stringi
 export function keepThoughts(
   thoughts: readonly Thought[],
   [call]: readonly Pick<ToolCall, 'id'>[],
+  { tenant }: Asker,
 ) {
-  if (thoughts.length > 0 && call !== undefined && call.id !== '') remembered.set(call.id, thoughts)
+  if (thoughts.length > 0 && call !== undefined && call.id !== '')
+    remembered.set(tenant, call.id, thoughts)
 }
 
 /** For a history that goes to this model: no other accepts what it has signed. */
-export function thoughtsFor(model: string, { isUnsealed }: ChatRequest): ThoughtsOf {
+export function thoughtsFor(model: string, { isUnsealed, tenant }: ChatRequest): ThoughtsOf {
   if (isUnsealed) return NO_THOUGHTS
   return (message) => {
-    const kept = remembered.get(textOf(recordOf(listOf(message.tool_calls)[0]).id) ?? '') ?? []
+    const id = textOf(recordOf(listOf(message.tool_calls)[0]).id) ?? ''
+    const kept = remembered.get(tenant, id) ?? []
     const maker = kept[0]?.model
     const handedBack = listOf(message.thinking_blocks).flatMap((block) =>
       thoughtIn(recordOf(block)),
@@ -57,40 +65,55 @@ export function withConcession(failure: Failure): Failure {
   return isForeign ? { ...failure, concession: 'unsealed' } : failure
 }
 
+const PARTS = ['thinking', 'signature', 'data']
+const KINDS = ['thinking', 'redacted_thinking']
+
 /** Puts together the thinking of a stream, and remembers it once its first call begins. */
 export class ThoughtReader {
   readonly #model: string
-  /** By the index of the block. */
-  readonly #open = new Map<unknown, Record<string, string>>()
+  readonly #asker: Asker
+  readonly #kept: KeptText
+  readonly #open: Blocks<Record<string, string>>
+  /** Up to the first call. */
   readonly #ended: Thought[] = []
+  #hasCalled = false
 
-  constructor(model: string) {
+  constructor(model: string, asker: Asker, kept: KeptText) {
     this.#model = model
+    this.#asker = asker
+    this.#kept = kept
+    this.#open = new Blocks(kept)
   }
 
-  /** Pieces of a block: its members grow by them. */
-  add(index: unknown, piece: Json): void {
-    const block = this.#open.get(index) ?? {}
-    for (const name of ['thinking', 'signature', 'data']) {
+  /** Pieces of a block: its members grow by them. False for an index that no block can have. Throws AnswerTooLarge. */
+  add(index: unknown, piece: Json): boolean {
+    let block = this.#open.get(index)
+    for (const name of PARTS) {
       const more = textOf(piece[name])
-      if (more !== undefined) block[name] = (block[name] ?? '') + more
+      if (more === undefined) continue
+      if (block === undefined) {
+        block = {}
+        if (!this.#open.begin(index, block)) return false
+      }
+      this.#kept.keep(more)
+      block[name] = (block[name] ?? '') + more
     }
-    this.#open.set(index, block)
+    return true
   }
 
   /** The thought that ends with the block; none where another kind of block ends. */
   end(index: unknown): Thought[] {
     const block = this.#open.get(index)
     if (block === undefined) return []
-    this.#open.delete(index)
-    const kinds = ['thinking', 'redacted_thinking']
-    const thoughts = kinds.flatMap((type) => thoughtIn({ ...block, type }, this.#model))
-    this.#ended.push(...thoughts)
+    this.#open.end(index)
+    const thoughts = KINDS.flatMap((type) => thoughtIn({ ...block, type }, this.#model))
+    if (!this.#hasCalled) this.#ended.push(...thoughts)
     return thoughts
   }
 
   /** The first call of the answer. */
   called(id: string): void {
-    keepThoughts(this.#ended, [{ id }])
+    this.#hasCalled = true
+    keepThoughts(this.#ended, [{ id }], this.#asker)
   }
 }

@@ -31,7 +31,7 @@ const REFUSED = 'A guardrail or content filter blocked the answer.'
 
 export function readAnswer(
   body: Buffer,
-  { oneCall }: Sent<ChatRequest>,
+  request: Sent<ChatRequest>,
   { model, id }: AnswerOrigin,
 ): Decoded<ChatAnswer> {
   const text = body.toString()
@@ -45,7 +45,7 @@ export function readAnswer(
   }
   const failure = failureOf(answer.stopReason)
   if (failure !== undefined) return { kind: 'failure', failure }
-  const choices = [choiceOf(answer.stopReason, content.map(recordOf), model, oneCall === true)]
+  const choices = [choiceOf(answer.stopReason, content.map(recordOf), model, request)]
   return {
     kind: 'answer',
     answer: { id: `chatcmpl-${id}`, model, choices },
@@ -57,7 +57,7 @@ function choiceOf(
   reason: unknown,
   blocks: readonly Json[],
   vouching: string,
-  oneCall: boolean,
+  { oneCall, tenant }: Sent<ChatRequest>,
 ): ChatChoice {
   const text = blocks.map(textIn).join('')
   const reasoning = blocks.map(reasoningIn).join('')
@@ -66,7 +66,7 @@ function choiceOf(
   const thoughts = blocks.flatMap(({ reasoningContent }) =>
     thoughtIn(thinkingBlock(recordOf(reasoningContent)), vouching),
   )
-  keepThoughts(thoughts, calls)
+  keepThoughts(thoughts, calls, { tenant })
   return {
     text,
     ...(reasoning !== '' && { reasoning }),

@@ -1,6 +1,8 @@
 /** Reads the events of a streamed answer. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
 import { ThoughtReader } from '../anthropic/thoughts.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
@@ -14,13 +16,14 @@ interface Progress {
   readonly origin: AnswerOrigin
   /** Not every model can be asked for one call at once: later ones are left out. */
   readonly callsMax: number
-  /** Place among the calls, and whether any input has come, by the block's index. */
-  readonly calls: Map<unknown, { readonly index: number; hasInput: boolean }>
+  /** Place among the calls, and whether any input has come. */
+  readonly calls: Blocks<{ readonly index: number; hasInput: boolean }>
   readonly thoughts: ThoughtReader
   hasText: boolean
 }
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
+const MISNUMBERED: Meaning<ChatEvent> = { ...NOTHING, failure: BAD_INDEX }
 
 const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Meaning<ChatEvent>>> = {
   messageStart: startMessage,
@@ -32,12 +35,13 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 }
 
 export function openConverseStream(
-  { oneCall }: Sent<ChatRequest>,
+  { oneCall, tenant }: Sent<ChatRequest>,
   origin: AnswerOrigin,
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
-  const thoughts = new ThoughtReader(origin.model)
-  const progress: Progress = { origin, callsMax, calls: new Map(), thoughts, hasText: false }
+  const thoughts = new ThoughtReader(origin.model, { tenant }, kept)
+  const progress: Progress = { origin, callsMax, calls: new Blocks(kept), thoughts, hasText: false }
   return {
     read({ event, data }) {
       if (event === FAILED) return { ...NOTHING, failure: classifyException(data) }
@@ -59,7 +63,7 @@ function startBlock(event: Json, { calls, callsMax, thoughts }: Progress): Meani
   const { toolUse } = recordOf(event.start)
   if (!isRecord(toolUse) || calls.size >= callsMax) return NOTHING
   const index = calls.size
-  calls.set(event.contentBlockIndex, { index, hasInput: false })
+  if (!calls.begin(event.contentBlockIndex, { index, hasInput: false })) return MISNUMBERED
   const [id, name] = [textOf(toolUse.toolUseId) ?? '', textOf(toolUse.name) ?? '']
   if (index === 0) thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
@@ -73,7 +77,8 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   }
   if (isRecord(reasoningContent)) {
     const { text: thinking, signature, redactedContent: data } = reasoningContent
-    progress.thoughts.add(event.contentBlockIndex, { thinking, signature, data })
+    const piece = { thinking, signature, data }
+    if (!progress.thoughts.add(event.contentBlockIndex, piece)) return MISNUMBERED
     const reasoning = textOf(thinking)
     return reasoning === undefined ? NOTHING : delta({ reasoning })
   }

@@ -32,7 +32,7 @@ export const cohere: Provider = {
         }
       },
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
-      openStream: (request, origin) => openChatStream(request, origin, RECOGNISERS),
+      openStream: (request, origin, kept) => openChatStream(request, origin, RECOGNISERS, kept),
     },
     embeddings: {
       encode: (request, settings) => ({

@@ -1,6 +1,9 @@
 /** Reads Cohere's stream. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatDelta, ChatEvent, ChatRequest } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
+import { idIn } from '../answers/facts.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
@@ -21,8 +24,8 @@ interface Progress {
   readonly origin: AnswerOrigin
   readonly callsMax: number
   begun: number
-  /** The calls that have begun and not ended, by the upstream's index. */
-  readonly open: Map<unknown, Call>
+  /** The calls that have begun and not ended. */
+  readonly open: Blocks<Call>
 }
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
@@ -42,9 +45,10 @@ export function openChatStream(
   { oneCall }: Pick<ChatRequest, 'oneCall'>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
-  const progress: Progress = { id: undefined, origin, callsMax, begun: 0, open: new Map() }
+  const progress: Progress = { id: undefined, origin, callsMax, begun: 0, open: new Blocks(kept) }
   return {
     read({ event: name, data }) {
       if (data.trim() === '[DONE]') return { ...NOTHING, done: true }
@@ -67,7 +71,7 @@ export function openChatStream(
 function startOf(event: Json, progress: Progress): ChatEvent | undefined {
   if (progress.id !== undefined) return undefined
   const { origin } = progress
-  progress.id = textOf(event.id) ?? origin.id
+  progress.id = idIn(event.id) ?? origin.id
   return { kind: 'start', id: progress.id, model: origin.model }
 }
 
@@ -89,10 +93,12 @@ function readPlan(event: Json): Meaning<ChatEvent> {
 
 function startCall(event: Json, progress: Progress): Meaning<ChatEvent> {
   if (progress.begun >= progress.callsMax) return NOTHING
-  const index = progress.begun++
+  const index = progress.begun
   const raw = callIn(event)
   const part = textOf(recordOf(raw.function).arguments)
-  progress.open.set(event.index, { index, hasInput: part !== undefined })
+  const call = { index, hasInput: part !== undefined }
+  if (!progress.open.begin(event.index, call)) return { ...NOTHING, failure: BAD_INDEX }
+  progress.begun++
   const { id, name } = callOf(raw, String(progress.id), index)
   return delta({ call: { index, id, name, arguments: part ?? '' } })
 }
@@ -108,7 +114,7 @@ function continueCall(event: Json, { open }: Progress): Meaning<ChatEvent> {
 /** A tool without input may get no delta at all, and clients parse what they got. */
 function endCall(event: Json, { open }: Progress): Meaning<ChatEvent> {
   const call = open.get(event.index)
-  open.delete(event.index)
+  open.end(event.index)
   if (call === undefined || call.hasInput) return NOTHING
   return delta({ call: { index: call.index, arguments: '{}' } })
 }

@@ -3,7 +3,7 @@
  * back within the call, so that any replica has them; those that a client drops are remembered here for a while.
  */
 
-import type { ToolCallExtra } from '../../inner-form.ts'
+import type { ChatRequest, Sent, ToolCallExtra } from '../../inner-form.ts'
 import { recordOf, textOf } from '../../json/values.ts'
 import { Remembered } from '../remembered.ts'
 import { bareName, signsCalls } from './models.ts'
@@ -12,6 +12,9 @@ type Json = Readonly<Record<string, unknown>>
 
 /** The signature to send with a call of the history; `position` is its place within its answer. */
 export type SignatureOf = (call: Json, position: number) => string | undefined
+
+/** The part of a request that says for whom signatures are remembered. */
+export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 interface Signed {
   readonly signature: string
@@ -28,28 +31,28 @@ export class Signatures {
   readonly #remembered = new Remembered<Signed>(({ signature }) => signature.length)
 
   /** The members of a call that carry its signature to the client and back. */
-  keep(id: string, name: string, signed: Signed): ToolCallExtra {
+  keep({ tenant }: Asker, id: string, name: string, signed: Signed): ToolCallExtra {
     const { signature, model } = signed
-    if (BASE64.test(signature)) this.#remembered.set(keyOf(id, name), signed)
+    if (BASE64.test(signature)) this.#remembered.set(tenant, keyOf(id, name), signed)
     return { google: { thought_signature: signature }, ...(model && { gw: { model } }) }
   }
 
   /** For a history that goes to this model. */
-  of(model: string): SignatureOf {
+  of(model: string, { tenant }: Asker): SignatureOf {
     const isRequired = signsCalls(model)
     const name = bareName(model)
     return (call, position) => {
-      const signed = carried(call) ?? this.#recall(call)
+      const signed = carried(call) ?? this.#recall(tenant, call)
       if (signed !== undefined && (signed.model ?? name) === name) return signed.signature
       // The first call of an answer vouches for those beside it.
       return isRequired && position === 0 ? LOST : undefined
     }
   }
 
-  #recall(call: Json): Signed | undefined {
+  #recall(tenant: string | undefined, call: Json): Signed | undefined {
     const id = textOf(call.id)
     const name = textOf(recordOf(call.function).name)
-    return this.#remembered.get(keyOf(id ?? '', name ?? ''))
+    return this.#remembered.get(tenant, keyOf(id ?? '', name ?? ''))
   }
 }
 

@@ -41,7 +41,7 @@ export const mistral: Provider = {
     chat: {
       encode: like.operations.chat.encode,
       decode: (body, _request, origin) => readCompletion(body, RECOGNISERS, origin),
-      openStream: (_request, origin) => openCompletionStream(RECOGNISERS, origin),
+      openStream: (_request, origin, kept) => openCompletionStream(RECOGNISERS, origin, kept),
     },
   },
 }

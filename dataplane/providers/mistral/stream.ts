@@ -1,6 +1,8 @@
 /** Reads Mistral's stream. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatEvent, ToolCallDelta } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { idIn } from '../answers/facts.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
@@ -18,6 +20,7 @@ const CHOICES_MAX = 128
 export function openCompletionStream(
   recognisers: readonly Recogniser[],
   origin: AnswerOrigin,
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
   let id: string | undefined
   const callsOf = new Map<number, Calls>()
@@ -30,7 +33,7 @@ export function openCompletionStream(
     const deltas = [
       ...deltasOf(delta.content),
       ...listOf(delta.tool_calls).map((raw) => ({
-        call: callDelta(recordOf(raw), calls, `${id}/${index}`),
+        call: callDelta(recordOf(raw), calls, `${id}/${index}`, kept),
       })),
     ]
     const events: ChatEvent[] = deltas.map((one) => ({ kind: 'delta', choice: index, delta: one }))
@@ -53,7 +56,7 @@ export function openCompletionStream(
       if (failure !== undefined) return { ...NOTHING, failure }
       const events: ChatEvent[] = []
       if (id === undefined) {
-        id = textOf(chunk.id) ?? origin.id
+        id = idIn(chunk.id) ?? origin.id
         events.push({ kind: 'start', id, model: textOf(chunk.model) ?? origin.model })
       }
       for (const choice of choices) events.push(...choiceEvents(choice))
@@ -67,13 +70,14 @@ export function openCompletionStream(
  * A call comes whole. Its `index` may be missing, or 0 for every call, so the place is counted here; an id that
  * comes again is more of the same call.
  */
-function callDelta(raw: Json, calls: Calls, seed: string): ToolCallDelta {
+function callDelta(raw: Json, calls: Calls, seed: string, kept: KeptText): ToolCallDelta {
   const known = calls.get(ownId(raw) ?? '')
   if (known !== undefined) {
     return { index: known, arguments: textOf(recordOf(raw.function).arguments) ?? '' }
   }
   const index = calls.size
   const call = callOf(raw, `${seed}/${index}`)
+  kept.keepEntry(call.id)
   calls.set(call.id, index)
   return { index, ...call }
 }

@@ -39,8 +39,8 @@ export function messagesOf(
         ? { kind: 'failure', failure: OF_CHAT }
         : answer
     },
-    openStream(request) {
-      const reader = openStream(request)
+    openStream(request, kept) {
+      const reader = openStream(request, kept)
       return {
         ...reader,
         read(event) {

@@ -1,4 +1,5 @@
 /** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatRequest, CompletionsRequest, Sent } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { Failure, WireEvent } from '../contract.ts'
@@ -34,9 +35,11 @@ export type Streaming = Pick<
   'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'repeatsUsage' | 'sendsVerdicts'
 >
 
-export function openChunks(request: Streamed, options: Streaming) {
+export function openChunks(request: Streamed, options: Streaming, kept: KeptText) {
   const repair =
-    options.repair && request.operation === 'chat' ? openRepair(request, options.repair) : undefined
+    options.repair && request.operation === 'chat'
+      ? openRepair(request, options.repair, kept)
+      : undefined
   return {
     read({ event, data }: WireEvent): Read {
       if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }

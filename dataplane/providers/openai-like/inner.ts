@@ -1,4 +1,5 @@
 /** OpenAI's answers and chunks in the inner form: for clients that speak another wire. */
+import type { KeptText } from '../../base/kept-text.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -36,8 +37,9 @@ export function decodeAnswer(
 export function openReader(
   request: Sent<ChatRequest>,
   options: OpenAiLike,
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
-  const chunks = openChunks(request, options)
+  const chunks = openChunks(request, options, kept)
   let started = false
 
   function eventsOf(chunk: Chunk): ChatEvent[] {

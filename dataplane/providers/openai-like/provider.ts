@@ -38,11 +38,11 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
           ...encodeBody(request, settings, maxTokens, variant?.isFor(settings) ? varied : named),
         }),
         decode: (body, request) => decodeAnswer(body, request, options),
-        openStream: (request) => openReader(request, options),
+        openStream: (request, _origin, kept) => openReader(request, options, kept),
         sameWire: {
           wire: WIRE,
           decode: (body, request) => passAnswer(body, request, options),
-          openStream: (request) => openWireReader(request, options),
+          openStream: (request, kept) => openWireReader(request, options, kept),
         },
         natives: [
           responsesOf(headersOf, {

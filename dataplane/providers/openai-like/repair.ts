@@ -1,5 +1,6 @@
 /** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
+import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { withBytes, withReasoning } from './members.ts'
@@ -56,12 +57,17 @@ export function repairAnswer(
   return { ...answer, id: answerId(answer.id, seed, repair), choices }
 }
 
-export function openRepair(request: Sent<ChatRequest>, repair: Repair): StreamRepair {
+export function openRepair(
+  request: Sent<ChatRequest>,
+  repair: Repair,
+  kept: KeptText,
+): StreamRepair {
   let seed = ''
   let id = ''
   let held: Chunk | undefined
-  /** Tool calls that were announced with id, type and name, as `choice/index`. */
+  /** Tool calls that were announced with id, type and name, as `choice/index`, and the choices that have such calls. */
   const announced = new Set<string>()
+  const calling = new Set<number>()
 
   function repairChoice(choice: Chunk): Chunk {
     const delta = withReasoning(recordOf(choice.delta))
@@ -69,7 +75,8 @@ export function openRepair(request: Sent<ChatRequest>, repair: Repair): StreamRe
     const calls = listOf(delta.tool_calls).map((call, place) =>
       repairCall(recordOf(call), `${position}/${countOf(recordOf(call).index) ?? place}`),
     )
-    const called = [...announced].some((key) => key.startsWith(`${position}/`))
+    if (calls.length > 0) calling.add(position)
+    const called = calling.has(position)
     return {
       ...choice,
       ...knownLogprobs(choice),
@@ -82,6 +89,7 @@ export function openRepair(request: Sent<ChatRequest>, repair: Repair): StreamRe
   function repairCall(call: Chunk, key: string): Chunk {
     const index = Number(key.slice(key.indexOf('/') + 1))
     if (!announced.has(key)) {
+      kept.keepEntry(key)
       announced.add(key)
       return { ...withToolId(call, `${seed}/${key}`), index, type: 'function' }
     }

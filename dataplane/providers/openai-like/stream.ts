@@ -2,6 +2,7 @@
  * Reads the events of OpenAI's own wire, for clients of the same wire. Without repairs it remembers only which choices
  * have ended, so it need not be shown events without a finish reason.
  */
+import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import { AnswerFacts } from '../answers/facts.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
@@ -23,16 +24,16 @@ const NO_USAGE = ',"usage":null'
 const CONTENT = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls'] as const
 const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
-export function openWireReader(request: Streamed, options: Streaming): WireReader {
+export function openWireReader(request: Streamed, options: Streaming, kept: KeptText): WireReader {
   const { besideUsage } = options
-  const reader = readerOf(request, options)
+  const reader = readerOf(request, options, kept)
   return besideUsage === undefined || request.includeUsage
     ? reader
     : keepingBesideUsage(reader, besideUsage)
 }
 
-function readerOf(request: Streamed, options: Streaming): WireReader {
-  const chunks = openChunks(request, options)
+function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireReader {
+  const chunks = openChunks(request, options, kept)
   const isLast = openEndings(request)
   const setApart = openUsage(request, options)
   const last = openLast(request, options)
@@ -130,10 +131,10 @@ function written(texts: readonly string[]): string {
 /** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
 function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) => boolean {
   if (asked === 1) return () => true
-  const ended = new Set<unknown>()
+  const ended = new Set<number>()
   return (pieces) => {
     for (const choice of pieces.flatMap(({ chunk }) => listOf(chunk.choices)).map(recordOf)) {
-      if (ended.size < asked && isFinished(choice)) ended.add(choice.index)
+      if (ended.size < asked && isFinished(choice)) ended.add(indexOf(choice))
     }
     return ended.size >= asked
   }

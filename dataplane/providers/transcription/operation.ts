@@ -50,7 +50,8 @@ export function transcriptionOf(
     sameWire: {
       wire: WIRE,
       decode: (body, request) => passed(body, request, options),
-      openStream: () => (isLikeChat ? openChunks(recognisers) : openEvents(recognisers)),
+      openStream: (_request, kept) =>
+        isLikeChat ? openChunks(recognisers, kept) : openEvents(recognisers),
     },
   }
 }

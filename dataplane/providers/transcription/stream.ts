@@ -1,13 +1,12 @@
 /** Streams of transcriptions: OpenAI's own events, and chunks like those of conversations, which clients read as OpenAI's. */
+import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { AnswerFacts } from '../answers/facts.ts'
 import type { WireMeaning, WireReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
-import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from './usage.ts'
 
-/** A text of a day of speech has less. */
-const TEXT_LENGTH_MAX = 4_194_304
 const NOTHING: WireMeaning = { out: '', content: false, finished: false, done: false }
 const END = '[DONE]'
 
@@ -31,8 +30,8 @@ export function openEvents(recognisers: readonly Recogniser[]): WireReader {
   }
 }
 
-/** vLLM's chunks, written as OpenAI's events. */
-export function openChunks(recognisers: readonly Recogniser[]): WireReader {
+/** vLLM's chunks, written as OpenAI's events, of which the last one repeats the text. */
+export function openChunks(recognisers: readonly Recogniser[], kept: KeptText): WireReader {
   let text = ''
   let usage: WireMeaning['usage']
   const event = (members: object) => `data: ${JSON.stringify(members)}\n\n`
@@ -51,9 +50,8 @@ export function openChunks(recognisers: readonly Recogniser[]): WireReader {
       const counted = usage && { usage }
       const delta = textOf(recordOf(recordOf(listOf(json.choices)[0]).delta).content)
       if (delta === undefined) return { ...NOTHING, ...counted }
+      kept.keep(delta)
       text += delta
-      if (text.length > TEXT_LENGTH_MAX)
-        return { ...NOTHING, failure: malformed('The transcription is too long.') }
       const out = event({ type: 'transcript.text.delta', delta })
       return { ...NOTHING, out, content: true, ...counted }
     },

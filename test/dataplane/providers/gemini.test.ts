@@ -151,17 +151,27 @@ test('ids of calls are the same whenever the answer is read, and differ between 
   assert.equal(new Set([...idsOf('turn-3'), ...idsOf('turn-4')]).size, 4)
 })
 
+test('a signature is remembered for the tenant that had it, and for no other that sends its ids', () => {
+  const signatures = new Signatures()
+  const model = 'gemini-3-m'
+  signatures.keep({ tenant: 'one' }, 'call-1', 'f', { signature: 'c2ln', model })
+  const recalled = (tenant: string) =>
+    signatures.of(model, { tenant })({ id: 'call-1', function: { name: 'f' } }, 0)
+  assert.deepEqual([recalled('other'), recalled('one')], [LOST, 'c2ln'])
+})
+
 test('signatures are remembered within bounds, the newest longest', () => {
   const signatures = new Signatures()
+  const ASKER = { tenant: 't' }
   const signature = 'a'.repeat(60_000)
   for (let turn = 0; turn < 300; turn++) {
-    signatures.keep(`call-${turn}`, 'f', { signature, model: 'gemini-3-m' })
+    signatures.keep(ASKER, `call-${turn}`, 'f', { signature, model: 'gemini-3-m' })
   }
-  const signatureOf = signatures.of('gemini-3-m')
+  const signatureOf = signatures.of('gemini-3-m', ASKER)
   const recalled = (turn: number) => signatureOf({ id: `call-${turn}`, function: { name: 'f' } }, 0)
   assert.equal(recalled(299), signature)
   assert.equal(recalled(170), signature)
   assert.equal(recalled(0), LOST)
-  signatures.keep('vast', 'f', { signature: 'a'.repeat(70_000), model: 'gemini-3-m' })
+  signatures.keep(ASKER, 'vast', 'f', { signature: 'a'.repeat(70_000), model: 'gemini-3-m' })
   assert.equal(signatureOf({ id: 'vast', function: { name: 'f' } }, 0), LOST)
 })

@@ -29,10 +29,11 @@ const REDACTED = { type: 'redacted_thinking', data: 'eA==' }
 const callOf = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
 
 /** The blocks of the model's turn as the upstream gets them, and whether it is asked to think. */
-function sentBack(provider: Provider, message: object, settings = someSettings()) {
+function sentBack(provider: Provider, message: object, settings = someSettings(), tenant?: string) {
   const id = (message as Read).tool_calls[0].id
   const messages = [ASKED, message, { role: 'tool', tool_call_id: id, content: '{}' }]
-  const request = aRequest({ reasoning_effort: 'low', tools: TOOLS, messages })
+  const asked = aRequest({ reasoning_effort: 'low', tools: TOOLS, messages })
+  const request = { ...asked, tenant }
   const body = JSON.parse(String(chatWith(provider).encode(request, settings, undefined).body))
   const thinking = body.thinking ?? body.additionalModelRequestFields?.thinking
   return { blocks: body.messages[1].content, thinks: thinking !== undefined }
@@ -174,4 +175,15 @@ test("no other provider is sent a model's thinking", () => {
     const sent = chatWith(provider).encode(request, someSettings(), undefined).body
     assert.doesNotMatch(String(sent), /thinking_blocks|s1g/)
   }
+})
+
+test('thinking is remembered for the tenant that had it, and for no other that sends its ids', () => {
+  const answer = anthropicAnswer('toolu_shared')
+  chatWith(anthropic).decode(answer, { ...aRequest(), tenant: 'one' })
+  const dropped = { role: 'assistant', tool_calls: [callOf('toolu_shared')] }
+  assert.deepEqual(sentBack(anthropic, dropped, undefined, 'other').blocks, [
+    toolUse('toolu_shared'),
+  ])
+  const { blocks } = sentBack(anthropic, dropped, undefined, 'one')
+  assert.deepEqual(blocks, [THINKING, REDACTED, toolUse('toolu_shared')])
 })

@@ -40,7 +40,7 @@ export function readAnswer(
   const failure = candidates.map(failureIn).find((one) => one !== undefined)
   if (failure !== undefined) return { kind: 'failure', failure }
   const answered = answeredBy(event, origin)
-  const calls = new CallReader(origin, signatures)
+  const calls = new CallReader(origin, request, signatures)
   const choices = candidates.map((candidate, index) =>
     choiceOf(candidate, request, (part, number) => calls.read(part, answered, index, number)),
   )

@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { FinishReason, ToolCall, Usage } from '../../../inner-form.ts'
 import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
+import { idIn } from '../../answers/facts.ts'
 import type { AnswerOrigin, Failure } from '../../contract.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../models.ts'
-import type { Signatures } from '../signatures.ts'
+import type { Asker, Signatures } from '../signatures.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -38,7 +39,7 @@ export interface Answered {
 }
 
 export function answeredBy(event: Json, origin: AnswerOrigin): Answered {
-  const id = textOf(event.responseId) ?? origin.id
+  const id = idIn(event.responseId) ?? origin.id
   return { id: `chatcmpl-${id}`, model: textOf(event.modelVersion) ?? origin.model }
 }
 
@@ -75,10 +76,12 @@ export function partsIn({ content }: Json): Json[] {
 /** Reads the calls of one answer. */
 export class CallReader {
   readonly #origin: AnswerOrigin
+  readonly #asker: Asker
   readonly #signatures: Signatures
 
-  constructor(origin: AnswerOrigin, signatures: Signatures) {
+  constructor(origin: AnswerOrigin, asker: Asker, signatures: Signatures) {
     this.#origin = origin
+    this.#asker = asker
     this.#signatures = signatures
   }
 
@@ -93,7 +96,7 @@ export class CallReader {
       id,
       name,
       arguments: JSON.stringify(args ?? {}),
-      ...(signed && { extra: this.#signatures.keep(id, name, signed) }),
+      ...(signed && { extra: this.#signatures.keep(this.#asker, id, name, signed) }),
     }
   }
 }

@@ -58,7 +58,7 @@ class AnswerStream {
   constructor(request: Sent<ChatRequest>, origin: AnswerOrigin, { signatures }: Reading) {
     this.#request = request
     this.#origin = origin
-    this.#calls = new CallReader(origin, signatures)
+    this.#calls = new CallReader(origin, request, signatures)
     this.#choices = Array.from({ length: request.choices }, () => ({
       calls: 0,
       hasText: false,

@@ -66,7 +66,7 @@ export function generateRequest(
   const hints = hintsOf(body, model)
   const config = { ...configOf(body, bound), ...hints.seed, ...hints.reasoning_effort }
   const sent = {
-    contents: contentsOf(body.messages, signatures.of(model)),
+    contents: contentsOf(body.messages, signatures.of(model, request)),
     ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
     ...toolMembers(body),
     ...(Object.keys(config).length > 0 && { generationConfig: config }),

@@ -17,21 +17,23 @@ const IN_CHAT_SHAPE = '"logprobs":{'
 
 /** For clients that ask for log probabilities of a runtime with `chatLogprobs`; undefined for all others. */
 export function openLogprobs(
-  { bytes, spans }: Sent<CompletionsRequest>,
+  { bytes, spans, choices }: Sent<CompletionsRequest>,
   { chatLogprobs }: Pick<CompletionsOptions, 'chatLogprobs'>,
 ): Logprobs | undefined {
   const span = chatLogprobs ? spans.get('logprobs') : undefined
   if (span === undefined) return undefined
   const most = countOf(parsed(bytes.toString('utf8', span.start, span.end)))
-  return most === undefined ? undefined : new Logprobs(most)
+  return most === undefined ? undefined : new Logprobs(most, choices)
 }
 
 export class Logprobs {
   readonly #most: number
+  readonly #choices: number
   readonly #places = new Map<number, Place>()
 
-  constructor(most: number) {
+  constructor(most: number, choices: number) {
     this.#most = most
+    this.#choices = choices
   }
 
   /** The JSON text of an event as legacy completions write it. */
@@ -77,7 +79,8 @@ export class Logprobs {
 
   #placeOf(index: number): Place {
     const known = this.#places.get(index) ?? { decoder: new StringDecoder('utf8'), characters: 0 }
-    this.#places.set(index, known)
+    // No place is kept of a choice that was not asked for.
+    if (index < this.#choices) this.#places.set(index, known)
     return known
   }
 }

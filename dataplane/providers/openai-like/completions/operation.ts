@@ -44,11 +44,11 @@ export function completionsOf(
       }
     },
     decode: (body, request) => decodeCompletion(body, request, read),
-    openStream: (request) => openTextReader(request, read),
+    openStream: (request, _origin, kept) => openTextReader(request, read, kept),
     sameWire: {
       wire: WIRE,
       decode: (body, request) => readCompletion(body, request, read),
-      openStream: (request) => openTextWireReader(request, read),
+      openStream: (request, kept) => openTextWireReader(request, read, kept),
     },
   }
 }

@@ -1,4 +1,5 @@
 /** Reads the events of a legacy completion of OpenAI's own wire. */
+import type { KeptText } from '../../../base/kept-text.ts'
 import type { CompletionsEvent, CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
 import { parseJson } from '../../../json/parse.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
@@ -15,8 +16,9 @@ import { UsagePerChoice } from './usage-per-choice.ts'
 export function openTextReader(
   request: Sent<CompletionsRequest>,
   options: Reading,
+  kept: KeptText,
 ): StreamReader<CompletionsEvent> {
-  const chunks = openChunks(request, options)
+  const chunks = openChunks(request, options, kept)
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
   const endings = new Endings(request)
   const logprobs = openLogprobs(request, options)
@@ -72,8 +74,9 @@ function choiceEvents(one: Chunk): CompletionsEvent[] {
 export function openTextWireReader(
   request: Sent<CompletionsRequest>,
   options: Reading,
+  kept: KeptText,
 ): WireReader {
-  const reader = openWireReader(request, options)
+  const reader = openWireReader(request, options, kept)
   const endings = new Endings(request)
   const counter = options.usagePerChoice ? new UsagePerChoice(request) : undefined
   const isPlain = counter === undefined && request.choices === 1
