@@ -67,7 +67,7 @@ test('an upstream with several endpoints is explained by what they are', () => {
     ['pods', 'the pods of its Service'],
     ['pool', 'the pods of its InferencePool'],
   ] as const) {
-    const [text] = explainOrder({ ...gw, upstreams: [{ ...first, endpoints }] }, route)
+    const [text] = explainOrder({ ...gw, upstreams: [{ ...first, endpoints }] }, route, undefined)
     assert.match(text ?? '', new RegExp(`a \\(vllm m, the less loaded of ${words}, `))
   }
 })
