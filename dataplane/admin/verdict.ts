@@ -115,7 +115,8 @@ function bareError(route: Route, targets: readonly Target[]): GatewayError {
   const names = targets.map(({ name }) => name).join(', ')
   return new GatewayError(
     'ERR_GW_NO_HEALTHY_UPSTREAM',
-    `No pod takes requests for the upstreams of route "${route.name}" (${names}): their Services have no ready pod, or are not there.`,
+    `No pod takes requests for the upstreams of route "${route.name}" (${names}): ` +
+      'their Services have no ready pod, or are not there.',
     { retryAfterSeconds: 1 },
   )
 }

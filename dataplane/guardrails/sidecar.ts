@@ -4,8 +4,8 @@ import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/a
 import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
 import type { Section } from '../config/schema/index.ts'
 import { parsed } from '../json/values.ts'
+import { readBounded } from '../upstream/connection/bounded-body.ts'
 import { openPool } from '../upstream/connection/client.ts'
-import { readBounded } from '../upstream/target/bounded-body.ts'
 
 interface Place {
   readonly name: string

@@ -1,4 +1,5 @@
 /** The parts of a watched object that the operator keeps: it holds thousands, and most of each serves other programs. */
+import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, type Metadata, RESOURCES, type Resource } from './objects.ts'
 
@@ -46,7 +47,7 @@ function isNumberWritten({ metadata }: KubeObject): boolean {
   )
   if (hasOwner) return true
   try {
-    const applied: unknown = JSON.parse(metadata.annotations?.[LAST_APPLIED] ?? 'null')
+    const applied: unknown = parseJson(metadata.annotations?.[LAST_APPLIED] ?? 'null')
     return valueBelow(applied, 'spec', 'replicas') !== undefined
   } catch {
     return false

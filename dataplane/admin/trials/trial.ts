@@ -9,12 +9,12 @@ import type { Failure } from '../../providers/contract.ts'
 import type { Environment } from '../../providers/credential-source.ts'
 import { masked } from '../../upstream/attempt/masking.ts'
 import { signatureOf } from '../../upstream/attempt/pool-request.ts'
+import { readBounded } from '../../upstream/connection/bounded-body.ts'
 import { openPool, wayTo } from '../../upstream/connection/client.ts'
 import { failureOf } from '../../upstream/connection/connection-failures.ts'
 import { askStatus } from '../../upstream/connection/status-question.ts'
 import { faultOf } from '../../upstream/credentials/renewed-credential.ts'
 import { settingsFetched, sourceOf } from '../../upstream/credentials/upstream-credential.ts'
-import { readBounded } from '../../upstream/target/bounded-body.ts'
 import { pairOf } from '../../wires.ts'
 
 export interface Step {

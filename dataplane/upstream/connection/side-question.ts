@@ -5,8 +5,8 @@ import type { Presence } from '../../presence.ts'
 import type { Failure, Headers, ProviderSettings } from '../../providers/contract.ts'
 import { masked } from '../attempt/masking.ts'
 import { fetchEnded } from '../credentials/upstream-credential.ts'
-import { readBounded } from '../target/bounded-body.ts'
 import type { Target } from '../target/targets.ts'
+import { readBounded } from './bounded-body.ts'
 import { failureOf } from './connection-failures.ts'
 
 export interface SideQuestion {

@@ -9,7 +9,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import { templateTexts } from '../../tokens/exact/template-texts.ts'
 import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
-import { readBounded } from './bounded-body.ts'
+import { readBounded } from '../connection/bounded-body.ts'
 
 /** Answers list every token. */
 const ANSWER_BYTES_MAX = 16_777_216
