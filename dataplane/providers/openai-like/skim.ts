@@ -49,7 +49,7 @@ export function skimmer({
     // One without a delta is a verdict.
     if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
     hearer.contentEvents += events
-    hearTexts(text, frames, hearer)
+    hearTexts(text, frames, events, hearer)
     if (repeated !== undefined) reportLast(repeated, hearer)
     if (shown === text || (repeated !== undefined && showsRepeated)) return frames
     return Buffer.from(shown, 'latin1')
@@ -60,13 +60,16 @@ function reportLast({ usage }: RepeatedUsage, hearer: Hearer): void {
   if (usage !== undefined) hearer.report(usage, true)
 }
 
-/** Each byte is a character of `text`. */
-function hearTexts(text: string, frames: Buffer, hearer: Hearer): void {
+/** Each byte is a character of `text`. An event has mostly one text. */
+function hearTexts(text: string, frames: Buffer, events: number, hearer: Hearer): void {
+  let heard = 0
   for (const name of TEXTS) {
+    if (heard >= events) return
     for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at)) {
       at += name.length
       if (frames[at] === BLANK) at++
       if (frames[at] !== QUOTE) continue
+      heard++
       const end = endOfString(text, frames, at + 1)
       hearer.hear(frames, at + 1, end)
       at = end
