@@ -1,4 +1,4 @@
-/** What is known of the use of one attempt while it runs and after its end; fed by the attempt and the reader of its answer. */
+/** The use of one attempt, as far as it is known; fed by the attempt and the reader of its answer. */
 import type { Usage } from './inner-form.ts'
 import { weightOf } from './tokens/weight.ts'
 import { Worth } from './tokens/worth.ts'

@@ -1,4 +1,4 @@
-/** How many tokens the prompt of a request has, about: read when it is to be charged and its upstream reported none. */
+/** The tokens of a prompt, about: counted when it is to be charged and its upstream reported none. */
 import { isForgotten } from '../body/request.ts'
 import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../inner-form.ts'
 import { isRecord, recordOf, textOf } from '../json/values.ts'

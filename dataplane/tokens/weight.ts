@@ -1,5 +1,5 @@
 /**
- * How many tokens a text has, about, by what tokenizers cut it into: words, numbers, marks, and characters that are tokens
+ * The tokens of a text, about, by what tokenizers cut it into: words, numbers, marks, and characters that are tokens
  * themselves. It reads bytes, in UTF-8, as they stand in JSON or without escapes.
  */
 

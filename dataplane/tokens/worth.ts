@@ -1,4 +1,4 @@
-/** What the usage that an upstream has reported on one route is worth for attempts that end without any. */
+/** The worth of estimates for attempts that end without usage: what an upstream has reported on one route. */
 import type { Usage } from '../inner-form.ts'
 
 /** The tokens that have to be reported before they count as much as the estimates of the gateway. */

@@ -89,6 +89,7 @@ test('a client that leaves during an attempt ends it, and no other follows', asy
   const presence = new Presence()
   const outcome = rig.send({}, presence)
   presence.end()
+  rig.pass(0.3)
   assert.equal(codeOf(await outcome), 'ERR_GW_STREAM_ABORTED')
   assert.equal(rig.last.aborted, true)
   assert.equal(rig.asked.length, 1)
