@@ -9,7 +9,7 @@ export class MeteredAttempt {
   readonly upstream: string
   /** The model whose price applies. */
   readonly model: string
-  /** What the route has learnt of the upstream. */
+  /** The lessons of the route about the upstream. */
   readonly worth: Worth
   /** The request has been given to a connection: from here on the upstream may read its prompt. */
   isWritten = false

@@ -49,7 +49,7 @@ export class Worth {
 
   /** A prompt of this weight, and the parts of it that the upstream's cache mostly has. */
   promptOf(weight: number): Pick<Usage, 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens'> {
-    return this.inCaches(Math.ceil(weight * this.#prompt.value))
+    return this.inCaches(Math.round(weight * this.#prompt.value))
   }
 
   inCaches(
