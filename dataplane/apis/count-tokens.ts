@@ -8,6 +8,7 @@ import type { ModelRequest } from '../inner-form.ts'
 import { countOf, parsed, recordOf } from '../json/values.ts'
 import { chargeRequest } from '../limits/decision.ts'
 import type { Work } from '../pipeline.ts'
+import { refuseExtras } from '../providers/extras/asked.ts'
 import { isNoPath } from '../providers/native/concessions.ts'
 import { Unsupported } from '../providers/unsupported.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
@@ -63,6 +64,7 @@ async function countAt(
     return undefined
   const { presence } = response
   try {
+    refuseExtras(request, settings.provider, settings.allow)
     const answer = await askBeside(
       target,
       (now) => {

@@ -8,7 +8,7 @@ import { inSteps } from '../body/steps.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import { requireDistinct } from '../json/distinct.ts'
 import { rowOf } from '../json/values.ts'
-import type { Form, Path } from './forms/form.ts'
+import { type Form, type Path, refused } from './forms/form.ts'
 import { CLIENT_FORMS, INNER_FORMS } from './forms/index.ts'
 
 /** Throws ERR_GW_INVALID_REQUEST with the member that two readers could read differently, or that has no place. */
@@ -24,8 +24,16 @@ export async function writtenAnew<Request extends ModelRequest>(
   else translated(() => [...distinct])
   const client = rowOf(CLIENT_FORMS, wire)
   if (client !== undefined) check(client, await readObject(bytes), nameOf, route)
+  const names = client === undefined ? [...found.spans.keys()] : []
+  const lost = names.find((name) => !isKept(name, request))
+  if (lost !== undefined) check(refused, 0, () => lost, route)
   check(INNER_FORMS[operation], body, bracketed, route)
   return rewritten(request, body)
+}
+
+/** Long members of a large body that have no place are not kept. */
+function isKept(name: string, { body, omitted }: ModelRequest): boolean {
+  return Object.hasOwn(body, name) || omitted?.has(name) === true
 }
 
 /** Read at once. */

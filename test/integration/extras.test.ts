@@ -173,6 +173,16 @@ for (const [path, body] of [
   })
 }
 
+test('a file of the account is not counted by the upstream that keeps it', async () => {
+  const path = `${MESSAGES}/count_tokens`
+  const counted = await post(path, 'claude', parts(DOCUMENT))
+  assert.equal(counted.status, 200)
+  assert.equal(counted.headers.get('x-gw-token-count'), 'estimated')
+  assert.equal(upstream.asked.length, 0)
+  await post(path, 'claude-all', parts(DOCUMENT))
+  assert.equal(upstream.asked.length, 1)
+})
+
 test('a second number of choices is refused by name at llamacpp', async () => {
   for (const [path, body] of [
     [CHAT, { messages }],

@@ -102,8 +102,8 @@ function isKnown({ text, member }: Leaf, shown: string): boolean {
   return shown.includes(text) || shown.includes(JSON.stringify(text).slice(1, -1))
 }
 
-/** Names of members that the gateway itself writes. */
-const names = new Set<string>()
+/** Names of members that the gateway itself writes, and those of JSON Schema. */
+const names = new Set<string>(['title', 'description', 'type'])
 
 function unseen({ shown, read }: { shown: readonly string[]; read: unknown }): Leaf[] {
   const all = shown.join('\n')

@@ -287,3 +287,20 @@ test('a route that is downgraded to one without guardrails keeps its own', async
   assert.match(answer.text, /ERR_GW_GUARDRAIL_BLOCKED/)
   assert.equal(upstream.asked.length, 1)
 })
+
+test('a large request is judged and sent whole, and a member in another case is found in it', async () => {
+  const long = 'word '.repeat(20_000)
+  const prediction = { type: 'content', content: `${long}secret-7` }
+  const large = { messages: [{ role: 'user', content: long }], prediction }
+  assert.equal((await post(CHAT, large)).status, 200)
+  assert.deepEqual(upstream.asked[0]?.body.messages, large.messages)
+  assert.deepEqual(upstream.asked[0]?.body.prediction, {
+    type: 'content',
+    content: `${long}[hidden]`,
+  })
+  const twice = await post(CHAT, { ...large, metadata: { a: long, A: 'b' } })
+  assert.equal(JSON.parse(twice.text).error.param, 'metadata.A')
+  const odd = await post(CHAT, { ...large, documents: [long] })
+  assert.equal(JSON.parse(odd.text).error.param, 'documents')
+  assert.equal(upstream.asked.length, 1)
+})
