@@ -62,9 +62,16 @@ function leavesOf(value: unknown, member = ''): Leaf[] {
   if (Array.isArray(value)) return value.flatMap((one) => leavesOf(one, member))
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, one]) => [
-    { text: name, member: '(name)' },
+    ...(holdsNothing(name, one, member) ? [] : [{ text: name, member: '(name)' }]),
     ...leavesOf(one, name),
   ])
+}
+
+/** A parameter of a runtime that is no text, at the top level; a member without a value, anywhere. */
+function holdsNothing(name: string, value: unknown, member: string): boolean {
+  if (!/^[A-Za-z_][\w-]{0,63}$/.test(name)) return false
+  if (value === null || (Array.isArray(value) && value.length === 0)) return true
+  return member === '' && (typeof value === 'number' || typeof value === 'boolean')
 }
 
 /** Words of the APIs and of the gateway, ids of calls, pictures. */
@@ -102,8 +109,12 @@ function isKnown({ text, member }: Leaf, shown: string): boolean {
   return shown.includes(text) || shown.includes(JSON.stringify(text).slice(1, -1))
 }
 
-/** Names of members that the gateway itself writes, and those of JSON Schema. */
-const names = new Set<string>(['title', 'description', 'type'])
+/** Names of members that the gateway itself writes, and those of the APIs and of JSON Schema. */
+const names = new Set<string>([
+  ...['title', 'description', 'type', 'reasoning', 'refusal', 'metadata', 'suffix', 'user', 'name'],
+  ...['functions', 'response_format', 'prediction', 'web_search_options', 'tool_call_id', 'tools'],
+  ...['chat_template_kwargs', 'text', 'content', 'arguments', 'role', 'id', 'messages', 'input'],
+])
 
 function unseen({ shown, read }: { shown: readonly string[]; read: unknown }): Leaf[] {
   const all = shown.join('\n')
