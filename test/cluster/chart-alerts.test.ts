@@ -33,7 +33,18 @@ function promtool(...args: readonly string[]): void {
   assert.equal(status, 0, `${stdout}\n${stderr}`)
 }
 
-test('promtool takes the rules', () => promtool('check', 'rules', RULES))
+test('promtool takes the rules, and the scrape configuration for a Prometheus without its operator', () => {
+  promtool('check', 'rules', RULES)
+  const written = readChart('files/prometheus.yaml')
+  // Debian's Prometheus is built without its discovery in Kubernetes.
+  const text = written.replace(/kubernetes_sd_configs: .*/g, 'static_configs: []')
+  assert.notEqual(text, written)
+  const folder = mkdtempSync(join(tmpdir(), 'gw-scrapes-'))
+  writeFileSync(join(folder, 'alerts.yaml'), readChart('files/alerts.yaml'))
+  writeFileSync(join(folder, 'prometheus.yaml'), text)
+  promtool('check', 'config', join(folder, 'prometheus.yaml'))
+  rmSync(folder, { recursive: true })
+})
 
 test('every alert fires when its test says, and not before', () => {
   promtool('test', 'rules', UNIT_TESTS)

@@ -13,6 +13,7 @@ import {
   objectsOf,
   podsOf,
   type Ran,
+  type Rendered,
   renderText,
   runHelm,
   VALUE_SETS,
@@ -76,11 +77,12 @@ async function helm(program: Helm, ...args: readonly string[]): Promise<Ran> {
 }
 
 /** With what kubectl warns of, which Pod Security does where it would not refuse. */
-async function dryRun(text: string): Promise<Ran> {
+async function dryRun(text: string, more: readonly string[] = []): Promise<Ran> {
   const { kubectl = 'kubectl' } = await providePrograms(['kubectl'])
   const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-']
-  const { status, stdout, stderr } = spawnSync(kubectl, args, {
+  const { status, stdout, stderr } = spawnSync(kubectl, [...args, ...more], {
     input: text,
+    maxBuffer: 1 << 26,
     encoding: 'utf8',
     env: { ...process.env, KUBECONFIG: cluster.kubeconfig },
   })
@@ -296,6 +298,42 @@ test('the API server takes every object of every set of values, and Pod Security
     }
   }
 })
+
+test('the API server keeps every member that the chart writes, so that a second apply changes nothing', async () => {
+  for (const set of VALUE_SETS) {
+    const text = await renderText(set)
+    const { status, stdout, stderr } = await dryRun(text, ['-o', 'json'])
+    assert.equal(status, 0, `${set}:\n${stderr}`)
+    const kept: Rendered[] = JSON.parse(stdout).items
+    for (const written of objectsOf(text)) {
+      const { kind, metadata } = written
+      const stored = kept.find(
+        (one) =>
+          one.kind === kind &&
+          one.metadata.name === metadata.name &&
+          one.metadata.namespace === metadata.namespace,
+      )
+      // Of a Secret its texts come back as data.
+      const { stringData: _, ...rest } = written
+      assert.deepEqual(lost(rest, stored), [], `${set}: ${kind} ${metadata.name}`)
+    }
+  }
+})
+
+/** Members that are written and not kept. */
+function lost(written: unknown, kept: unknown, path = ''): string[] {
+  if (written === null || written === undefined) return []
+  if (kept === undefined) return [path]
+  if (Array.isArray(written)) {
+    const list = Array.isArray(kept) ? kept : []
+    return written.flatMap((one, index) => lost(one, list[index], `${path}[${index}]`))
+  }
+  if (typeof written !== 'object') return []
+  const members: Readonly<Record<string, unknown>> = { ...kept }
+  return Object.entries(written).flatMap(([name, value]) =>
+    lost(value, members[name], `${path}.${name}`),
+  )
+}
 
 test('the API server takes the certificates that the chart asks of cert-manager, with its types', async () => {
   await cluster.installTypes('certificates')

@@ -99,9 +99,9 @@ spec:
   podSelector:
     matchLabels:
       {{- include "gw.simulatorSelector" . | nindent 6 }}
+  # Without rules for it, nothing may go out; the API server keeps no empty list of them.
   policyTypes: [Ingress, Egress]
   ingress:
     - ports:
         - {port: 9000, protocol: TCP}
-  egress: []
 {{- end -}}
