@@ -149,9 +149,10 @@ const OF_PUSHES = {
   result: ['pending', 'acknowledged', 'rejected', 'unreachable'],
 }
 
-/** Creates every series at once: a missing series looks like a lost one, and an increase misses one that begins with its first value. */
+/** Creates every series at once: a missing one looks lost, and an increase misses one that begins with its first value. */
 function beginAtZero(telemetry: Telemetry) {
-  const { reconciles, queueDepth, activeWorkers, leader, statusUpdates, pushes, applies } = telemetry
+  const { reconciles, queueDepth, activeWorkers, leader, statusUpdates, pushes, applies } =
+    telemetry
   for (const controller of ['gateway', 'key', 'policy', 'pool']) {
     for (const result of ['success', 'error']) reconciles.inc({ controller, result }, 0)
     queueDepth.set({ name: controller }, 0)

@@ -1,4 +1,4 @@
-/** The counters of thresholds of budgets before any is reached: each is reached once a window, and that is what an alert waits for. */
+/** Counters of thresholds of budgets begin at 0: each is reached once a window, and an alert waits for that one increase. */
 import type { Snapshot } from '../config/snapshot.ts'
 import { knownTenants } from '../limits/known-tenants.ts'
 import type { Metrics } from '../telemetry/metrics.ts'

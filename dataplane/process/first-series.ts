@@ -1,4 +1,4 @@
-/** Counters begin at 0, where few label values are possible: an alert on an increase misses one that appears with its first value. */
+/** Counters of few label values begin at 0: an alert on an increase misses one that appears with its first value. */
 import { ERRORS } from '../base/errors.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import type { FailureClass } from '../providers/contract.ts'

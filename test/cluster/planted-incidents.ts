@@ -1,7 +1,8 @@
 /** What the alerts are for, done to the real metrics of a gateway and of an operator, and what Prometheus reads of them each minute. */
+
+import { beginAlerts } from '../../dataplane/budgets/alert-series.ts'
 import { loadConfiguration } from '../../dataplane/config/load.ts'
 import { compile } from '../../dataplane/config/snapshot.ts'
-import { beginAlerts } from '../../dataplane/budgets/alert-series.ts'
 import { beginSeries } from '../../dataplane/process/first-series.ts'
 import { createMetrics, createRegistry, type Metrics } from '../../dataplane/telemetry/metrics.ts'
 import { tallyOf } from '../../operator/tally.ts'
@@ -42,8 +43,12 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
       { type: 'Degraded', status: 'True', reason: 'SecretUnusable' },
     ]
   },
-  GwConfigurationRefused: (world) => void (world.podState = 'Rejected'),
-  GwPodsUnreachable: (world) => void (world.podState = 'Unreachable'),
+  GwConfigurationRefused: (world) => {
+    world.podState = 'Rejected'
+  },
+  GwPodsUnreachable: (world) => {
+    world.podState = 'Unreachable'
+  },
   GwReconcileFailing: ({ telemetry }) =>
     telemetry.reconciles.inc({ controller: 'policy', result: 'error' }, 6),
   GwWatchMissedEvents: once(({ telemetry }) => telemetry.missed.inc({ resource: 'pods' }, 1)),

@@ -53,7 +53,9 @@ test('a scrape tells every budget, and never asks for more than a few at a time'
   const text = await scrape({ names, read })
   const shown = names.filter((name) => text.includes(`tenant="${name}",window="day"} 0`))
   assert.equal(shown.length, names.length - 1, 'all but the one without an answer')
-  const alerts = text.match(/^gw_budget_alerts_total\{tenant="t\d+",window="day",threshold="0.8"\} 0$/gm)
+  const alerts = text.match(
+    /^gw_budget_alerts_total\{tenant="t\d+",window="day",threshold="0.8"\} 0$/gm,
+  )
   assert.equal(alerts?.length, names.length, 'thresholds are there before they are reached')
   assert.ok(most <= AT_A_TIME_MAX, `${most} at a time`)
 })
