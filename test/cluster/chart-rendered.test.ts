@@ -133,7 +133,7 @@ test('the operator gets its namespaces, the image of the pods, and how many may 
   assert.deepEqual(plain.args, ['operator', '--max-concurrent-rollouts=1'])
   assert.equal(plain.image, `localhost/gw:${manifest.version}`)
   assert.equal(plain.variables.GW_DATA_PLANE_IMAGE, plain.image)
-  assert.equal(plain.variables.WATCH_NAMESPACES, '')
+  assert.equal(plain.variables.WATCH_NAMESPACES, undefined)
   assert.equal((await operatorOf('namespaced')).variables.WATCH_NAMESPACES, 'ai,team-a')
   const full = await operatorOf('everything')
   assert.match(full.image, /^registry\.example\/gw@sha256:1{64}$/)
