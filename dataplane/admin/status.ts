@@ -8,7 +8,7 @@ import type { Guard } from '../guardrails/guard.ts'
 import type { Activation } from '../process/activation.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
-import { healthOf, whyNot } from '../upstream/target/shown.ts'
+import { isPushed } from '../upstream/endpoints/pushed.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import type { AskedStore } from '../vector-stores/asked-store.ts'
 
@@ -73,6 +73,39 @@ export function upstreamStatus(target: Target, clock: Clock) {
     ...coldStartStatus(state.coldStart),
     tokens: countingStatus(target),
   }
+}
+
+type Shown = Pick<Target, 'state' | 'settings'>
+
+/** Only probes know: nothing is called healthy that was never asked. */
+function healthOf({ settings, state }: Shown): string {
+  const { isHealthy } = state
+  if (isHealthy !== undefined) return isHealthy ? 'healthy' : 'unhealthy'
+  if (isPushed(settings)) return 'unknown'
+  return settings.healthPath === undefined ? 'not probed' : 'not yet probed'
+}
+
+/** Undefined where nothing speaks against it. */
+function whyNot(target: Target, now: number): string | undefined {
+  const { settings, state } = target
+  const out = state.outBecause(now)
+  switch (out) {
+    case 'reference unresolved':
+      return `reference unresolved: ${settings.disabled}`
+    case 'tokenizer mismatch':
+      return 'it serves another model revision than its tokenizer is pinned to'
+    case 'no endpoint':
+      return 'it has no endpoint'
+    case 'unhealthy':
+      return 'its health probes fail'
+    case 'breaker open':
+      return `its breaker is open; last failure: ${state.failedLast ?? 'unknown'}`
+    default:
+  }
+  const { status } = state.credential.refusals
+  if (status !== undefined) return `it refuses the credential of the gateway (${status})`
+  if (state.endpoints?.isBare) return 'no pod of its Service takes requests'
+  return target.standing(now, false) === 'full' ? 'its queue is full' : undefined
 }
 
 /** Where requests may wait for an endpoint: whether they have to, and how many do. */

@@ -165,7 +165,10 @@ test('the editors of an object are those that wrote it after the operator, witho
   ]
   const metadata: object = { name: 'production', managedFields }
   assert.deepEqual(editorsOf({ metadata } as KubeObject), ['kubectl', 'kubectl-set'])
-  assert.match(showEdit({ kind: 'Service', name: 's', managers: [] }), /changed by hand, and is put/)
+  assert.match(
+    showEdit({ kind: 'Service', name: 's', managers: [] }),
+    /changed by hand, and is put/,
+  )
 })
 
 test('a Service that no other client touched is applied at once', async () => {
