@@ -8,6 +8,8 @@ const collect: () => void = runInNewContext('gc')
 
 /** Pieces of the work that are compared. */
 const SLICES = 8
+/** Allocation is counted in pages. */
+const PAGES_BYTES = 65_536
 
 export interface Growth {
   /** How many times it went. */
@@ -49,7 +51,7 @@ export async function growthOf(
   }
   return {
     times: done,
-    allocation: ratio(({ bytes }) => bytes),
+    allocation: ratio(({ bytes }) => bytes + PAGES_BYTES),
     slowdown: ratio(({ ms }) => ms),
     ms: performance.now() - began,
   }
