@@ -14,8 +14,8 @@ export class Meter {
   readonly attempts: MeteredAttempt[] = []
   /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
   addedTokens = 0
-  /** The tokens of the prompt where they were counted as the model does. */
-  exactPrompt: number | undefined
+  /** The tokens of the prompt as an upstream counts them; undefined where nothing was counted, or for that upstream. */
+  counted: ((upstream: string) => number | undefined) | undefined
   #promptWeight: number | undefined
 
   /** `worths` is what the route has learnt. */
@@ -24,6 +24,12 @@ export class Meter {
     const attempt = new MeteredAttempt(this.attempts.length, upstream, model, worth)
     this.attempts.push(attempt)
     return attempt
+  }
+
+  /** Whether an attempt is charged for its prompt without a report of it. */
+  lacksPrompt(request: ModelRequest): boolean {
+    if (this.attempts.every(hasPrompt)) return false
+    return this.charges(request).some(({ attempt }) => !hasPrompt(attempt))
   }
 
   /** Usage of each attempt that cost something: reported, or estimated from what was sent and seen. */
@@ -93,8 +99,10 @@ export class Meter {
     }
   }
 
-  #promptOf({ worth }: MeteredAttempt, request: ModelRequest) {
-    if (this.exactPrompt !== undefined) return worth.inCaches(this.exactPrompt + this.addedTokens)
+  /** As best known: counted as its upstream does, else by its weight. */
+  #promptOf({ upstream, worth }: MeteredAttempt, request: ModelRequest) {
+    const counted = this.counted?.(upstream)
+    if (counted !== undefined) return worth.inCaches(counted + this.addedTokens)
     return worth.promptOf(this.#weightOf(request) + this.addedTokens)
   }
 
@@ -108,6 +116,15 @@ export class Meter {
 /** An event is at least a token, and may be many. */
 function answerOf({ worth }: MeteredAttempt, events: number, weight: number): number {
   return Math.max(events, worth.answerOf(weight))
+}
+
+function hasPrompt({ usage }: MeteredAttempt): boolean {
+  return (
+    usage !== undefined &&
+    isCredible(usage) &&
+    usage.lacks !== 'promptTokens' &&
+    usage.promptTokens > 0
+  )
 }
 
 function isCredible({ promptTokens, completionTokens, searches = 0 }: Usage): boolean {

@@ -18,7 +18,7 @@ import { cleared, type Guarded, guard, guardrailsOf } from './stages/guard.ts'
 import { match, matchAhead, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
-import { type Charge, settle } from './stages/settle.ts'
+import { countLate, noteUsage, settle } from './stages/settle.ts'
 import { continuing, visibleId } from './telemetry/correlation.ts'
 import { KeptTexts } from './telemetry/kept-texts.ts'
 import type {
@@ -26,7 +26,6 @@ import type {
   GuardrailTrace,
   PassedOver,
   RetrievalTrace,
-  Trace,
   WaitTrace,
 } from './telemetry/traces.ts'
 import type { Witness } from './upstream/attempt/parts.ts'
@@ -130,7 +129,8 @@ export async function serve(
   noteAdmission(admission, visit)
   trace.max_tokens ??= admission.maxTokens
   trace.counted_tokens = admission.counted
-  trace.counted_exact = admission.isExact
+  trace.counted_by = admission.countedBy
+  if (admission.countedBy !== undefined) trace.counted_exact = admission.countedBy === 'exact'
   try {
     if (request.stream)
       response.heartbeat(active.snapshot.section.gateway.sse.heartbeat_seconds * 1000)
@@ -175,7 +175,9 @@ export async function serve(
     const relayed = relay(reply, response, gateway.metrics.streamsOpen.at())
     if (relayed !== undefined) await relayed
   } finally {
-    noteUsage(settle(request, admission, gateway), visit.trace)
+    const counting = countLate(request, admission)
+    if (counting !== undefined) await counting
+    noteUsage(settle(request, admission, gateway), admission, visit.trace)
   }
 }
 
@@ -276,24 +278,4 @@ async function assembled(
   trace.passages = made.passages.slice(0, PASSAGES_MAX).map(shownPassage)
   trace.context = made.context
   return made
-}
-
-function noteUsage(charges: readonly Charge[], trace: Trace): void {
-  for (const { attempt, usage, nanos } of charges) {
-    trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
-    trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
-    if (usage.estimated) trace.usage_estimated = true
-    const entry = trace.attempts[attempt]
-    if (entry !== undefined)
-      entry.usage = {
-        input_tokens: usage.promptTokens,
-        cached_tokens: usage.cachedTokens,
-        cache_write_tokens: usage.cacheWriteTokens ?? 0,
-        output_tokens: usage.completionTokens,
-        reasoning_tokens: usage.reasoningTokens,
-        searches: usage.searches,
-        estimated: usage.estimated,
-        cost_nano_usd: nanos,
-      }
-  }
 }

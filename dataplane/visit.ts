@@ -156,6 +156,7 @@ function refuse(error: unknown, { response, trace, gateway }: Visit): void {
   if (counted !== undefined) {
     trace.counted_tokens = counted.tokens
     trace.counted_exact = counted.exact
+    trace.counted_by = counted.exact ? 'exact' : 'estimate'
   }
   // A client that disconnects is not counted as refused.
   if (!response.left) gateway.metrics.refused.at(refusal.code).value++

@@ -31,6 +31,7 @@ const ExplainedVerdict = z.looseObject({
   code: z.string().nullish(),
   message: z.string(),
   retry_after_seconds: z.number().nullish(),
+  prompt: z.looseObject({ tokens: z.number(), counted: z.string() }).optional(),
 })
 type ExplainedVerdict = z.output<typeof ExplainedVerdict>
 
@@ -82,6 +83,8 @@ export function printExplanation(answer: ExplainAnswer, isWide: boolean): void {
     printStanding(limits, isWide)
   }
   if (verdict !== undefined) printLine(`\n${wordsOf(verdict)}`)
+  if (verdict?.prompt !== undefined)
+    printLine(`prompt: ${verdict.prompt.tokens} tokens (${verdict.prompt.counted})`)
 }
 
 function printUpstreams(upstreams: readonly z.output<typeof Upstream>[], isWide: boolean): void {

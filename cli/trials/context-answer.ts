@@ -11,7 +11,11 @@ export const ContextAnswer = z.looseObject({
   upstream: z.string(),
   status: z.number(),
   code: z.string().nullish(),
-  prompt: z.looseObject({ tokens: Count, counted: z.string().nullish() }),
+  prompt: z.looseObject({
+    tokens: Count,
+    counted: z.string().nullish(),
+    decided_by: z.string().nullish(),
+  }),
   max_tokens: Count,
   window: Count,
   reserved: Count,
@@ -100,8 +104,13 @@ function printQuoted(title: string, text: string): void {
   for (const line of text.replace(STEERING, ' ').split('\n')) printLine(`  ${line}`)
 }
 
-function countedText({ code, prompt: { tokens, counted } }: ContextAnswer): string {
-  if (typeof tokens === 'number') return `${tokens} tokens (${counted ?? 'estimate'})`
+function countedText({ code, prompt }: ContextAnswer): string {
+  const { tokens, counted, decided_by: by } = prompt
+  if (typeof tokens === 'number') {
+    const decided =
+      by && by !== counted ? `, decided by ${by === 'exact' ? 'a count' : `an ${by}`}` : ''
+    return `${tokens} tokens (${counted ?? 'estimate'}${decided})`
+  }
   // A refusal may have come before any count.
   return code ? 'not counted' : 'not counted: no budget, and it fits every window'
 }

@@ -3,13 +3,16 @@
 import { GatewayError } from '../base/errors.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway.ts'
-import { downgradeOffer, offerOf, type Wish } from '../limits/decision.ts'
 import { forecast } from '../limits/forecast.ts'
+import { downgradeOffer, type Offer, offerOf, type Wish } from '../limits/offer.ts'
+import { RECOUNTS_MAX, recounted } from '../limits/recount.ts'
 import { refusalError } from '../limits/refusal.ts'
 import { isBudgeted } from '../limits/rules.ts'
 import { fitting, requireOperation } from '../stages/admit.ts'
 import { match, permit } from '../stages/match.ts'
+import type { AdmitResult } from '../store/contract.ts'
 import { unavailable } from '../store/shared/shared.ts'
+import type { CountedBy } from '../tokens/counter.ts'
 import { quoteOf } from '../tokens/quote.ts'
 import { Journey } from '../upstream/attempt/journey.ts'
 import { nextAttempt } from '../upstream/attempt/plan.ts'
@@ -31,9 +34,11 @@ export interface Verdict {
   readonly route?: string
   /** Where it goes; several where chance or the prompt decides. */
   readonly upstreams?: readonly string[]
+  /** Its tokens, where a budget or a window needed them, and what they are. */
+  readonly prompt?: { readonly tokens: number; readonly counted: CountedBy }
 }
 
-type Served = Pick<Verdict, 'route' | 'upstreams' | 'message'>
+type Served = Pick<Verdict, 'route' | 'upstreams' | 'message' | 'prompt'>
 
 export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Verdict> {
   try {
@@ -42,7 +47,18 @@ export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Ve
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     const { status, code, message, details } = error
-    return { status, code, message, retry_after_seconds: details.retryAfterSeconds ?? null }
+    const { retryAfterSeconds = null, counted } = details
+    const prompt = counted && {
+      tokens: counted.tokens,
+      counted: counted.exact ? ('exact' as const) : ('estimate' as const),
+    }
+    return {
+      status,
+      code,
+      message,
+      retry_after_seconds: retryAfterSeconds,
+      ...(prompt && { prompt }),
+    }
   }
 }
 
@@ -59,16 +75,10 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   requireOperation(request, route, laneOf(route, active))
   const budgeted = isLimited && isBudgeted(rules) ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)
-  const wish: Wish = { request, caller, route, rules, quote, limits }
-  if (!isLimited) return served(wish, active, gateway)
-  const own = offerOf(route, quote, wish, active.lanes)
-  const downgrade = await downgradeOffer(wish, active.lanes, gateway.clock)
-  const figures = await gateway.store.read(caller.tenant, rules)
-  if (figures.isOld === true) throw unavailable()
-  const wall = gateway.clock.wall()
-  const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
-  const predicted = forecast(figures, rules, wanted, wall)
-  if (predicted.outcome === 'refused') throw refusalError(predicted, rules, wall)
+  const first: Wish = { request, caller, route, rules, quote, limits }
+  if (!isLimited) return served(first, active, gateway)
+  const { wish, predicted, downgrade } = await predict(first, gateway)
+  if (predicted.outcome === 'refused') throw refusalError(predicted, rules, gateway.clock.wall())
   if (predicted.outcome === 'admitted' || downgrade === undefined)
     return served(wish, active, gateway)
   const instead = served(
@@ -80,6 +90,31 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const holder = scope === undefined ? `tenant "${caller.tenant}"` : `${scope.kind} "${scope.name}"`
   const why = `on route "${downgrade.route.name}", because the budget of ${holder} is spent`
   return { ...instead, message: `${instead.message} ${why}` }
+}
+
+interface Predicted {
+  /** With the counts that the prediction needed. */
+  readonly wish: Wish
+  readonly predicted: AdmitResult
+  readonly downgrade: Offer | undefined
+}
+
+/** As the decision itself, upper bounds give way to counts before it is a refusal. */
+async function predict(wish: Wish, gateway: Gateway, recounts = RECOUNTS_MAX): Promise<Predicted> {
+  const { active, clock, store } = gateway
+  const { caller, route, rules, quote } = wish
+  const own = offerOf(route, quote, wish, active.lanes)
+  const downgrade = await downgradeOffer(wish, active.lanes, clock)
+  const figures = await store.read(caller.tenant, rules)
+  if (figures.isOld === true) throw unavailable()
+  const wanted = { estimate: own.estimate, downgradeEstimate: downgrade?.estimate }
+  const predicted = forecast(figures, rules, wanted, clock.wall())
+  if (predicted.outcome === 'refused' && recounts > 0) {
+    const counted = recounted(predicted, wish, [own, downgrade], active.lanes, gateway)
+    if (counted !== undefined)
+      return predict({ ...wish, quote: await counted }, gateway, recounts - 1)
+  }
+  return { wish, predicted, downgrade }
 }
 
 /** Throws the error of a request that no upstream may be asked. */
@@ -107,7 +142,10 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   if (bare !== undefined && others.every(lacksCredential))
     throw refusalOf(withoutCredential(bare.state.credential), bare.name)
   const doubt = bare === undefined ? '' : `, unless the credential of ${bare.name} stays missing`
-  return { route: route.name, upstreams, message: `by upstream ${upstreams.join(' or ')}${doubt}` }
+  const message = `by upstream ${upstreams.join(' or ')}${doubt}`
+  const { countedBy: counted, prompt: tokens } = quote
+  const prompt = counted && { tokens, counted }
+  return { route: route.name, upstreams, message, ...(prompt && { prompt }) }
 }
 
 /** The name of such an upstream is asked all the same, in vain unless a pod has become ready just now. */

@@ -1,23 +1,19 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
 
-import type { Clock } from '../base/clock.ts'
-import { estimateOf, type Price } from '../budgets/price.ts'
 import type { Call, Caller } from '../call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Meter } from '../meter.ts'
 import { NOTHING } from '../store/amounts.ts'
-import type { AdmitResult, Amount, LeaseId, Rules } from '../store/contract.ts'
-import { PromptTokens } from '../tokens/counter.ts'
-import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
-import { comparedModel, isCompared } from '../upstream/target/vectors.ts'
-import { serves } from '../wires.ts'
+import type { AdmitResult, LeaseId, Rules } from '../store/contract.ts'
+import type { Quote } from '../tokens/quote.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
+import { downgradeOffer, type Offer, offerOf } from './offer.ts'
+import { countedEstimate, isNear, RECOUNTS_MAX, recounted } from './recount.ts'
 import { refusalError } from './refusal.ts'
-import { downgradeRouteOf, isBudgeted } from './rules.ts'
+import { isBudgeted } from './rules.ts'
 
 /** A request that asks to be admitted. */
 export interface Applicant {
@@ -34,9 +30,6 @@ export interface Limited extends Applicant {
   readonly meter: Meter
 }
 
-/** The part of it that sets the cost of the request. */
-export type Wish = Pick<Limited, 'request' | 'caller' | 'route' | 'rules' | 'quote' | 'limits'>
-
 /** The parts of the gateway that a decision reads and changes. */
 export type Limiter = Pick<Gateway, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
 
@@ -47,18 +40,12 @@ export interface Decision {
   readonly limitHeaders: Readonly<Record<string, string>>
 }
 
-/** The cost of the request on a route, at most. */
-export interface Offer {
-  readonly route: Route
-  readonly quote: Quote
-  readonly estimate: Amount
-}
-
 /** Throws the error of a refused client. */
 export function decide(
   limited: Limited,
   lanes: Active['lanes'],
   gateway: Limiter,
+  recounts = RECOUNTS_MAX,
 ): Decision | Promise<Decision> {
   const { call, caller, rules } = limited
   const own = offerOf(limited.route, limited.quote, limited, lanes)
@@ -73,7 +60,14 @@ export function decide(
     })
     const conclude = (made: AdmitResult) => {
       const offer = made.outcome === 'downgraded' ? (instead ?? own) : own
-      return concluded(made, offer, limited, gateway)
+      const counting =
+        made.outcome === 'refused' && recounts > 0
+          ? recounted(made, limited, [own, instead], lanes, gateway)
+          : undefined
+      if (counting === undefined) return concluded(made, offer, limited, lanes, gateway)
+      return counting.then((counted) =>
+        decide({ ...limited, quote: counted }, lanes, gateway, recounts - 1),
+      )
     }
     return result instanceof Promise ? result.then(conclude) : conclude(result)
   }
@@ -134,11 +128,14 @@ export async function chargeRequest(
 
 function concluded(
   result: AdmitResult,
-  { route, quote, estimate }: Offer,
-  { caller, call, rules, limits, request, meter }: Limited,
+  offer: Offer,
+  limited: Limited,
+  lanes: Active['lanes'],
   gateway: Limiter,
 ): Decision {
-  const { metrics, refusals, clock, leases } = gateway
+  const { caller, call, rules, limits, request, meter } = limited
+  const { metrics, refusals, clock, leases, store } = gateway
+  const { route, quote, estimate } = offer
   const { tenant } = caller
   if (result.outcome === 'refused') {
     refusals.learn(tenant, rules, result, clock.now())
@@ -148,95 +145,17 @@ function concluded(
   if (result.outcome === 'downgraded') metrics.downgrades.at(tenant, route.name).value++
   const { budget, scoped } = rules
   const hold = { tenant, id: call.id, budget, scoped, key: caller.key.record.id }
+  const { tokens } = quote
+  const countedBy = (upstream: string) => {
+    const target = lanes.get(route.name)?.targets.find(({ name }) => name === upstream)
+    return target && tokens?.exactAt(target)
+  }
+  if (tokens !== undefined) meter.counted = countedBy
   const lease = new Lease(hold, estimate, () => limits.chargeOf(meter.charges(request)))
+  const count = () => countedEstimate(offer, limited, lanes)
+  if (quote.countedBy === 'upper bound') lease.count = count
   leases.add(lease)
+  if (lease.count !== undefined && store.isShared && isNear(result.figures))
+    void leases.recount(tenant, rules)
   return { route, quote, lease, limitHeaders: limitHeaders(result.figures) }
-}
-
-export function offerOf(
-  route: Route,
-  quote: Quote,
-  { request, limits }: Wish,
-  lanes: Active['lanes'],
-): Offer {
-  const lane = lanes.get(route.name)
-  const prompt = promptHeld(request, quote, lane)
-  const price = dearest(lane, limits, prompt, quote.answer)
-  return { route, quote, estimate: estimateOf(prompt, quote.answer, price, searchesOf(request)) }
-}
-
-/** Upstreams bill one search for each run of this many documents. */
-const DOCUMENTS_PER_SEARCH = 100
-
-function searchesOf(request: ModelRequest): number {
-  return request.operation === 'rerank' ? Math.ceil(request.items / DOCUMENTS_PER_SEARCH) : 0
-}
-
-/** As counted; an estimate as the route's usage has shown it to be worth, else as many as its bytes may be. */
-function promptHeld(
-  request: ModelRequest,
-  { exact, prompt }: Quote,
-  lane: Lane | undefined,
-): number {
-  if (exact) return prompt
-  return lane?.learnt?.held(request, prompt) ?? Math.max(prompt, request.promptTokensMax)
-}
-
-/** Any upstream of the route may answer, so the hold is at the price of the dearest. */
-function dearest(
-  lane: Lane | undefined,
-  limits: Limits,
-  prompt: number,
-  answer: number,
-): Price | undefined {
-  let most: Price | undefined
-  for (const { settings } of lane?.targets ?? []) {
-    const price = limits.prices.get(settings.model)
-    if (price === undefined) continue
-    if (
-      most === undefined ||
-      estimateOf(prompt, answer, price).nanos > estimateOf(prompt, answer, most).nanos
-    ) {
-      most = price
-    }
-  }
-  return most
-}
-
-/** Only where a budget of the request names a route, and one of its upstreams may be tried now and has room. */
-export function downgradeOffer(
-  wish: Wish,
-  lanes: Active['lanes'],
-  clock: Pick<Clock, 'now'>,
-): Offer | undefined | Promise<Offer | undefined> {
-  const { request, quote, limits, caller, rules } = wish
-  if (limits.downgrades.size === 0) return undefined
-  const route = limits.downgrades.get(downgradeRouteOf(rules) ?? '')
-  const lane = route === undefined ? undefined : lanes.get(route.name)
-  if (route === undefined || lane === undefined) return undefined
-  const yields = limits.rules.yields(caller.tenant)
-  const tokens = quote.tokens ?? new PromptTokens(request)
-  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
-  const mayServe = (target: Target) =>
-    target.standing(clock.now(), yields) === 'ready' &&
-    readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target) &&
-    serves(target.settings.provider, request.operation)
-  const offer = () => {
-    if (!lane.targets.some(mayServe)) return undefined
-    // Vectors of another model would spoil an index that has those of the first; scores mean something else.
-    if (!areSame(request, lane, lanes.get(wish.route.name))) return undefined
-    const made = quoteOf(request, lane, route, tokens)
-    return made instanceof Promise
-      ? made.then((one) => offerOf(route, one, wish, lanes))
-      : offerOf(route, made, wish, lanes)
-  }
-  const counting = tokens.count(lane.targets)
-  return counting === undefined ? offer() : counting.then(offer)
-}
-
-/** Whether answers of both compare, where answers are compared. */
-function areSame({ operation }: ModelRequest, one: Lane, other: Lane | undefined): boolean {
-  if (!isCompared(operation)) return true
-  const model = comparedModel(other?.targets ?? [], operation)
-  return comparedModel(one.targets, operation) === model
 }

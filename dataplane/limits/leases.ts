@@ -1,7 +1,16 @@
 /** The leases of admitted requests in the store: renewed while they run, raised when they outgrow their hold. */
+
 import type { Clock, Deadline } from '../base/clock.ts'
 import { type Member, Roster } from '../base/roster.ts'
-import { type Amount, BEAT_MS, type LeaseId, type Rules, type Store } from '../store/contract.ts'
+import { smaller } from '../store/amounts.ts'
+import {
+  type Amount,
+  BEAT_MS,
+  type LeaseId,
+  type Rules,
+  type Soon,
+  type Store,
+} from '../store/contract.ts'
 
 /** A hold that is outgrown is raised to this many times what was used. */
 const RAISE = 1.5
@@ -18,6 +27,9 @@ export class Lease implements Member {
   readonly hold: Hold
   readonly used: () => Amount
   held: Amount
+  /** Counts what it would have held by the count of its prompt; undefined once no upper bound is in what it holds. */
+  count: (() => Soon<Amount>) | undefined
+  counting: Promise<void> | undefined
 
   constructor(hold: Lease['hold'], held: Amount, used: () => Amount) {
     this.hold = hold
@@ -33,6 +45,8 @@ export class Leases implements Deadline {
   readonly #leases = new Roster<Lease>()
   readonly #store: Store
   readonly #clock: Clock
+  /** Leases that hold by upper bounds. */
+  #bounds = 0
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -42,10 +56,37 @@ export class Leases implements Deadline {
 
   add(lease: Lease): void {
     this.#leases.add(lease)
+    if (lease.count !== undefined) this.#bounds++
   }
 
   remove(lease: Lease): void {
+    if (lease.count !== undefined && lease.seat !== -1) this.#bounds--
     this.#leases.remove(lease)
+  }
+
+  /** Counts what holds by upper bounds under one of the budgets. Undefined where nothing does. */
+  recount(tenant: string, { scoped }: Pick<Hold, 'scoped'>): Promise<unknown> | undefined {
+    if (this.#bounds === 0) return undefined
+    const shares = ({ hold }: Lease) =>
+      hold.tenant === tenant ||
+      hold.scoped?.some((mine) => scoped?.some(({ scope }) => scope.id === mine.scope.id))
+    const bound = this.#leases.list().filter((lease) => lease.count !== undefined && shares(lease))
+    if (bound.length === 0) return undefined
+    return Promise.all(bound.map((lease) => this.#recount(lease)))
+  }
+
+  #recount(lease: Lease): Promise<void> {
+    lease.counting ??= this.#lower(lease)
+    return lease.counting
+  }
+
+  async #lower(lease: Lease): Promise<void> {
+    const estimate = await lease.count?.()
+    if (estimate === undefined || lease.seat === -1) return
+    this.#bounds--
+    lease.count = undefined
+    lease.held = smaller(lease.held, estimate)
+    await this.#store.extend({ ...lease.hold, estimate, isCount: true })
   }
 
   expire(): void {
@@ -70,6 +111,8 @@ export class Leases implements Deadline {
     const raised = this.#store.extend({ ...lease.hold, estimate })
     const hold = (isRaised: boolean) => {
       if (isRaised) lease.held = estimate
+      // Upper bounds may be in the way.
+      else void this.recount(lease.hold.tenant, lease.hold)
     }
     if (raised instanceof Promise) void raised.then(hold)
     else hold(raised)

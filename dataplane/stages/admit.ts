@@ -17,6 +17,7 @@ import { isBudgeted } from '../limits/rules.ts'
 import { Meter } from '../meter.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { isGenerated } from '../tokens/count.ts'
+import type { CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
@@ -38,10 +39,13 @@ export interface Admission {
   readonly yields: boolean
   /** The prices it is charged at; a reload changes those of later requests. */
   readonly prices: PriceList
-  /** The tokens of the prompt; undefined where they were not counted. */
+  /** The tokens of the prompt, as it was decided by them; undefined where they were not needed. */
   readonly counted: number | undefined
-  /** Whether `counted` is exact, and no estimate. */
-  readonly isExact: boolean | undefined
+  readonly countedBy: CountedBy | undefined
+  /** The part of `counted` from which its route learns; undefined where no upstream's tokens are estimated. */
+  readonly estimated: number | undefined
+  /** The counts behind it. */
+  readonly tokens: PromptTokens | undefined
   /** Its lease in the store. */
   readonly lease: Lease
   /** How the tenant stands, by header name. */
@@ -90,7 +94,6 @@ function admission(
   const inFlight = metrics.inFlight.at(route.name)
   const lane = laneOf(route, active)
   inFlight.value++
-  if (quote.tokens !== undefined && quote.exact) meter.exactPrompt = quote.prompt
   return {
     caller,
     route,
@@ -102,7 +105,9 @@ function admission(
     yields: limits.rules.yields(caller.tenant),
     prices: limits.prices,
     counted: quote.tokens === undefined ? undefined : quote.prompt,
-    isExact: quote.tokens === undefined ? undefined : quote.exact,
+    countedBy: quote.countedBy,
+    estimated: quote.estimated,
+    tokens: quote.tokens,
     lease,
     limitHeaders,
     inFlight,

@@ -12,6 +12,10 @@ export function larger(one: Amount, other: Amount): Amount {
   return { tokens: Math.max(one.tokens, other.tokens), nanos: Math.max(one.nanos, other.nanos) }
 }
 
+export function smaller(one: Amount, other: Amount): Amount {
+  return { tokens: Math.min(one.tokens, other.tokens), nanos: Math.min(one.nanos, other.nanos) }
+}
+
 function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }

@@ -145,6 +145,11 @@ export interface Extension extends LeaseId {
   readonly scoped?: readonly ScopedBudget[] | undefined
   /** The new whole, not the difference: the same call twice changes nothing. */
   readonly estimate: Amount
+  /**
+   * It is what the request would have held by the count of its prompt: it lowers the hold and what the token rate was
+   * charged, never below what was used, and is not refused.
+   */
+  readonly isCount?: boolean
 }
 
 export interface Beat extends LeaseId {
@@ -202,9 +207,14 @@ export const BUSY_RETRY_MS = 1_000
  * is taken for the nearest one. `admit` of a store that is away throws ERR_GW_LIMITER_UNAVAILABLE; the others never do.
  */
 export interface Store {
+  /** Whether other processes count in it. */
+  readonly isShared?: boolean
   /** Decides over rate, concurrency and budgets, and charges and holds in the same step, or nothing at all. */
   admit(request: AdmitRequest): Soon<AdmitResult>
-  /** Raises a hold. False when budgets do not allow it, or the hold is gone: the request may finish and is counted. */
+  /**
+   * Raises a hold, or lowers it to a count. False when budgets do not allow it, or the hold is gone: the request may finish
+   * and is counted.
+   */
   extend(extension: Extension): Soon<boolean>
   /** Keeps leases alive, all of a process in one call. Returns the ids that were lost before. */
   renew(beats: readonly Beat[]): Soon<readonly string[]>

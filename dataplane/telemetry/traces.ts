@@ -1,6 +1,7 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
 import type { AnswerFacts } from '../providers/answers/facts.ts'
 import type { ShownPassage } from '../retrieval/passages.ts'
+import type { CountedBy } from '../tokens/counter.ts'
 import type { KeptTexts } from './kept-texts.ts'
 
 export interface AttemptTrace {
@@ -155,9 +156,10 @@ export class Trace {
   retrieval: readonly RetrievalTrace[] | undefined = undefined
   passages: readonly ShownPassage[] | undefined = undefined
   context: ContextTrace | undefined = undefined
-  /** Tokens of the prompt as the gateway counted or estimated them; absent where it had no need to. */
+  /** Tokens of the prompt as the gateway needed them: counted, estimated, or reported where an upper bound was enough. */
   counted_tokens: number | undefined = undefined
   counted_exact: boolean | undefined = undefined
+  counted_by: CountedBy | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined

@@ -7,7 +7,12 @@ export interface PromptCount {
   readonly tokens: number
   /** Counted as the model does; else estimated. */
   readonly exact: boolean
+  /** No count has more tokens; nothing was counted. */
+  readonly isBound?: true
 }
+
+/** The kind of number by which a prompt was decided. */
+export type CountedBy = 'exact' | 'upper bound' | 'estimate'
 
 /** Counts prompts for the models of one tokenizer. */
 export interface Counter {
@@ -17,6 +22,8 @@ export interface Counter {
   readonly whyEstimated?: string | undefined
   /** A promise never rejects: where counting fails, it is estimated. */
   count(request: ModelRequest): PromptCount | Promise<PromptCount>
+  /** The most tokens that an exact count may give, without a count; undefined where only a count tells. */
+  most?(request: ModelRequest): number | undefined
 }
 
 export const ESTIMATE: Counter = {
@@ -31,7 +38,10 @@ interface Counting {
   readonly counter: Counter
 }
 
-/** The counts of one prompt; each counter is asked once for all of its upstreams. */
+/**
+ * The counts of one prompt; each counter is asked once for all of its upstreams. Upper bounds stand for counts until those
+ * are needed.
+ */
 export class PromptTokens {
   readonly #request: ModelRequest
   /** The first counter is mostly the only one. */
@@ -43,19 +53,14 @@ export class PromptTokens {
     this.#request = request
   }
 
-  /** Returns a promise where a counter has to be waited for. */
+  /** Counts where no upper bound is known yet. Returns a promise where a counter has to be waited for. */
+  bound(upstreams: readonly Counting[]): Promise<unknown> | undefined {
+    return this.#ask(upstreams, true)
+  }
+
+  /** Counts, also where there is an upper bound. Returns a promise where a counter has to be waited for. */
   count(upstreams: readonly Counting[]): Promise<unknown> | undefined {
-    let pending: Promise<void>[] | undefined
-    for (const { counter } of upstreams) {
-      if (counter === this.#first || this.#others?.has(counter)) continue
-      const counted = counter.count(this.#request)
-      const isPending = counted instanceof Promise
-      this.#note(counter, isPending ? PENDING : counted)
-      if (!isPending) continue
-      pending ??= []
-      pending.push(counted.then((known) => this.#note(counter, known)))
-    }
-    return pending && Promise.all(pending)
+    return this.#ask(upstreams, false)
   }
 
   /** The count for an upstream that has been counted for. */
@@ -63,15 +68,68 @@ export class PromptTokens {
     return this.#countOf(counter).tokens
   }
 
+  /** The same where it is exact; else undefined. */
+  exactAt({ counter }: Counting): number | undefined {
+    const { tokens, exact } = this.#countOf(counter)
+    return exact ? tokens : undefined
+  }
+
   /** Whether all of these have been counted for, and not estimated. */
   areExact(upstreams: readonly Counting[]): boolean {
     return upstreams.every(({ counter }) => this.#countOf(counter).exact)
+  }
+
+  /** Whether an upper bound stands for the count of any of these. */
+  hasBounds(upstreams: readonly Counting[]): boolean {
+    return upstreams.some(({ counter }) => this.#countOf(counter).isBound === true)
   }
 
   most(upstreams: readonly Counting[]): number {
     let most = 0
     for (const upstream of upstreams) most = Math.max(most, this.at(upstream))
     return most
+  }
+
+  /** The largest count or upper bound; 0 where all of these estimate. */
+  mostCounted(upstreams: readonly Counting[]): number {
+    let most = 0
+    for (const { counter } of upstreams) {
+      const { tokens, exact, isBound } = this.#countOf(counter)
+      if (exact || isBound) most = Math.max(most, tokens)
+    }
+    return most
+  }
+
+  /** The largest estimate; undefined where none of these has one. */
+  mostEstimated(upstreams: readonly Counting[]): number | undefined {
+    let most: number | undefined
+    for (const { counter } of upstreams) {
+      const { tokens, exact, isBound } = this.#countOf(counter)
+      if (!exact && !isBound) most = Math.max(most ?? 0, tokens)
+    }
+    return most
+  }
+
+  #ask(upstreams: readonly Counting[], isBoundEnough: boolean): Promise<unknown> | undefined {
+    let pending: Promise<void>[] | undefined
+    for (const { counter } of upstreams) {
+      const known = counter === this.#first ? this.#count : this.#others?.get(counter)
+      if (known !== undefined && (isBoundEnough || !known.isBound)) continue
+      const most = isBoundEnough ? counter.most?.(this.#request) : undefined
+      if (most !== undefined) {
+        this.#note(counter, { tokens: most, exact: false, isBound: true })
+        continue
+      }
+      const counted = counter.count(this.#request)
+      if (!(counted instanceof Promise)) {
+        this.#note(counter, counted)
+        continue
+      }
+      if (known === undefined) this.#note(counter, PENDING)
+      pending ??= []
+      pending.push(counted.then((count) => this.#note(counter, count)))
+    }
+    return pending && Promise.all(pending)
   }
 
   #countOf(counter: Counter): PromptCount {

@@ -6,19 +6,21 @@ import type { Route } from '../config/snapshot.ts'
 import type { ChatRequest, ModelRequest } from '../inner-form.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { isGenerated } from './count.ts'
-import { PromptTokens } from './counter.ts'
+import { type CountedBy, PromptTokens } from './counter.ts'
 import { inputMember } from './input-member.ts'
 
 export interface Quote {
   /** How many tokens the messages have, by the upstream that counts most; 0 where nothing was counted. */
   readonly prompt: number
-  /** Whether `prompt` is exact. */
-  readonly exact: boolean
+  /** The largest estimate among the upstreams; undefined where none of them estimates. */
+  readonly estimated: number | undefined
+  /** Undefined where nothing was counted, and no bound was needed. */
+  readonly countedBy: CountedBy | undefined
   /** The most that the answer may have, all choices together; an answer without a limit may outgrow it. */
   readonly answer: number
   /** The route's limit, to be sent upstream because the client gave none. */
   readonly injected: number | undefined
-  /** Every window is larger than the request has bytes: nothing was counted. */
+  /** Every window has room: by the bytes of the request, or by the upper bounds of its tokens. */
   readonly fitsAll: boolean
   /** Whether the upstream's context window holds what this request needs, as the upstream counts it. */
   readonly fits: (target: Target) => boolean
@@ -36,18 +38,20 @@ interface Asked {
   readonly fitsAll: boolean
   /** The route's limit of tokens, where the client gives none. */
   readonly written: number | undefined
+  /** The least that an answer needs. */
+  readonly least: number
 }
 
 /**
- * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer; `tokens` has what was counted
- * for another route. Returns a promise where a counter has to be waited for. Throws ERR_GW_CONTEXT_OVERFLOW when the
- * largest window among the route's upstreams is too small.
+ * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer; `known` has what was counted
+ * before. A prompt is counted only where its upper bound does not fit a window. Returns a promise where a counter has to be
+ * waited for. Throws ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
  */
 export function quoteOf(
   request: ModelRequest,
   lane: Lane,
   budgeted: Route | undefined,
-  tokens?: PromptTokens,
+  known?: PromptTokens,
 ): Quote | Promise<Quote> {
   const { maxTokens: own } = request
   const isAnswered = isGenerated(request.operation)
@@ -58,27 +62,41 @@ export function quoteOf(
     const answer = (own ?? 0) * answersOf(request)
     return { ...UNCOUNTED, answer, injected: undefined }
   }
-  const counted = tokens ?? new PromptTokens(request)
-  const asked = { request, lane, budgeted, tokens: counted, fitsAll, written }
-  const counting = counted.count(lane.targets)
-  return counting === undefined ? quoted(asked) : counting.then(() => quoted(asked))
+  const least = own ?? (budgeted !== undefined && isAnswered ? 1 : 0)
+  const tokens = known ?? new PromptTokens(request)
+  const asked = { request, lane, budgeted, tokens, fitsAll, written, least }
+  const counting = tokens.bound(lane.targets)
+  return counting === undefined ? bounded(asked) : counting.then(() => bounded(asked))
 }
 
 const UNCOUNTED = {
   prompt: 0,
-  exact: false,
+  estimated: undefined,
+  countedBy: undefined,
   fitsAll: true,
   fits: () => true,
   tokens: undefined,
 }
 
-function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Quote {
+/** Where every window has room for the upper bounds, the counts would say the same. */
+function bounded(asked: Asked): Quote | Promise<Quote> {
+  const { request, tokens, written, least } = asked
+  const { targets } = asked.lane
+  if (!tokens.hasBounds(targets)) return quoted(asked)
+  const needed = Math.max(least, written ?? 0)
+  const hasRoom = (target: Target) =>
+    readAtOnce(request, tokens.at(target)) + needed <= windowOf(target)
+  if (targets.every(hasRoom)) return quoted({ ...asked, fitsAll: true })
+  const counting = tokens.count(targets)
+  return counting === undefined ? quoted(asked) : counting.then(() => quoted(asked))
+}
+
+function quoted({ request, lane, budgeted, tokens, fitsAll, written, least }: Asked): Quote {
   const { maxTokens: own } = request
   const { targets } = lane
   const isUnbounded = budgeted !== undefined && isGenerated(request.operation)
   // The route's limit must not send a request past an upstream that has room for its prompt.
   const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
-  const least = own ?? (isUnbounded ? 1 : 0)
   const hasRoom = (target: Target) =>
     readAtOnce(request, tokens.at(target)) + least <= windowOf(target)
   // A route without upstreams has no window that would be too small.
@@ -90,7 +108,8 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Q
   const reserved = isUnbounded ? answerReserved(largestWindow(lane)) : 0
   return {
     prompt: tokens.most(targets),
-    exact: tokens.areExact(targets),
+    estimated: tokens.mostEstimated(targets),
+    countedBy: countedBy(targets, tokens),
     answer: (own ?? injected ?? reserved) * answersOf(request),
     injected,
     fitsAll,
@@ -98,6 +117,11 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written }: Asked): Q
     fits: (target) =>
       readAtOnce(request, tokens.at(target)) + (injected ?? least) <= windowOf(target),
   }
+}
+
+function countedBy(targets: readonly Target[], tokens: PromptTokens): CountedBy {
+  if (tokens.hasBounds(targets)) return 'upper bound'
+  return tokens.areExact(targets) ? 'exact' : 'estimate'
 }
 
 /** The least room for an answer among the upstreams that have room for the prompt; at least one token. */

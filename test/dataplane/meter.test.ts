@@ -75,7 +75,7 @@ test('a prompt without usage is charged as the route has seen its upstream count
 
 test('a prompt that was counted exactly is charged as it was counted', () => {
   const meter = new Meter()
-  meter.exactPrompt = 77
+  meter.counted = () => 77
   meter.addedTokens = 5
   meter.begin('one', 'm').isWritten = true
   assert.equal(meter.charges(request)[0]?.usage.promptTokens, 82)

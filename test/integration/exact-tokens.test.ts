@@ -2,10 +2,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { errorOf, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import { aKey } from '../helpers/a-key.ts'
+import { errorOf, Front, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 
 const WINDOW = 100
+const thrifty = aKey({ tenant: 'thrifty' })
+const client = aKey()
 const fake = await startUpstream()
 const upstream = (name: string, tokenizer?: object) => ({
   name,
@@ -14,18 +18,22 @@ const upstream = (name: string, tokenizer?: object) => ({
   context_window: WINDOW,
   ...(tokenizer && { tokenizer }),
 })
-const front = await startFront({
+const { process: started } = await startFront({
   upstreams: [
     upstream('estimated'),
     upstream('exact', { encoding: 'o200k_base' }),
     upstream('file', { file: join(import.meta.dirname, '../fixtures/tokenizers/bytes.json') }),
+    { ...upstream('roomy', { encoding: 'o200k_base' }), context_window: 100_000 },
   ],
-  routes: ['estimated', 'exact', 'file'].map((name) => ({
+  routes: ['estimated', 'exact', 'file', 'roomy'].map((name) => ({
     name,
     strategy: 'single',
     primary: name,
   })),
+  api_keys: [thrifty.record, client.record],
+  budgets: [{ tenant: 'thrifty', tokens_per_day: 1_000_000 }],
 })
+const front = new Front(started, client.key)
 after(() => Promise.all([front.process.stop(), fake.close()]))
 
 /** Each of these words is a token of six bytes; 7 tokens stand around them. */
@@ -57,5 +65,23 @@ test('a prompt that is estimated to fit is refused where a tokenizer.json counts
   })
   const { upstreams } = await front.admin('/status')
   const tokens = upstreams.map((one: { tokens: { counted: string } }) => one.tokens.counted)
-  assert.deepEqual(tokens, ['estimate', 'exact', 'exact'])
+  assert.deepEqual(tokens, ['estimate', 'exact', 'exact', 'exact'])
+})
+
+test('a budget is kept by an upper bound, and context inspect and explain say so', async () => {
+  const budgeted = new Front(started, thrifty.key)
+  fake.reply = whole('hello', { prompt_tokens: 17, completion_tokens: 3 })
+  const heard = await budgeted.chat({ model: 'roomy', messages: words(10) })
+  assert.equal(heard.status, 200)
+  assert.equal(heard.headers['x-gw-budget-tokens-remaining'], '1000000')
+  const id = String(heard.headers['x-request-id'])
+  const place = ['--admin', started.adminUrl]
+  const { stdout } = await gw('context', 'inspect', ...place, '--request-id', id, '-o', 'json')
+  const { prompt } = JSON.parse(stdout)
+  assert.deepEqual(prompt, { tokens: 17, counted: 'exact', decided_by: 'upper bound' })
+  const shown = await gw('context', 'inspect', ...place, '--request-id', id)
+  assert.match(shown.stdout, /prompt +17 tokens \(exact, decided by an upper bound\)/)
+  const asked = ['--route', 'roomy', '--tenant', 'thrifty']
+  const explained = await gw('explain', ...place, ...asked)
+  assert.match(explained.stdout, /prompt: 12 tokens \(upper bound\)/)
 })

@@ -1,10 +1,18 @@
 /** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
 import type { Gateway } from '../../gateway.ts'
 import type { Trace } from '../../telemetry/traces.ts'
+import type { CountedBy } from '../../tokens/counter.ts'
 import { windowOf } from '../../tokens/quote.ts'
 
 export function contextOf(trace: Trace, gateway: Gateway) {
-  const { context, counted_tokens, counted_exact, retrieval = [], passages = [] } = trace
+  const {
+    context,
+    counted_tokens,
+    counted_exact,
+    counted_by,
+    retrieval = [],
+    passages = [],
+  } = trace
   const tokens = context?.prompt ?? counted_tokens
   const isExact = context?.exact ?? counted_exact
   const texts = trace.texts?.read()
@@ -14,7 +22,13 @@ export function contextOf(trace: Trace, gateway: Gateway) {
     upstream: trace.upstream,
     status: trace.status,
     ...(trace.code !== undefined && { code: trace.code, message: trace.message }),
-    prompt: { tokens, ...(tokens !== undefined && { counted: isExact ? 'exact' : 'estimate' }) },
+    prompt: {
+      tokens,
+      ...(tokens !== undefined && {
+        counted: wordOf(isExact, context === undefined ? counted_by : undefined),
+      }),
+      decided_by: counted_by,
+    },
     max_tokens: trace.max_tokens,
     // Only a search for passages notes the window; without one the present window of the route is shown.
     window: context === undefined ? windowNow(trace.route, gateway) : context.window,
@@ -31,6 +45,12 @@ export function contextOf(trace: Trace, gateway: Gateway) {
     // Null where none are kept: the route does not ask for them, or newer ones took their place.
     texts: texts === undefined ? null : { messages: texts.messages, left_out: texts.left_out },
   }
+}
+
+/** The kind of the number: behind a decision by an upper bound it is the upstream's, where that reports its usage. */
+function wordOf(isExact: boolean | undefined, by: CountedBy | undefined): CountedBy {
+  if (isExact === true) return 'exact'
+  return by === 'upper bound' ? by : 'estimate'
 }
 
 /** The largest of the route's upstreams; null where none is known. */

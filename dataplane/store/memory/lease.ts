@@ -1,5 +1,5 @@
 /** A running request in the memory store. */
-import { NOTHING } from '../amounts.ts'
+import { larger, NOTHING, smaller } from '../amounts.ts'
 import type { AdmitResult, Amount, BudgetScope, Rules } from '../contract.ts'
 import type { Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
@@ -94,6 +94,15 @@ export function update(held: MemoryLease, reserved: Amount, used: Amount): void 
   for (const one of held.scoped) adjust(one, held, reserved, used)
   held.reserved = reserved
   held.used = used
+}
+
+/** Gives back what a request holds beyond a count, and what it took of the token rate for it. */
+export function lower(held: MemoryLease, counted: Amount, now: number): void {
+  const { reserved, used, rated, tenant } = held
+  update(held, smaller(reserved, larger(counted, used)), used)
+  if (rated === undefined) return
+  held.rated = Math.min(rated, held.reserved.tokens)
+  tenant.tokens?.charge(held.rated - rated, now)
 }
 
 /** Gives back what a request holds. */

@@ -24,6 +24,7 @@ import { budgetsNow, limitInTheWay, longer, mayRaise } from './judgement.ts'
 import {
   admitted,
   type HeldWindows,
+  lower,
   type MemoryLease,
   rate,
   release,
@@ -116,13 +117,15 @@ export class MemoryStore implements Store {
     this.#held.add(held)
   }
 
-  extend({ id, budget, scoped = [], estimate }: Extension): boolean {
-    this.#expire(this.#now())
+  extend({ id, budget, scoped = [], estimate, isCount = false }: Extension): boolean {
+    const now = this.#now()
+    this.#expire(now)
     const held = this.#held.get(id)
     if (held === undefined) return false
     const wanted = larger(held.reserved, sane(estimate))
-    if (!mayRaise(held, wanted, { budget, scoped })) return false
-    update(held, wanted, held.used)
+    if (isCount) lower(held, sane(estimate), now)
+    else if (mayRaise(held, wanted, { budget, scoped })) update(held, wanted, held.used)
+    else return false
     return true
   }
 

@@ -32,7 +32,7 @@ export interface Part {
   /** 0, or the budget that downgraded it: 1 tokens, 2 spend. */
   readonly by: number
   /** Tokens charged to the rate by its admission; -1: none. */
-  readonly rated: number
+  rated: number
   reserved: Amount
   used: Amount
   /** When its lease was last known to live, on this process's clock. */

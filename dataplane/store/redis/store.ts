@@ -5,7 +5,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { Present } from '../../budgets/windows.ts'
-import { sane } from '../amounts.ts'
+import { larger, sane, smaller } from '../amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -110,10 +110,20 @@ export class RedisStore implements Store {
     })
   }
 
-  async extend({ id, budget, scoped = [], estimate }: Extension): Promise<boolean> {
+  async extend({
+    id,
+    budget,
+    scoped = [],
+    estimate,
+    isCount = false,
+  }: Extension): Promise<boolean> {
     const running = this.#running.get(id)
     if (running === undefined || running.settled !== undefined) return false
     const wanted = sane(estimate)
+    if (isCount) {
+      const lowered = [running, ...running.others].map((part) => this.#lowerPart(part, wanted))
+      return (await Promise.all(lowered)).every((one) => one)
+    }
     // A hold that grew in one account and not in another is an upper bound all the same.
     const grown = await Promise.all([
       this.#extendPart(running, budget, wanted),
@@ -128,25 +138,33 @@ export class RedisStore implements Store {
     return grown.every((one) => one)
   }
 
-  async #extendPart(
-    part: Part,
-    budget: BudgetRule | undefined,
-    { tokens, nanos }: Amount,
-  ): Promise<boolean> {
-    const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP]
-    const [, , grew] = await this.#calls.run({
-      script: EXTEND,
-      account: part.account,
-      isBounded: true,
-      windows: () => [part.day, part.month],
-      args: () => [part.id, tokens, nanos, ...caps],
-    })
-    if (grew !== 1) return false
-    part.reserved = {
-      tokens: Math.max(part.reserved.tokens, tokens),
-      nanos: Math.max(part.reserved.nanos, nanos),
-    }
+  async #extendPart(part: Part, budget: BudgetRule | undefined, wanted: Amount): Promise<boolean> {
+    const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP] as const
+    if (!(await this.#changeHold(part, wanted, [...caps, 0]))) return false
+    part.reserved = larger(part.reserved, wanted)
     return true
+  }
+
+  async #lowerPart(part: Part, counted: Amount): Promise<boolean> {
+    if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
+    part.reserved = smaller(part.reserved, larger(counted, part.used))
+    part.rated = Math.min(part.rated, part.reserved.tokens)
+    return true
+  }
+
+  async #changeHold(
+    { id, account, day, month }: Part,
+    { tokens, nanos }: Amount,
+    terms: readonly [capOfDay: number, capOfMonth: number, isCount: 0 | 1],
+  ): Promise<boolean> {
+    const [, , isHeld] = await this.#calls.run({
+      script: EXTEND,
+      account,
+      isBounded: true,
+      windows: () => [day, month],
+      args: () => [id, tokens, nanos, ...terms],
+    })
+    return isHeld === 1
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {

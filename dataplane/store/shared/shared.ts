@@ -50,6 +50,7 @@ const NONE: Amount = { tokens: 0, nanos: 0 }
 const NO_IDS: readonly string[] = []
 
 export class SharedStore implements Store {
+  readonly isShared = true
   readonly #options: SharedOptions
   readonly #late: LateSettlements
   /** Running requests that the local share admitted: the store has never heard of them. */

@@ -1,4 +1,5 @@
 /** The counter of each upstream: exact by an encoding, a file or the runtime itself, else an estimate. */
+import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { encodingOfModel } from '../../providers/encodings-of-models.ts'
@@ -19,10 +20,12 @@ type Thread = Pick<TokenThread, 'count'> & Partial<Pick<TokenThread, 'whyBroken'
 export class ThreadCounter implements Counter {
   readonly by: string
   readonly #tokenizer: TokenizerName
+  readonly #isFile: boolean
   readonly #thread: Thread
   readonly #textsOf: typeof promptTexts | typeof templateTexts
   /** Whether the thread has its tables, or requests wait for them. */
   #isReady: boolean
+  #isLoading = false
 
   /** `isAwaited`: a request waits while the tables load; else it is estimated meanwhile. */
   constructor(tokenizer: TokenizerName, thread: Thread = THREAD, isAwaited = true) {
@@ -31,6 +34,7 @@ export class ThreadCounter implements Counter {
     this.#thread = thread
     const file = fileOf(tokenizer)
     this.by = file ?? tokenizer
+    this.#isFile = file !== undefined
     this.#textsOf = file === undefined ? promptTexts : templateTexts
   }
 
@@ -54,8 +58,23 @@ export class ThreadCounter implements Counter {
       )
   }
 
+  /** A token of an encoding has at least one byte. A file may make a longer text of a text before it cuts it. */
+  most(request: ModelRequest): number | undefined {
+    // The tree of a large body is dropped once it has been sent, and could not be counted any more.
+    if (this.#isFile || request.operation !== 'chat' || request.bytes.length > LARGE_BYTES)
+      return undefined
+    if (!this.#isReady) this.#load()
+    const { texts, extra } = this.#textsOf(request.body)
+    let most = extra
+    for (const text of texts) most += Buffer.byteLength(text)
+    return most
+  }
+
   #load(): void {
+    if (this.#isLoading) return
+    this.#isLoading = true
     void this.#thread.count(this.#tokenizer, []).then((tokens) => {
+      this.#isLoading = false
       this.#isReady ||= tokens !== undefined
     })
   }

@@ -10,11 +10,16 @@ export interface CountedUpstream {
   readonly counter?: Counter
 }
 
-/** Counts this many tokens, at once or later; `asked` counts how often. */
-export function aCounter(tokens: number, later = false): Counter & { asked: number } {
+/** Counts this many tokens, at once or later; `asked` counts how often. `most`: the upper bound that it knows without a count. */
+export function aCounter(
+  tokens: number,
+  later = false,
+  most?: number,
+): Counter & { asked: number } {
   const counter = {
     by: 'test',
     asked: 0,
+    ...(most !== undefined && { most: () => most }),
     count() {
       counter.asked++
       const count = { tokens, exact: true }
@@ -26,10 +31,19 @@ export function aCounter(tokens: number, later = false): Counter & { asked: numb
 
 const BUDGET = { tenant: 'acme', tokens_per_day: 100_000 }
 
-/** Upstreams by route; the tenant has a budget where `downgrade` or `budgeted` says so. */
+interface Terms {
+  readonly budgeted?: boolean
+  readonly downgrade?: string
+  /** Tokens of a day; given, the tenant has a budget. */
+  readonly cap?: number
+  readonly perMinute?: number
+  readonly written?: number
+}
+
+/** Upstreams by route; the tenant has a budget where `downgrade`, `cap` or `budgeted` says so. */
 export function aCountedGateway(
   routes: Readonly<Record<string, readonly CountedUpstream[]>>,
-  { budgeted = false, downgrade }: { budgeted?: boolean; downgrade?: string } = {},
+  { cap, budgeted = cap !== undefined, downgrade, perMinute, written }: Terms = {},
 ) {
   const named = Object.entries(routes).map(([name, upstreams]) => ({
     name,
@@ -51,8 +65,12 @@ export function aCountedGateway(
       name,
       strategy: 'round_robin',
       upstreams: upstreams.map(({ section }) => section.name),
+      ...(written !== undefined && { max_tokens_default: written }),
     })),
-    ...((budgeted || downgrade !== undefined) && { budgets: [{ ...BUDGET, ...budget }] }),
+    ...(perMinute !== undefined && { rate_limits: { default: { tokens_per_minute: perMinute } } }),
+    ...((budgeted || downgrade !== undefined) && {
+      budgets: [{ ...BUDGET, ...(cap !== undefined && { tokens_per_day: cap }), ...budget }],
+    }),
   })
   for (const { name, upstreams } of named) {
     const targets = gateway.active.lanes.get(name)?.targets ?? []

@@ -60,6 +60,7 @@ const command = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: kind('settle'), which, used: anAmount }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('beat'), which, used: anAmount }) },
   { weight: 1, arbitrary: fc.record({ kind: kind('extend'), which, estimate: anAmount }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('count'), which, estimate: anAmount }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: kind('read'), tenant: fc.constantFrom('one', 'other') }),
@@ -149,6 +150,15 @@ export async function compare(
         reached.add(raised ? 'extended' : 'not extended')
         break
       }
+      case 'count': {
+        const { budget, scoped: others } = rules
+        const { estimate } = one
+        const extension = { tenant, id, estimate, budget, scoped: others, isCount: true }
+        const lowered = await store.extend(extension)
+        assert.equal(lowered, model.count(id, estimate, now), place)
+        reached.add(lowered ? 'counted' : 'not counted')
+        break
+      }
       case 'read': {
         const expected = model.read(one.tenant, rules, now, clock.wall())
         assert.deepEqual(await store.read(one.tenant, rules), expected, place)
@@ -175,11 +185,13 @@ export const ANSWERS: readonly string[] = [
   'budget_spend',
   'budget_tokens',
   'concurrency',
+  'counted',
   'crossed',
   'downgraded',
   'downgraded by group',
   'downgraded by key',
   'extended',
+  'not counted',
   'not extended',
   'refused by group',
   'refused by key',

@@ -203,6 +203,19 @@ export class Reference {
     return true
   }
 
+  count(id: string, estimate: Amount, now: number): boolean {
+    this.expire(now)
+    const one = this.past.find((past) => past.id === id && past.state === 'running')
+    if (one === undefined) return false
+    one.reserved = least(one.reserved, most(estimate, one.used))
+    if (one.rated !== undefined) {
+      const lowered = Math.min(one.rated, one.reserved.tokens)
+      this.#tokens(one.tenant).pour(lowered - one.rated, now)
+      one.rated = lowered
+    }
+    return true
+  }
+
   read(tenant: string, rules: Rules, now: number, wall: number) {
     this.#arrive(tenant, rules, now)
     return this.figures(tenant, rules, now, wall)
@@ -311,6 +324,10 @@ function budgetsOf(tenant: string, { budget, scoped = [] }: Pick<Rules, 'budget'
 
 function most(one: Amount, other: Amount): Amount {
   return { tokens: Math.max(one.tokens, other.tokens), nanos: Math.max(one.nanos, other.nanos) }
+}
+
+function least(one: Amount, other: Amount): Amount {
+  return { tokens: Math.min(one.tokens, other.tokens), nanos: Math.min(one.nanos, other.nanos) }
 }
 
 function keyOf(kind: 'day' | 'month', wall: number): string {

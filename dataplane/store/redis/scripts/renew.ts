@@ -64,7 +64,7 @@ return reply
 
 /**
  * Windows: the day and the month of the hold. ARGV after `offset`: id, tokens and nanos wanted, caps of day and month (-1:
- * none). Reply: 1, the time, 1 if it grew.
+ * none), 1 where it is a count, to which the hold is lowered. Reply: 1, the time, 1 if it is held.
  */
 export const EXTEND: Script = {
   name: 'extend',
@@ -98,7 +98,14 @@ known = known and call('HGET', LEASES, ARGV[offset + 1])
 if known then
   local expiresAt, leaseTurn, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by = decode(known)
   local newTokens, newNanos = max(tokens, arg(2)), max(nanos, arg(3))
-  if (newTokens == tokens or leavesRoom(dayName, arg(4), heldIn(dayName, day, dayHeld, 3), by))
+  local isCount = arg(6) == 1
+  if isCount then
+    newTokens, newNanos = min(tokens, max(arg(2), usedTokens)), min(nanos, max(arg(3), usedNanos))
+    local lowered = min(rated, newTokens)
+    correctTokens(rated, lowered)
+    rated = lowered
+  end
+  if isCount or (newTokens == tokens or leavesRoom(dayName, arg(4), heldIn(dayName, day, dayHeld, 3), by))
     and (newNanos == nanos or leavesRoom(monthName, arg(5), heldIn(monthName, month, monthHeld, 4), by)) then
     hold(dayName, newTokens - tokens, monthName, newNanos - nanos)
     local grown =

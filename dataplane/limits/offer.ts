@@ -1,0 +1,132 @@
+/** The cost of a request on a route, at most: what it would hold. */
+
+import type { Clock } from '../base/clock.ts'
+import { estimateOf, type Price } from '../budgets/price.ts'
+import type { Caller } from '../call.ts'
+import type { Limits, Route } from '../config/snapshot.ts'
+import type { Active } from '../gateway.ts'
+import type { ModelRequest } from '../inner-form.ts'
+import type { Amount, Rules } from '../store/contract.ts'
+import { PromptTokens } from '../tokens/counter.ts'
+import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
+import type { Lane, Target } from '../upstream/target/targets.ts'
+import { comparedModel, isCompared } from '../upstream/target/vectors.ts'
+import { serves } from '../wires.ts'
+import { downgradeRouteOf } from './rules.ts'
+
+/** The facts that set the cost of a request. */
+export interface Wish {
+  readonly request: ModelRequest
+  readonly caller: Caller
+  readonly route: Route
+  readonly rules: Rules
+  readonly quote: Quote
+  readonly limits: Limits
+}
+
+export interface Offer {
+  readonly route: Route
+  readonly quote: Quote
+  readonly estimate: Amount
+}
+
+export function offerOf(
+  route: Route,
+  quote: Quote,
+  { request, limits }: Wish,
+  lanes: Active['lanes'],
+): Offer {
+  const lane = lanes.get(route.name)
+  const prompt = promptHeld(request, quote, lane)
+  const price = dearest(lane, limits, prompt, quote.answer)
+  return { route, quote, estimate: estimateOf(prompt, quote.answer, price, searchesOf(request)) }
+}
+
+/** Upstreams bill one search for each run of this many documents. */
+const DOCUMENTS_PER_SEARCH = 100
+
+function searchesOf(request: ModelRequest): number {
+  return request.operation === 'rerank' ? Math.ceil(request.items / DOCUMENTS_PER_SEARCH) : 0
+}
+
+/**
+ * Counts and upper bounds as they are; an estimate as the route's usage has shown it to be worth, else as many as its bytes
+ * may be.
+ */
+function promptHeld(
+  request: ModelRequest,
+  { tokens, estimated }: Quote,
+  lane: Lane | undefined,
+): number {
+  if (tokens === undefined) return request.promptTokensMax
+  const counted = tokens.mostCounted(lane?.targets ?? [])
+  if (estimated === undefined) return counted
+  const held = lane?.learnt?.held(request, estimated)
+  return Math.max(counted, held ?? Math.max(estimated, request.promptTokensMax))
+}
+
+/** Any upstream of the route may answer, so the hold is at the price of the dearest. */
+function dearest(
+  lane: Lane | undefined,
+  limits: Limits,
+  prompt: number,
+  answer: number,
+): Price | undefined {
+  let most: Price | undefined
+  for (const { settings } of lane?.targets ?? []) {
+    const price = limits.prices.get(settings.model)
+    if (price === undefined) continue
+    if (
+      most === undefined ||
+      estimateOf(prompt, answer, price).nanos > estimateOf(prompt, answer, most).nanos
+    ) {
+      most = price
+    }
+  }
+  return most
+}
+
+/** Only where a budget of the request names a route, and one of its upstreams may be tried now and has room. */
+export function downgradeOffer(
+  wish: Wish,
+  lanes: Active['lanes'],
+  clock: Pick<Clock, 'now'>,
+): Offer | undefined | Promise<Offer | undefined> {
+  const { request, quote, limits, caller, rules } = wish
+  if (limits.downgrades.size === 0) return undefined
+  const route = limits.downgrades.get(downgradeRouteOf(rules) ?? '')
+  const lane = route === undefined ? undefined : lanes.get(route.name)
+  if (route === undefined || lane === undefined) return undefined
+  const yields = limits.rules.yields(caller.tenant)
+  const tokens = quote.tokens ?? new PromptTokens(request)
+  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
+  const hasRoom = (target: Target) =>
+    readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target)
+  const mayServe = (target: Target) =>
+    target.standing(clock.now(), yields) === 'ready' &&
+    hasRoom(target) &&
+    serves(target.settings.provider, request.operation)
+  const offer = () => {
+    if (!lane.targets.some(mayServe)) return undefined
+    // Vectors of another model would spoil an index that has those of the first; scores mean something else.
+    if (!areSame(request, lane, lanes.get(wish.route.name))) return undefined
+    const made = quoteOf(request, lane, route, tokens)
+    return made instanceof Promise
+      ? made.then((one) => offerOf(route, one, wish, lanes))
+      : offerOf(route, made, wish, lanes)
+  }
+  const bounded = () => {
+    if (!tokens.hasBounds(lane.targets) || lane.targets.every(hasRoom)) return offer()
+    const counting = tokens.count(lane.targets)
+    return counting === undefined ? offer() : counting.then(offer)
+  }
+  const counting = tokens.bound(lane.targets)
+  return counting === undefined ? bounded() : counting.then(bounded)
+}
+
+/** Whether answers of both compare, where answers are compared. */
+function areSame({ operation }: ModelRequest, one: Lane, other: Lane | undefined): boolean {
+  if (!isCompared(operation)) return true
+  const model = comparedModel(other?.targets ?? [], operation)
+  return comparedModel(one.targets, operation) === model
+}

@@ -1,0 +1,84 @@
+/** Upper bounds of prompts give way to counts where a decision depends on what is held. */
+import type { Active, Gateway } from '../gateway.ts'
+import type { Amount, BudgetFigure, Figures, Soon } from '../store/contract.ts'
+import type { PromptTokens } from '../tokens/counter.ts'
+import { type Quote, quoteOf } from '../tokens/quote.ts'
+import type { Lane, Target } from '../upstream/target/targets.ts'
+import { type Offer, offerOf, type Wish } from './offer.ts'
+import type { Refused } from './refusal.ts'
+import { isBudgeted } from './rules.ts'
+
+/** Upper bounds are replaced by counts this often for one request; others may be admitted by bounds meanwhile. */
+export const RECOUNTS_MAX = 3
+
+/**
+ * A refusal for want of tokens or money may come of upper bounds, and says how much is held: it is decided once more by
+ * counts, of the request and of those that run in this process under the same budgets. Undefined where no bound is in it.
+ */
+export function recounted(
+  { by }: Refused,
+  wish: Wish,
+  offers: readonly (Offer | undefined)[],
+  lanes: Active['lanes'],
+  { leases }: Pick<Gateway, 'leases'>,
+): Promise<Quote> | undefined {
+  if (by === 'rpm' || by === 'concurrency') return undefined
+  const { caller, rules, quote } = wish
+  const waits: Promise<unknown>[] = []
+  const others = leases.recount(caller.tenant, rules)
+  if (others !== undefined) waits.push(others)
+  // A budget admits by what others hold; the rate by what the request itself may use.
+  const isBound = by === 'tpm' && offers.some((offer) => offer?.quote.countedBy === 'upper bound')
+  if (isBound && quote.tokens !== undefined) waits.push(countAll(quote.tokens, offers, lanes))
+  if (waits.length === 0) return undefined
+  return Promise.all(waits).then(() => requoted(wish, lanes))
+}
+
+async function countAll(
+  tokens: PromptTokens,
+  offers: readonly (Offer | undefined)[],
+  lanes: Active['lanes'],
+): Promise<void> {
+  const targets = offers.flatMap((offer): readonly Target[] =>
+    offer === undefined ? [] : (lanes.get(offer.route.name)?.targets ?? []),
+  )
+  await tokens.count(targets)
+}
+
+function requoted({ request, route, rules, quote }: Wish, lanes: Active['lanes']): Soon<Quote> {
+  if (quote.tokens === undefined) return quote
+  const lane: Lane = lanes.get(route.name) ?? { targets: [], turn: 0 }
+  return quoteOf(request, lane, isBudgeted(rules) ? route : undefined, quote.tokens)
+}
+
+/** The hold that a request which an upper bound admitted would have by its count. */
+export function countedEstimate(
+  { route, quote }: Offer,
+  wish: Wish,
+  lanes: Active['lanes'],
+): Soon<Amount> {
+  const { tokens } = quote
+  const targets = lanes.get(route.name)?.targets ?? []
+  const estimate = () => {
+    const counted = { ...quote, estimated: tokens?.mostEstimated(targets) }
+    return offerOf(route, counted, wish, lanes).estimate
+  }
+  const counting = tokens?.count(targets)
+  return counting === undefined ? estimate() : counting.then(estimate)
+}
+
+/**
+ * Whether what is held of a budget would not fit it a second time. Other processes cannot count what runs in this one, so
+ * near its end a shared budget is held by counts.
+ */
+export function isNear({ tokens, spend, scoped = [] }: Figures): boolean {
+  return (
+    isAlmostHeld(tokens) ||
+    isAlmostHeld(spend) ||
+    scoped.some((one) => isAlmostHeld(one.tokens) || isAlmostHeld(one.spend))
+  )
+}
+
+function isAlmostHeld(figure: BudgetFigure | undefined): boolean {
+  return figure !== undefined && figure.settled + 2 * figure.reserved >= figure.limit
+}
