@@ -23,7 +23,8 @@ export const PLENTY = {
     configuration, so that limits and budgets can be measured beside the bare gateway. */
 export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
-  governed,
+  governed: () => governed(),
+  'governed, counted exactly': () => governed(COUNTED),
   'governed, Redis': ({ urls }) => ({ ...governed(), ...shared(urls.tcp) }),
   'governed, Redis TLS': ({ urls, caFile }) => ({
     ...governed(),
@@ -37,13 +38,28 @@ export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> =
 const TENANTS = 10_000
 const RICH = { tokens_per_day: 1e12, spend_per_month_usd: 8e6, alert_thresholds: [0.5, 0.8, 0.95] }
 
+/** A hosted model with a published encoding: a budget needs the exact tokens of its prompts wherever they matter. */
+export const COUNTED = 'gpt-4o-mini'
+const ESTIMATED = 'bench-model'
+
 /** Rate, concurrency and both budgets, at a price. */
-export function governed() {
+export function governed(model = ESTIMATED) {
   return {
     rate_limits: { default: PLENTY },
     budgets: [{ tenant: 't1', ...RICH }],
-    pricing: [{ model: 'bench-model', input: 1, output: 2 }],
+    pricing: [{ model, input: 1, output: 2 }],
   }
+}
+
+interface Priced {
+  readonly pricing?: readonly { readonly model: string }[]
+}
+
+/** The upstream has the model that the settings price. */
+function upstreamOf({ pricing = [] }: Priced) {
+  return pricing[0]?.model === COUNTED
+    ? { provider: 'openai', model: COUNTED, context_window: 128_000 }
+    : { provider: 'vllm', model: ESTIMATED, context_window: 32_768 }
 }
 
 /** Over all replicas. The gateway waits out delays of a busy machine, since a refusal would end the run. */
@@ -107,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<StartedGate
 
 function configuration(options: GatewayOptions): object {
   const endpoint = `http://127.0.0.1:${options.upstreamPort}`
-  const upstream = { provider: 'vllm', endpoint, model: 'bench-model', context_window: 32_768 }
+  const upstream = { ...upstreamOf(options.settings), endpoint }
   return {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',

@@ -19,6 +19,8 @@ export interface RigOptions {
   /** Streams go silent after the first event and stay open. */
   readonly idleStreams: boolean
   readonly connectionsMax: number
+  /** The gateway's columns, by name; all of them where none is given. */
+  readonly columns?: readonly string[]
 }
 
 /** One column of the table. */
@@ -71,7 +73,9 @@ async function startTargets(options: RigOptions, processes: Process[]): Promise<
   if (options.gatewayMain === undefined) return targets
   const redis = await startRedis(options.directory)
   processes.push(redis)
+  const { columns = [] } = options
   for (const [name, settings] of Object.entries(VARIANTS)) {
+    if (columns.length > 0 && !columns.includes(name)) continue
     const gatewayPort = await freePort()
     const gateway = await startGateway({
       name,

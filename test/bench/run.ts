@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { VARIANTS } from './gateway.ts'
 import { measureGrowth } from './growth.ts'
 import { measureIdleStreams, measureRounds, type Readings } from './measure.ts'
 import { measureObservation } from './observation.ts'
@@ -26,6 +27,7 @@ const NGINX_IDLE_CONNECTIONS = 21_500
 const OPTIONS = {
   quick: { type: 'boolean', default: false },
   main: { type: 'string', default: 'dataplane/main.ts' },
+  column: { type: 'string', multiple: true, default: [] as string[] },
   'no-gateway': { type: 'boolean', default: false },
 } as const
 
@@ -33,6 +35,8 @@ interface Arguments {
   readonly plan: Plan
   readonly gatewayMain: string | undefined
   readonly isQuick: boolean
+  /** Only these of the gateway's columns, and no other table; all where it is empty. */
+  readonly columns: readonly string[]
   /** Only a whole run of the repository's own gateway is worth keeping. */
   readonly isForTheRecord: boolean
 }
@@ -56,17 +60,22 @@ async function main(settings: Arguments): Promise<void> {
   const programs = compilePrograms(import.meta.dirname)
   const readings = await measureAll(settings, programs, directory)
   const report = writeReport(readings, [...describeMachine(root), describeRedis()], settings.plan)
+  if (settings.columns.length > 0) return finish(report.markdown, report.failures, false)
   const operations = await operationsOf(settings, programs, directory)
   const growth = await growthOf(settings, programs, directory)
   const observation = await observationOf(settings, programs, directory)
   const tables = [...[report, operations].map((one) => one?.markdown ?? ''), growth, observation]
   const markdown = `${tables.join('\n')}\n${measureTranslation(settings.plan.rounds)}`
-  console.log(markdown)
   const failures = report.failures + (operations?.failures ?? 0)
+  finish(markdown, failures, settings.isForTheRecord)
+}
+
+function finish(markdown: string, failures: number, isForTheRecord: boolean): void {
+  console.log(markdown)
   if (failures > 0) {
     console.error(`${failures} requests failed: these numbers prove nothing`)
     process.exitCode = 1
-  } else if (settings.isForTheRecord) {
+  } else if (isForTheRecord) {
     writeFileSync(join(import.meta.dirname, 'results.md'), markdown)
   }
 }
@@ -109,8 +118,16 @@ function readArguments(): Arguments {
     plan: values.quick ? QUICK_PLAN : WHOLE_PLAN,
     gatewayMain: values['no-gateway'] ? undefined : values.main,
     isQuick: values.quick === true,
-    isForTheRecord: isDefault && !values.quick,
+    columns: columnsOf(values.column),
+    isForTheRecord: isDefault && !values.quick && values.column.length === 0,
   }
+}
+
+function columnsOf(names: readonly string[]): readonly string[] {
+  const unknown = names.find((name) => !Object.hasOwn(VARIANTS, name))
+  if (unknown === undefined) return names
+  console.error(`There is no column "${unknown}"; name one of ${Object.keys(VARIANTS).join('; ')}.`)
+  process.exit(64)
 }
 
 /** This process samples memory while loads run, and must not take time from what it measures. */
@@ -135,6 +152,7 @@ async function measureAll(
       eventsPerStream: plan.eventsPerStream,
       eventIntervalMs: plan.eventIntervalMs,
       idleStreams,
+      columns: settings.columns,
       connectionsMax: idleStreams ? NGINX_IDLE_CONNECTIONS : NGINX_CONNECTIONS,
     })
   }
