@@ -39,7 +39,7 @@ const TENANTS = 10_000
 const RICH = { tokens_per_day: 1e12, spend_per_month_usd: 8e6, alert_thresholds: [0.5, 0.8, 0.95] }
 
 /** A hosted model with a published encoding: a budget needs the exact tokens of its prompts wherever they matter. */
-export const COUNTED = 'gpt-4o-mini'
+const COUNTED = 'gpt-4o-mini'
 const ESTIMATED = 'bench-model'
 
 /** Rate, concurrency and both budgets, at a price. */
