@@ -68,6 +68,13 @@ export class MeteredAttempt {
     } else if (this.countedEvents === Number.POSITIVE_INFINITY) this.countedEvents = 0
   }
 
+  /** A whole answer has come. */
+  answered(usage: Usage | undefined, bytes: number, tookMs: number): void {
+    this.usage = usage
+    this.answerBytes = bytes
+    this.tookMs = tookMs
+  }
+
   /** The stream has come to its end: what was reported counts all of it. */
   end(): void {
     this.countedEvents = Number.POSITIVE_INFINITY

@@ -4,7 +4,7 @@ import type { AskedExtra } from './providers/extras/names.ts'
 
 /** The facts that admission, routing and accounting know of a request of any operation. */
 export interface RequestFacts {
-  /** What providers remember from one request to the next they remember for the tenant alone. */
+  /** Providers remember thinking and signatures from one request to the next for one tenant alone. */
   tenant?: string | undefined
   /** The dialect in which the client wrote `bytes`. */
   readonly wire: string

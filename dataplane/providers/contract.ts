@@ -16,7 +16,7 @@ export interface ProviderSettings extends AddressSettings {
   readonly isFetched?: boolean
   /** Tokens that prompt and answer may hold together, where the configuration or the facts of the provider say so. */
   readonly contextWindow?: number | undefined
-  /** What it may be asked for beside tokens. */
+  /** Extras beside tokens that clients may ask it for. */
   readonly allow?: readonly string[] | undefined
   /** Wires beside its own that it is asked in, where clients speak them; undefined: there are none. */
   readonly native?: readonly string[] | undefined

@@ -98,7 +98,7 @@ export interface ProviderFacts {
   readonly natives?: readonly NativeApi[]
   /** Those that hold where the configuration names none. */
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
-  /** What its API can be asked for beside tokens; each upstream's `allow` says what it gets. */
+  /** Extras beside tokens that its API has; each upstream's `allow` names those that it gets. */
   readonly extras?: readonly Extra[]
   /** Whether its usage has the searches of an answer, which have a price. */
   readonly countsSearches?: boolean

@@ -3,39 +3,8 @@ import { Gathered } from '../base/gathered.ts'
 import { AnswerTooLarge } from '../base/kept-text.ts'
 import type { Failure, Framer, Framing } from '../providers/contract.ts'
 import type { Exchange } from '../upstream/attempt/exchange.ts'
+import type { Breakage, Listener, OpenedStream, Sink } from './opened-stream.ts'
 import type { Tap } from './tap.ts'
-
-/** Why a stream ends before its end: a failure of the upstream, or the error with which an inspector ended it. */
-export type Breakage = Failure | Error
-
-/** Where the bytes go once the answer is committed to this upstream. */
-export interface Sink {
-  /** false: no more until the sink has drained. */
-  write(bytes: Buffer): boolean
-  /** The last call. Without a failure the stream was complete. */
-  finish(failure: Breakage | undefined): void
-}
-
-/** A stream that has begun, as the relay sees it. */
-export interface OpenedStream {
-  /** Commits: what was held goes out, the rest follows as it comes. */
-  flowTo(sink: Sink): void
-  /** The sink is not known yet: the upstream waits until then. */
-  hold(): void
-  /** More may be written. */
-  drained(): void
-  abort(reason: string): void
-  /** The client has left: the rest is read for its usage, for a short time; then `over` is called, once. */
-  leave(over: () => void): void
-}
-
-/** The owner of the stream; each method is called once. */
-export interface Listener {
-  /** With the first content, or with the failure that came before it. */
-  opened(failure: Breakage | undefined): void
-  /** The upstream's part is over: completely, or by the failure that cut it. */
-  ended(failure: Breakage | undefined): void
-}
 
 /** Bytes that are read at most once the client has left: what stood in buffers, and the end of an answer. */
 const REST_BYTES_MAX = 4_194_304
@@ -67,6 +36,10 @@ export class UpstreamStream implements OpenedStream {
     this.#tap = tap
     this.#exchange = exchange
     this.#listener = listener
+  }
+
+  get brokenEvents(): number {
+    return this.#tap.brokenEvents
   }
 
   data(chunk: Buffer): void {
@@ -144,7 +117,7 @@ export class UpstreamStream implements OpenedStream {
     over?.()
   }
 
-  /** Only the usage matters; nobody sees the events. */
+  /** Only the usage matters; no client sees the events. */
   #learn(events: Buffer): void {
     this.#restBytes += events.length
     const shown = this.#translated(events)

@@ -7,7 +7,7 @@ const PRIOR = 256
 const MEMORY = 262_144
 /** Tokens to an estimated one: no tokenizer is further off, and a usage beyond it is about something else. */
 const RATIO_MAX = 8
-/** A prompt is weighed again to learn from it: the first ones, then one of so many. */
+/** A prompt is weighed again to learn from it: each of the first ones, then one of a few. */
 const PROMPTS_FIRST = 8
 const PROMPTS_EVERY = 16
 

@@ -53,10 +53,7 @@ const DEADLINE_MS = 4000
 /** One thread at a time: each may take hundreds of megabytes. */
 let lastApart: Promise<unknown> = Promise.resolve()
 
-async function problemsOf(
-  stored: KubeObject,
-  { now, keysOf }: Known,
-): Promise<readonly Finding[]> {
+async function problemsOf(stored: KubeObject, { now, keysOf }: Known): Promise<readonly Finding[]> {
   const gateway = asWritten(stored)
   const keys = keysOf(keyOf(gateway))
   if (!isLarge(gateway)) return compile({ gateway, keys, now }).problems

@@ -6,8 +6,12 @@ import type { Api } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 /** Names of headers that carry credentials, of clients and of what stands in front of the gateway. */
-const SECRET_NAME =
-  /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-amz-.*|x-goog-iap-.*|cf-access-.*|.*(?:api[-_]?key|token|secret|signature|credential|assertion))$/
+const SECRET_NAME = new RegExp(
+  [
+    '^(?:proxy-)?authorization$|^(?:set-)?cookie$|^x-amz-|^x-goog-iap-|^cf-access-',
+    '|(?:api[-_]?key|token|secret|signature|credential|assertion)$',
+  ].join(''),
+)
 /** A JSON web token anywhere, or a scheme with its credential. */
 const SECRET_VALUE = /(?<![\w-])eyJ[\w-]*\.[\w-]+\.[\w-]*|^\s*(?:bearer|basic)\s+\S/i
 /** Of Authorization: "Bearer " and the first characters of the key. */

@@ -1,10 +1,13 @@
 /** Headers of an upstream's answer that are kept: its id of the request, its limits, and whose answer it is. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
+import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { ModelRequest } from '../../inner-form.ts'
 import type { ProviderFacts } from '../../providers/facts-contract.ts'
 import { visibleId } from '../../telemetry/correlation.ts'
 import { repeatsSecret, type Sent } from '../attempt/masking.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
+import { type Encoding, encodingOf } from './decoding.ts'
 
 /** As runtimes and hosted APIs name it, the commonest first. */
 const REQUEST_IDS = [
@@ -69,4 +72,21 @@ export function answersAnother(
     if (typeof id !== 'string' || id === requestId || !id.startsWith(tag)) return false
     return NUMBER.test(id.slice(tag.length)) && !ownHeaders.includes(id)
   })
+}
+
+/** How the body is to be read: as a stream, or whole without its encoding; undefined: it is compressed, unasked. */
+export function formOf(
+  headers: IncomingHttpHeaders,
+  { stream }: Pick<ModelRequest, 'stream'>,
+  { provider }: UpstreamSettings,
+): 'stream' | Encoding | undefined {
+  const encoding = encodingOf(headers)
+  if (!stream || !isStream(headers, provider.framing)) return encoding
+  return encoding === 'identity' ? 'stream' : undefined
+}
+
+/** One without a type may be a stream. */
+function isStream(headers: IncomingHttpHeaders, { mediaType }: { mediaType: string }): boolean {
+  const type = headers['content-type']
+  return type === undefined || type.split(';', 1)[0]?.trim().toLowerCase() === mediaType
 }

@@ -4,7 +4,7 @@ import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
 import type { ModelRequest, Sent } from '../../inner-form.ts'
 import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
-import type { Encoding } from './decoding.ts'
+import { decodeBody, type Encoding } from './decoding.ts'
 
 /** 2,048 vectors of 1,536 numbers with a line for each are 70 MiB. */
 const VECTOR_BYTES_MAX = 36_864
@@ -58,4 +58,13 @@ export class WholeAnswer {
   take(): Buffer {
     return this.#body.take()
   }
+}
+
+/** Calls back with all of the answer without its encoding; undefined: it cannot be read, or is too large. */
+export function decodeWhole(
+  answer: WholeAnswer | undefined,
+  encoding: Encoding | undefined,
+  callback: (decoded: Buffer | undefined) => void,
+): void {
+  decodeBody(answer?.take() ?? Buffer.alloc(0), encoding, answer?.bytesMax ?? 0, callback)
 }

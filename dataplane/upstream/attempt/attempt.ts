@@ -3,31 +3,31 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { AnswerFacts } from '../../providers/answers/facts.ts'
 import type { AnswerOrigin, Failure, Passed } from '../../providers/contract.ts'
+import type { Breakage, Listener } from '../../streaming/opened-stream.ts'
 import { Tap } from '../../streaming/tap.ts'
-import { type Breakage, type Listener, UpstreamStream } from '../../streaming/upstream-stream.ts'
+import { UpstreamStream } from '../../streaming/upstream-stream.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
-import { answeredId, answeredLimits, answersAnother } from '../answer/answered-head.ts'
-import { decodeBody, type Encoding, encodingOf } from '../answer/decoding.ts'
-import { WholeAnswer } from '../answer/whole-answer.ts'
+import { answeredId, answeredLimits, answersAnother, formOf } from '../answer/answered-head.ts'
+import { type Encoding, encodingOf } from '../answer/decoding.ts'
+import { decodeWhole, WholeAnswer } from '../answer/whole-answer.ts'
 import type { PoolRequest } from '../connection/http1/contract.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
 import { poolRequestOf } from './pool-request.ts'
-import { noteSuccess, reasonOf, sparesUpstream, verdictOn } from './verdict.ts'
+import { Judgement } from './verdict.ts'
 
 const LEFT: Outcome = { kind: 'left' }
 
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
+  readonly #judgement: Judgement
   /** The target's; from the moment it is sent with the credential that it was sent with. */
   #settings: UpstreamSettings
-  /** Only a stream is read while it passes. */
-  #tap: Tap | undefined
   readonly #exchange: Exchange
-  #resolve: (outcome: Outcome) => void = () => {}
+  readonly #resolve: (outcome: Outcome) => void
   #status = 0
   facts: AnswerFacts | undefined
   #headers: IncomingHttpHeaders = {}
@@ -35,7 +35,6 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #stream: UpstreamStream | undefined
   /** Made with the first byte that is read whole. */
   #body: WholeAnswer | undefined
-  #judged = false
   #hasLeft = false
   /** All of an answer that is no stream is there and has been read. */
   #isRead = false
@@ -45,10 +44,11 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const { request, target, gateway, totalAt } = parts
     const { timeoutMs, wholeTimeoutMs, idleTimeoutMs: idleMs } = target.settings
     this.#parts = parts
+    this.#judgement = new Judgement(parts)
     this.#settings = target.settings
-    this.outcome = new Promise((resolve) => {
-      this.#resolve = resolve
-    })
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    this.outcome = promise
+    this.#resolve = resolve
     const clocks = { firstMs: request.stream ? timeoutMs : wholeTimeoutMs, idleMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
     target.state.inFlight++
@@ -61,13 +61,13 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     } catch (error) {
       // A mistake of ours: what the attempt holds is given back, and the upstream is not blamed.
       this.#exchange.abort('it could not be sent')
-      this.#judge('neutral')
+      this.#judgement.make('neutral')
       throw error
     }
   }
 
   #dispatch(ids: Continued): void {
-    const { target } = this.#parts
+    const { target, endpoint = target.state } = this.#parts
     const settings = target.settingsNow
     if (settings === undefined) {
       this.#exchange.abort('there is no credential')
@@ -76,7 +76,6 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
     this.#settings = settings
     this.#sent = poolRequestOf(this.#parts, settings, ids)
-    const { endpoint = target.state } = this.#parts
     endpoint.pool.dispatch(this.#sent, this.#exchange)
   }
 
@@ -84,16 +83,14 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   resend(): void {
     const { gateway, target, endpoint = target.state } = this.#parts
     gateway.metrics.resends.at(target.name).value++
-    // Only what was sent can come back.
-    endpoint.dispatchAnew(this.#sent as PoolRequest, this.#exchange)
+    if (this.#sent !== undefined) endpoint.dispatchAnew(this.#sent, this.#exchange)
   }
 
   /** The attempt has not failed. A refused client waits for its error; one that has left costs what can still be learnt. */
   leave(why?: Error): void {
-    this.#judge('neutral')
+    this.#judgement.make('neutral')
     if (why !== undefined) {
-      const underWay = this.#stream ?? this.#exchange
-      underWay.abort('the request was refused')
+      ;(this.#stream ?? this.#exchange).abort('the request was refused')
       this.#resolve({ kind: 'refused', error: why })
       return
     }
@@ -110,12 +107,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.#parts.metered.isWritten = true
   }
 
-  /** The upstream's id of the request, once the head of its answer is there. */
   get upstreamRequestId(): string | undefined {
     return answeredId(this.#headers, this.#settings)
   }
 
-  /** The limits that the upstream named in its answer. */
   get upstreamLimits(): Readonly<Record<string, string>> | undefined {
     return answeredLimits(this.#headers, this.#settings)
   }
@@ -131,8 +126,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   head(status: number, headers: IncomingHttpHeaders): void {
     this.#status = status
     if (this.#sent !== undefined && answersAnother(headers, this.#sent)) {
-      this.#exchange.abort("the answer is another request's")
-      this.#fail({ class: 'malformed', message: 'The answer is that of another request.' })
+      this.#spoilt("the answer is another request's", 'The answer is that of another request.')
       return
     }
     this.#headers = headers
@@ -140,15 +134,12 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#parts.metered.hasFailed = true
       return
     }
-    const streams = this.#parts.request.stream && this.#isStream(headers)
-    const encoding = encodingOf(headers)
-    if (encoding === undefined || (streams && encoding !== 'identity')) {
-      this.#exchange.abort('the answer is compressed')
-      this.#fail({ class: 'malformed', message: 'The answer is compressed, unasked.' })
-    } else if (streams) {
-      this.#openStream()
-    } else {
-      this.#encoding = encoding
+    const form = formOf(headers, this.#parts.request, this.#settings)
+    if (form === undefined)
+      this.#spoilt('the answer is compressed', 'The answer is compressed, unasked.')
+    else if (form === 'stream') this.#openStream()
+    else {
+      this.#encoding = form
       if (!this.#parts.request.stream) this.#exchange.begun()
     }
   }
@@ -163,7 +154,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (fault === undefined) return
     this.#exchange.abort(`the answer is ${fault}`)
     if (this.#status >= 300) this.#conclude()
-    else this.#fail({ class: 'malformed', message: this.#body.words(fault) })
+    else this.#malformed(this.#body.words(fault))
   }
 
   end(): void {
@@ -185,21 +176,20 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   opened(failure: Breakage | undefined): void {
-    if (failure !== undefined) {
-      if (failure instanceof Error) this.#refuse(failure)
-      else this.#fail(failure)
-      return
+    if (failure instanceof Error) this.#refuse(failure)
+    else if (failure !== undefined) this.#fail(failure)
+    else {
+      // A probe has shown what it was to show; a whole stream would keep the breaker half open for minutes.
+      if (this.#parts.permit.kind === 'probe') this.#judgement.make('success')
+      // The call comes from the stream, so it is there.
+      this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
     }
-    // A probe has shown what it was to show; a whole stream would keep the breaker half open for minutes.
-    if (this.#parts.permit.kind === 'probe') this.#judge('success')
-    // The call comes from the stream, so it is there.
-    this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
   }
 
   ended(failure: Breakage | undefined): void {
     const { gateway, target } = this.#parts
-    gateway.metrics.brokenEvents.at(target.name).value += this.#tap?.brokenEvents ?? 0
-    if (failure === undefined || failure instanceof Error) this.#judge('success')
+    gateway.metrics.brokenEvents.at(target.name).value += this.#stream?.brokenEvents ?? 0
+    if (failure === undefined || failure instanceof Error) this.#judgement.make('success')
     else this.#blame(failure)
   }
 
@@ -210,33 +200,23 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
     const reader = pair.openStream(bounded, this)
     if (reader === undefined) {
-      this.#exchange.abort('no stream was expected')
-      this.#fail({ class: 'malformed', message: 'The answer is a stream, unasked.' })
+      this.#spoilt('no stream was expected', 'The answer is a stream, unasked.')
       return
     }
     this.facts = reader.facts
-    this.#tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
-    this.#stream = new UpstreamStream(this.#tap, framing, this.#exchange, this)
+    const tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
+    this.#stream = new UpstreamStream(tap, framing, this.#exchange, this)
     if (this.#hasLeft) this.#stream.leave(() => this.#resolve(LEFT))
   }
 
-  #isStream(headers: IncomingHttpHeaders): boolean {
-    const type = headers['content-type']
-    if (type === undefined) return true
-    const { mediaType } = this.#parts.target.settings.provider.framing
-    return type.split(';', 1)[0]?.trim().toLowerCase() === mediaType
-  }
-
   #conclude(): void {
-    const body = this.#body?.take() ?? Buffer.alloc(0)
     // The encoding of a failure has not been looked at yet.
-    const encoding = this.#encoding ?? encodingOf(this.#headers)
-    decodeBody(body, encoding, this.#body?.bytesMax ?? 0, (decoded) => {
+    decodeWhole(this.#body, this.#encoding ?? encodingOf(this.#headers), (decoded) => {
       try {
         this.#read(decoded)
       } catch {
         // JSON that is nested too deeply can be read, but not be written again.
-        this.#fail({ class: 'malformed', message: 'The answer cannot be translated.' })
+        this.#malformed('The answer cannot be translated.')
       }
     })
   }
@@ -252,7 +232,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       return
     }
     if (body === undefined) {
-      this.#fail({ class: 'malformed', message: 'The compressed answer cannot be read.' })
+      this.#malformed('The compressed answer cannot be read.')
       return
     }
     this.#isRead = true
@@ -260,36 +240,39 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (answer.kind === 'failure') {
       this.#parts.metered.usage = answer.usage
       this.#fail(answer.failure)
-    } else if (request.stream) {
-      this.#fail({ class: 'malformed', message: 'The answer is not a stream.' })
-    } else {
-      this.#judge('success')
-      this.#parts.metered.usage = answer.usage
+    } else if (request.stream) this.#malformed('The answer is not a stream.')
+    else {
+      this.#judgement.make('success')
       // The client may leave before an inspector has spoken.
-      this.#parts.metered.answerBytes = body.length
-      this.#parts.metered.tookMs = this.#exchange.elapsedMs
+      this.#parts.metered.answered(answer.usage, body.length, this.#exchange.elapsedMs)
       if (this.#hasLeft) this.#resolve(LEFT)
       else if (answer.kind === 'body') this.#pass(answer)
-      else {
-        answer.passed.then(this.#pass.bind(this), this.#refuse.bind(this))
-      }
+      else answer.passed.then(this.#pass.bind(this), this.#refuse.bind(this))
     }
   }
 
   #pass(answer: Passed): void {
-    if (answer.kind === 'failure') {
-      this.#fail(answer.failure)
-      return
+    if (answer.kind === 'failure') this.#fail(answer.failure)
+    else {
+      this.facts = answer.facts
+      this.#parts.metered.answerBytes = answer.body.length
+      this.#resolve({ kind: 'whole', body: answer.body })
     }
-    this.facts = answer.facts
-    this.#parts.metered.answerBytes = answer.body.length
-    this.#resolve({ kind: 'whole', body: answer.body })
   }
 
   /** The upstream has done its part. */
   #refuse(error: Error): void {
-    this.#judge('success')
+    this.#judgement.make('success')
     this.#resolve({ kind: 'refused', error })
+  }
+
+  #spoilt(why: string, message: string): void {
+    this.#exchange.abort(why)
+    this.#malformed(message)
+  }
+
+  #malformed(message: string): void {
+    this.#fail({ class: 'malformed', message })
   }
 
   #fail(failure: Failure): void {
@@ -298,35 +281,19 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (this.#hasLeft) {
       if (!this.#parts.request.stream) this.#parts.metered.waitedMs = this.#exchange.elapsedMs
       this.#resolve(LEFT)
-      return
+    } else {
+      const shown = masked(failure, this.#settings)
+      this.#blame(shown)
+      this.#resolve({ kind: 'failed', failure: shown })
     }
-    const shown = masked(failure, this.#settings)
-    this.#blame(shown)
-    this.#resolve({ kind: 'failed', failure: shown })
   }
 
   /** `shown` holds nothing that was sent to prove ourselves. */
   #blame(shown: Failure): void {
-    const { target, gateway, totalAt } = this.#parts
-    if (sparesUpstream(shown, this.#parts, this.#status)) {
-      this.#judge('neutral')
-      return
-    }
-    const verdict = verdictOn(shown, {
-      ...this.#parts,
-      isTimeUp: gateway.clock.now() >= totalAt,
+    this.#judgement.blame(shown, {
+      headStatus: this.#status,
       wasSent: this.#sent !== undefined,
       hasBegun: this.#exchange.hasBegun,
     })
-    if (verdict === 'failure' && !this.#judged) target.state.failedLast = reasonOf(shown)
-    this.#judge(verdict)
-  }
-
-  #judge(verdict: 'success' | 'failure' | 'neutral'): void {
-    if (this.#judged) return
-    this.#judged = true
-    const { permit, target, gateway } = this.#parts
-    if (verdict === 'success') noteSuccess(this.#parts)
-    target.state.breaker[verdict](permit, gateway.clock.now())
   }
 }

@@ -35,7 +35,7 @@ export function isCut({ class: kind, status, shown }: Failure): boolean {
 }
 
 /** Whether the failure says nothing against the upstream: one endpoint is at fault, or requests wait until a server listens. */
-export function sparesUpstream(
+function sparesUpstream(
   failure: Failure,
   parts: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
   headStatus: number,
@@ -91,8 +91,45 @@ function isOnlySlow(failure: Failure, { hasBegun, target }: Circumstances): bool
   return target.settings.section.timeout_seconds === undefined
 }
 
+/** The verdict of an attempt on its upstream: the first counts, and no other. */
+export class Judgement {
+  readonly #parts: AttemptParts
+  #isMade = false
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts
+  }
+
+  make(verdict: 'success' | 'failure' | 'neutral'): void {
+    if (this.#isMade) return
+    this.#isMade = true
+    const { permit, target, gateway } = this.#parts
+    if (verdict === 'success') noteSuccess(this.#parts)
+    target.state.breaker[verdict](permit, gateway.clock.now())
+  }
+
+  /** `headStatus`: 0 before the head of an answer. */
+  blame(
+    shown: Failure,
+    {
+      headStatus,
+      ...sent
+    }: Pick<Circumstances, 'wasSent' | 'hasBegun'> & { readonly headStatus: number },
+  ): void {
+    const { target, gateway, totalAt } = this.#parts
+    if (sparesUpstream(shown, this.#parts, headStatus)) {
+      this.make('neutral')
+      return
+    }
+    const isTimeUp = gateway.clock.now() >= totalAt
+    const verdict = verdictOn(shown, { ...this.#parts, ...sent, isTimeUp })
+    if (verdict === 'failure' && !this.#isMade) target.state.failedLast = reasonOf(shown)
+    this.make(verdict)
+  }
+}
+
 /** The endpoint answers again, and the upstream takes the credential. */
-export function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 'endpoint'>): void {
+function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 'endpoint'>): void {
   endpoint?.succeeded()
   target.state.credential.refusals.clear()
 }
@@ -100,7 +137,7 @@ export function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 
 const REASON_LENGTH_MAX = 200
 
 /** A failure in one line: `server 500: broken`. */
-export function reasonOf({ class: kind, status, message }: Failure): string {
+function reasonOf({ class: kind, status, message }: Failure): string {
   const what = status === undefined ? kind : `${kind} ${status}`
   return `${what}: ${message.replace(/\s+/g, ' ').trim()}`.slice(0, REASON_LENGTH_MAX)
 }

@@ -94,7 +94,7 @@ export class UpstreamCredential {
   /** The upstream has refused this one. */
   refused(status: number, sent: string): void {
     this.refusals.refused(status)
-    this.#renewed?.refused(sent)
+    this.renewed?.refused(sent)
   }
 
   stop(): void {

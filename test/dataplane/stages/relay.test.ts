@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { relay } from '../../../dataplane/stages/relay.ts'
-import type { OpenedStream, Sink } from '../../../dataplane/streaming/upstream-stream.ts'
+import type { OpenedStream, Sink } from '../../../dataplane/streaming/opened-stream.ts'
 import { anAnswer } from '../an-answer.ts'
 
 /** A stream that the test drives. */
