@@ -39,8 +39,8 @@ interface Kept {
   readonly lane: EndpointsLane
   gateway: KubeObject
   sources: Sources
-  /** As it was told last. */
-  told: string
+  /** The trouble in the last report, as JSON. */
+  reported: string
 }
 
 /** The reasons why endpoints of a gateway are missing. */
@@ -73,7 +73,7 @@ export class EndpointsKeeper {
     const known = this.#kept.get(key)
     const isAsking = sources.services !== undefined || sources.pools !== undefined
     if (known === undefined && !isAsking) return
-    const kept = known ?? { lane: this.#open(gateway), gateway, sources, told: '' }
+    const kept = known ?? { lane: this.#open(gateway), gateway, sources, reported: '' }
     kept.gateway = gateway
     kept.sources = sources
     this.#kept.set(key, kept)
@@ -100,7 +100,7 @@ export class EndpointsKeeper {
       empty: emptyOnes(services, pools, namespace, known),
       refused: kept?.lane.refused,
     }
-    if (kept !== undefined) kept.told = JSON.stringify(trouble)
+    if (kept !== undefined) kept.reported = JSON.stringify(trouble)
     return trouble
   }
 
@@ -120,8 +120,8 @@ export class EndpointsKeeper {
     const kept = this.#kept.get(key)
     if (kept === undefined) return
     kept.lane.changed()
-    const { told } = kept
-    if (JSON.stringify(this.troubleOf(kept.gateway)) !== told) this.#options.onTrouble(key)
+    const { reported } = kept
+    if (JSON.stringify(this.troubleOf(kept.gateway)) !== reported) this.#options.onTrouble(key)
   }
 
   #knownTo(own: string): Known {

@@ -53,7 +53,7 @@ export function serviceFaultOf(
   const place = serviceAt(host, own)
   const services = place && known.services(place.namespace)
   if (place === undefined || services === undefined) return undefined
-  // Endpoints that somebody made by hand need no Service.
+  // Endpoints that were made by hand need no Service.
   if (known.slices(place)?.length !== 0) return undefined
   const names = services.map(({ metadata }) => metadata.name)
   if (names.includes(place.name)) return undefined

@@ -92,7 +92,7 @@ export class Events {
     }
   }
 
-  /** What others have written over a gateway's objects is put back. */
+  /** The operator puts back what others wrote over a gateway's objects. */
   tellOfEdit(gateway: KubeObject, note: string): void {
     this.#tell(gateway, { reason: 'EditReverted', note, isWarning: true })
   }

@@ -1,4 +1,4 @@
-/** Who has written an object since the operator did, as the bookkeeping of the API server says. */
+/** The managers that wrote an object after the operator did, by the bookkeeping of the API server. */
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { MANAGER } from './names.ts'

@@ -313,7 +313,7 @@ test('the API server keeps every member that the chart writes, so that a second 
           one.metadata.name === metadata.name &&
           one.metadata.namespace === metadata.namespace,
       )
-      // Of a Secret its texts come back as data.
+      // The texts of a Secret come back as data.
       const { stringData: _, ...rest } = written
       assert.deepEqual(lost(rest, stored), [], `${set}: ${kind} ${metadata.name}`)
     }

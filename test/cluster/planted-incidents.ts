@@ -1,4 +1,4 @@
-/** What the alerts are for, done to the real metrics of a gateway and of an operator, and what Prometheus reads of them each minute. */
+/** Incidents that alerts are for, planted in the real metrics of a gateway and an operator, as Prometheus reads them each minute. */
 
 import { beginAlerts } from '../../dataplane/budgets/alert-series.ts'
 import { loadConfiguration } from '../../dataplane/config/load.ts'
@@ -25,7 +25,7 @@ export interface Installation {
 /** Done in each minute of the incident; `minute` counts from 0. */
 type Incident = (installation: Installation, minute: number) => void
 
-/** What does not happen again is done in the first minute. */
+/** An incident that does not happen again is planted in the first minute. */
 const once =
   (incident: Incident): Incident =>
   (installation, minute) => {

@@ -251,7 +251,7 @@ class Bounds {
     ].join(' | ')
   }
 
-  /** What a first try leaves behind may be compiled code, or what all streams share. */
+  /** A first try may leave compiled code behind, or things that all streams share. */
   async #assertHeld(kinds: readonly Kind[]): Promise<void> {
     const names = kinds.map(({ name }) => name.slice(0, 400)).join('\n')
     for (let tries = 1; ; tries++) {

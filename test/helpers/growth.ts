@@ -1,4 +1,4 @@
-/** What work leaves behind in memory, and whether later pieces of it cost more than earlier ones. */
+/** Measures the memory that work leaves behind, and whether later pieces of it cost more than earlier ones. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -60,7 +60,7 @@ export async function growthOf(
 /** Bytes in use once all garbage has been collected. */
 export async function heldBytes(): Promise<number> {
   collect()
-  // What hangs on collected promises goes with the next turn.
+  // Objects of collected promises go with the next turn.
   await turn()
   collect()
   const { heapUsed, external } = process.memoryUsage()

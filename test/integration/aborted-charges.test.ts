@@ -21,7 +21,7 @@ async function sums() {
   return { charged, made: new Map(leavers.made) }
 }
 
-/** Asks so many times, each way in turn; what was charged and made meanwhile, by kind of upstream. */
+/** Asks this often, each way in turn; returns tokens charged and made meanwhile, by kind of upstream. */
 async function run(count: number, leaves: boolean) {
   const before = await sums()
   let begun = 0

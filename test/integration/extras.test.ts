@@ -1,4 +1,4 @@
-/** What costs more than tokens, or names what an account keeps, goes to upstreams that allow it, in every API. */
+/** Requests for extras, which cost more than tokens or name what an account keeps, go to upstreams that allow them, in every API. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { type Reply, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'

@@ -1,4 +1,4 @@
-/** How a tenant stands is on every answer of every API to it, whatever came of the request and whichever reader read it. */
+/** Every answer of every API has the limits and budgets of its tenant, also a refusal, with both readers. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
@@ -61,7 +61,7 @@ interface Sent {
 
 interface Seen {
   readonly status: number
-  readonly told: readonly string[]
+  readonly found: readonly string[]
 }
 
 /** A header that is not ASCII is for the reader behind ours. */
@@ -77,8 +77,8 @@ function ask(method: string, path: string, sent: Sent, more: object): Promise<Se
   return new Promise((resolve, reject) => {
     const asked = request(process.url + path, { method, headers, agent: false }, (answer) => {
       answer.resume()
-      const told = FIVE.filter((name) => answer.headers[name] !== undefined)
-      answer.on('close', () => resolve({ status: answer.statusCode ?? 0, told }))
+      const found = FIVE.filter((name) => answer.headers[name] !== undefined)
+      answer.on('close', () => resolve({ status: answer.statusCode ?? 0, found }))
     })
     asked.on('error', reject)
     asked.end(method === 'POST' ? body : undefined)
@@ -110,8 +110,8 @@ for (const [reader, more] of Object.entries(READERS)) {
   for (const { method, path } of asked) {
     test(`all five are on every answer to ${method} ${path}, by ${reader}`, async () => {
       for (const [what, sent] of Object.entries(CASES)) {
-        const { status, told } = await ask(method, path.replace('*', 'chat'), sent, more)
-        assert.deepEqual(told, FIVE, `${status} for ${what}`)
+        const { status, found } = await ask(method, path.replace('*', 'chat'), sent, more)
+        assert.deepEqual(found, FIVE, `${status} for ${what}`)
       }
     })
   }
@@ -126,7 +126,7 @@ test('these are the answers of a gateway that says yes, no and not now', async (
       seen.add((await ask('POST', '/v1/chat/completions', sent, {})).status)
   }
   for (const status of [200, 400, 402, 403, 404, 413, 415, 429, 503])
-    assert.ok(seen.has(status), `${status} is none of ${[...seen]}`)
+    assert.ok(seen.has(status), `${status} is not among ${[...seen]}`)
 })
 
 test('all five are on streams, wrong methods and unknown paths', async () => {
@@ -140,8 +140,8 @@ test('all five are on streams, wrong methods and unknown paths', async () => {
       ['GET', '/v1/nothing', {}],
       ['POST', '/', {}],
     ] as const) {
-      const { status, told } = await ask(method, path, sent, more)
-      assert.deepEqual(told, FIVE, `${status} for ${method} ${path}`)
+      const { status, found } = await ask(method, path, sent, more)
+      assert.deepEqual(found, FIVE, `${status} for ${method} ${path}`)
     }
   }
 })

@@ -118,7 +118,7 @@ test('a port that another client wrote over ours is replaced before ours is appl
   })
 })
 
-test('a hand edit that is put back is told with the name of its manager', async () => {
+test('a hand edit that is put back is reported with the name of its manager', async () => {
   const settings = settingsOf(aGateway())
   const desired = childrenOf(settings, {}, undefined).find(
     ({ resource }) => resource.kind === 'Service',
@@ -136,15 +136,15 @@ test('a hand edit that is put back is told with the name of its manager', async 
   const client = api.client()
   const world = new World({ api: client, namespaces: [], random: () => 0.5 })
   world.stores.services.put(live)
-  const told: string[] = []
+  const edits: string[] = []
   const reconciler = new WorkloadReconciler({
     api: client,
     world,
     rolloutsMax: 1,
-    onEdit: (_gateway, edit) => told.push(showEdit(edit)),
+    onEdit: (_gateway, edit) => edits.push(showEdit(edit)),
   })
   await reconciler.reconcile(settings, {})
-  assert.deepEqual(told, [
+  assert.deepEqual(edits, [
     'Service production was changed by kubectl-edit, and is put back. Change the GatewayConfig instead.',
   ])
 })

@@ -117,7 +117,7 @@ const ENDINGS: readonly (readonly [what: string, message: string, says: RegExp])
     /it ended with 137 \(Error\)\. Look/,
   ],
   [
-    'that was killed says so without what it told of its life',
+    'that was killed says so without its access log',
     '{"level":"info","message":"The keys were taken."}',
     /it ended with 137 \(Error\)\. Look/,
   ],

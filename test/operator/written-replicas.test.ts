@@ -1,4 +1,4 @@
-/** A number of replicas beside autoscaling is warned of if somebody wrote it, not if it is the default of the resource type. */
+/** A number of replicas beside autoscaling is warned of if a person or a program wrote it, not if it is the default of the resource type. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicasHaveEffect } from '../../operator/checks/scale.ts'
@@ -8,7 +8,7 @@ import { trimOf } from '../../operator/kube/trim.ts'
 const NUMBER = { 'f:spec': { 'f:replicas': {} } }
 const AUTOSCALED = { autoscaling: { maxReplicas: 5 }, replicas: 1 }
 
-/** What the operator warns of, as it sees the object by its watch. */
+/** The warnings of the operator for the object that its watch has. */
 function warnings(spec: object, metadata: object = {}): number {
   const stored = { metadata: { name: 'production', namespace: 'ai', ...metadata }, spec }
   const gateway: KubeObject = trimOf(RESOURCES.gatewayConfigs)(stored)
@@ -21,7 +21,7 @@ const applied = (document: unknown) => ({
 })
 const owned = (fields: object) => ({ managedFields: [{ manager: 'a', ...fields }] })
 
-test('the default of the type is no number that somebody wrote', () => {
+test('the default of the type is no written number', () => {
   assert.equal(warnings(AUTOSCALED), 0)
   const others = { operation: 'Apply', fieldsV1: { 'f:spec': { 'f:autoscaling': {} } } }
   assert.equal(warnings(AUTOSCALED, owned(others)), 0)

@@ -61,7 +61,7 @@ test("the runtime's parser is called in dataplane/json/parse.ts alone", () => {
   }
 })
 
-test('for each package somebody has looked how it parses JSON', () => {
+test('for each package there is a word on how it parses JSON', () => {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const advice = 'say in PACKAGES how it parses JSON of others'
   assert.deepEqual(Object.keys(PACKAGES), Object.keys(manifest.dependencies), advice)

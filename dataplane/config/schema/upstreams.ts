@@ -211,8 +211,8 @@ export const Upstream = z.strictObject({
     .max(EXTRAS.length)
     .optional()
     .describe(
-      "What clients may ask for beside the model's tokens, though it costs extra or names what the account keeps. " +
-        'Default: nothing.',
+      "Extras that clients may ask for beside the model's tokens: they cost extra, or name what the account keeps. " +
+        'Default: none.',
     ),
   tokenizer_revision: text()
     .optional()

@@ -7,7 +7,7 @@ import { isRecord, rowOf } from '../../json/values.ts'
 export type Path = readonly (string | number)[]
 
 export interface Seen {
-  /** Who says the words that come next. */
+  /** The role of the message that the words are of. */
   role: string
   /** Words that models read. Those that are fixed cannot be changed: names, and what is signed. */
   text(text: string, path: Path, isFixed?: boolean): void

@@ -32,7 +32,7 @@ const PARTS = {
   },
 }
 const content = either({ string: text, entries: list(typed(PARTS)) })
-/** Of the item itself; the inner form has no ids of items. */
+/** Members of the item itself; the inner form has no ids of items. */
 const own = { id: unsent, status: unsent, created_by: unsent }
 const call = { call_id: id, name: fixed, namespace: fixed, caller: unsent, ...own }
 const output = { call_id: id, output: content, caller: unsent, ...own }

@@ -25,7 +25,7 @@ export class AnswerFacts {
   }
 }
 
-/** A name that an upstream gives, such as an id; a longer text is none, and every event for a client would repeat it. */
+/** A name that an upstream gives, such as an id. A longer text does not count, because every event would repeat it. */
 export function idIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX ? value : undefined
 }

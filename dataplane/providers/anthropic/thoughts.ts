@@ -14,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>
 /** The thinking to send before a message of the history. */
 export type ThoughtsOf = (message: ChatMessage) => readonly Thought[]
 
-/** The part of a request that says for whom thinking is remembered. */
+/** The part of a request that names the tenant for which thinking is remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 export const NO_THOUGHTS: ThoughtsOf = () => []

@@ -1,4 +1,4 @@
-/** What clients may ask of an API beside the model's tokens, by the names that `upstreams[].allow` has for it. */
+/** Extras that clients may ask of an API beside the model's tokens, by the names that `upstreams[].allow` has for them. */
 
 export const EXTRAS = [
   'code_execution',

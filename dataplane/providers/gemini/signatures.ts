@@ -13,7 +13,7 @@ type Json = Readonly<Record<string, unknown>>
 /** The signature to send with a call of the history; `position` is its place within its answer. */
 export type SignatureOf = (call: Json, position: number) => string | undefined
 
-/** The part of a request that says for whom signatures are remembered. */
+/** The part of a request that names the tenant for which signatures are remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 interface Signed {

@@ -112,7 +112,7 @@ export class Exchange implements PoolHandler, Deadline {
     this.#controller?.resume()
   }
 
-  /** The client has left: what is read from here on is read for a short time. Its end is told as ever. */
+  /** The client has left: the rest is read for a short time. Its end is reported as ever. */
   readOn(): void {
     if (this.#over || this.#restUntil !== Number.POSITIVE_INFINITY) return
     this.#restUntil = this.#clock.now() + REST_MS

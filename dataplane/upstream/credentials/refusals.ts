@@ -1,6 +1,6 @@
 /** Whether an upstream refuses the credential that it is sent, as its answers say. */
 
-/** A 403 may be about one request, or one model; so many in a row are about the credential. */
+/** A 403 may be about one request, or one model; three in a row are about the credential. */
 const FORBIDDEN_MOST = 3
 
 export class CredentialRefusals {

@@ -7,7 +7,7 @@ import { isDeniedAddress } from '../connection/addresses.ts'
 import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'
 import { Endpoint, isBusy, isWell, STATES, stateOf, wasProbed } from './endpoint.ts'
-import { NameWatch } from './names.ts'
+import { type NameWatch, watchOrigin } from './names.ts'
 import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
 import type { EndpointsWorld } from './world.ts'
@@ -67,12 +67,7 @@ export class Endpoints {
     this.refresh()
     const isNamed = settings.section.endpoints === 'dns'
     if (!isNamed || this.#watch !== undefined || settings.disabled !== undefined) return
-    const { hostname, port: written, protocol } = new URL(settings.origin)
-    const port = Number(written || (protocol === 'https:' ? 443 : 80))
-    const addressed = (address: string) => ({ id: `${address} ${port}`, address, port })
-    this.#watch = new NameWatch(hostname.replace(/^\[|\]$/g, ''), this.#world, (addresses) =>
-      this.set(addresses.map(addressed)),
-    )
+    this.#watch = watchOrigin(settings.origin, this.#world, (addresses) => this.set(addresses))
   }
 
   /** Takes what the operator has sent, where it is the one who knows. */
@@ -292,16 +287,11 @@ export class Endpoints {
     if (found === this.#found) return
     this.#found = found
     const fields = { upstream: this.#name, found, taken }
-    if (taken === found)
-      log.event('info', 'endpoints', `Upstream "${this.#name}" has ${found} endpoints.`, fields)
-    else
-      log.event(
-        'warn',
-        'endpoints',
-        `Upstream "${this.#name}" has ${found} endpoints; ${taken} of them are used. ` +
-          `The bounds are ${ENDPOINTS_MAX} of an upstream and ${ENDPOINTS_OF_ALL_MAX} in all, ` +
-          'and metadata addresses are never dialled.',
-        fields,
-      )
+    const isAll = taken === found
+    const rest =
+      `; ${taken} of them are used. The bounds are ${ENDPOINTS_MAX} of an upstream and ${ENDPOINTS_OF_ALL_MAX} in all, ` +
+      'and metadata addresses are never dialled'
+    const message = `Upstream "${this.#name}" has ${found} endpoints${isAll ? '' : rest}.`
+    log.event(isAll ? 'info' : 'warn', 'endpoints', message, fields)
   }
 }

@@ -2,6 +2,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../../base/clock.ts'
 import type { Resolve } from '../connection/addresses.ts'
+import type { Address } from './address.ts'
 
 const INTERVAL_MS = 5000
 /** A name that is said not to exist may be about to come back. */
@@ -89,4 +90,17 @@ export class NameWatch {
     this.#known = known
     this.#onAddresses(addresses)
   }
+}
+
+/** Watches the name of an origin; its addresses have the port of the origin. */
+export function watchOrigin(
+  origin: string,
+  world: NameWorld,
+  found: (addresses: readonly Address[]) => void,
+): NameWatch {
+  const { hostname, port: written, protocol } = new URL(origin)
+  const port = Number(written || (protocol === 'https:' ? 443 : 80))
+  return new NameWatch(hostname.replace(/^\[|\]$/g, ''), world, (addresses) =>
+    found(addresses.map((address) => ({ id: `${address} ${port}`, address, port }))),
+  )
 }

@@ -1,4 +1,4 @@
-/** On a route with guardrails an upstream reads no word that they were not shown, whatever a client sends, in every API. */
+/** On a route with guardrails an upstream reads no word that they were not shown, for any request, in every API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ import { changed, changes } from './odd-requests.ts'
 
 const settings = someSettings({ model: 'upstream-model' })
 
-/** What an upstream reads, and what the guardrails were shown of it; undefined where it cannot take the request. */
+/** The words that an upstream reads, and those that the guardrails were shown; undefined if it cannot take the request. */
 async function sent(
   { dialect }: Legal,
   body: string,

@@ -51,7 +51,7 @@ const CHAT: readonly Json[] = [
     messages: [user],
     response_format: { type: 'json_schema', json_schema: { name: 'shape', schema } },
     stop: ['the end'],
-    user: 'somebody',
+    user: 'user-1',
     temperature: 1,
   },
   { messages: [user], prediction: { type: 'content', content: 'foreseen' }, top_k: 3 },
@@ -117,12 +117,12 @@ export const LEGAL: readonly Legal[] = [
     dialect: openAiCompletionsDialect as Dialect,
     bodies: [
       { prompt: 'once upon' },
-      { prompt: ['one', 'two'], suffix: 'the rest', stop: 'the end', user: 'somebody' },
+      { prompt: ['one', 'two'], suffix: 'the rest', stop: 'the end', user: 'user-1' },
     ],
   },
   {
     dialect: openAiEmbeddingsDialect as Dialect,
-    bodies: [{ input: 'some words' }, { input: ['one', 'two'], user: 'somebody' }],
+    bodies: [{ input: 'some words' }, { input: ['one', 'two'], user: 'user-1' }],
   },
   {
     dialect: rerankDialect as Dialect,

@@ -1,4 +1,4 @@
-/** What is parsed has the names that the text has, after any other text. */
+/** A parsed value has the names that its text has, after any other text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faultOfRuntime, parseJson } from '../../../dataplane/json/parse.ts'

@@ -13,7 +13,7 @@ interface Head {
   readonly rate?: number
   readonly channels?: number
   readonly bits?: number
-  /** What the head says of the bytes of a second. */
+  /** The bytes of a second, as the head has them. */
   readonly said?: number
   /** The format that stands in the extension. */
   readonly inner?: number

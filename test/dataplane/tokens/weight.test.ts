@@ -69,7 +69,7 @@ test('a prompt weighs its texts, four tokens for each message, and a thousand fo
     type: 'image_url',
     image_url: { url: `data:image/png;base64,${'A'.repeat(90_000)}` },
   }
-  assert.equal(promptWeight(chat([{ type: 'text', text: 'What is it' }, picture])), 1_007)
+  assert.equal(promptWeight(chat([{ type: 'text', text: 'Tell me of' }, picture])), 1_007)
 })
 
 test('inputs weigh their texts, and a number is a token', () => {

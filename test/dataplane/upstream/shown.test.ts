@@ -1,4 +1,4 @@
-/** The state of an upstream as people read it: health that somebody has looked at, and why it does not serve. */
+/** The state of an upstream as people read it: health that a probe has seen, and why it does not serve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { valueBelow } from '../../../dataplane/json/values.ts'

@@ -215,7 +215,7 @@ for (const [ofKey, tags] of [
   })
 }
 
-test('names that hold the line feeds by which names are joined are rows of their own', async () => {
+test('names that hold the line feeds by which names are joined have separate rows', async () => {
   const book = aBook([
     { tenant: 'a\nb', key: 'c', ...served(1) },
     { tenant: 'a', key: 'b\nc', ...served(2) },
@@ -232,7 +232,7 @@ test('names that hold the line feeds by which names are joined are rows of their
   )
 })
 
-test('joined names are read back as they were, whatever they hold', () => {
+test('joined names are read back as they were, with any text', () => {
   const names = fc.array(
     fc.string({ unit: fc.constantFrom('\n', '\uffff', 'n', 'e', '\\', ' ') }),
     {

@@ -1,6 +1,6 @@
 /**
  * Runs test files at 24 hours of a day and in the odd minutes of a calendar, and names the moments at which a file fails:
- * `node test/helpers/runner/at-times.ts FILE...`. What shows a forecast, today, this month or "in 3 h" passes at all of them.
+ * `node test/helpers/runner/at-times.ts FILE...`. A test of forecasts, today, this month or "in 3 h" passes at all of them.
  */
 import { spawnSync } from 'node:child_process'
 import { aheadOf, clockAhead } from '../wall-clock.ts'

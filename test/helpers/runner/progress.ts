@@ -8,7 +8,7 @@ import { dirname, join, relative } from 'node:path'
 /** An event of Node's test runner. */
 export interface Reported {
   readonly type: string
-  /** A file is a test of its own name, without `entryFile`. */
+  /** A file is a test with its name, without `entryFile`. */
   readonly data: { readonly name?: string; readonly file?: string; readonly entryFile?: string }
 }
 
@@ -59,7 +59,7 @@ export class Progress {
     return this.#known[name] ?? UNKNOWN_SECONDS
   }
 
-  /** Of files that run at the same time as they did so far. */
+  /** For files that run at the same time as they did so far. */
   #secondsLeft(): number {
     const done = Object.keys(this.took)
     const sum = (names: readonly string[]) =>

@@ -1,4 +1,4 @@
-/** What models read is what guardrails are shown: words elsewhere than in messages, and members that readers read differently. */
+/** Guardrails are shown all that models read: words elsewhere than in messages, and members that readers read differently. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { startFront, startUpstream, whole } from '../../helpers/fake-upstream.ts'

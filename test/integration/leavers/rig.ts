@@ -57,11 +57,11 @@ export const WAYS = Object.entries(PATHS).flatMap(([provider, paths]) =>
 /** An answer that is no stream is written at one pace, as a model writes; a few hundred tokens a second. */
 const WHOLE = { most: 4, events: 100, gapMs: 7 }
 
-/** Of the prompts that an upstream is sent it has had a part before. */
+/** The part of its prompts that an upstream has had before. */
 const CACHED = 0.25
 
 export class Leavers {
-  /** What the upstreams have made, by kind. */
+  /** The tokens that the upstreams have made, by kind. */
   readonly made = new Map<string, number>()
   readonly #plans: Plan[] = []
   readonly #random: Draw
@@ -123,7 +123,7 @@ export class Leavers {
     }
   }
 
-  /** What the tenant of this kind of upstream has been charged. */
+  /** The tokens that the tenant of this kind of upstream has been charged. */
   async charged(provider: string): Promise<number> {
     const front = (this.#gateway as Limited).as(provider)
     await untilIdle(front, provider)

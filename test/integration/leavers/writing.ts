@@ -21,7 +21,7 @@ const TEXTS = [
 
 const TOKENS = TEXTS.map((text) => encode(text))
 
-/** What a template puts around a message, and before the answer. */
+/** The tokens that a template puts around a message, and before the answer. */
 const AROUND = 7
 
 export interface Prompt {

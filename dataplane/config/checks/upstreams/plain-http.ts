@@ -77,7 +77,7 @@ function isKeyed(upstream: UpstreamSection): boolean {
   return keyless?.every((setting) => upstream[setting] !== undefined) === true
 }
 
-/** What is kept out of the file is a secret, whatever its header is called. */
+/** A value that is kept out of the file is a secret, under any name of a header. */
 function holdsCredential(headers: unknown): boolean {
   return Object.entries(isRecord(headers) ? headers : {}).some(
     ([name, value]) =>
