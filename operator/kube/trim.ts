@@ -28,8 +28,8 @@ function trim(object: KubeObject): KubeObject {
 const REPLICAS_DEFAULT = 1
 
 /**
- * Beside `autoscaling`, a number of replicas that was not written is left out: the API server puts its default there. A manager that
- * creates an object without server-side apply owns the defaults as well, so that such an owner proves nothing.
+ * Beside `autoscaling`, a number of replicas that was not written is left out: the API server puts its default there. A
+ * manager that creates an object without server-side apply owns the defaults as well, so that such an owner proves nothing.
  */
 export function asWritten(gateway: KubeObject): KubeObject {
   const { spec } = gateway
