@@ -111,7 +111,8 @@ export class Embeddings {
   ): Promise<Float32Array> {
     const { clock } = this.#world
     const presence = new Presence()
-    const leave = () => presence.end()
+    // No usage is worth a wait: the caller has gone on without the vector.
+    const leave = () => presence.end(new Error('The vector is not awaited.'))
     signal.addEventListener('abort', leave, { once: true })
     try {
       const fetching = target.state.credential.renewed?.pending()

@@ -144,8 +144,9 @@ export class Exchange implements PoolHandler, Deadline {
       this.#schedule()
       return
     }
+    const why = now >= this.#restUntil ? 'the client left' : 'deadline'
     this.#fail({ class: 'timeout', message: this.#silence(now) })
-    this.#controller?.abort(new Error('deadline'))
+    this.#controller?.abort(new Error(why))
   }
 
   onRequestStart(controller: PoolController): void {

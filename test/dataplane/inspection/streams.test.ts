@@ -201,6 +201,8 @@ for (const spoken of SPOKEN) {
       }
       await visit.say(word('b'))
       visit.heard.listener.closed()
+      // The rest is read for a moment, because the usage may come.
+      await visit.pass(1)
       await visit.done
       const charged = visit.charged()
       thoughts.shift()?.()

@@ -45,7 +45,7 @@ test('one that does not is given up after the rest, and its prompt is charged', 
   assert.deepEqual(calls, [])
   pass(1)
   assert.equal((await one.outcome).kind, 'left')
-  assert.deepEqual(calls, ['deadline'])
+  assert.deepEqual(calls, ['the client left'])
   assert.deepEqual(charges(), [[PROMPT, 0]])
   assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
 })
@@ -96,7 +96,7 @@ test('one that goes on is given up after the rest, and what came of it is charge
     pass(REST_MS / 3)
   }
   assert.equal((await one.outcome).kind, 'left')
-  assert.deepEqual([charges(), calls], [[[PROMPT, 3]], ['deadline']])
+  assert.deepEqual([charges(), calls], [[[PROMPT, 3]], ['the client left']])
 })
 
 test('one whose usage counts what has come is given up at once', async () => {
@@ -126,5 +126,5 @@ test('what a slow reader has not taken is read before it is given up', async () 
   answer.data(CONTENT.repeat(5))
   pass(REST_MS)
   assert.deepEqual(charges(), [[PROMPT, 6]])
-  assert.equal(calls.at(-1), 'deadline')
+  assert.equal(calls.at(-1), 'the client left')
 })
