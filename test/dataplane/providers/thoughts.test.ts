@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
+import { knownCounts } from '../../../dataplane/providers/anthropic/answer.ts'
 import { anthropic } from '../../../dataplane/providers/anthropic/provider.ts'
 import { bedrock } from '../../../dataplane/providers/bedrock/provider.ts'
 import type { Provider } from '../../../dataplane/providers/contract.ts'
@@ -186,4 +187,10 @@ test('thinking is remembered for the tenant that had it, and for no other that s
   ])
   const { blocks } = sentBack(anthropic, dropped, undefined, 'one')
   assert.deepEqual(blocks, [THINKING, REDACTED, toolUse('toolu_shared')])
+})
+
+test('of a usage only the counts that are read are kept', () => {
+  const odd = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`member_${at}`, at]))
+  const read = { input_tokens: 3, output_tokens: 4, cache_read_input_tokens: 1 }
+  assert.deepEqual({ ...knownCounts({ ...odd, ...read, __proto__: null }) }, read)
 })
