@@ -222,7 +222,7 @@ function testStreams(provider: Provider): void {
           meanings.some(({ done }) => done),
           expected.done,
         )
-        // A stream that fails may have told of its prompt.
+        // A stream that fails may have the usage of its prompt.
         const { usage } = meanings.findLast((one) => one.usage) ?? {}
         if (!expected.failure) assert.deepEqual(usage, usageOf(expected.usage))
         const failure = meanings.find((meaning) => meaning.failure)?.failure
