@@ -8,6 +8,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  closingQuoteIn,
   isEscaped,
   isSpace,
   OPEN_BRACE,
@@ -213,14 +214,9 @@ function stringEnd({ bytes, long }: Source, start: number, last: number): number
   if (bytes[start] !== QUOTE) throw broken(start)
   const far = long.get(start)
   if (far !== undefined) return far
-  let at = start + 1
-  for (;;) {
-    const quote = bytes.indexOf(QUOTE, at)
-    if (quote === -1 || quote >= last) throw broken(start)
-    const ends = !isEscaped(bytes, at, quote)
-    at = quote + 1
-    if (ends) return at
-  }
+  const quote = closingQuoteIn(bytes, start + 1, last)
+  if (quote < 0 || quote >= last) throw broken(start)
+  return quote + 1
 }
 
 function parse(text: string, at: number): unknown {

@@ -5,6 +5,7 @@ import {
   CLOSE_BRACKET,
   COMMA,
   closingQuote,
+  closingQuoteIn,
   isEscaped,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -79,17 +80,12 @@ export class Bounds {
     this.#isString = true
     const first = from + (this.#isEscaped ? 1 : 0)
     this.#isEscaped = false
-    let at = first
-    for (;;) {
-      const quote = bytes.indexOf(QUOTE, at)
-      if (quote === -1) {
-        this.#isEscaped = isEscaped(bytes, first, bytes.length)
-        return bytes.length
-      }
-      at = quote + 1
-      if (!isEscaped(bytes, first, quote)) break
+    const quote = closingQuoteIn(bytes, first)
+    if (quote < 0) {
+      this.#isEscaped = isEscaped(bytes, first, bytes.length)
+      return bytes.length
     }
     this.#isString = false
-    return at
+    return quote + 1
   }
 }

@@ -5,7 +5,7 @@ import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COMMA,
-  isEscaped,
+  closingQuoteIn,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
@@ -38,7 +38,7 @@ export function* requireDistinct(
     }
     switch (bytes[at]) {
       case QUOTE: {
-        const end = stringEnd(bytes, at)
+        const end = yield* stringEnd(bytes, at)
         if (level?.names !== undefined && level.isNameNext) {
           level.at = memberName(bytes, at, end)
           level.isNameNext = false
@@ -83,8 +83,11 @@ function note(names: Map<string, string>, name: string, place: () => string): vo
 }
 
 /** Behind the string that begins there. */
-function stringEnd(bytes: Buffer, start: number): number {
-  let quote = bytes.indexOf(QUOTE, start + 1)
-  while (quote !== -1 && isEscaped(bytes, start + 1, quote)) quote = bytes.indexOf(QUOTE, quote + 1)
-  return quote === -1 ? bytes.length : quote + 1
+function* stringEnd(bytes: Buffer, start: number): Generator<undefined, number> {
+  let quote = closingQuoteIn(bytes, start + 1, start + STEP_BYTES)
+  while (quote < 0 && ~quote < bytes.length) {
+    yield
+    quote = closingQuoteIn(bytes, ~quote, ~quote + STEP_BYTES)
+  }
+  return quote < 0 ? bytes.length : quote + 1
 }

@@ -8,7 +8,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
-  isEscaped,
+  closingQuoteIn,
   isSpace,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -148,14 +148,14 @@ export class MembersScan implements Found {
 
   #string(until: number): void {
     const bytes = this.#bytes
-    for (;;) {
-      const quote = bytes.indexOf(QUOTE, this.#at)
-      if (quote === -1) throw new MembersError('The body ends in the middle of a string.')
-      const ends = !isEscaped(bytes, this.#at, quote)
-      this.#at = quote + 1
-      if (ends) break
-      if (this.#at >= until) return
+    const quote = closingQuoteIn(bytes, this.#at, until)
+    if (quote < 0) {
+      this.#at = ~quote
+      if (this.#at >= bytes.length)
+        throw new MembersError('The body ends in the middle of a string.')
+      return
     }
+    this.#at = quote + 1
     const start = this.#stringAt
     this.#stringAt = -1
     this.#note(start)

@@ -42,3 +42,28 @@ export function closingQuote(text: string, from: number): number {
     }
   }
 }
+
+/**
+ * The same of bytes: `from` is a place inside of a string, and in no escape. Looks at no byte at or after `until`. Where it
+ * has not found the quote by then it returns `~at`, where `at` is the place to go on from: behind the bytes, if there is none.
+ */
+export function closingQuoteIn(bytes: Buffer, from: number, until = bytes.length): number {
+  const part = until < bytes.length ? bytes.subarray(0, until) : bytes
+  const { length } = part
+  let at = from
+  while (at < length) {
+    const quote = part.indexOf(QUOTE, at)
+    if (quote === -1) return ~(isEscaped(part, at, length) ? length + 1 : length)
+    if (!isEscaped(part, at, quote)) return quote
+    at = quote + 1
+    // A search for each of many quotes costs more than a look at each byte between them.
+    for (let near = at + NEAR; at < near && at < length; at++) {
+      const byte = part[at]
+      if (byte === QUOTE) return at
+      if (byte !== BACKSLASH) continue
+      at++
+      if (part[at] === QUOTE) near = at + NEAR
+    }
+  }
+  return ~at
+}

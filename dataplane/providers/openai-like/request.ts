@@ -4,8 +4,8 @@
 
 import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
-import { scanMembers } from '../../json/members.ts'
 import { isRecord } from '../../json/values.ts'
+import { writtenObject } from '../../json/written.ts'
 import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { ROUTING } from '../routing-members.ts'
@@ -51,8 +51,7 @@ export function encodeBody(
 /** The body in a wire: the client's bytes, or the inner form in writing. */
 export function inWire(wire: string, request: ModelRequest): Pick<ModelRequest, 'bytes' | 'spans'> {
   if (request.wire === wire) return request
-  const bytes = Buffer.from(JSON.stringify(request.body))
-  return { bytes, spans: scanMembers(bytes) }
+  return writtenObject(request.body)
 }
 
 /** The members that the client sent and this runtime has no use for. */
