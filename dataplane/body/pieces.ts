@@ -18,6 +18,8 @@ import {
 
 /** A part of a string that is decoded in parts, in pieces. */
 const PART_PIECES = 4
+/** The most bytes of a character in UTF-8. */
+const CHARACTER_BYTES = 4
 /** `\uXXXX`. */
 const ESCAPE_BYTES = 6
 
@@ -168,10 +170,10 @@ function* longString(
   return text
 }
 
-/** The last place up to `to` that is inside of no character and no escape; `from` is such a place. */
+/** The last place up to `to` that is inside of no character and no escape; `from` is such a place. Answers may be no UTF-8. */
 function cutBefore(bytes: Buffer, from: number, to: number): number {
   let at = to
-  while (at > from && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
+  while (at > to - CHARACTER_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
   let nearest = at - 1
   while (nearest > at - ESCAPE_BYTES && bytes[nearest] !== BACKSLASH) nearest--
   if (bytes[nearest] !== BACKSLASH) return at

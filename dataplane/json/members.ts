@@ -54,6 +54,8 @@ export class MembersScan implements Found {
   readonly long: Map<number, number>
   readonly pieceBytes: number
   readonly #bytes: Buffer
+  readonly #isAnswer: boolean
+  readonly #valuesMax: number
   /** Where the containers around this place begin; only where long values are looked for. */
   readonly #opened: number[] | undefined
   #next = OPENING
@@ -68,8 +70,11 @@ export class MembersScan implements Found {
   /** Nothing has come since the last bracket opened. */
   #isEmpty = false
 
-  constructor(bytes: Buffer, pieceBytes = PIECE_BYTES) {
+  /** An answer has more values, `answerValues` at most, and no name in it decides about a request. */
+  constructor(bytes: Buffer, pieceBytes = PIECE_BYTES, answerValues?: number) {
     this.#bytes = bytes
+    this.#isAnswer = answerValues !== undefined
+    this.#valuesMax = answerValues ?? VALUES_MAX
     this.pieceBytes = pieceBytes
     const isLong = bytes.length > pieceBytes
     this.#opened = isLong ? [] : undefined
@@ -227,6 +232,12 @@ export class MembersScan implements Found {
   /** Behind a value of the top level. */
   #end(): void {
     const name = this.#name
+    if (!this.#isAnswer) this.#judge(name)
+    this.spans.set(name, { start: this.#valueAt, end: this.#at })
+    this.#next = BEHIND
+  }
+
+  #judge(name: string): void {
     const meant = meantName(name)
     if (meant !== undefined) {
       throw new MembersError(`The member "${name}" must be written "${meant}".`, name)
@@ -236,15 +247,13 @@ export class MembersScan implements Found {
     }
     if (++this.#members > MEMBERS_MAX)
       throw new MembersError(`The body has more than ${MEMBERS_MAX} members.`)
-    this.spans.set(name, { start: this.#valueAt, end: this.#at })
-    this.#next = BEHIND
   }
 
   /** One more value, or as many as commas tell. */
   #count(): void {
-    if (++this.#values > VALUES_MAX) {
+    if (++this.#values > this.#valuesMax) {
       throw new MembersError(
-        `The body has more than ${VALUES_MAX} JSON values; send fewer, or shorter lists.`,
+        `The body has more than ${this.#valuesMax} JSON values; send fewer, or shorter lists.`,
       )
     }
   }

@@ -56,7 +56,7 @@ export function closingQuoteIn(bytes: Buffer, from: number, until = bytes.length
     if (quote === -1) return ~(isEscaped(part, at, length) ? length + 1 : length)
     if (!isEscaped(part, at, quote)) return quote
     at = quote + 1
-    // A search for each of many quotes costs more than a look at each byte between them.
+    // Many quotes may follow, and each search is a call.
     for (let near = at + NEAR; at < near && at < length; at++) {
       const byte = part[at]
       if (byte === QUOTE) return at

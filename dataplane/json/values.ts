@@ -66,3 +66,20 @@ export function parsed(text: string, valuesMax?: number): unknown {
     return undefined
   }
 }
+
+/** Values of bytes that were parsed in steps before they are read. */
+const parsedEarlier = new WeakMap<Buffer, { readonly value: unknown }>()
+
+/** For one call of `parsedBytes`. */
+export function keepParsed(bytes: Buffer, value: unknown): void {
+  parsedEarlier.set(bytes, { value })
+}
+
+/** The same of a whole answer. */
+export function parsedBytes(bytes: Buffer, valuesMax?: number): unknown {
+  const earlier = parsedEarlier.get(bytes)
+  if (earlier === undefined) return parsed(bytes.toString(), valuesMax)
+  // The bytes may be kept for longer than their value is needed.
+  parsedEarlier.delete(bytes)
+  return earlier.value
+}

@@ -1,4 +1,4 @@
-/** Writes an object as JSON, and notes where the values of its members are: what the gateway wrote need not be searched for them. */
+/** Writes an object as JSON, and notes where the values of its members are: so they need not be searched for. */
 import type { Span } from './found.ts'
 
 /** An object in writing. */

@@ -1,6 +1,6 @@
 /** Reads Anthropic's whole answers. */
 import type { ChatAnswer, ChatChoice, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
-import { countOf, isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, parsedBytes, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -25,7 +25,7 @@ export function readMessage(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && isError(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

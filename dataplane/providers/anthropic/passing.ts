@@ -1,7 +1,7 @@
 /** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
 import type { ChatRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsed, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed, ProviderSettings, SameWire, WireReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
@@ -77,7 +77,7 @@ export function sameWire(
 }
 
 function readPassed(body: Buffer, recognisers: readonly Recogniser[]): Passed {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && isError(answer)) return failed(classifyError(recognisers, answer))
   if (isRecord(answer) && Array.isArray(answer.content))
     return { kind: 'body', body, usage: readUsage(answer.usage), facts: factsOf(answer) }

@@ -1,6 +1,6 @@
 /** Reads Cohere's whole answers. */
 import type { ChatAnswer, ChatChoice, ChatRequest, ToolCall } from '../../inner-form.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -14,7 +14,7 @@ export function readAnswer(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string')) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

@@ -1,6 +1,6 @@
 /** Cohere's Embed API. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -46,7 +46,7 @@ export function readEmbeddings(
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string')) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

@@ -1,6 +1,6 @@
 /** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedBytes, recordOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
@@ -61,7 +61,7 @@ export function readEmbeddings(
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {
-  const value = parsed(body.toString())
+  const value = parsedBytes(body)
   if (isErrorBody(value)) return { kind: 'failure', failure: classifyError(recognisers, value) }
   const answer = recordOf(value)
   const embeddings = embeddingsIn(answer)

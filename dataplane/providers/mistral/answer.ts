@@ -1,6 +1,6 @@
 /** Reads Mistral's whole answers. */
 import type { ChatAnswer, ChatChoice } from '../../inner-form.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -14,7 +14,7 @@ export function readCompletion(
   recognisers: readonly Recogniser[],
   origin: AnswerOrigin,
 ): Decoded<ChatAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && isError(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

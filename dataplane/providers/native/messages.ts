@@ -1,5 +1,5 @@
 /** Anthropic's messages at upstreams that have them: the client's bytes, changed only where they have to be. */
-import { isRecord, parsed } from '../../json/values.ts'
+import { isRecord, parsed, parsedBytes } from '../../json/values.ts'
 import { passedBody, sameWire } from '../anthropic/passing.ts'
 import type { Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
 import { malformed, type Recogniser } from '../failures/classify.ts'
@@ -35,7 +35,7 @@ export function messagesOf(
     }),
     decode(body, request) {
       const answer = passed.decode(body, request)
-      return answer.kind === 'failure' && isOfChat(parsed(body.toString()))
+      return answer.kind === 'failure' && isOfChat(parsedBytes(body))
         ? { kind: 'failure', failure: OF_CHAT }
         : answer
     },

@@ -1,6 +1,14 @@
 /** Reads responses that pass to the client as they are: what they mean, and what they used. */
 import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  listOf,
+  parsed,
+  parsedBytes,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -24,7 +32,7 @@ export function readResponse(
   request: Sent<ChatRequest>,
   recognisers: readonly Recogniser[],
 ): Passed {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a response.'))
   if (Array.isArray(answer.choices)) return failed(OF_CHAT)

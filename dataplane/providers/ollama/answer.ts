@@ -9,7 +9,15 @@ import type {
   ToolCall,
   Usage,
 } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  listOf,
+  parsed,
+  parsedBytes,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Meaning, StreamReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -26,7 +34,7 @@ export function readAnswer(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && isError(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

@@ -5,7 +5,7 @@ import type {
   CompletionsRequest,
   FinishReason,
 } from '../../inner-form.ts'
-import { isRecord, parsed, textOf } from '../../json/values.ts'
+import { isRecord, parsed, parsedBytes, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, Meaning, ProviderSettings, StreamReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -65,7 +65,7 @@ export function readCompletion(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<CompletionsAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && isError(answer))
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   if (!isRecord(answer) || typeof answer.response !== 'string' || answer.done !== true)

@@ -1,6 +1,6 @@
 /** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, textOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedBytes, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -37,7 +37,7 @@ export function readEmbeddings(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<EmbeddingsAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (!isRecord(answer)) {
     return { kind: 'failure', failure: malformed('The upstream answered without vectors.') }
   }

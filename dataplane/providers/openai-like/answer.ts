@@ -1,11 +1,11 @@
 /** Reads a whole answer of OpenAI's own wire. */
 import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import { AnswerFacts } from '../answers/facts.ts'
 import type { Failure, Passed } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
-import { OTHER_NAME, readUsage, withReasonings } from './members.ts'
+import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
@@ -42,8 +42,7 @@ export function readAnswer(
   request: Sent<ChatRequest>,
   options: OpenAiLike,
 ): WholeRead {
-  const text = body.toString()
-  const answer = parsed(text)
+  const answer = parsedBytes(body)
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
   if (isError(answer)) return failed(classifyError(options.recognisers, answer))
@@ -53,7 +52,7 @@ export function readAnswer(
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
-    const renamed = text.includes(OTHER_NAME) ? withReasonings(answer, 'message') : answer
+    const renamed = withReasonings(answer, 'message')
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)

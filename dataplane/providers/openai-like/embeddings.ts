@@ -8,7 +8,7 @@ import type {
 } from '../../inner-form.ts'
 import { valuesMaxOf } from '../../json/bounds.ts'
 import { editMembers } from '../../json/edit.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import { fromBase64, toBase64 } from '../../json/vectors.ts'
 import type {
   Decoded,
@@ -101,7 +101,7 @@ function readAnswer(
   request: Sent<EmbeddingsRequest>,
   { recognisers }: OpenAiLike,
 ): Answer | Failed {
-  const json = parsed(body.toString(), valuesMaxOf(request.items))
+  const json = parsedBytes(body, valuesMaxOf(request.items))
   if (!isRecord(json))
     return failed('The upstream answered with something else than a JSON object.')
   if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }

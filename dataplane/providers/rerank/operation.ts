@@ -7,7 +7,7 @@ import type {
   Sent,
   Usage,
 } from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { AnswerOrigin, Decoded, ProviderOperation, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -70,7 +70,7 @@ function readAnswer(
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<RerankAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isRecord(answer) && (isError(answer) || typeof answer.message === 'string'))
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   const { id, model, results, usage, meta } = Array.isArray(answer)

@@ -1,6 +1,6 @@
 /** Transcriptions at upstreams that take OpenAI's form: the client's values, with the upstream's model. */
 import type { Sent, TranscriptionRequest, Usage } from '../../inner-form.ts'
-import { isRecord, parsed, recordOf } from '../../json/values.ts'
+import { isRecord, parsedBytes, recordOf } from '../../json/values.ts'
 import type { Failure, Headers, Passed, ProviderOperation, ProviderSettings } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -85,7 +85,7 @@ function readAnswer(
   { recognisers, isLikeChat }: TranscriptionOptions,
 ): Answer {
   if (!isJson && !isLikeChat) return {}
-  const json = parsed(body.toString())
+  const json = parsedBytes(body)
   if (!isJson && typeof recordOf(json).text !== 'string') return {}
   if (!isRecord(json))
     return { failure: malformed('The upstream answered with something else than a JSON object.') }

@@ -5,6 +5,7 @@ import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
 import type { ModelRequest, Sent } from '../../inner-form.ts'
 import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
 import { decodeBody, type Encoding } from './decoding.ts'
+import { parseEarly } from './early-parse.ts'
 
 /** 2,048 vectors of 1,536 numbers with a line for each are 70 MiB. */
 const VECTOR_BYTES_MAX = 36_864
@@ -19,12 +20,13 @@ export class WholeAnswer {
   #bytes = 0
   #bounds: Bounds | undefined
 
-  readonly #vectors: number
+  readonly valuesMax: number
 
   /** The encoding of a failure is looked at when all of it is there. */
   constructor(status: number, encoding: Encoding | undefined, request: Sent<ModelRequest>) {
-    this.#vectors = request.operation === 'embeddings' ? request.items : 0
-    const bytesMax = Math.max(ANSWER_BYTES_MAX, this.#vectors * VECTOR_BYTES_MAX)
+    const vectors = request.operation === 'embeddings' ? request.items : 0
+    this.valuesMax = valuesMaxOf(vectors)
+    const bytesMax = Math.max(ANSWER_BYTES_MAX, vectors * VECTOR_BYTES_MAX)
     this.bytesMax = status < 300 ? bytesMax : FAILURE_BYTES_MAX
     // Times and their texts are no JSON.
     const isText = request.operation === 'transcription' && !request.isJson
@@ -42,7 +44,7 @@ export class WholeAnswer {
 
   #holds(chunk: Buffer): boolean {
     if (this.#bounds !== undefined) return this.#bounds.holds(chunk)
-    this.#bounds = new Bounds(valuesMaxOf(this.#vectors))
+    this.#bounds = new Bounds(this.valuesMax)
     const sofar = this.#body.take()
     this.#body.add(sofar)
     return this.#bounds.holds(sofar)
@@ -60,11 +62,23 @@ export class WholeAnswer {
   }
 }
 
-/** Calls back with all of the answer without its encoding; undefined: it cannot be read, or is too large. */
+/**
+ * Calls back with all of the answer without its encoding; undefined: it cannot be read, or is too large. One of megabytes has
+ * been parsed by then.
+ */
 export function decodeWhole(
   answer: WholeAnswer | undefined,
   encoding: Encoding | undefined,
   callback: (decoded: Buffer | undefined) => void,
 ): void {
-  decodeBody(answer?.take() ?? Buffer.alloc(0), encoding, answer?.bytesMax ?? 0, callback)
+  decodeBody(answer?.take() ?? Buffer.alloc(0), encoding, answer?.bytesMax ?? 0, (decoded) => {
+    const parsing = decoded && parseEarly(decoded, answer?.valuesMax)
+    if (parsing === undefined) callback(decoded)
+    else {
+      void parsing.then(
+        () => callback(decoded),
+        () => callback(undefined),
+      )
+    }
+  })
 }

@@ -30,6 +30,22 @@ test('a whole answer is the outcome, with its usage, and the upstream is free ag
   assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
 })
 
+test('a whole answer of megabytes is parsed part by part, and passes as it came', async (t) => {
+  const { one, ids, answer, meter } = anAttempt()
+  const [choice] = ANSWER.choices
+  const message = { role: 'assistant', content: '"a\\'.repeat(700_000) }
+  const text = JSON.stringify({ ...ANSWER, choices: [{ ...choice, message }] })
+  one.send(ids)
+  const parse = t.mock.method(JSON, 'parse')
+  answer.whole(200, text)
+  const outcome = await one.outcome
+  assert.ok(outcome.kind === 'whole')
+  assert.equal(String(outcome.body), text)
+  assert.equal(meter.attempts[0]?.usage?.completionTokens, 1)
+  const lengths = parse.mock.calls.map(({ arguments: [one] }) => String(one).length)
+  assert.ok(Math.max(...lengths) <= 131_074, `${Math.max(...lengths)} characters in one go`)
+})
+
 test('a stream is the outcome with its first content, not with its head', async () => {
   const { one, ids, answer, state } = anAttempt({ stream: true })
   one.send(ids)

@@ -4,7 +4,7 @@ import { pathOf } from '../../../base/path-spelling.ts'
 import { shownPath } from '../../../base/shown-text.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call.ts'
-import { isRecord, parsed } from '../../../json/values.ts'
+import { isRecord, parsedBytes } from '../../../json/values.ts'
 import { malformed } from '../../../providers/failures/classify.ts'
 import { mayUse, permit } from '../../../stages/match.ts'
 import { refusalOf } from '../../../upstream/attempt/refusal.ts'
@@ -122,7 +122,7 @@ export function askKeeper(
 }
 
 export function objectOf(body: Buffer, { name }: Target): Json {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (!isRecord(answer)) throw refusalOf(malformed('It sent no JSON object.'), name)
   return answer
 }

@@ -1,6 +1,6 @@
 /** Reads Gemini's whole answers. */
 import type { ChatAnswer, ChatChoice, ChatRequest, Sent } from '../../../inner-form.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
 import type { AnswerOrigin, Decoded } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../../failures/classify.ts'
@@ -31,7 +31,7 @@ export function readAnswer(
   origin: AnswerOrigin,
   { recognisers, signatures }: Reading,
 ): Decoded<ChatAnswer> {
-  const answer = parsed(body.toString())
+  const answer = parsedBytes(body)
   if (isErrorBody(answer)) {
     return { kind: 'failure', failure: classifyError(recognisers, answer) }
   }

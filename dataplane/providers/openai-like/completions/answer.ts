@@ -6,7 +6,7 @@ import type {
   Sent,
   Usage,
 } from '../../../inner-form.ts'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
 import type { Decoded, Failure, Passed } from '../../contract.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, unlikeAsked } from '../../failures/classify.ts'
@@ -82,7 +82,7 @@ function readAnswer(
   request: Sent<CompletionsRequest>,
   options: Reading,
 ): Answer | { readonly kind: 'failure'; readonly failure: Failure } {
-  const read = parsed(body.toString())
+  const read = parsedBytes(body)
   const logprobs = openLogprobs(request, options)
   const json = isRecord(read) && logprobs !== undefined ? logprobs.answer(read) : read
   if (!isRecord(json))
