@@ -1,6 +1,7 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 import type { Dialect, StreamWriter } from './apis/dialect.ts'
 import { KeptText } from './base/kept-text.ts'
+import { writtenJson } from './body/written.ts'
 import type {
   Answer,
   AnswerEvent,
@@ -11,6 +12,7 @@ import type {
   Sent,
   Usage,
 } from './inner-form.ts'
+import type { Inspection } from './inspection/contract.ts'
 import { BAD_INDEX, indexIn } from './providers/answers/blocks.ts'
 import { AnswerFacts, idIn } from './providers/answers/facts.ts'
 import type {
@@ -39,7 +41,7 @@ export interface Pair {
   ): UpstreamRequest
   /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
   lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
-  decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed
+  decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
   /** undefined where the operation has no streams. `kept` counts what is remembered of this one between its events. */
   openStream(
     request: Sent<ModelRequest>,
@@ -131,8 +133,11 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
       const { answer, usage } = decoded
-      const written = dialect.writeAnswer(answer, usage, request)
-      return { kind: 'body', body: written, usage, facts: factsOf(answer, { origin, operation }) }
+      const facts = factsOf(answer, { origin, operation })
+      const written = writtenJson(dialect.writeAnswer(answer, usage, request), body.length)
+      if (typeof written === 'string') return { kind: 'body', body: written, usage, facts }
+      const passed = written.then((body) => ({ kind: 'body', body, usage, facts }) as const)
+      return { kind: 'inspected', usage, passed }
     },
     openStream(request, origin, kept = new KeptText()) {
       const reader = operation.openStream?.(request, origin, kept)

@@ -57,12 +57,12 @@ export interface Dialect<O extends Operation = Operation> {
   voiceOf?(request: Sent<Forms[O]['request']>): StreamVoice
   /** Absent where the answers of an upstream of the same wire need no change. */
   readonly passing?: Passing<Sent<Forms[O]['request']>>
-  /** A whole answer, as JSON text. */
+  /** A whole answer, to be written as JSON. */
   writeAnswer(
     answer: Forms[O]['answer'],
     usage: Usage | undefined,
     request: Sent<Forms[O]['request']>,
-  ): string
+  ): object
   /** Absent where answers are never streamed. `kept` counts what the writer remembers between the events. */
   openWriter?(request: Sent<Forms[O]['request']>, kept: KeptText): StreamWriter<Forms[O]['event']>
 }

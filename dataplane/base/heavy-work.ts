@@ -12,6 +12,8 @@ export interface Heavy {
 
 /** A request up to this size is not heavy. */
 export const LARGE_BYTES = 65_536
+/** JSON that is read or written in one go is no longer: as much as an event of a stream may have. */
+export const AT_ONCE_BYTES_MAX = 1_048_576
 /** How long one turn takes, except where a single piece of work takes longer. */
 export const TURN_MS = 0.5
 /** A turn is followed by this many times as long for others. */

@@ -91,7 +91,13 @@ export class Guard {
     const protocol = PROTOCOLS[this.section.protocol]
     const { path, body } = protocol.write(side, texts, subject)
     const read = (answer: unknown) => protocol.read(side, answer, texts.length)
-    return await this.#sidecar.ask(path, body, read, side === 'input' ? subject.signal : undefined)
+    const length = texts.reduce((sum, { text }) => sum + text.length, 0)
+    return await this.#sidecar.ask(
+      path,
+      { body, length },
+      read,
+      side === 'input' ? subject.signal : undefined,
+    )
   }
 
   /** The error of a request that it would judge now, where its sidecar is not asked and nothing passes without it. */

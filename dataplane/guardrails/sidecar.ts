@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
+import { writtenJson } from '../body/written.ts'
 import type { Section } from '../config/schema/index.ts'
 import { parsed } from '../json/values.ts'
 import { readBounded } from '../upstream/connection/bounded-body.ts'
@@ -37,16 +38,17 @@ export class Sidecar {
     this.#pool = openPool(destination, section, CONNECTIONS)
   }
 
-  /** The answer as `read` reads it; undefined where it makes no sense. Throws AuxiliaryError. */
+  /** The answer as `read` reads it; `length` is about that of the question. Throws AuxiliaryError. */
   async ask<T>(
     path: string,
-    body: object,
+    { body, length }: { readonly body: object; readonly length: number },
     read: (answer: unknown) => T | undefined,
     leaving?: AbortSignal,
   ): Promise<T> {
     const { timeoutMs } = this.#place
+    const written = await writtenJson(body, length)
     const question = async (signal: AbortSignal) => {
-      const answer = read(await this.#post(path, JSON.stringify(body), signal))
+      const answer = read(await this.#post(path, written, signal))
       if (answer === undefined) throw new AuxiliaryError('error', 'its answer makes no sense')
       return answer
     }
@@ -62,7 +64,7 @@ export class Sidecar {
     void this.#pool.close()
   }
 
-  async #post(path: string, body: string, signal: AbortSignal): Promise<unknown> {
+  async #post(path: string, body: string | Buffer, signal: AbortSignal): Promise<unknown> {
     const { headers } = this.#place
     const answer = await this.#pool.request({
       origin: this.#origin,

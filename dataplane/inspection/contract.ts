@@ -39,7 +39,7 @@ export interface AnyPair {
   concession?(failure: Failure): Concession | undefined
 }
 
-/** A whole answer that is being inspected. */
+/** A whole answer that is being inspected, or written in steps. */
 export interface Inspection {
   readonly kind: 'inspected'
   readonly usage: Usage | undefined

@@ -2,6 +2,7 @@
 import type { Dialect, StreamWriter } from '../apis/dialect.ts'
 import type { Deadline, Deadlines } from '../base/clock.ts'
 import { KeptText } from '../base/kept-text.ts'
+import { writtenJson } from '../body/written.ts'
 import type { AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
 import type {
   Failure,
@@ -40,8 +41,8 @@ export function inspectedPair(
       const passed = async (): Promise<Passed> => {
         const shown = await within(allowance, inspector.whole(answer))
         if (shown === undefined) return { kind: 'failure', failure: LATE }
-        const body = dialect.writeAnswer(shown, usage, request)
-        return { kind: 'body', body, usage, facts }
+        const written = await writtenJson(dialect.writeAnswer(shown, usage, request), body.length)
+        return { kind: 'body', body: written, usage, facts }
       }
       return { kind: 'inspected', usage, passed: passed() }
     },

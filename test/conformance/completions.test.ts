@@ -85,7 +85,11 @@ function testAnswers(provider: Provider): void {
       else assert.deepEqual(JSON.parse(String(passed.body)), expected.answer, title)
       assert.deepEqual(decoded.answer, expected.inner, title)
       const written = openAiCompletionsDialect.writeAnswer(decoded.answer, decoded.usage, request)
-      assert.deepEqual(saidIn(JSON.parse(written)), saidIn(JSON.parse(String(passed.body))), title)
+      assert.deepEqual(
+        saidIn(JSON.parse(JSON.stringify(written))),
+        saidIn(JSON.parse(String(passed.body))),
+        title,
+      )
     }
   })
 

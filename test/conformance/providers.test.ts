@@ -182,7 +182,11 @@ function testAnswers(provider: Provider): void {
       }
       assert.deepEqual(decoded.usage, passed.usage, title)
       const text = openAiChatDialect.writeAnswer(decoded.answer, decoded.usage, request)
-      assert.deepEqual(saidIn(parse(text)), saidIn(parse(String(passed.body))), title)
+      assert.deepEqual(
+        saidIn(parse(JSON.stringify(text))),
+        saidIn(parse(String(passed.body))),
+        title,
+      )
     }
   })
 

@@ -51,6 +51,6 @@ test("the provider's own members of a tool call reach the client, in its first p
     undefined,
     aRequest(),
   )
-  const { message } = JSON.parse(written).choices[0]
+  const { message } = JSON.parse(JSON.stringify(written)).choices[0]
   assert.deepEqual(message.tool_calls[0].extra_content, EXTRA)
 })

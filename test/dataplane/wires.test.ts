@@ -1,6 +1,7 @@
 /** The client's wire and the upstream's, joined: the same one passes, another goes through the inner form. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-messages/dialect.ts'
 import type { Dialect } from '../../dataplane/apis/dialect.ts'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import type { ChatEvent } from '../../dataplane/inner-form.ts'
@@ -14,7 +15,7 @@ const vllm = PROVIDERS.get('vllm')!
 const other: Dialect<'chat'> = {
   ...openAiChatDialect,
   wire: 'other',
-  writeAnswer: ({ choices }, usage) => `${choices[0]?.text} for ${usage?.completionTokens}`,
+  writeAnswer: ({ choices }, usage) => [`${choices[0]?.text} for ${usage?.completionTokens}`],
   openWriter: () => ({
     write: (event: ChatEvent) => `${event.kind} `,
     end: (usage) => `in all ${usage?.completionTokens}`,
@@ -49,7 +50,7 @@ test('an answer in another wire is written by the API', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2 }
   const answer = chunk({ message: { content: 'Hello.' }, finish_reason: 'stop' }, { usage })
   const passed = pairOf(other, vllm)!.decode(Buffer.from(answer), aRequest(), ORIGIN)
-  assert.deepEqual(passed.kind === 'body' && passed.body, 'Hello. for 2')
+  assert.deepEqual(passed.kind === 'body' && passed.body, '["Hello. for 2"]')
 })
 
 test('a stream in another wire has ended when every choice has', () => {
@@ -70,4 +71,20 @@ test('a provider that cannot do what is asked is not joined', () => {
   const anthropic = PROVIDERS.get('anthropic')!
   assert.equal(pairOf(embeddings, anthropic), undefined)
   assert.deepEqual([serves(anthropic, 'chat'), serves(anthropic, 'embeddings')], [true, false])
+})
+
+test('an answer of megabytes in another wire is written part by part', async (t) => {
+  const text = '"a\\'.repeat(500_000)
+  const pair = pairOf(anthropicMessagesDialect, vllm) ?? assert.fail()
+  const choices = [{ index: 0, message: { content: text }, finish_reason: 'stop' }]
+  const bytes = Buffer.from(JSON.stringify({ id: 'a', model: 'm', choices }))
+  const request = aRequest()
+  const stringify = t.mock.method(JSON, 'stringify')
+  const decoded = pair.decode(bytes, request, ORIGIN)
+  const passed = decoded.kind === 'inspected' ? await decoded.passed : decoded
+  assert.ok(passed.kind === 'body')
+  const calls = stringify.mock.calls.map(({ arguments: [one] }) => one)
+  assert.ok(calls.every((one) => typeof one !== 'object' || one === null))
+  assert.ok(calls.every((one) => String(one).length <= 65_537))
+  assert.equal(JSON.parse(String(passed.body)).content[0].text, text)
 })

@@ -25,7 +25,7 @@ export function writeAnswer(
   { choices }: ChatAnswer,
   usage: Usage | undefined,
   request: Sent<ChatRequest>,
-): string {
+): object {
   const [choice] = choices
   const { text = '', reasoning, thoughts = [], refusal, calls = [], finish = 'stop' } = choice ?? {}
   const said = text + (refusal ?? '')
@@ -34,13 +34,13 @@ export function writeAnswer(
     ...(said === '' ? [] : [{ type: 'text', text: said }]),
     ...calls.map(toolUse),
   ]
-  return JSON.stringify({
+  return {
     ...messageOf(request),
     content,
     stop_reason: stopReason(finish, refusal !== undefined),
     stop_sequence: null,
     usage: usageOf(usage, request),
-  })
+  }
 }
 
 /** A signature is the model's own; an empty one is never handed back to it. */

@@ -29,15 +29,15 @@ function writeAnswer(
   { id, model, choices }: ChatAnswer,
   usage: Usage | undefined,
   { createdSeconds }: Sent<ChatRequest>,
-): string {
-  return JSON.stringify({
+): object {
+  return {
     id,
     object: 'chat.completion',
     created: createdSeconds,
     model,
     choices: choices.map(choiceOf),
     ...(usage && { usage: usageOf(usage) }),
-  })
+  }
 }
 
 function choiceOf(choice: ChatChoice, index: number): Json {

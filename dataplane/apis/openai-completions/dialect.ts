@@ -24,8 +24,8 @@ function writeAnswer(
   { id, model, choices }: CompletionsAnswer,
   usage: Usage | undefined,
   { createdSeconds }: Sent<CompletionsRequest>,
-): string {
-  return JSON.stringify({
+): object {
+  return {
     id,
     object: 'text_completion',
     created: createdSeconds,
@@ -37,7 +37,7 @@ function writeAnswer(
       finish_reason: finish,
     })),
     ...(usage && { usage: usageOf(usage) }),
-  })
+  }
 }
 
 function openWriter(request: Sent<CompletionsRequest>): StreamWriter<CompletionsEvent> {

@@ -15,11 +15,11 @@ function writeAnswer(
   { model, vectors }: EmbeddingsAnswer,
   usage: Usage | undefined,
   { format, inputTokens }: Sent<EmbeddingsRequest>,
-): string {
+): object {
   const written = format === 'base64' ? toBase64 : Array.from<number>
   // Clients read the usage without asking whether it is there.
   const tokens = usage?.promptTokens ?? inputTokens.sum
-  return JSON.stringify({
+  return {
     object: 'list',
     data: vectors.map((vector, index) => ({
       object: 'embedding',
@@ -28,5 +28,5 @@ function writeAnswer(
     })),
     model,
     usage: { prompt_tokens: tokens, total_tokens: tokens },
-  })
+  }
 }

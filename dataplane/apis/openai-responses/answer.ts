@@ -19,14 +19,14 @@ export function writeAnswer(
   { choices }: ChatAnswer,
   usage: Usage | undefined,
   request: Sent<ChatRequest>,
-): string {
+): object {
   const session = sessionOf(request)
   const [choice] = choices
   const { status, details } = endOf(choice?.finish ?? 'stop')
   const counted = usageOf(usage ?? estimated(request, choice?.text.length ?? 0))
   const output = choice === undefined ? [] : itemsOf(choice, session)
   const members = { output, usage: counted, incomplete_details: details }
-  return JSON.stringify(session.response(status, members))
+  return session.response(status, members)
 }
 
 function itemsOf(

@@ -14,10 +14,10 @@ function writeAnswer(
   { id, model, ranking, searchUnits }: RerankAnswer,
   usage: Usage | undefined,
   { shown, inputTokens }: Sent<RerankRequest>,
-): string {
+): object {
   // Clients read the usage without asking whether it is there.
   const tokens = usage?.promptTokens ?? inputTokens.sum
-  return JSON.stringify({
+  return {
     id,
     model,
     results: ranking.map(({ index, score }) => ({
@@ -27,5 +27,5 @@ function writeAnswer(
     })),
     usage: { prompt_tokens: tokens, total_tokens: tokens },
     ...(searchUnits !== undefined && { meta: { billed_units: { search_units: searchUnits } } }),
-  })
+  }
 }

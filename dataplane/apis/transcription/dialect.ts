@@ -13,5 +13,5 @@ export const transcriptionDialect: Dialect<'transcription'> = {
   form: { bytesMax: RECORDING_BYTES_MAX + REST_BYTES_MAX },
   reading: transcriptionReading,
   // Every upstream speaks the client's wire, so that answers pass.
-  writeAnswer: ({ text }) => JSON.stringify({ text }),
+  writeAnswer: ({ text }) => ({ text }),
 }

@@ -1,4 +1,5 @@
 /** Parses an answer of megabytes in steps before it is read: in one go it would hold up everybody else. */
+import { AT_ONCE_BYTES_MAX } from '../../base/heavy-work.ts'
 import { parseInPieces } from '../../body/pieces.ts'
 import { inSteps } from '../../body/steps.ts'
 import { valuesMaxOf } from '../../json/bounds.ts'
@@ -6,8 +7,6 @@ import { MembersError, MembersScan, PIECE_BYTES } from '../../json/members.ts'
 import { OPEN_BRACE } from '../../json/tokens.ts'
 import { keepParsed } from '../../json/values.ts'
 
-/** As much as an event of a stream may have, which is parsed in one go too. */
-const AT_ONCE_BYTES_MAX = 1_048_576
 /** How far the search for its parts goes without looking at the time. */
 const SCAN_BYTES = 65_536
 

@@ -111,8 +111,8 @@ export class Batch {
       }
     const { metered, request } = this.#parts
     if (request.operation !== 'embeddings') throw new Error('only vectors come in batches')
-    const body = this.#wires.dialect.writeAnswer({ model, vectors }, metered.usage, request)
-    return { kind: 'whole', body }
+    const written = this.#wires.dialect.writeAnswer({ model, vectors }, metered.usage, request)
+    return { kind: 'whole', body: JSON.stringify(written) }
   }
 }
 

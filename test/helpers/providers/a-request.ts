@@ -116,7 +116,11 @@ export function chatWith(provider: Provider): Asked {
 function askedOf(pair: Pair): Asked {
   return {
     encode: pair.encode,
-    decode: (body, request) => pair.decode(body, request, ORIGIN),
+    decode(body, request) {
+      const decoded = pair.decode(body, request, ORIGIN)
+      if (decoded.kind === 'inspected') throw new Error('An answer of a test is short.')
+      return decoded
+    },
     openStream: (request) => pair.openStream(request, ORIGIN),
   }
 }

@@ -9,7 +9,7 @@ export const dialect: Dialect<'chat'> = {
   wire: 'template',
   operation: 'chat',
   reading: { members: new Set(['max_tokens', 'model', 'prompt']), request: requestOf },
-  writeAnswer: ({ choices }) => JSON.stringify({ text: choices[0]?.text ?? '' }),
+  writeAnswer: ({ choices }) => ({ text: choices[0]?.text ?? '' }),
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {

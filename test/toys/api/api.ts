@@ -40,13 +40,12 @@ const dialect: Dialect<'embeddings'> = {
   wire: 'toy-embeddings',
   operation: 'embeddings',
   reading,
-  writeAnswer: ({ model, vectors }, usage) =>
-    JSON.stringify({
-      object: 'list',
-      model,
-      data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
-      usage: { prompt_tokens: usage?.promptTokens, total_tokens: usage?.promptTokens },
-    }),
+  writeAnswer: ({ model, vectors }, usage) => ({
+    object: 'list',
+    model,
+    data: vectors.map((embedding, index) => ({ object: 'embedding', index, embedding })),
+    usage: { prompt_tokens: usage?.promptTokens, total_tokens: usage?.promptTokens },
+  }),
 }
 
 export const toy: Api = {

@@ -1,0 +1,9 @@
+/** Writes JSON at once, or in steps where it is long. */
+import { AT_ONCE_BYTES_MAX } from '../base/heavy-work.ts'
+import { writing } from '../json/writing.ts'
+import { inSteps } from './steps.ts'
+
+/** `about` is how long it may be. */
+export function writtenJson(value: object, about: number): string | Promise<Buffer> {
+  return about <= AT_ONCE_BYTES_MAX ? JSON.stringify(value) : inSteps(writing(value))
+}
