@@ -5,7 +5,7 @@ const PART_CHARACTERS = 65_536
 /** As much as is written between two steps. */
 const STEP_CHARACTERS = 131_072
 
-/** What JSON.stringify writes of a value without methods of its own. Yields where it may be interrupted. */
+/** What JSON.stringify writes of a value without methods. Yields where it may be interrupted. */
 export function* writing(value: object): Generator<undefined, Buffer> {
   const parts: Buffer[] = []
   let text = ''

@@ -1,4 +1,4 @@
-/** Readers of JSON that work in steps: no step goes far, whatever the text is. */
+/** Readers of JSON that work in steps: no step goes far, in any text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -43,7 +43,7 @@ for (const [what, text] of Object.entries(TEXTS)) {
   })
 }
 
-test('the end of a string is found whatever is escaped in it, at once or step by step', () => {
+test('the end of a string is found regardless of what is escaped in it, at once or step by step', () => {
   const inside = fc.array(fc.constantFrom('a', '\\\\', '\\"', '\\u0022', 'x'.repeat(33), 'é'))
   fc.assert(
     fc.property(inside, fc.integer({ min: 1, max: 40 }), (parts, step) => {
