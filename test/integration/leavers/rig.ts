@@ -54,6 +54,9 @@ export const WAYS = Object.entries(PATHS).flatMap(([provider, paths]) =>
   paths.map((path) => ({ provider, path })),
 )
 
+/** The route by which a gateway is warmed up. */
+const warming = (provider: string) => `warm-${provider}`
+
 /** An answer that is no stream is written at one pace, as a model writes; a few hundred tokens a second. */
 const WHOLE = { most: 4, events: 100, gapMs: 7 }
 
@@ -94,7 +97,9 @@ export class Leavers {
     this.#gateway = await startLimited(
       {
         upstreams: upstreams.map((one) => ({ health_check: undefined, ...one })),
-        routes: Object.keys(PATHS).map((name) => ({ name, strategy: 'single', primary: name })),
+        routes: Object.keys(PATHS).flatMap((primary) =>
+          [primary, warming(primary)].map((name) => ({ name, strategy: 'single', primary })),
+        ),
         rate_limits: { default: PLENTY },
         budgets: [{ tenant: '*', tokens_per_day: 1_000_000_000 }],
         telemetry: { access_log: false },
@@ -130,10 +135,19 @@ export class Leavers {
     return Number((await standing(front, provider)).tokens_per_day.used)
   }
 
-  ask({ provider, path }: (typeof WAYS)[number], plan: Plan): Promise<void> {
+  /** Lets the gateway compile its code, on routes from which the others learn nothing. */
+  async warm(): Promise<void> {
+    await Promise.all(WAYS.map((way) => this.ask(way, this.plan(false), warming(way.provider))))
+  }
+
+  ask(
+    { provider, path }: (typeof WAYS)[number],
+    plan: Plan,
+    route: string = provider,
+  ): Promise<void> {
     const front = (this.#gateway as Limited).as(provider)
     const id = this.#plans.push(plan) - 1
-    const body = bodyOf(path, provider, `${plan.prompt.text} @${id}@`, plan.stream)
+    const body = bodyOf(path, route, `${plan.prompt.text} @${id}@`, plan.stream)
     return new Promise((resolve) => {
       const outgoing = request(`${front.process.url}/v1/${path}`, {
         method: 'POST',
