@@ -97,9 +97,8 @@ test('SIGTERM during streams: what they used until they were cut is there at the
   await end(first, 'SIGTERM')
   assert.match((await cut.over).text, /ERR_GW_STREAM_ABORTED/)
   const second = await start(stateDir)
-  const question = { model: 'chat', messages: [{ role: 'user', content: 'hi' }], stream: true }
-  const seen = Math.ceil(JSON.stringify(question).length / 4) + 1
-  assert.equal(await used(second.as('stream'), 'stream'), ANSWER_TOKENS + seen)
+  // The word of the prompt with the template around it, and the word of the answer.
+  assert.equal(await used(second.as('stream'), 'stream'), ANSWER_TOKENS + 5 + 1)
   await end(second, 'SIGTERM')
 })
 

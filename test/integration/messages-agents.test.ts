@@ -258,17 +258,6 @@ for (const [param, fields] of [
       ],
     },
   ],
-  [
-    'messages.0.content',
-    {
-      messages: [
-        {
-          role: 'user',
-          content: [{ type: 'search_result', source: 's', title: 't', content: [] }],
-        },
-      ],
-    },
-  ],
   ['container', { container: 'c' }],
   ['mcp_servers', { mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }],
   ['tools.0', { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }],

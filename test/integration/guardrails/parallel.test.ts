@@ -74,12 +74,13 @@ test('a stream that begins before the verdict is whole behind it', async () => {
   assert.equal(eventsOf(heard).at(-1), '[DONE]')
 })
 
-test('a block ends the attempt at once, and nothing is charged for an upstream that was silent', async () => {
+test('a block ends the attempt at once, and an upstream that was silent is charged its prompt alone', async () => {
   const heard = await judged(silent, BLOCK)
   assert.equal(heard.status, 400)
   assert.match(errorOf(heard).message, /Not here\./)
-  const { attempts, prompt_tokens } = await front.trace(heard)
-  assert.deepEqual([attempts[0].outcome, prompt_tokens ?? 0], ['refused', 0])
+  const { attempts, prompt_tokens, completion_tokens } = await front.trace(heard)
+  assert.equal(attempts[0].outcome, 'refused')
+  assert.deepEqual([prompt_tokens > 0, completion_tokens], [true, 0])
   await answered()
 })
 
