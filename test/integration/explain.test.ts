@@ -132,7 +132,8 @@ async function explained(one: Case) {
   const { verdict } = await gateway.as('free').admin(`/explain?${query}`)
   const heard = await new Front(process, key).chat({ model: route, ...fields })
   assert.equal(text.code, heard.status === 200 ? 0 : 1, heard.text)
-  return { verdict, line: text.stdout.trimEnd().split('\n').at(-1) ?? '', heard }
+  const line = text.stdout.split('\n').findLast((one) => one.startsWith('now: ')) ?? ''
+  return { verdict, line, heard }
 }
 
 /** The verdict is what the next request gets. */

