@@ -103,9 +103,11 @@ test('the operator gets the rights of its table: over the cluster, or in the nam
   const own = wide.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'gw-own')
   assert.deepEqual(own?.rules, policyRules('own'))
   const narrow = await render('namespaced')
+  // The resource types are in no namespace.
+  const clusterWide = narrow.filter(({ kind }) => kind.startsWith('Cluster'))
   assert.deepEqual(
-    narrow.filter(({ kind }) => kind.startsWith('Cluster')),
-    [],
+    clusterWide.map(({ metadata }) => metadata.name),
+    ['gw-system-gw-types', 'gw-system-gw-types'],
   )
   const roles = narrow.filter(
     ({ kind, metadata }) => kind === 'Role' && metadata.name === 'gw-system-gw',

@@ -139,7 +139,7 @@ function renameTypes(copy: string, types: string): void {
 
 for (const program of ['helm', 'helm4'] as const) {
   test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
-    await helm(program, 'install', 'gw', chartOf('1.3.9'))
+    await helm(program, 'install', 'gw', chartOf('1.9.9'))
     assert.deepEqual(await types(), ALL_TYPES)
     await untilEstablished(cluster.kubectl)
     await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(aGateway()) })
@@ -153,11 +153,11 @@ for (const program of ['helm', 'helm4'] as const) {
       ])
     await helm(program, 'upgrade', 'gw', CHART, ...valuesFlags('everything'))
     for (const object of ['deployment/gw', 'crd/gatewayconfigs.inference.gw']) {
-      assert.notEqual(await versionOf(object), '1.3.9', object)
+      assert.notEqual(await versionOf(object), '1.9.9', object)
     }
     assert.deepEqual(await names('pod', '-l', 'app.kubernetes.io/component=test', '-A'), [])
     await helm(program, 'rollback', 'gw', '1')
-    assert.equal(await versionOf('deployment/gw'), '1.3.9')
+    assert.equal(await versionOf('deployment/gw'), '1.9.9')
     await helm(program, 'uninstall', 'gw')
     assert.deepEqual([...(await ours()), ...(await wide())], [])
     assert.deepEqual(await types(), ALL_TYPES)
@@ -206,7 +206,7 @@ for (const program of ['helm', 'helm4'] as const) {
 }
 
 test('Helm 4 upgrades a release that Helm 3 made, also over types that were applied by hand', async () => {
-  await helm('helm', 'install', 'gw', chartOf('1.3.9'))
+  await helm('helm', 'install', 'gw', chartOf('1.9.9'))
   const manifests = join(CHART, '../../crds/manifests')
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', manifests])
   await helm('helm4', 'upgrade', 'gw', CHART, '--server-side=true', '--force-conflicts')
