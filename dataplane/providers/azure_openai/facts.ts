@@ -1,4 +1,5 @@
 /** The facts about Azure OpenAI. */
+import { OF_OPENAI } from '../extras/names.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { OF_RUNTIMES } from '../routing-members.ts'
 import { basePathOf, isDated } from './address.ts'
@@ -14,17 +15,7 @@ export const facts: ProviderFacts = {
   aliases: ['azure'],
   spellings: ['azure', 'azure-openai'],
   basePath: basePathOf,
-  extras: [
-    'code_execution',
-    'file_search',
-    'files',
-    'image_generation',
-    'mcp',
-    'other_tools',
-    'service_tier',
-    'store',
-    'web_search',
-  ],
+  extras: OF_OPENAI,
   foreign: OF_RUNTIMES,
   settings: ['deployment', 'api_version'],
   requires: {

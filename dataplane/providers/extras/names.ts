@@ -16,6 +16,19 @@ export const EXTRAS = [
 ] as const
 export type Extra = (typeof EXTRAS)[number]
 
+/** Those of OpenAI's API, wherever it is hosted. */
+export const OF_OPENAI: readonly Extra[] = [
+  'code_execution',
+  'file_search',
+  'files',
+  'image_generation',
+  'mcp',
+  'other_tools',
+  'service_tier',
+  'store',
+  'web_search',
+]
+
 /** One of them as a request asks for it. */
 export interface AskedExtra {
   readonly extra: Extra

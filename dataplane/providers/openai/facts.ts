@@ -1,4 +1,5 @@
 /** The facts about OpenAI's hosted API. */
+import { OF_OPENAI } from '../extras/names.ts'
 import type { ProviderFacts } from '../facts-contract.ts'
 import { OF_RUNTIMES } from '../routing-members.ts'
 
@@ -10,17 +11,7 @@ export const facts: ProviderFacts = {
   nativeDefault: () => ['responses'],
   defaultEndpoint: 'https://api.openai.com/v1',
   settings: ['project'],
-  extras: [
-    'code_execution',
-    'file_search',
-    'files',
-    'image_generation',
-    'mcp',
-    'other_tools',
-    'service_tier',
-    'store',
-    'web_search',
-  ],
+  extras: OF_OPENAI,
   foreign: OF_RUNTIMES,
   services: {
     OpenRouter: 'https://openrouter.ai/api/v1',
