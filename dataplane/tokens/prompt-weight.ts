@@ -61,7 +61,8 @@ function inputWeight(input: TextInput): number {
 }
 
 function textWeight(text: string): number {
-  return longWeight(Buffer.from(text), 0, Buffer.byteLength(text))
+  const bytes = Buffer.from(text)
+  return longWeight(bytes, 0, bytes.length)
 }
 
 function soundTokens(bytes: number): number {
