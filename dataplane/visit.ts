@@ -2,7 +2,7 @@
 import type { Api, Visit } from './apis/contract.ts'
 import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
-import type { Call, Caller } from './call.ts'
+import type { Call, Caller } from './call/call.ts'
 import type { Active, Gateway, Underway } from './gateway.ts'
 import type { ModelRequest } from './inner-form.ts'
 import { tellsBudgets } from './limits/headers.ts'

@@ -1,6 +1,6 @@
 /** The body of GET /explain: what would happen now to a request on a route. Charges nothing. */
 
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 import { explain } from '../config/shown/explain.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'

@@ -7,8 +7,8 @@ import { rerankReading } from '../apis/rerank/reading.ts'
 import { transcriptionReading } from '../apis/transcription/reading.ts'
 import { GatewayError } from '../base/errors.ts'
 import { parseRequest, type Scanned, scanForm, understand } from '../body/request.ts'
-import type { Caller } from '../call.ts'
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { Caller } from '../call/call.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 import type { Kind } from '../config/shown/explain.ts'
 import type {
   ChatRequest,

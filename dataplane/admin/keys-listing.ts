@@ -1,5 +1,5 @@
 /** The keys that this process knows, as its admin API lists them: records, never a key or its hash. */
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 import type { Gateway } from '../gateway.ts'
 
 const SHOWN = 100

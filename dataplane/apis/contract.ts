@@ -1,5 +1,5 @@
 /** An API: a method and a path of the client listener, and its work on a visit. */
-import type { Call, Incoming } from '../call.ts'
+import type { Call, Incoming } from '../call/call.ts'
 import type { Active, Gateway } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { ClientResponse } from '../response.ts'

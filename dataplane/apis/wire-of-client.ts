@@ -1,5 +1,5 @@
 /** The wire of a client on a path that OpenAI's and Anthropic's APIs share. */
-import type { Incoming } from '../call.ts'
+import type { Incoming } from '../call/call.ts'
 import { anthropicWire } from './anthropic-messages/wire.ts'
 import type { ClientWire } from './dialect.ts'
 import { openAiWire } from './openai/wire.ts'

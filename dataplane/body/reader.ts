@@ -3,7 +3,7 @@
 import type { Deadline, Deadlines } from '../base/clock.ts'
 import { GatewayError } from '../base/errors.ts'
 import { Gathered } from '../base/gathered.ts'
-import type { BodyTaker } from '../call.ts'
+import type { BodyTaker } from '../call/call.ts'
 import type { HeldBody } from './bodies.ts'
 
 export interface Reading {

@@ -1,15 +1,15 @@
 /** From the bytes of a body to a request: first what decides where it leads, then the tree and its shape. */
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../base/errors.ts'
+import { type Form, FormError, readForm } from '../base/form.ts'
 import { LARGE_BYTES } from '../base/heavy-work.ts'
+import { atOnce, inSteps } from '../base/steps.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseJson } from '../json/parse.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
-import { type Form, FormError, readForm } from './form.ts'
 import { parseInPieces } from './pieces.ts'
-import { atOnce, inSteps } from './steps.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
 
 /** How far the scan of a large one goes without looking at the time. */

@@ -1,7 +1,7 @@
 /** Writes JSON at once, or in steps where it is long. */
 import { AT_ONCE_BYTES_MAX } from '../base/heavy-work.ts'
+import { inSteps } from '../base/steps.ts'
 import { writing } from '../json/writing.ts'
-import { inSteps } from './steps.ts'
 
 /** `about` is how long it may be. */
 export function writtenJson(value: object, about: number): string | Promise<Buffer> {

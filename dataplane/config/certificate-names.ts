@@ -1,7 +1,7 @@
 /** Certificates of clients: which of their names stands for which tenant. A name is looked up; nothing is searched. */
-import type { ClientCertificate } from '../call.ts'
+import type { ClientCertificate } from '../call/call.ts'
+import { type KeyEntry, keyOf } from '../call/key-entry.ts'
 import { callerId } from './caller-id.ts'
-import { type KeyEntry, keyOf } from './key-entry.ts'
 import type { CertificateSettings } from './schema/auth.ts'
 
 type Holder = Omit<CertificateSettings, 'san'>

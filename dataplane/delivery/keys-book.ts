@@ -1,8 +1,8 @@
 /** The keys a pod knows: one live map that requests look into, changed in place by what the operator signs. */
 
 import { setImmediate as turn } from 'node:timers/promises'
+import { type KeyEntry, KeyTable, keyOf } from '../call/key-entry.ts'
 import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
-import { type KeyEntry, KeyTable, keyOf } from '../config/key-entry.ts'
 import { ApiKey, SCOPES } from '../config/schema/keys.ts'
 import { isRecord } from '../json/values.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'

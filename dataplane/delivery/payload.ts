@@ -3,6 +3,7 @@
  * over and reported, and an upstream whose reference leads nowhere is out alone.
  */
 
+import type { Keys } from '../call/key-entry.ts'
 import { type Reading, readTree } from '../config/document/reading.ts'
 import { filesReferredTo, type Host, type Unresolved } from '../config/document/references.ts'
 import type { Tree } from '../config/document/tree.ts'
@@ -18,7 +19,6 @@ import {
 } from '../config/judgement/problems.ts'
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
-import type { Keys } from '../config/key-entry.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
 import type { Section } from '../config/schema/index.ts'
 import { GatewayConfig } from '../config/schema/index.ts'

@@ -2,9 +2,10 @@
  * The request of a route whose guardrails judge requests: it is written out of the inner form, so that an upstream reads
  * nothing else than what they are shown.
  */
+
+import { inSteps } from '../base/steps.ts'
 import { invalid, readObject, translated } from '../body/request.ts'
 import { rewritten } from '../body/rewritten.ts'
-import { inSteps } from '../body/steps.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import { requireDistinct } from '../json/distinct.ts'
 import { rowOf } from '../json/values.ts'

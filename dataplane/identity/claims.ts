@@ -1,7 +1,7 @@
 /** From the claims of a verified token to the caller: the requirements of its issuer, then tenant, id and routes. */
 import { GatewayError } from '../base/errors.ts'
+import { type KeyEntry, keyOf } from '../call/key-entry.ts'
 import { callerId } from '../config/caller-id.ts'
-import { type KeyEntry, keyOf } from '../config/key-entry.ts'
 import type { JwtSettings } from '../config/schema/auth.ts'
 import { textOf, valueBelow } from '../json/values.ts'
 import { TokenRefused } from './refused.ts'

@@ -1,5 +1,5 @@
 /** Tokens that were verified a moment ago, by the SHA-256 of the whole token: a signature is not checked for each request. */
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 
 const KEPT_MS = 60_000
 const TOKENS_MAX = 10_000

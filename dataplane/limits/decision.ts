@@ -1,6 +1,6 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
 
-import type { Call, Caller } from '../call.ts'
+import type { Call, Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'

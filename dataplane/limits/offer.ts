@@ -2,7 +2,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { estimateOf, type Price } from '../budgets/price.ts'
-import type { Caller } from '../call.ts'
+import type { Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
 import type { ModelRequest } from '../inner-form.ts'

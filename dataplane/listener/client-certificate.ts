@@ -1,7 +1,7 @@
 /** The certificate that a client has proved to hold: its names and its end, read once for a connection. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { ClientCertificate } from '../call.ts'
+import type { ClientCertificate } from '../call/call.ts'
 
 const NAMES_MAX = 64
 const NAME_LENGTH_MAX = 2048

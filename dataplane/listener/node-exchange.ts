@@ -2,7 +2,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { GatewayError } from '../base/errors.ts'
-import type { AnswerListener, BodyTaker, ClientCertificate, Incoming, Outgoing } from '../call.ts'
+import type {
+  AnswerListener,
+  BodyTaker,
+  ClientCertificate,
+  Incoming,
+  Outgoing,
+} from '../call/call.ts'
 import { headerIn } from '../http1/header-lines.ts'
 import { JOINED_BYTES_MAX } from '../http1/joined-write.ts'
 import { certificateOf } from './client-certificate.ts'

@@ -1,7 +1,7 @@
 /** Rules of the wire that are checked on every request before anything else looks at it. */
 import { GatewayError } from '../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../base/path-spelling.ts'
-import type { Incoming } from '../call.ts'
+import type { Incoming } from '../call/call.ts'
 
 export const HEADERS_MAX = 100
 const LENGTH = /^(0|[1-9][0-9]{0,15})$/

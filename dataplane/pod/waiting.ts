@@ -4,7 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer as createNetServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { envelope } from '../apis/openai/wire.ts'
-import { makeAuthority, makeLeaf } from '../base/certificate.ts'
+import { makeAuthority, makeLeaf } from '../base/certificates/certificate.ts'
 import { GatewayError } from '../base/errors.ts'
 import { createServer } from '../base/node-http.ts'
 

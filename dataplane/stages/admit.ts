@@ -1,7 +1,7 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
 import { GatewayError } from '../base/errors.ts'
 import type { PriceList } from '../budgets/price.ts'
-import type { Caller } from '../call.ts'
+import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
 import type { ModelRequest, Operation } from '../inner-form.ts'

@@ -1,6 +1,7 @@
 /** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
+
+import type { Presence } from '../call/presence.ts'
 import type { ChatRequest } from '../inner-form.ts'
-import type { Presence } from '../presence.ts'
 import { withMessage } from '../retrieval/inserted.ts'
 import { type FoundPassage, type Library, lookUp, type Note } from '../retrieval/look-up.ts'
 import { dropLowest, keptOf, type Passage } from '../retrieval/passages.ts'

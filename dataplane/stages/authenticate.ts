@@ -1,8 +1,8 @@
 /** Who calls? From the headers alone, before a byte of the body is read. */
 import { hash } from 'node:crypto'
 import { GatewayError } from '../base/errors.ts'
-import type { Caller, Incoming } from '../call.ts'
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { Caller, Incoming } from '../call/call.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import type { Issuers } from '../identity/issuers.ts'
 import { TokenRefused } from '../identity/refused.ts'

@@ -1,6 +1,7 @@
 /** How hard is the prompt? Asked where the route has an upstream for each kind. */
+
+import type { Presence } from '../call/presence.ts'
 import type { ModelRequest } from '../inner-form.ts'
-import type { Presence } from '../presence.ts'
 import type { Classifiers } from '../semantic/classifiers.ts'
 import { sideOf } from '../strategies/semantic.ts'
 import type { Metrics } from '../telemetry/metrics.ts'

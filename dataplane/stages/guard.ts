@@ -1,5 +1,6 @@
 /** May its words go on, and those of its answer? The route's guardrails judge both. */
 import { GatewayError } from '../base/errors.ts'
+import type { Presence } from '../call/presence.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Subject } from '../guardrails/contract.ts'
 import type { Guard, Note } from '../guardrails/guard.ts'
@@ -10,7 +11,6 @@ import { holdsTokens } from '../guardrails/request-texts.ts'
 import { writtenAnew } from '../guardrails/written-anew.ts'
 import type { ModelRequest } from '../inner-form.ts'
 import type { Inspector } from '../inspection/contract.ts'
-import type { Presence } from '../presence.ts'
 import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 

@@ -3,7 +3,7 @@
 import { GatewayError } from '../base/errors.ts'
 import type { HeldBody } from '../body/bodies.ts'
 import { BodyReader, tooLarge } from '../body/reader.ts'
-import type { Call, Incoming } from '../call.ts'
+import type { Call, Incoming } from '../call/call.ts'
 import type { Section } from '../config/schema/index.ts'
 import type { Gateway } from '../gateway.ts'
 import { crowdedOut, noRoom } from '../limits/refusal.ts'

@@ -1,7 +1,7 @@
 /** Passes the answer on, with back-pressure both ways, to its one end. */
 import { GatewayError } from '../base/errors.ts'
 import { maskKeys } from '../base/shown-text.ts'
-import type { Work } from '../presence.ts'
+import type { Work } from '../call/presence.ts'
 import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse, Source } from '../response.ts'
 import type { Breakage, OpenedStream, Sink } from '../streaming/opened-stream.ts'

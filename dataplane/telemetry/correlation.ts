@@ -1,7 +1,7 @@
 /** Ids of others that a request carries: the client's own, and W3C trace context. Malformed ids are ignored. */
 import { hash } from 'node:crypto'
 import { maskKeys } from '../base/shown-text.ts'
-import type { Incoming } from '../call.ts'
+import type { Incoming } from '../call/call.ts'
 import type { AttemptTrace, Trace } from './traces.ts'
 
 /** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */

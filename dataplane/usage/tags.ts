@@ -2,8 +2,8 @@
  * Tags of a request, as far as the configuration declares them: those of its key, then `X-Gw-Tags: team=blue,feature=search`,
  * then members of `metadata` in the body. The first of them that has a name sets it.
  */
-import type { Incoming } from '../call.ts'
-import type { KeyEntry } from '../config/key-entry.ts'
+import type { Incoming } from '../call/call.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
 import { TAG_VALUE, TAG_VALUE_MAX } from '../config/schema/keys.ts'
 import type { Span } from '../json/found.ts'
 import { parseJson } from '../json/parse.ts'

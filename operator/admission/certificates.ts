@@ -2,7 +2,11 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
-import { type KeyedCertificate, makeAuthority, makeLeaf } from '../../dataplane/base/certificate.ts'
+import {
+  type KeyedCertificate,
+  makeAuthority,
+  makeLeaf,
+} from '../../dataplane/base/certificates/certificate.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 

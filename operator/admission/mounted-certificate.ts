@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { KeyedCertificate } from '../../dataplane/base/certificate.ts'
+import type { KeyedCertificate } from '../../dataplane/base/certificates/certificate.ts'
 import { messageOf } from '../log.ts'
 import type { CertificateSource, KeeperTimings } from './certificate-keeper.ts'
 

@@ -1,7 +1,7 @@
 /** The HTTPS server that the API server asks: one path, bounded in every direction, its certificate replaced while it runs. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
-import type { KeyedCertificate } from '../../dataplane/base/certificate.ts'
+import type { KeyedCertificate } from '../../dataplane/base/certificates/certificate.ts'
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { Slots } from './slots.ts'
 

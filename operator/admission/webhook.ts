@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { KeyedCertificate } from '../../dataplane/base/certificate.ts'
+import type { KeyedCertificate } from '../../dataplane/base/certificates/certificate.ts'
 import { countFindings, showPath } from '../../dataplane/config/judgement/problems.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { keyOf } from '../kube/objects.ts'

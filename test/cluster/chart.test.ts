@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { makeAuthority } from '../../dataplane/base/certificate.ts'
+import { makeAuthority } from '../../dataplane/base/certificates/certificate.ts'
 import { policyRules } from '../../operator/rbac.ts'
 import {
   CHART,

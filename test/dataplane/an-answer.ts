@@ -1,7 +1,7 @@
 /** A client's side of an answer, in memory: what it was sent, and what its connection says of itself. */
 import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
-import type { AnswerListener, Call, Outgoing } from '../../dataplane/call.ts'
+import type { AnswerListener, Call, Outgoing } from '../../dataplane/call/call.ts'
 import { ClientResponse } from '../../dataplane/response.ts'
 import { aClock } from '../helpers/clock.ts'
 

@@ -1,5 +1,5 @@
 /** The part of a request that has these headers, by lower-case name. */
-import type { Caller, ClientCertificate } from '../../dataplane/call.ts'
+import type { Caller, ClientCertificate } from '../../dataplane/call/call.ts'
 import type { Snapshot } from '../../dataplane/config/snapshot.ts'
 import { headerIn } from '../../dataplane/http1/header-lines.ts'
 import { authenticate } from '../../dataplane/stages/authenticate.ts'

@@ -1,7 +1,7 @@
 /** Work ends when its client leaves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Presence } from '../../dataplane/presence.ts'
+import { Presence } from '../../dataplane/call/presence.ts'
 
 function aWork() {
   const work = { ended: 0, leave: () => void work.ended++ }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { KeyTable } from '../../dataplane/config/key-entry.ts'
+import { KeyTable } from '../../dataplane/call/key-entry.ts'
 import { stepBack } from '../../dataplane/config/listener-certificate.ts'
 import type { Loaded } from '../../dataplane/config/load.ts'
 import { compile as compileSnapshot } from '../../dataplane/config/snapshot.ts'

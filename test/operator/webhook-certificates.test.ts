@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { connect, createServer } from 'node:tls'
-import { makeAuthority, makeLeaf } from '../../dataplane/base/certificate.ts'
+import { makeAuthority, makeLeaf } from '../../dataplane/base/certificates/certificate.ts'
 import {
   bundleOf,
   type Certificates,

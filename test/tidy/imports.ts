@@ -10,7 +10,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
     'dataplane/providers/',
     [
       'dataplane/providers/',
-      'dataplane/call.ts',
+      'dataplane/call/call.ts',
       'dataplane/base/errors.ts',
       'dataplane/base/kept-text.ts',
       'dataplane/json/',
@@ -18,7 +18,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   ],
   [
     'dataplane/strategies/',
-    ['dataplane/strategies/', 'dataplane/call.ts', 'dataplane/config/schema/index.ts'],
+    ['dataplane/strategies/', 'dataplane/call/call.ts', 'dataplane/config/schema/index.ts'],
   ],
   [
     'dataplane/config/',
@@ -45,7 +45,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
     ],
   ],
   ['dataplane/base/', ['dataplane/base/', 'package.json']],
-  ['dataplane/json/', ['dataplane/json/', 'dataplane/call.ts', 'dataplane/base/errors.ts']],
+  ['dataplane/json/', ['dataplane/json/', 'dataplane/call/call.ts', 'dataplane/base/errors.ts']],
   [
     'dataplane/stages/',
     [
@@ -62,7 +62,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/store/',
       'dataplane/limits/',
       'dataplane/budgets/',
-      'dataplane/call.ts',
+      'dataplane/call/call.ts',
       'dataplane/base/errors.ts',
       'dataplane/base/clock.ts',
       'dataplane/base/roster.ts',
@@ -86,7 +86,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
     [
       'operator/',
       'crds/',
-      'dataplane/base/certificate.ts',
+      'dataplane/base/certificates/certificate.ts',
       'dataplane/base/start-anew.ts',
       'dataplane/limits/rules.ts',
       'dataplane/telemetry/tracing/exporter.ts',

@@ -3,7 +3,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
-import type { Caller } from '../../call.ts'
+import type { Caller } from '../../call/call.ts'
 import type { Route } from '../../config/snapshot.ts'
 import { mayUse } from '../../stages/match.ts'
 import { windowOf } from '../../upstream/target/targets.ts'

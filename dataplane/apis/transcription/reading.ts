@@ -1,6 +1,6 @@
 /** Reads the form of a request for a transcription; the inner form has its texts by name. */
 import { isUtf8 } from 'node:buffer'
-import type { Form, FormPart } from '../../body/form.ts'
+import type { Form, FormPart } from '../../base/form.ts'
 import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
 import type { TranscriptionRequest } from '../../inner-form.ts'
 import { recordingTokens } from './recording.ts'

@@ -9,7 +9,7 @@ import type {
   ClientCertificate,
   Incoming,
   Outgoing,
-} from '../../call.ts'
+} from '../../call/call.ts'
 import { headerIn, headersOf } from '../../http1/header-lines.ts'
 import { writeJoined } from '../../http1/joined-write.ts'
 import { certificateOf } from '../client-certificate.ts'

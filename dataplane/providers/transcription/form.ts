@@ -1,5 +1,5 @@
 /** Writes a client's form for an upstream: its values as they came, between heads that every server reads alike. */
-import type { Form, FormPart } from '../../body/form.ts'
+import type { Form, FormPart } from '../../base/form.ts'
 import type { UpstreamRequest } from '../contract.ts'
 
 /** Other texts by name: undefined leaves a part out; names that the form lacks are added. */

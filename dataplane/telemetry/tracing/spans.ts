@@ -3,7 +3,7 @@
  * spans alone, so that a sum over spans is what was charged. No span holds content or a credential.
  */
 import { asciiOf, maskKeys } from '../../base/shown-text.ts'
-import type { Incoming } from '../../call.ts'
+import type { Incoming } from '../../call/call.ts'
 import type { Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { rowOf } from '../../json/values.ts'
 import type { AttemptTrace, Trace } from '../traces.ts'

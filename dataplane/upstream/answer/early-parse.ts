@@ -1,7 +1,7 @@
 /** Parses an answer of megabytes in steps before it is read: in one go it would hold up everybody else. */
 import { AT_ONCE_BYTES_MAX } from '../../base/heavy-work.ts'
+import { inSteps } from '../../base/steps.ts'
 import { parseInPieces } from '../../body/pieces.ts'
-import { inSteps } from '../../body/steps.ts'
 import { valuesMaxOf } from '../../json/bounds.ts'
 import { MembersError, MembersScan, PIECE_BYTES } from '../../json/members.ts'
 import { OPEN_BRACE } from '../../json/tokens.ts'

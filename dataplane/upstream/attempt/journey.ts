@@ -1,9 +1,9 @@
 /** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway.ts'
 import type { ModelRequest } from '../../inner-form.ts'
-import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type { Unsupported } from '../../providers/unsupported.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'

@@ -1,6 +1,6 @@
 /** The request of an attempt as it leaves: encoded for the upstream's wire, with its headers, signed where it has to be. */
 import type { Clock } from '../../base/clock.ts'
-import type { Caller } from '../../call.ts'
+import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { rowOf } from '../../json/values.ts'

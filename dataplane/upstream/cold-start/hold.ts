@@ -1,7 +1,7 @@
 /** Holds one request while its route has no upstream that could be asked, and one that may come up. */
 import type { Deadline } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { Presence } from '../../presence.ts'
+import type { Presence } from '../../call/presence.ts'
 import type { Journey } from '../attempt/journey.ts'
 import type { Runner, Witness } from '../attempt/parts.ts'
 import type { Ending, Next } from '../attempt/plan.ts'

@@ -1,7 +1,7 @@
 /** One question to an upstream beside the answers of its model: no attempt, one exchange, bounded in time and length. */
 import type { Clock } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
-import type { Presence } from '../../presence.ts'
+import type { Presence } from '../../call/presence.ts'
 import type { Failure, Headers, ProviderSettings } from '../../providers/contract.ts'
 import { masked } from '../attempt/masking.ts'
 import { fetchEnded } from '../credentials/upstream-credential.ts'

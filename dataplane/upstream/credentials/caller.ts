@@ -1,6 +1,6 @@
 /** The facts about a caller that an upstream gets where its settings ask for that: headers, and a salt for its prompt cache. */
 import { hash } from 'node:crypto'
-import type { Caller } from '../../call.ts'
+import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'

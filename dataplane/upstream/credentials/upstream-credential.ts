@@ -1,7 +1,7 @@
 /** The credential of one upstream where it is fetched: opened with the settings, followed by log and metrics. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Presence } from '../../call/presence.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Presence } from '../../presence.ts'
 import type { Failure } from '../../providers/contract.ts'
 import type {
   CredentialSource,

@@ -1,8 +1,8 @@
 /** Forms are read in one way or refused. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FormError, readForm } from '../../../dataplane/body/form.ts'
-import { atOnce } from '../../../dataplane/body/steps.ts'
+import { FormError, readForm } from '../../../dataplane/base/form.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 
 const TYPE = 'multipart/form-data; boundary=x-1'
 const head = (more: string) => `--x-1\r\n${more}\r\n\r\nvalue\r\n--x-1--`

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import { parseInPieces } from '../../../dataplane/body/pieces.ts'
-import { atOnce } from '../../../dataplane/body/steps.ts'
 import { MembersError, MembersScan } from '../../../dataplane/json/members.ts'
 import { cases } from '../../helpers/cases.ts'
 

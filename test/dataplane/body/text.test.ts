@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { isAscii, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'
-import { atOnce } from '../../../dataplane/body/steps.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import { isSparseInParts, isUtf8InParts } from '../../../dataplane/body/text.ts'
 
 const PART = 262_144

@@ -1,7 +1,7 @@
 /** The table of keys knows its tenants through every change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeyTable, keyOf } from '../../../dataplane/config/key-entry.ts'
+import { KeyTable, keyOf } from '../../../dataplane/call/key-entry.ts'
 import { aKey } from '../../helpers/a-key.ts'
 
 const entryOf = (tenant: string) =>

@@ -1,8 +1,8 @@
 /** A payload by a pod's rules: what is unknown is passed over, and a bad reference costs one upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { KeyTable } from '../../../dataplane/call/key-entry.ts'
 import { pointerOf } from '../../../dataplane/config/judgement/pointer.ts'
-import { KeyTable } from '../../../dataplane/config/key-entry.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
 import { loadPayload } from '../../../dataplane/delivery/payload.ts'
 import { hashOf } from '../../../dataplane/delivery/signed.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { KeyTable } from '../../../dataplane/config/key-entry.ts'
+import { KeyTable } from '../../../dataplane/call/key-entry.ts'
 import { effectiveSection } from '../../../dataplane/config/shown/effective.ts'
 import { printResolved } from '../../../dataplane/config/shown/resolved.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { atOnce } from '../../../dataplane/body/steps.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import { writing } from '../../../dataplane/json/writing.ts'
 
 const LONG = 200_000

@@ -1,7 +1,7 @@
 /** A witness hears of attempts while they run, and attempts end when the client leaves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Presence } from '../../../dataplane/presence.ts'
+import { Presence } from '../../../dataplane/call/presence.ts'
 import { ANSWER, aRig, type Outcome } from '../upstream/journeys.ts'
 
 const UPSTREAMS = [{ name: 'a' }, { name: 'b' }]

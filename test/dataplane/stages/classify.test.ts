@@ -1,7 +1,7 @@
 /** The difficulty of a prompt chooses a side, is counted, and no longer matters once the client has left. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Presence } from '../../../dataplane/presence.ts'
+import { Presence } from '../../../dataplane/call/presence.ts'
 import type { Classifiers, Difficulty } from '../../../dataplane/semantic/classifiers.ts'
 import { classify } from '../../../dataplane/stages/classify.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'

@@ -1,5 +1,5 @@
 /** A key that may invoke every route. */
-import type { KeyEntry } from '../../../dataplane/config/key-entry.ts'
+import type { KeyEntry } from '../../../dataplane/call/key-entry.ts'
 
 export const KEY: KeyEntry = {
   record: { id: 'k', tenant: 'acme', hash: '', scopes: ['models:invoke'], routes: ['*'] },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import type { Caller } from '../../../dataplane/call.ts'
+import type { Caller } from '../../../dataplane/call/call.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { match, permit } from '../../../dataplane/stages/match.ts'
 import { callerWithKey } from '../headed.ts'

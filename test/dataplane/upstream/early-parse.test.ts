@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { atOnce } from '../../../dataplane/body/steps.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import { PIECE_BYTES } from '../../../dataplane/json/members.ts'
 import { keepParsed, parsedBytes } from '../../../dataplane/json/values.ts'
 import { parsing } from '../../../dataplane/upstream/answer/early-parse.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
-import { Presence } from '../../../dataplane/presence.ts'
+import { Presence } from '../../../dataplane/call/presence.ts'
 import { anIdentity } from './identity-service.ts'
 import { ANSWER, type Asked, aRig, type Outcome } from './journeys.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { keyOf } from '../../../dataplane/config/key-entry.ts'
+import { keyOf } from '../../../dataplane/call/key-entry.ts'
 import { joinedNames, namesIn } from '../../../dataplane/store/usage-row.ts'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { UsageBook } from '../../../dataplane/usage/book.ts'

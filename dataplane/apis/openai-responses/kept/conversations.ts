@@ -1,7 +1,7 @@
 /** Conversations that upstreams keep, by the ids that their tenants know: begun, read, filled and deleted. */
 import { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
-import type { Caller } from '../../../call.ts'
+import type { Caller } from '../../../call/call.ts'
 import type { Route } from '../../../config/snapshot.ts'
 import { textOf } from '../../../json/values.ts'
 import { isNoPath } from '../../../providers/native/concessions.ts'

@@ -1,6 +1,6 @@
 /** The rules for questions that ask no model: they cost a request of the rate, and their bodies have the same bounds. */
 import { readObject } from '../../../body/request.ts'
-import type { Caller } from '../../../call.ts'
+import type { Caller } from '../../../call/call.ts'
 import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
 import { judgeHead, receive } from '../../../stages/receive.ts'
 import type { Rules } from '../../../store/contract.ts'

@@ -1,5 +1,5 @@
 /** Long work in short steps: between two of them everybody else's requests are served. */
-import { type Heavy, heavyWork, TURN_MS } from '../base/heavy-work.ts'
+import { type Heavy, heavyWork, TURN_MS } from './heavy-work.ts'
 
 /** Runs work that yields wherever it may be interrupted. */
 export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** A request on its way through the gateway: the types that every stage shares. */
-import type { GatewayError } from './base/errors.ts'
-import type { KeyEntry } from './config/key-entry.ts'
+import type { GatewayError } from '../base/errors.ts'
+import type { KeyEntry } from './key-entry.ts'
 
 /** One HTTP request on its way through the gateway. */
 export interface Call {
