@@ -13,7 +13,6 @@ import type { Guards } from './guardrails/guards.ts'
 import type { Issuers } from './identity/issuers.ts'
 import type { KnownRefusals } from './limits/known-refusals.ts'
 import type { Leases } from './limits/leases.ts'
-import type { Environment } from './providers/credential-source.ts'
 import type { Retrievals } from './retrieval/retrievals.ts'
 import type { Classifiers } from './semantic/classifiers.ts'
 import type { Store } from './store/contract.ts'
@@ -29,6 +28,7 @@ import type { Tracing } from './telemetry/tracing/tracing.ts'
 import type { Lane } from './upstream/target/targets.ts'
 import type { UsageBook } from './usage/book.ts'
 import type { UsageEvents } from './usage/events/events.ts'
+import type { Environment } from './wire/credential-source.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {

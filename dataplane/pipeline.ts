@@ -1,13 +1,10 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
 import type { Visit } from './apis/contract.ts'
-import type { Dialect } from './apis/dialect.ts'
 import { giveBack } from './base/spent-bytes.ts'
 import { scanBody, scanForm, understand } from './body/request.ts'
 import type { Call } from './call/call.ts'
 import type { Section } from './config/schema/index.ts'
 import { textsOf } from './guardrails/request-texts.ts'
-import type { ChatRequest, ModelRequest } from './inner-form.ts'
-import type { Inspector } from './inspection/contract.ts'
 import { type Applicant, chargeRefused, refuseKnown, withoutBudget } from './limits/decision.ts'
 import { shownPassage } from './retrieval/passages.ts'
 import { type Admission, admit } from './stages/admit.ts'
@@ -31,6 +28,9 @@ import type {
 import type { Witness } from './upstream/attempt/parts.ts'
 import { metadataIn, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
+import type { Dialect } from './wire/dialect.ts'
+import type { ChatRequest, ModelRequest } from './wire/inner-form.ts'
+import type { Inspector } from './wire/inspection.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
 export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>

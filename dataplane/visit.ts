@@ -4,7 +4,6 @@ import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call/call.ts'
 import type { Active, Gateway, Underway } from './gateway.ts'
-import type { ModelRequest } from './inner-form.ts'
 import { tellsBudgets } from './limits/headers.ts'
 import { isBudgeted } from './limits/rules.ts'
 import { readLimitHeaders } from './limits/tenants.ts'
@@ -14,6 +13,7 @@ import { correlate } from './telemetry/correlation.ts'
 import { exemplify, record } from './telemetry/record.ts'
 import { Trace } from './telemetry/traces.ts'
 import { type Parameters, parametersOf } from './telemetry/tracing/parameters.ts'
+import type { ModelRequest } from './wire/inner-form.ts'
 
 export async function serve(
   call: Call,

@@ -1,7 +1,11 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
-import type { Dialect, StreamWriter } from './apis/dialect.ts'
+
 import { KeptText } from './base/kept-text.ts'
 import { writtenJson } from './body/written.ts'
+import { BAD_INDEX, indexIn } from './providers/answers/blocks.ts'
+import { PassingReader } from './streaming/passing-reader.ts'
+import { AnswerFacts, idIn } from './wire/answer-facts.ts'
+import type { Dialect, StreamWriter } from './wire/dialect.ts'
 import type {
   Answer,
   AnswerEvent,
@@ -11,10 +15,8 @@ import type {
   Operation,
   Sent,
   Usage,
-} from './inner-form.ts'
-import type { Inspection } from './inspection/contract.ts'
-import { BAD_INDEX, indexIn } from './providers/answers/blocks.ts'
-import { AnswerFacts, idIn } from './providers/answers/facts.ts'
+} from './wire/inner-form.ts'
+import type { Inspection } from './wire/inspection.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -28,9 +30,8 @@ import type {
   UpstreamRequest,
   WireMeaning,
   WireReader,
-} from './providers/contract.ts'
-import { Unsupported, unsupported } from './providers/unsupported.ts'
-import { PassingReader } from './streaming/passing-reader.ts'
+} from './wire/provider.ts'
+import { Unsupported, unsupported } from './wire/unsupported.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {

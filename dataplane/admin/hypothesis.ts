@@ -10,6 +10,8 @@ import { parseRequest, type Scanned, scanForm, understand } from '../body/reques
 import type { Caller } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { Kind } from '../config/shown/explain.ts'
+import { unusable } from '../stages/authenticate.ts'
+import { isGenerated, promptTokensMax } from '../tokens/count.ts'
 import type {
   ChatRequest,
   CompletionsRequest,
@@ -17,9 +19,7 @@ import type {
   ModelRequest,
   RerankRequest,
   TranscriptionRequest,
-} from '../inner-form.ts'
-import { unusable } from '../stages/authenticate.ts'
-import { isGenerated, promptTokensMax } from '../tokens/count.ts'
+} from '../wire/inner-form.ts'
 import type { AskedOperation } from './asked-operations.ts'
 
 /** The caller and the size of the request; a missing value limits nothing. */

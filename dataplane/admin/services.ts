@@ -1,10 +1,10 @@
 /** Whether the services beside the models would be asked for a request now. */
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway.ts'
-import type { ModelRequest } from '../inner-form.ts'
 import { refusalNow } from '../retrieval/look-up.ts'
 import { requireTexts } from '../stages/guard.ts'
 import { isGenerated } from '../tokens/count.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 
 /** Throws the error of the first that is needed before an upstream and is not asked, in the order of requests. */
 export function requireServices(

@@ -1,6 +1,7 @@
 /** A request whose body the gateway has changed: it is written anew for every upstream. */
-import type { ModelRequest } from '../inner-form.ts'
+
 import { conversationEstimate } from '../tokens/count.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 
 /** No upstream speaks it, so no upstream gets the bytes that the client sent. */
 const REWRITTEN = 'rewritten'

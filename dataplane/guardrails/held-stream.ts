@@ -3,8 +3,8 @@
  * anywhere is judged as a whole before any of it is shown.
  */
 import type { KeptText } from '../base/kept-text.ts'
-import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../inner-form.ts'
-import type { StreamInspector } from '../inspection/contract.ts'
+import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../wire/inner-form.ts'
+import type { StreamInspector } from '../wire/inspection.ts'
 
 type Kind = 'text' | 'reasoning' | 'refusal'
 type Judge = (texts: readonly string[]) => Promise<readonly string[]>

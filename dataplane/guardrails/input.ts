@@ -1,5 +1,5 @@
 /** Judges a request before an upstream gets it. */
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
 import { textsOf, withTexts } from './request-texts.ts'

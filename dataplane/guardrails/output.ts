@@ -1,7 +1,7 @@
 /** Judges answers before the client sees them. */
 import type { KeptText } from '../base/kept-text.ts'
-import type { Answer, ChatAnswer, ChatChoice, CompletionsAnswer } from '../inner-form.ts'
-import type { Inspector, StreamInspector } from '../inspection/contract.ts'
+import type { Answer, ChatAnswer, ChatChoice, CompletionsAnswer } from '../wire/inner-form.ts'
+import type { Inspector, StreamInspector } from '../wire/inspection.ts'
 import type { Said, Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
 import { HeldStream } from './held-stream.ts'

@@ -1,6 +1,6 @@
 /** The texts of a request by their places, and the request with other texts there. */
 import { rewritten } from '../body/rewritten.ts'
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Said } from './contract.ts'
 import type { Path } from './forms/form.ts'
 import { INNER_FORMS } from './forms/index.ts'

@@ -6,9 +6,9 @@
 import { inSteps } from '../base/steps.ts'
 import { invalid, readObject, translated } from '../body/request.ts'
 import { rewritten } from '../body/rewritten.ts'
-import type { ModelRequest } from '../inner-form.ts'
 import { requireDistinct } from '../json/distinct.ts'
 import { rowOf } from '../json/values.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { type Form, type Path, refused } from './forms/form.ts'
 import { CLIENT_FORMS, INNER_FORMS } from './forms/index.ts'
 

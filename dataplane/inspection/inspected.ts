@@ -1,9 +1,17 @@
 /** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
-import type { Dialect, StreamWriter } from '../apis/dialect.ts'
+
 import type { Deadline, Deadlines } from '../base/clock.ts'
 import { KeptText } from '../base/kept-text.ts'
 import { writtenJson } from '../body/written.ts'
-import type { AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
+import type { Dialect, StreamWriter } from '../wire/dialect.ts'
+import type { AnswerEvent, ModelRequest, Sent, Usage } from '../wire/inner-form.ts'
+import type {
+  AnyPair,
+  ClientReader,
+  Inspector,
+  Released,
+  StreamInspector,
+} from '../wire/inspection.ts'
 import type {
   Failure,
   Passed,
@@ -12,9 +20,8 @@ import type {
   StreamReader,
   WireEvent,
   WireMeaning,
-} from '../providers/contract.ts'
+} from '../wire/provider.ts'
 import { factsOf, type Source, Translated } from '../wires.ts'
-import type { AnyPair, ClientReader, Inspector, Released, StreamInspector } from './contract.ts'
 
 /** The time that an inspector has: that of its request. */
 export interface Allowance {

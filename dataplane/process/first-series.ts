@@ -1,10 +1,10 @@
 /** Counters of few label values begin at 0: an alert on an increase misses one that appears with its first value. */
 import { ERRORS } from '../base/errors.ts'
 import type { Snapshot } from '../config/snapshot.ts'
-import type { FailureClass } from '../providers/contract.ts'
 import type { AwayReason } from '../store/redis/link.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type SpillReason, spillReasons } from '../upstream/attempt/spill.ts'
+import type { FailureClass } from '../wire/provider.ts'
 
 type Begun = Pick<Snapshot, 'section' | 'routes' | 'upstreams'>
 

@@ -1,5 +1,5 @@
 /** Cuts a stream of bytes behind what ends its frames: whole frames out of chunks cut anywhere. */
-import type { Framer } from './contract.ts'
+import type { Framer } from '../wire/provider.ts'
 
 /** A frame larger than this is passed on in pieces and not read. */
 export const EVENT_BYTES_MAX = 1_048_576

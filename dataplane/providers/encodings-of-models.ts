@@ -1,5 +1,5 @@
 /** The encodings of hosted models whose makers published them, by the beginnings of the models' names. */
-import type { Encoding } from './encodings.ts'
+import type { Encoding } from '../wire/encodings.ts'
 import { PROVIDER_FACTS, type ProviderName } from './index.ts'
 
 /** The longest beginning first: `gpt-4o` is not `gpt-4`. The models of all makers, for one API may serve those of another. */

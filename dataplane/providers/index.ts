@@ -1,10 +1,11 @@
 /** Every provider, by the name that a configuration gives it: runtimes first, then hosted APIs. One line each. */
+
+import type { Provider } from '../wire/provider.ts'
+import type { ProviderFacts } from '../wire/provider-facts.ts'
 import { anthropic } from './anthropic/provider.ts'
 import { azure_openai } from './azure_openai/provider.ts'
 import { bedrock } from './bedrock/provider.ts'
 import { cohere } from './cohere/provider.ts'
-import type { Provider } from './contract.ts'
-import type { ProviderFacts } from './facts-contract.ts'
 import { gemini } from './gemini/provider.ts'
 import { llamacpp } from './llamacpp/provider.ts'
 import { mistral } from './mistral/provider.ts'

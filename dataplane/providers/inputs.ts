@@ -1,6 +1,6 @@
 /** The inputs of embeddings, as providers want them. */
-import type { EmbeddingsBody } from '../inner-form.ts'
-import { Unsupported, unsupported } from './unsupported.ts'
+import type { EmbeddingsBody } from '../wire/inner-form.ts'
+import { Unsupported, unsupported } from '../wire/unsupported.ts'
 
 /** Throws `unsupported` for token numbers: a client counts them by another model's tokenizer. */
 export function refuseTokens({ input }: EmbeddingsBody, provider: string): void {

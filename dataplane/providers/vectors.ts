@@ -1,7 +1,8 @@
 /** Whether the vectors of an answer are those that were asked for. */
-import type { EmbeddingsRequest } from '../inner-form.ts'
+
 import { base64Length } from '../json/vectors.ts'
-import type { Failure } from './contract.ts'
+import type { EmbeddingsRequest } from '../wire/inner-form.ts'
+import type { Failure } from '../wire/provider.ts'
 import { malformed, unlikeAsked } from './failures/classify.ts'
 
 type Asked = Pick<EmbeddingsRequest, 'items' | 'dimensions'>

@@ -1,7 +1,7 @@
 /** Puts passages into a conversation: one message of the user, before the question, that marks them as data. */
 import { hash } from 'node:crypto'
 import { rewritten } from '../body/rewritten.ts'
-import type { ChatMessage, ChatRequest } from '../inner-form.ts'
+import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import type { Passage } from './passages.ts'
 
 const LABEL_LENGTH_MAX = 200

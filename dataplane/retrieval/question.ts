@@ -1,6 +1,7 @@
 /** The question of a conversation: the text of its last message of the user. */
-import type { ChatBody } from '../inner-form.ts'
+
 import { listOf, recordOf, textOf } from '../json/values.ts'
+import type { ChatBody } from '../wire/inner-form.ts'
 
 export interface Question {
   readonly text: string

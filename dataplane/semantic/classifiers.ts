@@ -2,8 +2,8 @@
 import { AuxiliaryError } from '../auxiliaries/auxiliary.ts'
 import type { EmbeddingTerms } from '../auxiliaries/embeddings.ts'
 import type { RouteSection, Section } from '../config/schema/index.ts'
-import type { ModelRequest } from '../inner-form.ts'
 import { builtinScore, questionOf } from '../strategies/difficulty.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { Exemplars, type ExemplarWorld, INPUT_TYPE } from './exemplars.ts'
 import { scoreOf } from './similarity.ts'
 

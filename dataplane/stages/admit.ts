@@ -4,7 +4,6 @@ import type { PriceList } from '../budgets/price.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
-import type { ModelRequest, Operation } from '../inner-form.ts'
 import {
   type Applicant,
   type Decision,
@@ -21,6 +20,7 @@ import type { CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
+import type { ModelRequest, Operation } from '../wire/inner-form.ts'
 import { serves } from '../wires.ts'
 
 export interface Admission {

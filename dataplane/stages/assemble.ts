@@ -1,7 +1,6 @@
 /** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
 
 import type { Presence } from '../call/presence.ts'
-import type { ChatRequest } from '../inner-form.ts'
 import { withMessage } from '../retrieval/inserted.ts'
 import { type FoundPassage, type Library, lookUp, type Note } from '../retrieval/look-up.ts'
 import { dropLowest, keptOf, type Passage } from '../retrieval/passages.ts'
@@ -11,6 +10,7 @@ import { fitted, roomFor } from '../retrieval/room.ts'
 import { messageTokens, textTokens } from '../retrieval/token-counts.ts'
 import type { ContextTrace } from '../telemetry/traces.ts'
 import type { Target } from '../upstream/target/targets.ts'
+import type { ChatRequest } from '../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
 export interface Assembled {

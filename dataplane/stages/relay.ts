@@ -2,12 +2,12 @@
 import { GatewayError } from '../base/errors.ts'
 import { maskKeys } from '../base/shown-text.ts'
 import type { Work } from '../call/presence.ts'
-import type { Failure } from '../providers/contract.ts'
 import type { ClientResponse, Source } from '../response.ts'
 import type { Breakage, OpenedStream, Sink } from '../streaming/opened-stream.ts'
 import type { Cell } from '../telemetry/series.ts'
 import type { Outcome } from '../upstream/attempt/parts.ts'
 import { wordsFor } from '../upstream/attempt/refusal.ts'
+import type { Failure } from '../wire/provider.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 

@@ -2,8 +2,8 @@
 
 import { type Charger, charge } from '../budgets/charging.ts'
 import { costOf } from '../budgets/price.ts'
-import type { ModelRequest, Usage } from '../inner-form.ts'
 import type { Trace } from '../telemetry/traces.ts'
+import type { ModelRequest, Usage } from '../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
 export type Settled = Pick<

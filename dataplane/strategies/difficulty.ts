@@ -16,7 +16,7 @@
  * strong sign makes a prompt hard at the default threshold of 0.5, as do half a sign in more than a
  * line or two and two half signs. Nothing makes it easier again.
  */
-import type { ChatBody, ChatMessage, ModelRequest } from '../inner-form.ts'
+import type { ChatBody, ChatMessage, ModelRequest } from '../wire/inner-form.ts'
 import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
 
 export interface Features {

@@ -1,8 +1,9 @@
 /** Reads a stream that passes to a client of the same wire, and has its API change what it must of each event. */
-import type { StreamPasser } from '../apis/dialect.ts'
+
 import type { KeptText } from '../base/kept-text.ts'
-import type { Usage } from '../inner-form.ts'
-import type { WireEvent, WireMeaning, WireReader } from '../providers/contract.ts'
+import type { StreamPasser } from '../wire/dialect.ts'
+import type { Usage } from '../wire/inner-form.ts'
+import type { WireEvent, WireMeaning, WireReader } from '../wire/provider.ts'
 
 /** Bytes of events before the first content, which are held; more than this is no prelude of an answer. */
 const HELD_BYTES_MAX = 1_048_576

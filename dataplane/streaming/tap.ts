@@ -1,7 +1,8 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
-import type { ClientReader, Released } from '../inspection/contract.ts'
+
 import type { MeteredAttempt } from '../metered.ts'
-import type { Failure, Framing, WireMeaning } from '../providers/contract.ts'
+import type { ClientReader, Released } from '../wire/inspection.ts'
+import type { Failure, Framing, WireMeaning } from '../wire/provider.ts'
 
 export class Tap {
   /** An event with text, reasoning, a tool call or a refusal has been seen. */

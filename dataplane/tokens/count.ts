@@ -7,7 +7,7 @@ import type {
   ModelRequest,
   Operation,
   TextInput,
-} from '../inner-form.ts'
+} from '../wire/inner-form.ts'
 
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4

@@ -1,5 +1,5 @@
 /** The tokens of a prompt, as the upstreams that it may go to count them. */
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { estimatePromptTokens } from './count.ts'
 
 /** The tokens of a prompt. */

@@ -1,5 +1,5 @@
 /** The member of a client's request that the context window has to hold. */
-import type { ModelRequest, Operation } from '../inner-form.ts'
+import type { ModelRequest, Operation } from '../wire/inner-form.ts'
 
 const MEMBERS: Readonly<Record<Operation, string>> = {
   chat: 'messages',

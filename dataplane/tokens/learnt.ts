@@ -1,5 +1,5 @@
 /** The worth of a route's estimates: how many tokens its upstreams have counted for each that was estimated. */
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { Worths } from './worth.ts'
 
 /** Requests that have to be seen before their usage says more than the bytes of a prompt. */

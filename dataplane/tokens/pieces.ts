@@ -1,5 +1,5 @@
 /** A request for vectors in pieces of its inputs. */
-import type { ModelRequest } from '../inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { inputTokens } from './count.ts'
 
 /** Only lists of texts are cut. */

@@ -1,7 +1,7 @@
 /** The tokens of a prompt, about: counted when it is to be charged and its upstream reported none. */
 import { isForgotten } from '../body/request.ts'
-import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../inner-form.ts'
 import { isRecord, recordOf, textOf } from '../json/values.ts'
+import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
 
 /** A chat template puts them around each message. */

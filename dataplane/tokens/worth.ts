@@ -1,5 +1,5 @@
 /** The worth of estimates for attempts that end without usage: what an upstream has reported on one route. */
-import type { Usage } from '../inner-form.ts'
+import type { Usage } from '../wire/inner-form.ts'
 
 /** The tokens that have to be reported before they count as much as the estimates of the gateway. */
 const PRIOR = 256

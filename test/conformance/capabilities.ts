@@ -1,7 +1,8 @@
 /** Asks each provider what it can do: the rows of the table in dataplane/providers/README.md. */
-import type { ChatEvent } from '../../dataplane/inner-form.ts'
-import type { Provider } from '../../dataplane/providers/contract.ts'
+
 import { PROVIDER_FACTS, PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { ChatEvent } from '../../dataplane/wire/inner-form.ts'
+import type { Provider } from '../../dataplane/wire/provider.ts'
 import { aRequest, someSettings } from '../helpers/providers/a-request.ts'
 import {
   type AnswerCase,

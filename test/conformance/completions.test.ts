@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { openAiCompletionsDialect } from '../../dataplane/apis/openai-completions/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { KeptText } from '../../dataplane/base/kept-text.ts'
-import type { Provider, WireMeaning } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { Provider, WireMeaning } from '../../dataplane/wire/provider.ts'
 import {
   aCompletionsRequest,
   completionsWith,

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { fromBase64 } from '../../dataplane/json/vectors.ts'
-import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { Provider } from '../../dataplane/wire/provider.ts'
 import {
   anEmbeddingsRequest,
   embeddingsWith,

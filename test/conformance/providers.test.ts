@@ -5,8 +5,8 @@ import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { KeptText } from '../../dataplane/base/kept-text.ts'
 import { providerNamed } from '../../dataplane/config/document/canonical.ts'
-import type { Provider, WireEvent, WireMeaning } from '../../dataplane/providers/contract.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { Provider, WireEvent, WireMeaning } from '../../dataplane/wire/provider.ts'
 import {
   aRequest,
   aRequestOf,

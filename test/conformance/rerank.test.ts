@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
-import type { Provider } from '../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { Provider } from '../../dataplane/wire/provider.ts'
 import { aRerankRequest, ORIGIN, rerankWith, someSettings } from '../helpers/providers/a-request.ts'
 import {
   type RequestCase,

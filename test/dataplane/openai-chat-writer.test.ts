@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { KeptText } from '../../dataplane/base/kept-text.ts'
-import type { ChatEvent } from '../../dataplane/inner-form.ts'
+import type { ChatEvent } from '../../dataplane/wire/inner-form.ts'
 import { aRequest } from '../helpers/providers/a-request.ts'
 
 const START: ChatEvent = { kind: 'start', id: 'c', model: 'm' }

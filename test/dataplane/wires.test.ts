@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-messages/dialect.ts'
-import type { Dialect } from '../../dataplane/apis/dialect.ts'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
-import type { ChatEvent } from '../../dataplane/inner-form.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import type { Dialect } from '../../dataplane/wire/dialect.ts'
+import type { ChatEvent } from '../../dataplane/wire/inner-form.ts'
 import { pairOf, serves } from '../../dataplane/wires.ts'
 import { aRequest, ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 

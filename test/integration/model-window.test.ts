@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { startSimulator } from '../../cli/simulator/simulator.ts'
-import { windowIn } from '../../dataplane/providers/window-questions.ts'
+import { windowIn } from '../../dataplane/wire/window-questions.ts'
 import { errorOf, startFront, startUpstream } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
 

@@ -1,5 +1,6 @@
 /** Writes whole answers as messages; streams share its members. */
 import { randomBytes } from 'node:crypto'
+import { parsed, recordOf } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatRequest,
@@ -8,8 +9,7 @@ import type {
   Thought,
   ToolCall,
   Usage,
-} from '../../inner-form.ts'
-import { parsed, recordOf } from '../../json/values.ts'
+} from '../../wire/inner-form.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

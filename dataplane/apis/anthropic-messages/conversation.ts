@@ -1,7 +1,8 @@
 /** Anthropic's turns of blocks as the messages of the inner form. */
-import type { ChatMessage, ChatRequest } from '../../inner-form.ts'
+
 import { listOf, recordOf, textOf } from '../../json/values.ts'
-import type { AskedExtra } from '../../providers/extras/names.ts'
+import type { AskedExtra } from '../../wire/extras.ts'
+import type { ChatMessage, ChatRequest } from '../../wire/inner-form.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Lack = NonNullable<ChatRequest['untranslated']>

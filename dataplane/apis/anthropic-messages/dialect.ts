@@ -1,5 +1,5 @@
 /** Anthropic's messages, between clients and the inner form. */
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../../wire/dialect.ts'
 import { writeAnswer } from './answer.ts'
 import { ANTHROPIC_MESSAGES, countReading, messagesReading } from './reading.ts'
 import { MessageWriter } from './writer.ts'

@@ -1,6 +1,7 @@
 /** Translates the settings of a message request into members of the inner form. */
-import type { ChatRequest } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { MessagesBody } from './shape.ts'
 
 type Json = Readonly<Record<string, unknown>>

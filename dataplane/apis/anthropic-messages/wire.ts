@@ -1,6 +1,6 @@
 /** How Anthropic's API refuses, and how its streams look around the answer. */
 import type { GatewayError } from '../../base/errors.ts'
-import type { ClientWire } from '../dialect.ts'
+import type { ClientWire } from '../../wire/dialect.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 /** Types of errors by the status of the answer. */

@@ -1,5 +1,6 @@
 /** Writes a stream of messages: blocks in a row, of which one is open at a time. */
 import type { KeptText } from '../../base/kept-text.ts'
+import type { StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatDelta,
   ChatEvent,
@@ -9,8 +10,7 @@ import type {
   Thought,
   ToolCallDelta,
   Usage,
-} from '../../inner-form.ts'
-import type { StreamWriter } from '../dialect.ts'
+} from '../../wire/inner-form.ts'
 import { blockOf, messageOf, mintedId, stopReason, usageOf } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,5 +1,6 @@
 /** OpenAI's chat completions, written out of the inner form: for upstreams that speak another wire. */
 import type { KeptText } from '../../base/kept-text.ts'
+import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -10,8 +11,7 @@ import type {
   Thought,
   ToolCall,
   Usage,
-} from '../../inner-form.ts'
-import type { Dialect, StreamWriter } from '../dialect.ts'
+} from '../../wire/inner-form.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { chatReading, OPENAI_CHAT } from './reading.ts'
 

@@ -1,8 +1,8 @@
 /** The shape of a chat completion, as far as the gateway reads it. */
 
 import { checkFlag, checkModel, invalid } from '../../body/request.ts'
-import type { ChatBody } from '../../inner-form.ts'
 import { isRecord } from '../../json/values.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
 import { saysNoLimit } from '../openai/no-limit.ts'
 
 const TOKENS_MAX = 100_000_000

@@ -1,12 +1,13 @@
 /** OpenAI's legacy completions, written out of the inner form: for answers that do not pass as they came. */
+
+import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type {
   CompletionsAnswer,
   CompletionsEvent,
   CompletionsRequest,
   Sent,
   Usage,
-} from '../../inner-form.ts'
-import type { Dialect, StreamWriter } from '../dialect.ts'
+} from '../../wire/inner-form.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { completionsReading, OPENAI_COMPLETIONS } from './reading.ts'
 

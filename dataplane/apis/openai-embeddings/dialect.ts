@@ -1,7 +1,8 @@
 /** OpenAI's embeddings, written out of the inner form: for upstreams that speak another wire. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
+
 import { toBase64 } from '../../json/vectors.ts'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../../wire/dialect.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import { embeddingsReading, OPENAI_EMBEDDINGS } from './reading.ts'
 
 export const openAiEmbeddingsDialect: Dialect<'embeddings'> = {

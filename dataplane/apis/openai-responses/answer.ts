@@ -1,5 +1,5 @@
 /** Writes a whole answer as a response. */
-import type { ChatAnswer, ChatChoice, ChatRequest, Sent, Usage } from '../../inner-form.ts'
+import type { ChatAnswer, ChatChoice, ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import { estimated } from './estimate.ts'
 import {
   callItem,

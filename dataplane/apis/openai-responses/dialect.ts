@@ -1,5 +1,5 @@
 /** OpenAI's responses, between clients and the inner form. */
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../../wire/dialect.ts'
 import { writeAnswer } from './answer.ts'
 import { passing } from './passing.ts'
 import { compactReading, OPENAI_RESPONSES, responsesReading } from './request/reading.ts'

@@ -1,5 +1,5 @@
 /** Usage of an answer whose upstream did not say: clients of this API read it without asking whether it is there. */
-import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
+import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 
 const CHARACTERS_PER_TOKEN = 4
 

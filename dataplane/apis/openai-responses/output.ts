@@ -1,6 +1,7 @@
 /** Items of a response's output, complete as they stand in answers and in the events that close them. */
-import type { FinishReason, ToolCall, Usage } from '../../inner-form.ts'
+
 import { parsed, recordOf } from '../../json/values.ts'
+import type { FinishReason, ToolCall, Usage } from '../../wire/inner-form.ts'
 import type { ClientTool } from './request/tools.ts'
 import { mintedId } from './session.ts'
 

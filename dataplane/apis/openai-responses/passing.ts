@@ -3,12 +3,12 @@
  * go on from those of the gateway's own events.
  */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { isRecord, parsed, recordOf, textOf } from '../../json/values.ts'
-import type { WireEvent } from '../../providers/contract.ts'
-import type { Passing, StreamPasser } from '../dialect.ts'
+import type { Passing, StreamPasser } from '../../wire/dialect.ts'
+import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
+import type { WireEvent } from '../../wire/provider.ts'
 import { type Session, sessionOf } from './session.ts'
 
 type Json = Readonly<Record<string, unknown>>

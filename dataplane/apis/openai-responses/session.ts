@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { GatewayError } from '../../base/errors.ts'
-import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { isRecord, recordOf, textOf } from '../../json/values.ts'
-import type { StreamVoice } from '../dialect.ts'
+import type { StreamVoice } from '../../wire/dialect.ts'
+import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import { openAiWire } from '../openai/wire.ts'
 import type { ResponsesBody, StateUse } from './request/shape.ts'
 import type { Tools } from './request/tools.ts'

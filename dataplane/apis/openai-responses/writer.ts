@@ -1,5 +1,6 @@
 /** Writes a stream of events: items that open, grow and close, then the response as a whole. */
 import type { KeptText } from '../../base/kept-text.ts'
+import type { StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatDelta,
   ChatEvent,
@@ -7,8 +8,7 @@ import type {
   FinishReason,
   Sent,
   Usage,
-} from '../../inner-form.ts'
-import type { StreamWriter } from '../dialect.ts'
+} from '../../wire/inner-form.ts'
 import { estimated } from './estimate.ts'
 import { CallItem, type OpenItem, ReasoningItem, SaidItem } from './open-items.ts'
 import { endOf, type Status, usageOf } from './output.ts'

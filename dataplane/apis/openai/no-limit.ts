@@ -1,5 +1,5 @@
 /** Some clients send -1 or 0 as the limit of tokens and mean that the answer has none, as their runtime reads it. */
-import type { ModelRequest } from '../../inner-form.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
 
 const MEMBERS = ['max_completion_tokens', 'max_tokens'] as const
 

@@ -1,5 +1,5 @@
 /** How OpenAI's APIs say what an answer used, and that its stream is over. */
-import type { Usage } from '../../inner-form.ts'
+import type { Usage } from '../../wire/inner-form.ts'
 
 export const STREAM_END = 'data: [DONE]\n\n'
 

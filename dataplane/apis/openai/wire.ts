@@ -1,6 +1,6 @@
 /** How OpenAI's APIs refuse, and how their streams look around the answer. */
 import { ERRORS, type GatewayError } from '../../base/errors.ts'
-import type { ClientWire } from '../dialect.ts'
+import type { ClientWire } from '../../wire/dialect.ts'
 
 export const openAiWire: ClientWire = {
   streamHead: [

@@ -1,6 +1,7 @@
 /** The order of documents as Cohere and Jina write it: each of their clients finds its own members. */
-import type { RerankAnswer, RerankRequest, Sent, Usage } from '../../inner-form.ts'
-import type { Dialect } from '../dialect.ts'
+
+import type { Dialect } from '../../wire/dialect.ts'
+import type { RerankAnswer, RerankRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import { RERANK, rerankReading } from './reading.ts'
 
 export const rerankDialect: Dialect<'rerank'> = {

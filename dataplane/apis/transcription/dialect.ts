@@ -1,5 +1,5 @@
 /** Transcriptions as OpenAI's SDKs ask for them: a form that holds a recording. */
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../../wire/dialect.ts'
 import { TRANSCRIPTION, transcriptionReading } from './reading.ts'
 
 /** As OpenAI bounds a recording. */

@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Form, FormPart } from '../../base/form.ts'
 import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
-import type { TranscriptionRequest } from '../../inner-form.ts'
+import type { TranscriptionRequest } from '../../wire/inner-form.ts'
 import { recordingTokens } from './recording.ts'
 
 export const TRANSCRIPTION = 'openai-transcriptions'

@@ -1,5 +1,5 @@
 /** The forms of requests to guarded routes: of the inner form by operation, and of clients' APIs that are translated into it. */
-import type { Operation } from '../../inner-form.ts'
+import type { Operation } from '../../wire/inner-form.ts'
 import { chat } from './chat.ts'
 import { type Form, refused } from './form.ts'
 import { messages } from './messages.ts'

@@ -1,7 +1,7 @@
 /** The blocks of an answer that have begun, by the index that the upstream gives them. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf } from '../../json/values.ts'
-import type { Failure } from '../contract.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { malformed } from '../failures/classify.ts'
 
 /** Blocks, and calls of tools, that one answer may have: many times as many as any model makes. */

@@ -1,7 +1,14 @@
 /** Reads Anthropic's whole answers. */
-import type { ChatAnswer, ChatChoice, FinishReason, ToolCall, Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, parsedBytes, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded } from '../contract.ts'
+import type {
+  ChatAnswer,
+  ChatChoice,
+  FinishReason,
+  ToolCall,
+  Usage,
+} from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { type Asker, keepThoughts, thoughtIn } from './thoughts.ts'

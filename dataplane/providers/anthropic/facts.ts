@@ -1,5 +1,5 @@
 /** The facts about Anthropic's hosted API. */
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'anthropic',

@@ -1,8 +1,8 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
-import type { ChatMessage } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import { unsupported } from '../unsupported.ts'
+import type { ChatMessage } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 import { instructionsIn, type Turn, turnsOf } from './turns.ts'

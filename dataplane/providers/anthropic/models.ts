@@ -1,6 +1,7 @@
 /** What Anthropic's models differ in as far as a request shows it. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 
 interface Traits {

@@ -1,9 +1,16 @@
 /** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
-import type { ChatRequest } from '../../inner-form.ts'
+
 import { editMembers } from '../../json/edit.ts'
 import { isRecord, listOf, parsed, parsedBytes, recordOf, textOf } from '../../json/values.ts'
-import { AnswerFacts } from '../answers/facts.ts'
-import type { Failure, Passed, ProviderSettings, SameWire, WireReader } from '../contract.ts'
+import { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
+import type {
+  Failure,
+  Passed,
+  ProviderSettings,
+  SameWire,
+  WireReader,
+} from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'

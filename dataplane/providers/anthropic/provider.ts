@@ -1,7 +1,7 @@
 /** Anthropic's Messages API. */
 
-import type { ChatRequest } from '../../inner-form.ts'
-import type { Provider, ProviderSettings, UpstreamRequest } from '../contract.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
+import type { Provider, ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'

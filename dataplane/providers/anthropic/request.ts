@@ -1,9 +1,9 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
 
-import type { ChatBody, ChatRequest } from '../../inner-form.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
-import type { ProviderSettings } from '../contract.ts'
-import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { isThinking, samplingOf, thinkingOf } from './models.ts'

@@ -1,9 +1,9 @@
 /** Reads Anthropic's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatDelta, ChatEvent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
-import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
 import { type Asker, ThoughtReader } from './thoughts.ts'

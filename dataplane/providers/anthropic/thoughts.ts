@@ -3,10 +3,10 @@
  * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
  */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatMessage, ChatRequest, Sent, Thought, ToolCall } from '../../inner-form.ts'
 import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { ChatMessage, ChatRequest, Sent, Thought, ToolCall } from '../../wire/inner-form.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { Blocks } from '../answers/blocks.ts'
-import type { Failure } from '../contract.ts'
 import { Remembered } from '../remembered.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 /** The turns of a conversation as Anthropic's API and Bedrock's take it, each with its own form of blocks. */
-import type { ChatMessage } from '../../inner-form.ts'
-import { unsupported } from '../unsupported.ts'
+import type { ChatMessage } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 
 export interface Turn<Block> {
   readonly role: 'user' | 'assistant'

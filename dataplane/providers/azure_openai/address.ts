@@ -1,5 +1,5 @@
 /** Where Azure OpenAI takes requests: by deployment for a dated API version, else as OpenAI does below /openai/v1. */
-import type { AddressSettings } from '../facts-contract.ts'
+import type { AddressSettings } from '../../wire/provider-facts.ts'
 
 type Version = Pick<AddressSettings, 'apiVersion'>
 

@@ -1,7 +1,7 @@
 /** The identity of the process at Microsoft Entra ID: a client secret, a pod's federated token, or a managed identity. */
 import type { TokenCredential } from '@azure/identity'
 import { recordOf, textOf } from '../../json/values.ts'
-import type { CredentialSource, Environment } from '../credential-source.ts'
+import type { CredentialSource, Environment } from '../../wire/credential-source.ts'
 
 type Sdk = typeof import('@azure/identity')
 

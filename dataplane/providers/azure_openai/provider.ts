@@ -1,5 +1,5 @@
 /** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
-import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { deploymentOf, isDated, pathOf } from './address.ts'

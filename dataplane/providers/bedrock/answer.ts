@@ -1,4 +1,6 @@
 /** Reads Bedrock's whole answers. */
+
+import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -7,10 +9,9 @@ import type {
   Sent,
   ToolCall,
   Usage,
-} from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+} from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, Failure } from '../../wire/provider.ts'
 import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
-import type { AnswerOrigin, Decoded, Failure } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed, unlikeAsked } from '../failures/classify.ts'
 import { classifyException } from './errors.ts'

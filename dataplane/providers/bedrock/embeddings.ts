@@ -1,11 +1,12 @@
 /** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../../wire/provider.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
-import { unsupported } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { classifyException } from './errors.ts'
 import { facts } from './facts.ts'

@@ -1,6 +1,6 @@
 /** Classifies the errors of Bedrock by the names of its exceptions, in answers and inside of streams. */
 import { isRecord, parsed, rowOf, textOf } from '../../json/values.ts'
-import type { Failure } from '../contract.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { classifyAnswer, malformed, type Recogniser } from '../failures/classify.ts'
 import { DAMAGED } from './aws/frames.ts'
 

@@ -1,5 +1,5 @@
 /** The facts about Amazon Bedrock. */
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { endpointIn } from './aws/endpoint.ts'
 import { namedIn } from './model-name.ts'
 

@@ -1,10 +1,11 @@
 /** Turns OpenAI's messages into the turns of a Bedrock conversation. */
-import type { ChatMessage, Thought } from '../../inner-form.ts'
+
 import { listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import type { ChatMessage, Thought } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { toolId } from '../anthropic/messages.ts'
 import type { ThoughtsOf } from '../anthropic/thoughts.ts'
 import { instructionsIn, type Turn, turnsOf } from '../anthropic/turns.ts'
-import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { type Piece, piecesOf } from './parts.ts'
 

@@ -1,6 +1,7 @@
 /** Labels of a request for the logs of Bedrock: those of the client, as far as Bedrock accepts their characters. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { isRecord, textOf } from '../../json/values.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
 
 const LABELS_MAX = 16
 const ACCEPTED = /^[A-Za-z0-9\s:_@$#=/+,.-]{1,256}$/

@@ -1,6 +1,7 @@
 /** The names of Bedrock's models, and what their families differ in as far as a request shows it. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
 import {
   samplingOf as claudeSampling,
   thinkingOf as claudeThinking,

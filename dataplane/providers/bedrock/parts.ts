@@ -1,6 +1,6 @@
 /** Turns the parts of a message into Bedrock's blocks. */
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import { unsupported } from '../unsupported.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,7 +1,8 @@
 /** Amazon Bedrock's Converse API. */
+
+import type { Provider, ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut } from '../../wire/unsupported.ts'
 import { withConcession } from '../anthropic/thoughts.ts'
-import type { Provider, ProviderSettings } from '../contract.ts'
-import { membersLeftOut } from '../unsupported.ts'
 import { readAnswer } from './answer.ts'
 import { accessKeyIn } from './aws/access-key.ts'
 import { credentialSource } from './aws/credentials.ts'

@@ -1,9 +1,10 @@
 /** Writes a chat completion request as Bedrock's Converse API wants it. */
-import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+
 import { isRecord, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
-import { membersLeftOut, refuseUnsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { metadataOf } from './metadata.ts'

@@ -1,10 +1,10 @@
 /** Reads the events of a streamed answer. */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
 import { ThoughtReader } from '../anthropic/thoughts.ts'
-import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
 import { FAILED } from './aws/frames.ts'
 import { classifyException } from './errors.ts'

@@ -1,7 +1,8 @@
 /** The tools of a request and the choice between them. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
-import { unsupported } from '../unsupported.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { calledNames } from './messages.ts'
 import { isClaude } from './models.ts'

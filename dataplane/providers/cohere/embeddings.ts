@@ -1,11 +1,12 @@
 /** Cohere's Embed API. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut } from '../../wire/unsupported.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
-import { membersLeftOut } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
 

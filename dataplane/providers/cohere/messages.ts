@@ -1,7 +1,8 @@
 /** Writes messages as Cohere's API accepts them. */
-import type { ChatMessage } from '../../inner-form.ts'
+
 import { listOf, recordOf, textOf } from '../../json/values.ts'
-import { type Unsupported, unsupported } from '../unsupported.ts'
+import type { ChatMessage } from '../../wire/inner-form.ts'
+import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

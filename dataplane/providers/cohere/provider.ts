@@ -1,5 +1,5 @@
 /** Cohere's Chat, Embed and Rerank APIs. */
-import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
 import { SSE } from '../openai-like/sse.ts'

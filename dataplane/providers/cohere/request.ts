@@ -1,8 +1,9 @@
 /** Writes a chat completion request as Cohere's Chat API wants it. */
-import type { ChatBody, ChatRequest } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { ProviderSettings } from '../contract.ts'
-import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 import { toolsOf } from './tools.ts'

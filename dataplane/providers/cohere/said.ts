@@ -1,7 +1,8 @@
 /** Members that Cohere's whole answers and streams share: content, the reason of the end, usage, log probabilities. */
-import type { ChatDelta, FinishReason, Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { Failure } from '../contract.ts'
+import type { ChatDelta, FinishReason, Usage } from '../../wire/inner-form.ts'
+import type { Failure } from '../../wire/provider.ts'
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   COMPLETE: 'stop',

@@ -1,10 +1,10 @@
 /** Reads Cohere's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatDelta, ChatEvent, ChatRequest } from '../../inner-form.ts'
 import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { idIn } from '../../wire/answer-facts.ts'
+import type { ChatDelta, ChatEvent, ChatRequest } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
-import { idIn } from '../answers/facts.ts'
-import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { callOf } from './answer.ts'

@@ -1,7 +1,8 @@
 /** Tools, and how the model is made to choose among them: a named one is the only one that it is shown. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
-import { type Unsupported, unsupported } from '../unsupported.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
+import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

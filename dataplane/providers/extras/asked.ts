@@ -2,11 +2,12 @@
  * Finds in a request what it asks for beside the model's tokens: it costs extra, or names what the account keeps. An
  * upstream gets it where its setting `allow` names it.
  */
-import type { ModelRequest } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
-import { Unsupported } from '../unsupported.ts'
-import type { AskedExtra, Extra } from './names.ts'
+import type { AskedExtra, Extra } from '../../wire/extras.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { Unsupported } from '../../wire/unsupported.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -3,7 +3,7 @@
  */
 
 import { rowOf, textOf } from '../../json/values.ts'
-import type { Failure, FailureClass } from '../contract.ts'
+import type { Failure, FailureClass } from '../../wire/provider.ts'
 import { type ErrorBody, readError, readErrorBody } from './bodies.ts'
 import { retryAfterMs } from './delay.ts'
 

@@ -1,5 +1,5 @@
 /** Where the API has a model: its path below the version, at Google AI and on Vertex AI. */
-import type { ProviderSettings } from '../contract.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import { vertexOf } from './facts.ts'
 
 /** The path of a model, to which `:` and an action are appended. */

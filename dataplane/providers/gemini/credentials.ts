@@ -1,8 +1,8 @@
 /** Tokens for Vertex AI: from a key of a service account, or from the identity of the pod or machine. */
 import type { AuthClient, ExternalAccountClientOptions } from 'google-auth-library'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
-import type { ProviderSettings } from '../contract.ts'
-import type { CredentialSource, FetchedCredential } from '../credential-source.ts'
+import type { CredentialSource, FetchedCredential } from '../../wire/credential-source.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import { vertexOf } from './facts.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'

@@ -1,7 +1,8 @@
 /** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, parsedBytes, recordOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../contract.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../../wire/provider.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'

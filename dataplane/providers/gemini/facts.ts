@@ -1,5 +1,5 @@
 /** The facts about Google's Gemini API, at Google AI and on Vertex AI. */
-import type { AddressSettings, ProviderFacts } from '../facts-contract.ts'
+import type { AddressSettings, ProviderFacts } from '../../wire/provider-facts.ts'
 
 const MILLION = 1_048_576
 

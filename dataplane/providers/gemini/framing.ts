@@ -1,5 +1,5 @@
 /** Server-sent events, among which an error may stand as plain JSON. */
-import type { Framing } from '../contract.ts'
+import type { Framing } from '../../wire/provider.ts'
 import { SSE } from '../openai-like/sse.ts'
 
 export const FRAMES: Framing = {

@@ -1,6 +1,7 @@
 /** The differences between Gemini's models, as far as a request shows them. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Efforts = Readonly<Record<string, number | string>>

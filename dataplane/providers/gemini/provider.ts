@@ -1,5 +1,5 @@
 /** Google's Gemini API, at Google AI and on Vertex AI. */
-import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { modelPath } from './address.ts'
 import { readAnswer } from './answers/answer.ts'

@@ -3,8 +3,8 @@
  * back within the call, so that any replica has them; those that a client drops are remembered here for a while.
  */
 
-import type { ChatRequest, Sent, ToolCallExtra } from '../../inner-form.ts'
 import { recordOf, textOf } from '../../json/values.ts'
+import type { ChatRequest, Sent, ToolCallExtra } from '../../wire/inner-form.ts'
 import { Remembered } from '../remembered.ts'
 import { bareName, signsCalls } from './models.ts'
 

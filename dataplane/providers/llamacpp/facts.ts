@@ -1,8 +1,8 @@
 /** The facts about llama.cpp's server. */
 import { countOf, lengthOf, recordOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
-import { LISTED_REVISION, revisionOfPath } from '../revisions.ts'
-import { entryOf, tokensOf } from '../window-questions.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { LISTED_REVISION, revisionOfPath } from '../../wire/revisions.ts'
+import { entryOf, tokensOf } from '../../wire/window-questions.ts'
 
 export const facts: ProviderFacts = {
   name: 'llamacpp',

@@ -1,12 +1,12 @@
 /** llama.cpp's server. */
-import type { ChatBody } from '../../inner-form.ts'
-import type { Provider } from '../contract.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
+import type { Provider } from '../../wire/provider.ts'
+import { hintsExcept } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
 import { rerankOf } from '../rerank/operation.ts'
-import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [

@@ -1,5 +1,5 @@
 /** The facts about Mistral's hosted API. */
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'mistral',

@@ -1,7 +1,8 @@
 /** Writes messages as Mistral's API accepts them: it refuses members that it does not know. */
-import type { ChatMessage } from '../../inner-form.ts'
+
 import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import { type Unsupported, unsupported } from '../unsupported.ts'
+import type { ChatMessage } from '../../wire/inner-form.ts'
+import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { callId } from './ids.ts'
 

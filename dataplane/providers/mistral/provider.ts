@@ -2,7 +2,7 @@
  * Mistral's hosted API. Its requests are nearly OpenAI's, so bytes are changed where they have to be. Its chats differ in
  * content, ends and usage, so they go through the inner form; its embeddings pass.
  */
-import type { Provider } from '../contract.ts'
+import type { Provider } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { readCompletion } from './answer.ts'

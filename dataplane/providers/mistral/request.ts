@@ -1,7 +1,8 @@
 /** The members of a chat completion as Mistral's API accepts them. */
-import type { ChatBody } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
-import { type Unsupported, unsupported } from '../unsupported.ts'
+import type { ChatBody } from '../../wire/inner-form.ts'
+import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 

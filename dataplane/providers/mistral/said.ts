@@ -1,7 +1,8 @@
 /** The content of Mistral's messages and deltas: text or thinking in chunks, tool calls, and the reason of the end. */
-import type { ChatDelta, FinishReason, ToolCall } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { Failure } from '../contract.ts'
+import type { ChatDelta, FinishReason, ToolCall } from '../../wire/inner-form.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { derivedId } from './ids.ts'
 
 type Json = Readonly<Record<string, unknown>>

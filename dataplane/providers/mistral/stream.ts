@@ -1,9 +1,9 @@
 /** Reads Mistral's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatEvent, ToolCallDelta } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import { idIn } from '../answers/facts.ts'
-import type { AnswerOrigin, Meaning, StreamReader } from '../contract.ts'
+import { idIn } from '../../wire/answer-facts.ts'
+import type { ChatEvent, ToolCallDelta } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { readUsage } from '../openai-like/members.ts'

@@ -1,5 +1,5 @@
 /** Answers that say that an upstream lacks an API, rather than a model. */
-import type { Failure } from '../contract.ts'
+import type { Failure } from '../../wire/provider.ts'
 
 const NO_PATH: readonly (number | undefined)[] = [404, 405, 501]
 const NO_MODEL: readonly unknown[] = ['model_not_found', 'DeploymentNotFound']

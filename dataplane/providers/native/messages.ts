@@ -1,7 +1,7 @@
 /** Anthropic's messages at upstreams that have them: the client's bytes, changed only where they have to be. */
 import { isRecord, parsed, parsedBytes } from '../../json/values.ts'
+import type { Failure, Headers, NativeWire, ProviderSettings } from '../../wire/provider.ts'
 import { passedBody, sameWire } from '../anthropic/passing.ts'
-import type { Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
 import { malformed, type Recogniser } from '../failures/classify.ts'
 import { isNoPath } from './concessions.ts'
 

@@ -1,5 +1,5 @@
 /** Reads responses that pass to the client as they are: what they mean, and what they used. */
-import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
+
 import {
   countOf,
   isRecord,
@@ -9,8 +9,9 @@ import {
   recordOf,
   textOf,
 } from '../../json/values.ts'
-import { AnswerFacts } from '../answers/facts.ts'
-import type { Failure, Passed, WireMeaning, WireReader } from '../contract.ts'
+import { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
+import type { Failure, Passed, WireMeaning, WireReader } from '../../wire/provider.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 
 type Json = Readonly<Record<string, unknown>>

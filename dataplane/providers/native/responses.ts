@@ -1,12 +1,19 @@
 /** OpenAI's responses at upstreams that have them: the client's bytes, changed only where they have to be. */
-import type { ChatRequest } from '../../inner-form.ts'
+
 import { editMembers } from '../../json/edit.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
-import type { Concession, Failure, Headers, NativeWire, ProviderSettings } from '../contract.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
+import type {
+  Concession,
+  Failure,
+  Headers,
+  NativeWire,
+  ProviderSettings,
+} from '../../wire/provider.ts'
+import { Unsupported } from '../../wire/unsupported.ts'
 import { withoutHosted } from '../extras/hosted-tools.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'
-import { Unsupported } from '../unsupported.ts'
 import { isNoPath } from './concessions.ts'
 import { openResponse, readResponse } from './responses-answer.ts'
 

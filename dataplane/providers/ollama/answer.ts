@@ -1,14 +1,5 @@
 /** Reads Ollama's answers: whole ones, and the pieces of one on the lines of a stream. */
 import { createHash } from 'node:crypto'
-import type {
-  ChatAnswer,
-  ChatEvent,
-  ChatRequest,
-  FinishReason,
-  Sent,
-  ToolCall,
-  Usage,
-} from '../../inner-form.ts'
 import {
   countOf,
   isRecord,
@@ -18,7 +9,16 @@ import {
   recordOf,
   textOf,
 } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, Meaning, StreamReader } from '../contract.ts'
+import type {
+  ChatAnswer,
+  ChatEvent,
+  ChatRequest,
+  FinishReason,
+  Sent,
+  ToolCall,
+  Usage,
+} from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, Meaning, StreamReader } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 

@@ -1,15 +1,22 @@
 /** Legacy completions at Ollama: one text, one continuation. */
+
+import { isRecord, parsed, parsedBytes, textOf } from '../../json/values.ts'
 import type {
   CompletionsAnswer,
   CompletionsEvent,
   CompletionsRequest,
   FinishReason,
-} from '../../inner-form.ts'
-import { isRecord, parsed, parsedBytes, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, Meaning, ProviderSettings, StreamReader } from '../contract.ts'
+} from '../../wire/inner-form.ts'
+import type {
+  AnswerOrigin,
+  Decoded,
+  Meaning,
+  ProviderSettings,
+  StreamReader,
+} from '../../wire/provider.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
 import { finishOf, usageIn } from './answer.ts'
 import { facts } from './facts.ts'
 import { OPTIONS, optionsOf } from './request.ts'

@@ -1,11 +1,12 @@
 /** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
-import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, parsedBytes, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, ProviderSettings } from '../contract.ts'
+import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut } from '../../wire/unsupported.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { textsOf } from '../inputs.ts'
-import { membersLeftOut } from '../unsupported.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
 

@@ -1,7 +1,7 @@
 /** The facts about Ollama. */
 import { listOf, recordOf, textOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
-import { tokensOf } from '../window-questions.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { tokensOf } from '../../wire/window-questions.ts'
 
 export const facts: ProviderFacts = {
   name: 'ollama',

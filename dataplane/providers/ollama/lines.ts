@@ -1,6 +1,7 @@
 /** JSON lines: a value on each line. */
+
+import type { Framing } from '../../wire/provider.ts'
 import { BoundaryFramer, EVENT_BYTES_MAX } from '../boundary-framer.ts'
-import type { Framing } from '../contract.ts'
 
 const LF = 10
 const TOO_LONG = '{"error":"a line of the answer is longer than 1 MiB"}'

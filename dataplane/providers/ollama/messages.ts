@@ -1,7 +1,8 @@
 /** Turns OpenAI's messages into Ollama's: one text each, pictures beside it, calls with objects. */
-import type { ChatMessage } from '../../inner-form.ts'
+
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import { unsupported } from '../unsupported.ts'
+import type { ChatMessage } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,5 +1,5 @@
 /** Ollama, by its own API. */
-import type { Headers, Provider, ProviderSettings } from '../contract.ts'
+import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAnswerStream, readAnswer } from './answer.ts'

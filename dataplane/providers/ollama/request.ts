@@ -1,8 +1,9 @@
 /** Writes a chat completion request as Ollama's own API wants it. */
-import type { ChatBody, ChatRequest, CompletionsBody } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { ProviderSettings } from '../contract.ts'
-import { membersLeftOut, refuseUnsupported, unsupported } from '../unsupported.ts'
+import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 

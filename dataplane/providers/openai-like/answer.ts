@@ -1,8 +1,9 @@
 /** Reads a whole answer of OpenAI's own wire. */
-import type { ChatRequest, Sent, Usage } from '../../inner-form.ts'
+
 import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
-import { AnswerFacts } from '../answers/facts.ts'
-import type { Failure, Passed } from '../contract.ts'
+import { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
+import type { Failure, Passed } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { readUsage, withReasonings } from './members.ts'

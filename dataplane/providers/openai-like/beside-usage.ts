@@ -3,7 +3,7 @@
  * before, where the runtime has it when it is not asked for usage either.
  */
 import { parsed, recordOf } from '../../json/values.ts'
-import type { WireEvent, WireMeaning, WireReader } from '../contract.ts'
+import type { WireEvent, WireMeaning, WireReader } from '../../wire/provider.ts'
 
 /** `names` are members of the usage's event. */
 export function keepingBesideUsage(reader: WireReader, names: readonly string[]): WireReader {

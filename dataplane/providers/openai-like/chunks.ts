@@ -1,8 +1,8 @@
 /** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatRequest, CompletionsRequest, Sent } from '../../inner-form.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
-import type { Failure, WireEvent } from '../contract.ts'
+import type { ChatRequest, CompletionsRequest, Sent } from '../../wire/inner-form.ts'
+import type { Failure, WireEvent } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError } from '../failures/classify.ts'
 import { failingReason } from './answer.ts'

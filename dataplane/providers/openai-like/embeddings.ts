@@ -1,15 +1,16 @@
 /** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
+
+import { valuesMaxOf } from '../../json/bounds.ts'
+import { editMembers } from '../../json/edit.ts'
+import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import { fromBase64, toBase64 } from '../../json/vectors.ts'
 import type {
   EmbeddingsAnswer,
   EmbeddingsRequest,
   Sent,
   Usage,
   VectorFormat,
-} from '../../inner-form.ts'
-import { valuesMaxOf } from '../../json/bounds.ts'
-import { editMembers } from '../../json/edit.ts'
-import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
-import { fromBase64, toBase64 } from '../../json/vectors.ts'
+} from '../../wire/inner-form.ts'
 import type {
   Decoded,
   Failure,
@@ -18,7 +19,7 @@ import type {
   ProviderOperation,
   ProviderSettings,
   UpstreamRequest,
-} from '../contract.ts'
+} from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
 import { refuseTokens } from '../inputs.ts'

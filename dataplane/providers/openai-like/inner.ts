@@ -1,5 +1,6 @@
 /** OpenAI's answers and chunks in the inner form: for clients that speak another wire. */
 import type { KeptText } from '../../base/kept-text.ts'
+import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -8,9 +9,8 @@ import type {
   ChatRequest,
   FinishReason,
   Sent,
-} from '../../inner-form.ts'
-import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
-import type { Decoded, Meaning, StreamReader } from '../contract.ts'
+} from '../../wire/inner-form.ts'
+import type { Decoded, Meaning, StreamReader } from '../../wire/provider.ts'
 import { readAnswer } from './answer.ts'
 import { type Chunk, openChunks } from './chunks.ts'
 import { readUsage, withReasoning } from './members.ts'

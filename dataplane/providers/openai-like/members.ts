@@ -1,6 +1,7 @@
 /** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
-import type { Usage } from '../../inner-form.ts'
+
 import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import type { Usage } from '../../wire/inner-form.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

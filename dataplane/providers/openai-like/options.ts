@@ -1,6 +1,6 @@
 /** The differences of a runtime that speaks OpenAI's wire. */
-import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../inner-form.ts'
-import type { ProviderSettings } from '../contract.ts'
+import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../wire/inner-form.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
 import type { TranscriptionOptions } from '../transcription/operation.ts'

@@ -1,8 +1,8 @@
 /**
  * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
  */
-import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../contract.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../../wire/provider.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { classifyAnswer } from '../failures/classify.ts'
 import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'

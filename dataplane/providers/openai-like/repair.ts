@@ -1,8 +1,8 @@
 /** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../base/kept-text.ts'
-import type { ChatRequest, Sent } from '../../inner-form.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import { withBytes, withReasoning } from './members.ts'
 
 export interface Repair {

@@ -1,6 +1,7 @@
 /** The usage that a runtime says beside each piece of a stream, because the gateway asks for it: counted, and not shown. */
-import type { Usage } from '../../inner-form.ts'
+
 import { parsed } from '../../json/values.ts'
+import type { Usage } from '../../wire/inner-form.ts'
 import { readUsage } from './members.ts'
 
 export interface RepeatedUsage {

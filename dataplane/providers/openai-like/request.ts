@@ -2,14 +2,14 @@
  * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
  */
 
-import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { isRecord } from '../../json/values.ts'
 import { writtenObject } from '../../json/written.ts'
-import type { ProviderSettings, UpstreamRequest } from '../contract.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../wire/inner-form.ts'
+import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { refuseUnsupported } from '../../wire/unsupported.ts'
 import { ROUTING } from '../routing-members.ts'
-import { refuseUnsupported } from '../unsupported.ts'
 import type { OpenAiLike } from './options.ts'
 
 /** Members that only OpenAI's own API obeys. */

@@ -1,5 +1,5 @@
 /** Passes runs of ordinary events on without parsing them: most of a stream says nothing but the next word. */
-import type { Hearer, WireReader } from '../contract.ts'
+import type { Hearer, WireReader } from '../../wire/provider.ts'
 import { OTHER_NAME } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { type RepeatedUsage, withoutUsages } from './repeated-usage.ts'

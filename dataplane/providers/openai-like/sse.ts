@@ -1,6 +1,7 @@
 /** Server-sent events as bytes: whole events out of chunks cut anywhere, and the fields of one event. */
+
+import type { Framing, WireEvent } from '../../wire/provider.ts'
 import { BoundaryFramer } from '../boundary-framer.ts'
-import type { Framing, WireEvent } from '../contract.ts'
 
 export const SSE: Framing = {
   mediaType: 'text/event-stream',

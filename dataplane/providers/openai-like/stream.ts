@@ -4,8 +4,8 @@
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
-import { AnswerFacts } from '../answers/facts.ts'
-import type { WireMeaning, WireReader } from '../contract.ts'
+import { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { WireMeaning, WireReader } from '../../wire/provider.ts'
 import { keepingBesideUsage } from './beside-usage.ts'
 import {
   type Chunk,

@@ -1,6 +1,6 @@
 /** The facts about OpenAI's hosted API. */
-import { OF_OPENAI } from '../extras/names.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
+import { OF_OPENAI } from '../../wire/extras.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { OF_RUNTIMES } from '../routing-members.ts'
 
 export const facts: ProviderFacts = {

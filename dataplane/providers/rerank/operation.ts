@@ -1,4 +1,6 @@
 /** The order of documents in the wire that Cohere and the runtimes share. */
+
+import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type {
   RankedDocument,
   RerankAnswer,
@@ -6,13 +8,17 @@ import type {
   RerankRequest,
   Sent,
   Usage,
-} from '../../inner-form.ts'
-import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
-import type { AnswerOrigin, Decoded, ProviderOperation, ProviderSettings } from '../contract.ts'
+} from '../../wire/inner-form.ts'
+import type {
+  AnswerOrigin,
+  Decoded,
+  ProviderOperation,
+  ProviderSettings,
+} from '../../wire/provider.ts'
+import { membersLeftOut } from '../../wire/unsupported.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
-import { membersLeftOut } from '../unsupported.ts'
 
 /** The gateway itself puts documents into an answer. */
 const TAKEN = new Set([

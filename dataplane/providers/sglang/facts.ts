@@ -1,7 +1,7 @@
 /** The facts about SGLang's server. */
 import { countOf, recordOf, textOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
-import { LISTED_REVISION, revisionOfPath } from '../revisions.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { LISTED_REVISION, revisionOfPath } from '../../wire/revisions.ts'
 
 /** With priority scheduling it reports each priority beside the total, whose label is empty. */
 const TOTAL = { priority: '' }

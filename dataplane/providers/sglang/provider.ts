@@ -1,10 +1,10 @@
 /** SGLang's OpenAI-compatible server. */
-import type { Provider } from '../contract.ts'
+import type { Provider } from '../../wire/provider.ts'
+import { hintsExcept } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
 import { rerankOf } from '../rerank/operation.ts'
-import { hintsExcept } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [

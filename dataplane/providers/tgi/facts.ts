@@ -1,6 +1,6 @@
 /** The facts about Hugging Face's Text Generation Inference. */
 import { lengthOf, recordOf, textOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'tgi',

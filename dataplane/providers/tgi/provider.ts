@@ -1,11 +1,11 @@
 /** Hugging Face's Text Generation Inference. */
 
-import type { ChatBody, ChatMessage, CompletionsBody } from '../../inner-form.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
+import type { ChatBody, ChatMessage, CompletionsBody } from '../../wire/inner-form.ts'
+import { hintsExcept, unsupported } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
-import { hintsExcept, unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [

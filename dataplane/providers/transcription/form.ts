@@ -1,6 +1,6 @@
 /** Writes a client's form for an upstream: its values as they came, between heads that every server reads alike. */
 import type { Form, FormPart } from '../../base/form.ts'
-import type { UpstreamRequest } from '../contract.ts'
+import type { UpstreamRequest } from '../../wire/provider.ts'
 
 /** Other texts by name: undefined leaves a part out; names that the form lacks are added. */
 export type FormEdits = ReadonlyMap<string, string | undefined>

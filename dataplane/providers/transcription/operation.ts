@@ -1,7 +1,14 @@
 /** Transcriptions at upstreams that take OpenAI's form: the client's values, with the upstream's model. */
-import type { Sent, TranscriptionRequest, Usage } from '../../inner-form.ts'
+
 import { isRecord, parsedBytes, recordOf } from '../../json/values.ts'
-import type { Failure, Headers, Passed, ProviderOperation, ProviderSettings } from '../contract.ts'
+import type { Sent, TranscriptionRequest, Usage } from '../../wire/inner-form.ts'
+import type {
+  Failure,
+  Headers,
+  Passed,
+  ProviderOperation,
+  ProviderSettings,
+} from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'

@@ -1,8 +1,8 @@
 /** Streams of transcriptions: OpenAI's own events, and chunks like those of conversations, which clients read as OpenAI's. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
-import { AnswerFacts } from '../answers/facts.ts'
-import type { WireMeaning, WireReader } from '../contract.ts'
+import { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { WireMeaning, WireReader } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from './usage.ts'

@@ -1,6 +1,7 @@
 /** The usage of a transcription: tokens, or the seconds that were heard. */
-import type { Usage } from '../../inner-form.ts'
+
 import { countOf, recordOf } from '../../json/values.ts'
+import type { Usage } from '../../wire/inner-form.ts'
 import { tokensOf } from './seconds.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,10 +1,10 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
 
-import type { ChatBody, CompletionsBody } from '../../inner-form.ts'
+import type { ChatBody, CompletionsBody } from '../../wire/inner-form.ts'
+import { unsupported } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { openAiLike } from '../openai-like/provider.ts'
 import { HOSTED_MEMBERS } from '../openai-like/request.ts'
-import { unsupported } from '../unsupported.ts'
 import { facts } from './facts.ts'
 
 /** Its schema forbids every other member. */

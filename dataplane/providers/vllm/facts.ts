@@ -1,6 +1,6 @@
 /** The facts about vLLM's server. */
 import { countOf, recordOf } from '../../json/values.ts'
-import type { ProviderFacts } from '../facts-contract.ts'
+import type { ProviderFacts } from '../../wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'vllm',

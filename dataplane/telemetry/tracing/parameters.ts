@@ -3,8 +3,8 @@
  * are texts of the client, and stand in no span.
  */
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
-import type { ModelRequest } from '../../inner-form.ts'
 import { rowOf, valueBelow } from '../../json/values.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
 import { NAMES } from './names.ts'
 import type { AttributeValue, Key } from './writer.ts'
 

@@ -1,8 +1,8 @@
 /** The counter of each upstream: exact by an encoding, a file or the runtime itself, else an estimate. */
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ModelRequest } from '../../inner-form.ts'
 import { encodingOfModel } from '../../providers/encodings-of-models.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
 import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { promptTexts } from './prompt-texts.ts'
 import { templateTexts } from './template-texts.ts'

@@ -1,6 +1,7 @@
 /** The texts of a conversation that a model reads, and the tokens around them, as the makers of the encodings published. */
-import type { ChatBody, ChatMessage } from '../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatMessage } from '../../wire/inner-form.ts'
 import { imageTokens } from './images.ts'
 
 /** Around each message, around its name, and before the answer. */

@@ -1,6 +1,7 @@
 /** The texts of a conversation as the templates of most open models write them, and the tokens around them. */
-import type { ChatBody, ChatMessage } from '../../inner-form.ts'
+
 import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatMessage } from '../../wire/inner-form.ts'
 import { imageTokens } from './images.ts'
 import type { PromptTexts } from './prompt-texts.ts'
 

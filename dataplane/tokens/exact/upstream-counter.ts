@@ -1,7 +1,7 @@
 /** Counts prompts at the tokenizer of the runtime itself, and estimates them while it does not answer. */
 import type { Clock } from '../../base/clock.ts'
-import type { ChatBody, ModelRequest } from '../../inner-form.ts'
 import { Breaker } from '../../upstream/target/breaker.ts'
+import type { ChatBody, ModelRequest } from '../../wire/inner-form.ts'
 import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { COUNTED_BYTES_MAX } from './counters.ts'
 

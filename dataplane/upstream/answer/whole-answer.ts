@@ -2,8 +2,8 @@
 import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
-import type { ModelRequest, Sent } from '../../inner-form.ts'
 import { Bounds, valuesMaxOf } from '../../json/bounds.ts'
+import type { ModelRequest, Sent } from '../../wire/inner-form.ts'
 import { decodeBody, type Encoding } from './decoding.ts'
 import { parseEarly } from './early-parse.ts'
 

@@ -1,5 +1,5 @@
 /** The attempts of one request so far, and where the next may go. */
-import type { FailureClass } from '../../providers/contract.ts'
+import type { FailureClass } from '../../wire/provider.ts'
 
 export interface AttemptTarget {
   readonly name: string

@@ -1,10 +1,11 @@
 /** One attempt at an upstream that takes fewer inputs a call than were asked for: call after call, all of them or none. */
-import type { Dialect } from '../../apis/dialect.ts'
-import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../inner-form.ts'
-import type { AnswerFacts } from '../../providers/answers/facts.ts'
-import type { ProviderOperation } from '../../providers/contract.ts'
+
 import { malformed } from '../../providers/failures/classify.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
+import type { AnswerFacts } from '../../wire/answer-facts.ts'
+import type { Dialect } from '../../wire/dialect.ts'
+import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../wire/inner-form.ts'
+import type { ProviderOperation } from '../../wire/provider.ts'
 import { factsOf } from '../../wires.ts'
 import { expected } from '../target/vectors.ts'
 import { Attempt } from './attempt.ts'

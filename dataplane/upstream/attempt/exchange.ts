@@ -1,7 +1,7 @@
 /** One HTTP exchange with an upstream: its bytes, its clocks, and exactly one end. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Deadline, Deadlines } from '../../base/clock.ts'
-import type { Failure } from '../../providers/contract.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { failureOf } from '../connection/connection-failures.ts'
 import type { PoolController, PoolHandler } from '../connection/http1/contract.ts'
 import { isStale } from '../connection/stale-connection.ts'

@@ -1,6 +1,6 @@
 /** Keeps what we sent an upstream to prove ourselves out of what it says back, and what it says short. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Failure } from '../../providers/contract.ts'
+import type { Failure } from '../../wire/provider.ts'
 
 const MASK = '***'
 /** Shorter header values are words like "true", which prove nothing and stand in every text. */

@@ -1,11 +1,11 @@
 /** The values that an attempt begins with, and those that it ends with. */
 import type { Clock, Deadlines } from '../../base/clock.ts'
-import type { AnyPair } from '../../inspection/contract.ts'
 import type { MeteredAttempt } from '../../metered.ts'
-import type { Failure } from '../../providers/contract.ts'
 import type { OpenedStream } from '../../streaming/opened-stream.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { AttemptTrace, PassedOver, WaitTrace } from '../../telemetry/traces.ts'
+import type { AnyPair } from '../../wire/inspection.ts'
+import type { Failure } from '../../wire/provider.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Sending } from './pool-request.ts'

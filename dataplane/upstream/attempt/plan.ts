@@ -1,5 +1,5 @@
 /** Chooses the next attempt: the rules over attempts, as one pure function. */
-import type { FailureClass } from '../../providers/contract.ts'
+import type { FailureClass } from '../../wire/provider.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.ts'
 

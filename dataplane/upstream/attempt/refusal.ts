@@ -1,9 +1,9 @@
 /** The error that the client reads when no attempt is left. */
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys, shownFailure } from '../../base/shown-text.ts'
-import type { ModelRequest } from '../../inner-form.ts'
-import type { Failure } from '../../providers/contract.ts'
 import { inputMember } from '../../tokens/input-member.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { Failure } from '../../wire/provider.ts'
 
 /** Cools of more than a minute are the upstream's business, not the client's. */
 const RETRY_AFTER_SECONDS_MAX = 60

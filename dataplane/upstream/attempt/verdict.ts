@@ -1,5 +1,5 @@
 /** Which failures speak against an upstream: the breaker counts these. */
-import type { Failure, FailureClass } from '../../providers/contract.ts'
+import type { Failure, FailureClass } from '../../wire/provider.ts'
 import type { Permit } from '../target/breaker.ts'
 import type { Target } from '../target/targets.ts'
 import type { AttemptParts } from './parts.ts'

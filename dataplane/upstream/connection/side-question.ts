@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
-import type { Failure, Headers, ProviderSettings } from '../../providers/contract.ts'
+import type { Failure, Headers, ProviderSettings } from '../../wire/provider.ts'
 import { masked } from '../attempt/masking.ts'
 import { fetchEnded } from '../credentials/upstream-credential.ts'
 import type { Target } from '../target/targets.ts'

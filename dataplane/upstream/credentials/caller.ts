@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ModelRequest } from '../../inner-form.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
 import { rowOf, textOf } from '../../json/values.ts'
-import type { UpstreamRequest } from '../../providers/contract.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { UpstreamRequest } from '../../wire/provider.ts'
 
 type Settings = Pick<UpstreamSettings, 'section'>
 

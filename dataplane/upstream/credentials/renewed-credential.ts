@@ -1,7 +1,7 @@
 /** A credential that is fetched at once, renewed in the background well before it expires, and kept while renewal fails. */
 import type { Clock } from '../../base/clock.ts'
 import { maskKeys } from '../../base/shown-text.ts'
-import type { CredentialSource, FetchedCredential } from '../../providers/credential-source.ts'
+import type { CredentialSource, FetchedCredential } from '../../wire/credential-source.ts'
 
 /** `fetching`: the first fetch is under way. `kept`: it holds, but its renewal fails. `missing`: none is valid. */
 export type CredentialState = 'fetching' | 'valid' | 'kept' | 'missing'

@@ -2,14 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Presence } from '../../call/presence.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Failure } from '../../providers/contract.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import type {
   CredentialSource,
   Environment,
   FetchedCredential,
-} from '../../providers/credential-source.ts'
-import type { Log } from '../../telemetry/log.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
+} from '../../wire/credential-source.ts'
+import type { Failure } from '../../wire/provider.ts'
 import { CredentialRefusals } from './refusals.ts'
 import {
   type CredentialState,

@@ -1,6 +1,6 @@
 /** The key by which like requests meet at one endpoint: a conversation finds there what the model has read before. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ModelRequest } from '../../inner-form.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
 import { hashOf } from './choice.ts'
 
 export const BALANCE_HEADER = 'x-session-id'

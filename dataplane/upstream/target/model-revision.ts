@@ -3,9 +3,9 @@ import type { Dispatcher } from 'undici'
 import type { ErrorCode } from '../../base/errors.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { parsed } from '../../json/values.ts'
-import { isSameRevision, LISTED_REVISION } from '../../providers/revisions.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { isSameRevision, LISTED_REVISION } from '../../wire/revisions.ts'
 import { askRuntime } from './asked-runtime.ts'
 
 /** A runtime that is still loading, or serves the wrong revision, is asked again soon. */

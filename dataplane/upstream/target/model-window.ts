@@ -1,7 +1,7 @@
 /** How many tokens a runtime's model may hold, where the configuration does not say: read where its provider says. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { LISTED, type WindowQuestion, windowFrom } from '../../providers/window-questions.ts'
+import { LISTED, type WindowQuestion, windowFrom } from '../../wire/window-questions.ts'
 import { askRuntime } from './asked-runtime.ts'
 
 /** A runtime that is still loading is asked again soon; one that answered may be started anew with another model. */

@@ -1,5 +1,5 @@
 /** Waiting and running requests as the runtimes report them, in the text format of Prometheus. */
-import type { Gauge, QueueGauges } from '../../providers/facts-contract.ts'
+import type { Gauge, QueueGauges } from '../../wire/provider-facts.ts'
 import { samplesOf } from './exposition.ts'
 
 export interface Queue {

@@ -1,6 +1,6 @@
 /** Which targets of a route answer with vectors, or with scores, that compare with each other. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { ModelRequest, Operation } from '../../inner-form.ts'
+import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
 import { serves } from '../../wires.ts'
 import type { Target } from './targets.ts'
 

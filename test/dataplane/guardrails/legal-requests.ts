@@ -1,11 +1,11 @@
 /** Legal requests of each API, with a word in every place that takes one. */
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
-import type { Dialect } from '../../../dataplane/apis/dialect.ts'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-completions/dialect.ts'
 import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
 import { openAiResponsesDialect } from '../../../dataplane/apis/openai-responses/dialect.ts'
 import { rerankDialect } from '../../../dataplane/apis/rerank/dialect.ts'
+import type { Dialect } from '../../../dataplane/wire/dialect.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import type { AnswerEvent } from '../../../dataplane/inner-form.ts'
-import type { StreamInspector } from '../../../dataplane/inspection/contract.ts'
+import type { AnswerEvent } from '../../../dataplane/wire/inner-form.ts'
+import type { StreamInspector } from '../../../dataplane/wire/inspection.ts'
 import { aToy, aVisit, changed, SPOKEN } from './inspected-visit.ts'
 
 const BLOCKED = new GatewayError('ERR_GW_GUARDRAIL_BLOCKED', 'No.')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import type { Answer } from '../../../dataplane/inner-form.ts'
+import type { Answer } from '../../../dataplane/wire/inner-form.ts'
 import { aToy, aVisit, SPOKEN } from './inspected-visit.ts'
 
 const BLOCKED = new GatewayError('ERR_GW_GUARDRAIL_BLOCKED', 'No.')

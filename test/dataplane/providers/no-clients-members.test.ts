@@ -5,8 +5,8 @@ import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-mess
 import { messagesReading } from '../../../dataplane/apis/anthropic-messages/reading.ts'
 import { responsesReading } from '../../../dataplane/apis/openai-responses/request/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
-import type { UpstreamRequest } from '../../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import type { UpstreamRequest } from '../../../dataplane/wire/provider.ts'
 import { pairOf } from '../../../dataplane/wires.ts'
 import {
   aCompletionsRequest,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
-import { isSameRevision, LISTED_REVISION } from '../../../dataplane/providers/revisions.ts'
+import { isSameRevision, LISTED_REVISION } from '../../../dataplane/wire/revisions.ts'
 
 const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 const listed = (entry: object) => ({ data: [{ id: 'm', ...entry }] })

@@ -6,9 +6,9 @@ import { parseRequest } from '../../../dataplane/body/request.ts'
 import { knownCounts } from '../../../dataplane/providers/anthropic/answer.ts'
 import { anthropic } from '../../../dataplane/providers/anthropic/provider.ts'
 import { bedrock } from '../../../dataplane/providers/bedrock/provider.ts'
-import type { Provider } from '../../../dataplane/providers/contract.ts'
 import { mistral } from '../../../dataplane/providers/mistral/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
+import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { pairOf } from '../../../dataplane/wires.ts'
 import {
   aRequest,

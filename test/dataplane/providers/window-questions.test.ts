@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { facts as llamacpp } from '../../../dataplane/providers/llamacpp/facts.ts'
 import { facts as ollama } from '../../../dataplane/providers/ollama/facts.ts'
-import type { WindowQuestion } from '../../../dataplane/providers/window-questions.ts'
-import { windowFrom } from '../../../dataplane/providers/window-questions.ts'
+import type { WindowQuestion } from '../../../dataplane/wire/window-questions.ts'
+import { windowFrom } from '../../../dataplane/wire/window-questions.ts'
 
 /** By path, in the order they are asked. */
 function windowOf(

@@ -1,9 +1,9 @@
 /** An answer is passed on to its end, by the upstream, the client or the gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Failure } from '../../../dataplane/providers/contract.ts'
 import { relay } from '../../../dataplane/stages/relay.ts'
 import type { OpenedStream, Sink } from '../../../dataplane/streaming/opened-stream.ts'
+import type { Failure } from '../../../dataplane/wire/provider.ts'
 import { anAnswer } from '../an-answer.ts'
 
 /** A stream that the test drives. */

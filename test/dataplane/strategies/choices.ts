@@ -2,8 +2,8 @@
 
 import type { RouteSection } from '../../../dataplane/config/schema/index.ts'
 import { Route } from '../../../dataplane/config/schema/routes.ts'
-import type { ChatBody, ChatRequest } from '../../../dataplane/inner-form.ts'
 import type { Candidate, Choice } from '../../../dataplane/strategies/contract.ts'
+import type { ChatBody, ChatRequest } from '../../../dataplane/wire/inner-form.ts'
 
 export function aRoute(section: Record<string, unknown> = {}): RouteSection {
   return Route.parse({ name: 'chat', strategy: 'round_robin', ...section })

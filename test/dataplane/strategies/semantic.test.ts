@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { ChatBody } from '../../../dataplane/inner-form.ts'
 import { difficultyOf, featuresOf } from '../../../dataplane/strategies/difficulty.ts'
 import { semantic } from '../../../dataplane/strategies/semantic.ts'
+import type { ChatBody } from '../../../dataplane/wire/inner-form.ts'
 import { aChoice, aRequest, aRoute, named, namesOf } from './choices.ts'
 
 const EASY = [

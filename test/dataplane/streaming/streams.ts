@@ -1,7 +1,7 @@
 /** Streams as bytes: the recorded ones, and those that no provider sends and the standard allows. */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { WireEvent } from '../../../dataplane/providers/contract.ts'
 import { parseEvent, SseFramer, splitEvents } from '../../../dataplane/providers/openai-like/sse.ts'
+import type { WireEvent } from '../../../dataplane/wire/provider.ts'
 
 const RECORDED = new URL('../../fixtures/providers/', import.meta.url)
 

@@ -5,7 +5,6 @@ import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { Meter } from '../../../dataplane/meter.ts'
 import type { MeteredAttempt } from '../../../dataplane/metered.ts'
-import type { Provider } from '../../../dataplane/providers/contract.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import {
@@ -15,6 +14,7 @@ import {
   splitEvents,
 } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
+import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { chatStream } from '../../helpers/providers/a-request.ts'
 import { cut, recorded } from './streams.ts'
 

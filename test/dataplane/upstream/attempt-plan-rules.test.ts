@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { FailureClass } from '../../../dataplane/providers/contract.ts'
 import type {
   AttemptTarget,
   FailedAttempt,
@@ -9,6 +8,7 @@ import type {
 } from '../../../dataplane/upstream/attempt/attempts.ts'
 import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
 import type { SpillReason } from '../../../dataplane/upstream/attempt/spill.ts'
+import type { FailureClass } from '../../../dataplane/wire/provider.ts'
 import { ALL, target } from './plans.ts'
 
 const FAILURES: readonly FailureClass[] = [

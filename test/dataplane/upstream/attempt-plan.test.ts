@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FailureClass } from '../../../dataplane/providers/contract.ts'
 import type { AttemptTarget } from '../../../dataplane/upstream/attempt/attempts.ts'
 import { nextAttempt } from '../../../dataplane/upstream/attempt/plan.ts'
+import type { FailureClass } from '../../../dataplane/wire/provider.ts'
 import { aPlan, F, G, P, shown, standing, target, tried } from './plans.ts'
 
 const plans = [

@@ -1,13 +1,13 @@
 /** An identity service that answers when the test says so, and a renewal whose time moves only when the test moves it. */
 import { setImmediate as turn } from 'node:timers/promises'
-import type {
-  CredentialSource,
-  FetchedCredential,
-} from '../../../dataplane/providers/credential-source.ts'
 import {
   type CredentialState,
   RenewedCredential,
 } from '../../../dataplane/upstream/credentials/renewed-credential.ts'
+import type {
+  CredentialSource,
+  FetchedCredential,
+} from '../../../dataplane/wire/credential-source.ts'
 import { aClock, type TurnedClock } from '../../helpers/clock.ts'
 
 interface Fetch {

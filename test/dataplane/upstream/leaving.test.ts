@@ -1,7 +1,7 @@
 /** A client has left: what its upstream reports late is read for a short time, and what will not come is given up at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelRequest } from '../../../dataplane/inner-form.ts'
+import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
 import { anAttempt, JSON_HEAD } from './an-attempt.ts'
 import { ANSWER, CONTENT, EVENTS } from './journeys.ts'
 

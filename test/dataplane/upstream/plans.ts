@@ -1,5 +1,5 @@
 /** Builders of plans, and the short notation in which the tests tell of attempts. */
-import type { FailureClass } from '../../../dataplane/providers/contract.ts'
+
 import type {
   AttemptTarget,
   FailedAttempt,
@@ -7,6 +7,7 @@ import type {
 } from '../../../dataplane/upstream/attempt/attempts.ts'
 import type { Next, Plan } from '../../../dataplane/upstream/attempt/plan.ts'
 import { type SpillReason, spillReasons } from '../../../dataplane/upstream/attempt/spill.ts'
+import type { FailureClass } from '../../../dataplane/wire/provider.ts'
 
 export const target = (name: string, contextWindow?: number): AttemptTarget => ({
   name,

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { UpstreamSettings } from '../../../dataplane/config/snapshot.ts'
-import type { FetchedCredential } from '../../../dataplane/providers/credential-source.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import {
   credentialStatus,
   UpstreamCredential,
 } from '../../../dataplane/upstream/credentials/upstream-credential.ts'
+import type { FetchedCredential } from '../../../dataplane/wire/credential-source.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aSnapshotOf } from '../stages/snapshots.ts'
 

@@ -9,6 +9,7 @@ import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-complet
 import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
 import { rerankDialect } from '../../../dataplane/apis/rerank/dialect.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
+import { MembersScan } from '../../../dataplane/json/members.ts'
 import type {
   ChatBody,
   ChatRequest,
@@ -16,15 +17,14 @@ import type {
   EmbeddingsRequest,
   ModelRequest,
   RerankRequest,
-} from '../../../dataplane/inner-form.ts'
-import { MembersScan } from '../../../dataplane/json/members.ts'
+} from '../../../dataplane/wire/inner-form.ts'
 import type {
   AnswerOrigin,
   Passed,
   Provider,
   ProviderSettings,
   WireReader,
-} from '../../../dataplane/providers/contract.ts'
+} from '../../../dataplane/wire/provider.ts'
 import { type Pair, pairOf } from '../../../dataplane/wires.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }

@@ -1,5 +1,5 @@
 /** The kinds of events that a recorded stream has, each to be sent without end: as it is, or ever new. */
-import type { WireEvent } from '../../../dataplane/providers/contract.ts'
+import type { WireEvent } from '../../../dataplane/wire/provider.ts'
 
 /** One kind of event, in the state of its stream in which it came. */
 export interface Kind {

@@ -3,8 +3,8 @@
  * of its operations a folder with the wire that goes in, the inner form, and the wire that goes out.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import type { ChatEvent } from '../../../dataplane/inner-form.ts'
-import type { WireEvent, WireMeaning } from '../../../dataplane/providers/contract.ts'
+import type { ChatEvent } from '../../../dataplane/wire/inner-form.ts'
+import type { WireEvent, WireMeaning } from '../../../dataplane/wire/provider.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

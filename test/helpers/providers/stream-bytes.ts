@@ -1,7 +1,7 @@
 /** The recorded streams of providers as the bytes that their framings cut. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import type { Provider, WireEvent } from '../../../dataplane/providers/contract.ts'
+import type { Provider, WireEvent } from '../../../dataplane/wire/provider.ts'
 import { frameOf } from './fakes/event-stream.ts'
 import { readEvents } from './provider-fixtures.ts'
 

@@ -1,6 +1,6 @@
 /** How conformance judges what a provider makes of its fixtures. */
 import assert from 'node:assert/strict'
-import type { Provider, ProviderSettings } from '../../../dataplane/providers/contract.ts'
+import type { Provider, ProviderSettings } from '../../../dataplane/wire/provider.ts'
 import { someSettings } from './a-request.ts'
 
 type Json = Readonly<Record<string, unknown>>

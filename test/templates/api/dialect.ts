@@ -1,9 +1,10 @@
 /** The wire of template's clients: one prompt in, one text out. */
-import type { Dialect } from '../../../dataplane/apis/dialect.ts'
+
 import { type BodyFacts, invalid } from '../../../dataplane/body/request.ts'
-import type { ChatRequest } from '../../../dataplane/inner-form.ts'
 import { recordOf, textOf } from '../../../dataplane/json/values.ts'
 import { promptTokensMax } from '../../../dataplane/tokens/count.ts'
+import type { Dialect } from '../../../dataplane/wire/dialect.ts'
+import type { ChatRequest } from '../../../dataplane/wire/inner-form.ts'
 
 export const dialect: Dialect<'chat'> = {
   wire: 'template',

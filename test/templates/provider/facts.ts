@@ -1,5 +1,5 @@
 /** The facts about template. */
-import type { ProviderFacts } from '../../../dataplane/providers/facts-contract.ts'
+import type { ProviderFacts } from '../../../dataplane/wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'template',

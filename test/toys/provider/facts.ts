@@ -1,5 +1,5 @@
 /** A provider that no runtime speaks: binary frames, and a signature over the whole request. */
-import type { ProviderFacts } from '../../../dataplane/providers/facts-contract.ts'
+import type { ProviderFacts } from '../../../dataplane/wire/provider-facts.ts'
 
 export const facts: ProviderFacts = {
   name: 'toy',

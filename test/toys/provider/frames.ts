@@ -1,5 +1,5 @@
 /** The toy's framing: the length of a frame in four bytes, big-endian, then its JSON. */
-import type { Framing } from '../../../dataplane/providers/contract.ts'
+import type { Framing } from '../../../dataplane/wire/provider.ts'
 
 const HEAD_BYTES = 4
 const NOTHING = Buffer.alloc(0)

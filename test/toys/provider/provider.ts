@@ -1,14 +1,15 @@
 /** A toy that proves the contract of providers: other frames, a signature, two operations. */
-import type { ChatEvent } from '../../../dataplane/inner-form.ts'
+
 import { listOf, parsed, recordOf, textOf } from '../../../dataplane/json/values.ts'
+import { classifyAnswer, malformed } from '../../../dataplane/providers/failures/classify.ts'
+import type { ChatEvent } from '../../../dataplane/wire/inner-form.ts'
 import type {
   FinalRequest,
   Headers,
   Meaning,
   Provider,
   ProviderSettings,
-} from '../../../dataplane/providers/contract.ts'
-import { classifyAnswer, malformed } from '../../../dataplane/providers/failures/classify.ts'
+} from '../../../dataplane/wire/provider.ts'
 import { facts } from './facts.ts'
 import { FRAMES } from './frames.ts'
 import { signatureOf } from './signature.ts'

@@ -1,9 +1,9 @@
 /** Requests that use what an upstream keeps: they go to routes that keep responses, and to the tenant's own responses. */
 import { invalid } from '../../../body/request.ts'
-import type { ChatRequest } from '../../../inner-form.ts'
 import type { Applicant } from '../../../limits/decision.ts'
 import { serve, type Work } from '../../../pipeline.ts'
 import { mayUse } from '../../../stages/match.ts'
+import type { ChatRequest } from '../../../wire/inner-form.ts'
 import type { Visit } from '../../contract.ts'
 import type { StateUse } from '../request/shape.ts'
 import { sessionOf } from '../session.ts'

@@ -1,8 +1,8 @@
 /** The items of a response's input as messages of the inner form. */
 import { invalid } from '../../../body/request.ts'
-import type { ChatMessage } from '../../../inner-form.ts'
 import { isRecord, listOf, textOf } from '../../../json/values.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
+import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'

@@ -1,6 +1,7 @@
 /** The parts of a request for a response that a chat completion cannot say. */
-import type { ChatRequest } from '../../../inner-form.ts'
-import type { AskedExtra } from '../../../providers/extras/names.ts'
+
+import type { AskedExtra } from '../../../wire/extras.ts'
+import type { ChatRequest } from '../../../wire/inner-form.ts'
 
 type Lack = NonNullable<ChatRequest['untranslated']>
 

@@ -1,8 +1,8 @@
 /** Settings that a provider requires, and settings that it would ignore. */
 import { valueBelow } from '../../../json/values.ts'
-import { PROVIDER_SETTINGS } from '../../../providers/facts-contract.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { knownWindow } from '../../../providers/windows.ts'
+import { PROVIDER_SETTINGS } from '../../../wire/provider-facts.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'

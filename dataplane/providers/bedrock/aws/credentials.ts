@@ -1,7 +1,11 @@
 /** The credential of a request: an API key, a written access key, or one from AWS's default chain. */
 
-import type { ProviderSettings } from '../../contract.ts'
-import type { CredentialSource, Environment, FetchedCredential } from '../../credential-source.ts'
+import type {
+  CredentialSource,
+  Environment,
+  FetchedCredential,
+} from '../../../wire/credential-source.ts'
+import type { ProviderSettings } from '../../../wire/provider.ts'
 import { accessKeyIn, joined } from './access-key.ts'
 
 /** The metadata of a machine; the package's own limit of a second is short for a process that starts. */

@@ -1,7 +1,7 @@
 /** AWS event streams: frames with their length, headers and two checksums. */
 import { crc32 } from 'node:zlib'
 import { parsed, recordOf } from '../../../json/values.ts'
-import type { Framer, Framing, WireEvent } from '../../contract.ts'
+import type { Framer, Framing, WireEvent } from '../../../wire/provider.ts'
 
 /** Total length, length of the headers, and the checksum of the two. */
 const PRELUDE_BYTES = 12

@@ -1,6 +1,6 @@
 /** AWS Signature Version 4 over a request as it leaves. */
 import { createHmac, hash } from 'node:crypto'
-import type { FinalRequest, Headers } from '../../contract.ts'
+import type { FinalRequest, Headers } from '../../../wire/provider.ts'
 import type { AccessKey } from './access-key.ts'
 import { segmentOf } from './endpoint.ts'
 

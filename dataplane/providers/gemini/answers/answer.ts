@@ -1,7 +1,8 @@
 /** Reads Gemini's whole answers. */
-import type { ChatAnswer, ChatChoice, ChatRequest, Sent } from '../../../inner-form.ts'
+
 import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
-import type { AnswerOrigin, Decoded } from '../../contract.ts'
+import type { ChatAnswer, ChatChoice, ChatRequest, Sent } from '../../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded } from '../../../wire/provider.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../../failures/classify.ts'
 import type { Signatures } from '../signatures.ts'

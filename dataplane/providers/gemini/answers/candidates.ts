@@ -1,9 +1,9 @@
 /** Finish reasons, refusals, tool calls and usage, alike in whole answers and in the events of a stream. */
 import { createHash } from 'node:crypto'
-import type { FinishReason, ToolCall, Usage } from '../../../inner-form.ts'
 import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
-import { idIn } from '../../answers/facts.ts'
-import type { AnswerOrigin, Failure } from '../../contract.ts'
+import { idIn } from '../../../wire/answer-facts.ts'
+import type { FinishReason, ToolCall, Usage } from '../../../wire/inner-form.ts'
+import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../models.ts'
 import type { Asker, Signatures } from '../signatures.ts'

@@ -1,7 +1,8 @@
 /** Reads Gemini's stream, whose events are answers in pieces. */
-import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../inner-form.ts'
+
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
-import type { AnswerOrigin, Meaning, StreamReader } from '../../contract.ts'
+import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inner-form.ts'
+import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
 import { classifyError } from '../../failures/classify.ts'
 import { isErrorBody, type Reading } from './answer.ts'
 import {

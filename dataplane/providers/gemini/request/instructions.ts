@@ -1,6 +1,7 @@
 /** The texts of system and developer messages, which stand apart from the conversation. */
-import type { ChatMessage } from '../../../inner-form.ts'
+
 import { listOf, recordOf, textOf } from '../../../json/values.ts'
+import type { ChatMessage } from '../../../wire/inner-form.ts'
 
 /** All of them, in order, with a blank line between; empty without any. */
 export function systemOf(messages: readonly ChatMessage[]): string {

@@ -1,6 +1,6 @@
 /** The parts of a message: text, and media by value or by address. */
 import { listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
-import { unsupported } from '../../unsupported.ts'
+import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

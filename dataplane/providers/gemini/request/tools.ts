@@ -1,7 +1,8 @@
 /** Tools, and which of them the model may or must call. */
-import type { ChatBody } from '../../../inner-form.ts'
+
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
-import { unsupported } from '../../unsupported.ts'
+import type { ChatBody } from '../../../wire/inner-form.ts'
+import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,13 +1,14 @@
 /** Reads a whole legacy completion of OpenAI's own wire. */
+
+import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
 import type {
   CompletionsAnswer,
   CompletionsChoice,
   CompletionsRequest,
   Sent,
   Usage,
-} from '../../../inner-form.ts'
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
-import type { Decoded, Failure, Passed } from '../../contract.ts'
+} from '../../../wire/inner-form.ts'
+import type { Decoded, Failure, Passed } from '../../../wire/provider.ts'
 import { isError } from '../../failures/bodies.ts'
 import { classifyError, malformed, unlikeAsked } from '../../failures/classify.ts'
 import { factsOf, failingReason } from '../answer.ts'

@@ -1,7 +1,7 @@
 /** Log probabilities of legacy completions, from a runtime that writes them in the shape of chat completions. */
 import { StringDecoder } from 'node:string_decoder'
-import type { CompletionsRequest, Sent } from '../../../inner-form.ts'
 import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import type { CompletionsRequest, Sent } from '../../../wire/inner-form.ts'
 import { indexOf } from '../members.ts'
 import type { CompletionsOptions } from '../options.ts'
 

@@ -1,13 +1,14 @@
 /** Legacy completions in OpenAI's own wire: bytes pass, and only what has to changes. */
-import type { CompletionsBody, CompletionsRequest } from '../../../inner-form.ts'
+
 import { editMembers } from '../../../json/edit.ts'
+import type { CompletionsBody, CompletionsRequest } from '../../../wire/inner-form.ts'
 import type {
   Headers,
   ProviderOperation,
   ProviderSettings,
   UpstreamRequest,
-} from '../../contract.ts'
-import { refuseUnsupported, unsupported } from '../../unsupported.ts'
+} from '../../../wire/provider.ts'
+import { refuseUnsupported, unsupported } from '../../../wire/unsupported.ts'
 import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 import { askUsage, inWire, leaveOut } from '../request.ts'
 import { decodeCompletion, readCompletion } from './answer.ts'

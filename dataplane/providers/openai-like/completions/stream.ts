@@ -1,9 +1,15 @@
 /** Reads the events of a legacy completion of OpenAI's own wire. */
 import type { KeptText } from '../../../base/kept-text.ts'
-import type { CompletionsEvent, CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
 import { parseJson } from '../../../json/parse.ts'
 import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
-import type { Failure, Meaning, StreamReader, WireMeaning, WireReader } from '../../contract.ts'
+import type { CompletionsEvent, CompletionsRequest, Sent, Usage } from '../../../wire/inner-form.ts'
+import type {
+  Failure,
+  Meaning,
+  StreamReader,
+  WireMeaning,
+  WireReader,
+} from '../../../wire/provider.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { type Chunk, isFinished, openChunks } from '../chunks.ts'
 import { finishOf } from '../inner.ts'

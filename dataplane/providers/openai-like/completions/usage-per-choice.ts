@@ -1,6 +1,7 @@
 /** The usage of a stream that says it choice by choice, unasked, instead of once at its end. */
-import type { CompletionsRequest, Sent, Usage } from '../../../inner-form.ts'
+
 import { listOf, recordOf } from '../../../json/values.ts'
+import type { CompletionsRequest, Sent, Usage } from '../../../wire/inner-form.ts'
 import type { Chunk } from '../chunks.ts'
 import { indexOf, readUsage } from '../members.ts'
 

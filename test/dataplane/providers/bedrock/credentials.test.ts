@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
 import { accessKeyIn } from '../../../../dataplane/providers/bedrock/aws/access-key.ts'
 import { credentialSource } from '../../../../dataplane/providers/bedrock/aws/credentials.ts'
-import type { Environment } from '../../../../dataplane/providers/credential-source.ts'
+import type { Environment } from '../../../../dataplane/wire/credential-source.ts'
 import { someSettings } from '../../../helpers/providers/a-request.ts'
 
 const ID = 'ASIAIOSFODNN7EXAMPLE'

@@ -7,7 +7,7 @@ import {
   EVENT_STREAM,
   FAILED,
 } from '../../../../dataplane/providers/bedrock/aws/frames.ts'
-import type { WireEvent } from '../../../../dataplane/providers/contract.ts'
+import type { WireEvent } from '../../../../dataplane/wire/provider.ts'
 import { cases } from '../../../helpers/cases.ts'
 import {
   codec,

@@ -5,7 +5,7 @@ import { accessKeyIn } from '../../../../dataplane/providers/bedrock/aws/access-
 import { segmentOf } from '../../../../dataplane/providers/bedrock/aws/endpoint.ts'
 import { Signer } from '../../../../dataplane/providers/bedrock/aws/signature.ts'
 import { bedrock } from '../../../../dataplane/providers/bedrock/provider.ts'
-import type { FinalRequest } from '../../../../dataplane/providers/contract.ts'
+import type { FinalRequest } from '../../../../dataplane/wire/provider.ts'
 import { someSettings } from '../../../helpers/providers/a-request.ts'
 import { signedByAws } from '../../../helpers/providers/fakes/aws-signer.ts'
 import { aRandom } from '../../../helpers/random.ts'

@@ -1,7 +1,7 @@
 /** A decision with one failed attempt and one that served, and a snapshot that knows its upstreams. */
 
-import { AnswerFacts } from '../../../../dataplane/providers/answers/facts.ts'
 import { type AttemptTrace, Trace } from '../../../../dataplane/telemetry/traces.ts'
+import { AnswerFacts } from '../../../../dataplane/wire/answer-facts.ts'
 import { aSnapshotOf } from '../../stages/snapshots.ts'
 
 export const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -1,12 +1,12 @@
 /** A decision as spans: which there are, what they say, and what they never say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelRequest } from '../../../../dataplane/inner-form.ts'
 import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { parametersOf } from '../../../../dataplane/telemetry/tracing/parameters.ts'
 import { type Client, writeSpans } from '../../../../dataplane/telemetry/tracing/spans.ts'
+import type { ModelRequest } from '../../../../dataplane/wire/inner-form.ts'
 import { aClock } from '../../../helpers/clock.ts'
 import { type ReadBatch, readBatch } from '../../../helpers/telemetry/spans.ts'
 import {

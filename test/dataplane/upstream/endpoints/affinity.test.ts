@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamSettings } from '../../../../dataplane/config/snapshot.ts'
-import type { ModelRequest } from '../../../../dataplane/inner-form.ts'
 import { affinityKeyOf } from '../../../../dataplane/upstream/endpoints/affinity-key.ts'
 import {
   affine,
@@ -10,6 +9,7 @@ import {
   type Loaded,
   mixed,
 } from '../../../../dataplane/upstream/endpoints/choice.ts'
+import type { ModelRequest } from '../../../../dataplane/wire/inner-form.ts'
 import { aRandom } from '../../../helpers/random.ts'
 
 const settings = { model: 'm', section: { balance: 'affinity' } } as unknown as UpstreamSettings

@@ -1,6 +1,6 @@
 /** The facts about a provider that the rest of the gateway may use. */
 import type { Encoding } from './encodings.ts'
-import type { Extra } from './extras/names.ts'
+import type { Extra } from './extras.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 

@@ -1,13 +1,7 @@
 /** An inspector stands between the reader of an answer and its writer, and may hold, change or end it. */
 import type { KeptText } from '../base/kept-text.ts'
-import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from '../inner-form.ts'
-import type {
-  AnswerOrigin,
-  Concession,
-  Failure,
-  Passed,
-  WireReader,
-} from '../providers/contract.ts'
+import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from './inner-form.ts'
+import type { AnswerOrigin, Concession, Failure, Passed, WireReader } from './provider.ts'
 
 /** Inspects the answers to one request; each attempt may bring one. */
 export interface Inspector {

@@ -1,9 +1,9 @@
 /** A provider is pure translation between the inner form and one wire. */
 import type { KeptText } from '../base/kept-text.ts'
-import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
-import type { AnswerFacts } from './answers/facts.ts'
+import type { AnswerFacts } from './answer-facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
-import type { AddressSettings, NativeApi, ProviderFacts } from './facts-contract.ts'
+import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
+import type { AddressSettings, NativeApi, ProviderFacts } from './provider-facts.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {

@@ -1,6 +1,6 @@
 /** The part of the inner form that requests of all operations share: the client's bytes, and the facts that decide their way. */
-import type { Found, Span } from './json/found.ts'
-import type { AskedExtra } from './providers/extras/names.ts'
+import type { Found, Span } from '../json/found.ts'
+import type { AskedExtra } from './extras.ts'
 
 /** The facts that admission, routing and accounting know of a request of any operation. */
 export interface RequestFacts {

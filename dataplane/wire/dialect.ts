@@ -2,8 +2,8 @@
 import type { GatewayError } from '../base/errors.ts'
 import type { KeptText } from '../base/kept-text.ts'
 import type { Reading } from '../body/request.ts'
-import type { Forms, Operation, Sent, Usage } from '../inner-form.ts'
-import type { WireEvent } from '../providers/contract.ts'
+import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
+import type { WireEvent } from './provider.ts'
 
 type Headers = Readonly<Record<string, string>>
 

@@ -2,7 +2,7 @@
  * The inner form: what stands between the client's wire and the upstream's. An API reads requests into it and writes
  * answers out of it; a provider does the reverse. Where both speak the same wire, bytes pass without it.
  */
-import type { Form } from './base/form.ts'
+import type { Form } from '../base/form.ts'
 import type { RequestFacts } from './request-facts.ts'
 
 /** The operations that a client may ask a model for. */
