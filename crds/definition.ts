@@ -1,8 +1,8 @@
 /** A CustomResourceDefinition: the names, the schema, the columns that kubectl prints. */
 
 import type { Tree } from '../dataplane/config/document/tree.ts'
-import { API_VERSION } from '../dataplane/config/schema/index.ts'
 import { isRecord } from '../dataplane/json/values.ts'
+import { API_VERSION } from '../dataplane/schema/index.ts'
 import { INITIAL_STATUS } from './conditions.ts'
 import type { Rule } from './fields.ts'
 import { GatewayStatus, NAME_RULE } from './gateway-config.ts'

@@ -1,6 +1,6 @@
 /** The resource that users write: what the operator reads of it, and what it writes to its status. */
 import { z } from 'zod'
-import { API_VERSION, KIND } from '../dataplane/config/schema/index.ts'
+import { API_VERSION, KIND } from '../dataplane/schema/index.ts'
 import { Condition } from './conditions.ts'
 import { listMap, Metadata, moment, type SharedRule } from './fields.ts'
 import { WorkloadSpec } from './workload.ts'

@@ -1,7 +1,7 @@
 /** A key as its own resource, for self-service: the record of the file, never the key itself. */
 import { z } from 'zod'
-import { API_VERSION } from '../dataplane/config/schema/index.ts'
-import { ApiKey, SCOPES } from '../dataplane/config/schema/keys.ts'
+import { API_VERSION } from '../dataplane/schema/index.ts'
+import { ApiKey, SCOPES } from '../dataplane/schema/keys.ts'
 import { Condition } from './conditions.ts'
 import { listMap, Metadata, moment, type Rule, ruled } from './fields.ts'
 

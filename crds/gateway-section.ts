@@ -2,10 +2,10 @@
 
 import { PROVIDER_SPELLINGS, providerNamed } from '../dataplane/config/document/canonical.ts'
 import type { Tree } from '../dataplane/config/document/tree.ts'
-import { GatewaySection } from '../dataplane/config/schema/index.ts'
 import { isRecord } from '../dataplane/json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES } from '../dataplane/providers/index.ts'
-import { STRATEGY_NAMES } from '../dataplane/strategies/names.ts'
+import { GatewaySection } from '../dataplane/schema/index.ts'
+import { STRATEGY_NAMES } from '../dataplane/schema/strategy-names.ts'
 import { listMap, type Rule, rules } from './fields.ts'
 import { makeStructural } from './structural.ts'
 

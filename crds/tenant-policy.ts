@@ -1,6 +1,6 @@
 /** The limits and budgets of one tenant as a team's own resource, below the ceilings that the gateway's owner allows. */
 import { z } from 'zod'
-import { Budget, RateLimits } from '../dataplane/config/schema/limits.ts'
+import { Budget, RateLimits } from '../dataplane/schema/limits.ts'
 import { Condition } from './conditions.ts'
 import { label, line, listMap, ruled } from './fields.ts'
 import { GatewayKeySpec } from './gateway-key.ts'

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
 const GENERATORS: Readonly<Record<string, readonly string[]>> = {
-  'dataplane/config/schema/generate.ts': ['dataplane/config/schema.generated.json'],
+  'dataplane/config/schema-generate.ts': ['dataplane/config/schema.generated.json'],
   'dataplane/generate.ts': ['admin', 'api', 'attempts', 'errors', 'metrics', 'pod'].map(
     (page) => `dataplane/docs/${page}.md`,
   ),

@@ -4,8 +4,8 @@ import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
 import { hasErrors, sortProblems } from '../../dataplane/config/judgement/problems.ts'
 import type { Loaded } from '../../dataplane/config/load.ts'
-import { KIND } from '../../dataplane/config/schema/index.ts'
 import { isRecord, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import { KIND } from '../../dataplane/schema/index.ts'
 import { judge } from './document.ts'
 
 /** The command says so, or the document has what only a cluster reads. */

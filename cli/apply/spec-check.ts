@@ -4,8 +4,8 @@ import { specProblems } from '../../crds/spec-problems.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { problemAt, showPath, sortProblems } from '../../dataplane/config/judgement/problems.ts'
 import type { Loaded } from '../../dataplane/config/load.ts'
-import { KIND } from '../../dataplane/config/schema/index.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
+import { KIND } from '../../dataplane/schema/index.ts'
 
 export function withSpecProblems(loaded: Loaded, text: string): Loaded {
   const { document } = parseDocument(text, loaded.file)

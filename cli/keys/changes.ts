@@ -1,7 +1,7 @@
 /** Revokes and replaces keys, in a file or in a cluster. */
 
-import type { ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import type { ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, withCluster } from '../asking/cluster-access.ts'
 import type { Place } from '../asking/place.ts'

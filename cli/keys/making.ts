@@ -1,6 +1,6 @@
 /** Makes a key and its record; the key goes to the caller and nowhere else. */
 import { hash, randomBytes } from 'node:crypto'
-import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/config/schema/keys.ts'
+import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/schema/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../../operator/keys/key-text.ts'
 
 export interface KeyWish {

@@ -1,6 +1,6 @@
 /** A key as the tool tells of it, wherever its record stands. */
 import { z } from 'zod'
-import { ApiKey } from '../../dataplane/config/schema/keys.ts'
+import { ApiKey } from '../../dataplane/schema/keys.ts'
 import { stateOf } from '../../operator/compile/compile-keys.ts'
 import { fullTime, relativeTime } from '../printing/ages.ts'
 import { state } from '../printing/colours.ts'

@@ -3,7 +3,7 @@
  * per million tokens are; a cost is summed exactly and then rounded up, once per attempt, to a nano-dollar.
  */
 
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import type { Amount } from '../store/contract.ts'
 import type { Usage } from '../wire/inner-form.ts'
 

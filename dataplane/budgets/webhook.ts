@@ -1,6 +1,6 @@
 /** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
 import type { Clock, Deadline } from '../base/clock.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 
 /** Alerts that wait at most; they are rare, so a full queue means that the webhook does not answer. */
 const QUEUE_MAX = 100

@@ -1,5 +1,5 @@
 /** The record of a key as a request looks it up: scopes, routes and times resolved once. */
-import type { ApiKeyRecord } from '../config/schema/keys.ts'
+import type { ApiKeyRecord } from '../schema/keys.ts'
 
 export interface KeyEntry {
   readonly record: ApiKeyRecord

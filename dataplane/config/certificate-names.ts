@@ -1,8 +1,8 @@
 /** Certificates of clients: which of their names stands for which tenant. A name is looked up; nothing is searched. */
 import type { ClientCertificate } from '../call/call.ts'
 import { type KeyEntry, keyOf } from '../call/key-entry.ts'
+import type { CertificateSettings } from '../schema/auth.ts'
 import { callerId } from './caller-id.ts'
-import type { CertificateSettings } from './schema/auth.ts'
 
 type Holder = Omit<CertificateSettings, 'san'>
 

@@ -1,7 +1,7 @@
 /** The certificate of the client listener: what it says, and how a listener is made of it. */
 import type { X509Certificate } from 'node:crypto'
+import type { Section } from '../schema/index.ts'
 import { certificatesOf } from './pem.ts'
-import type { Section } from './schema/index.ts'
 
 export type ListenerTls = NonNullable<Section['gateway']['tls']>
 export type ClientAuth = NonNullable<ListenerTls['client_auth']>

@@ -7,6 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseJson } from '../json/parse.ts'
+import type { Configuration } from '../schema/index.ts'
 import type { Host, ReferenceUse } from './document/references.ts'
 import { hostOf, readConfiguration, readText } from './document/source.ts'
 import {
@@ -16,7 +17,6 @@ import {
   loadData,
   withReferences,
 } from './load.ts'
-import type { Configuration } from './schema/index.ts'
 
 /** Bytes. A smaller document takes some ten milliseconds; a process takes two hundred to start. */
 const LARGE = 256 * 1024

@@ -1,5 +1,6 @@
 /** Loads a configuration from its text: document, references, canonical form, schema, support, checks. */
 import { isRecord, valueBelow } from '../json/values.ts'
+import type { Configuration, Section } from '../schema/index.ts'
 import { type Move, sourceThrough } from './document/canonical.ts'
 import { parseDocument } from './document/document.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
@@ -22,7 +23,6 @@ import {
   sortProblems,
 } from './judgement/problems.ts'
 import { type Purpose, unresolvedFinding } from './judgement/unresolved.ts'
-import type { Configuration, Section } from './schema/index.ts'
 import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
 import { placeTokenizerFiles, readTokenizerFiles } from './tokenizer-files.ts'

@@ -1,8 +1,8 @@
 /** The files that `tls` sections name: whether they can be used, and what they hold now. */
 import { hash } from 'node:crypto'
+import type { Section, UpstreamSection } from '../schema/index.ts'
 import { type Finding, type Path, refuse } from './judgement/problems.ts'
 import { certificatesOf, keyOf } from './pem.ts'
-import type { Section, UpstreamSection } from './schema/index.ts'
 
 export type Tls = NonNullable<Section['tls']>
 

@@ -1,6 +1,7 @@
 /** The tokenizer.json files that upstreams name: whether they can be used. */
+
+import type { Section } from '../schema/index.ts'
 import { type Finding, refuse } from './judgement/problems.ts'
-import type { Section } from './schema/index.ts'
 import { codeOf, type ReadText } from './tls-files.ts'
 
 /** Looks at the outside alone: a file may hold hundreds of thousands of tokens, which the thread that counts reads. */

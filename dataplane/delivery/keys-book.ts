@@ -3,8 +3,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { type KeyEntry, KeyTable, keyOf } from '../call/key-entry.ts'
 import { type PointedProblem, pointerOf } from '../config/judgement/pointer.ts'
-import { ApiKey, SCOPES } from '../config/schema/keys.ts'
 import { isRecord } from '../json/values.ts'
+import { ApiKey, SCOPES } from '../schema/keys.ts'
 import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.ts'
 
 /** This many records are read at a time; requests run in between. */

@@ -20,11 +20,11 @@ import {
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
 import { type Loaded, referencesFrom } from '../config/load.ts'
-import type { Section } from '../config/schema/index.ts'
-import { GatewayConfig } from '../config/schema/index.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
 import { readTokenizerFiles, tokenizerFilesOf } from '../config/tokenizer-files.ts'
 import { isRecord, valueBelow } from '../json/values.ts'
+import type { Section } from '../schema/index.ts'
+import { GatewayConfig } from '../schema/index.ts'
 import { hashOf } from './signed.ts'
 
 export interface UnresolvedReference {

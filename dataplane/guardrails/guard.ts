@@ -1,7 +1,7 @@
 /** One guardrail of the configuration: what its sidecar says, and what holds where it says nothing. */
 import { type Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import type { Protocol, Said, Side, Subject, Verdict } from './contract.ts'
 import { litellm } from './litellm.ts'
 import { Sidecar } from './sidecar.ts'

@@ -1,6 +1,6 @@
 /** The guardrails of the configuration in force; those that did not change keep their connections. */
 import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import { Guard } from './guard.ts'
 
 interface Known {

@@ -2,8 +2,8 @@
 import { GatewayError } from '../base/errors.ts'
 import { type KeyEntry, keyOf } from '../call/key-entry.ts'
 import { callerId } from '../config/caller-id.ts'
-import type { JwtSettings } from '../config/schema/auth.ts'
 import { textOf, valueBelow } from '../json/values.ts'
+import type { JwtSettings } from '../schema/auth.ts'
 import { TokenRefused } from './refused.ts'
 
 const EVERY_ROUTE = '*'

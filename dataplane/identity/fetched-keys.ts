@@ -1,5 +1,5 @@
 /** Reads a key set over the way that requests to upstreams take: proxy, trusted authorities, denied addresses. */
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import { readBounded } from '../upstream/connection/bounded-body.ts'
 import { openPool } from '../upstream/connection/client.ts'
 import { FETCH_MS_MAX } from './key-set.ts'

@@ -1,7 +1,7 @@
 /** One issuer of the configuration: verifies a token, and says who calls with it. */
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyEntry } from '../call/key-entry.ts'
-import type { JwtSettings } from '../config/schema/auth.ts'
+import type { JwtSettings } from '../schema/auth.ts'
 import { callerOf, type KnownNames } from './claims.ts'
 import type { KeySet } from './key-set.ts'
 import { TokenRefused } from './refused.ts'

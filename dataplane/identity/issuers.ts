@@ -1,8 +1,8 @@
 /** The issuers of the configuration in force; those whose key set did not change keep it. */
 import { readFile } from 'node:fs/promises'
 import type { KeyEntry } from '../call/key-entry.ts'
-import type { JwtSettings } from '../config/schema/auth.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { JwtSettings } from '../schema/auth.ts'
+import type { Section } from '../schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { KnownNames } from './claims.ts'

@@ -1,5 +1,5 @@
 /** Cross-origin rules: which browser pages may call, and what they may see. */
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 
 type Cors = Section['gateway']['cors']
 

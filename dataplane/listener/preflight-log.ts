@@ -1,7 +1,7 @@
 /** Log lines for refused preflights: the browser keeps the reason from the page, so the gateway must say it. */
 import type { Clock } from '../base/clock.ts'
 import { shownName } from '../base/shown-text.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import { ALLOWED_METHODS, isAllowedOrigin } from './cors.ts'
 

@@ -1,7 +1,7 @@
 /** The endpoints of a pod's upstreams: taken in the order of their sequence, whole, in any state of the configuration. */
 
-import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../config/schema/upstreams.ts'
 import type { ReadEndpoints } from '../delivery/signed-shape.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../schema/upstreams.ts'
 import { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { type PodResponse, refuse } from './proof.ts'
 

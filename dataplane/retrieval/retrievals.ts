@@ -1,7 +1,7 @@
 /** The retrieval sections of the configuration in force; stores that did not change keep their connections. */
 import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
-import type { RouteSection, Section } from '../config/schema/index.ts'
 import { type ReadText, tlsDigest } from '../config/tls-files.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 import { AskedStore } from '../vector-stores/asked-store.ts'
 
 export type RetrievalSection = Section['retrieval'][number]

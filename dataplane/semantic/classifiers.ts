@@ -1,7 +1,7 @@
 /** Says how hard prompts are: by rules over their text, or by their meaning where the route has exemplars. */
 import { AuxiliaryError } from '../auxiliaries/auxiliary.ts'
 import type { EmbeddingTerms } from '../auxiliaries/embeddings.ts'
-import type { RouteSection, Section } from '../config/schema/index.ts'
+import type { RouteSection, Section } from '../schema/index.ts'
 import { builtinScore, questionOf } from '../strategies/difficulty.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { Exemplars, type ExemplarWorld, INPUT_TYPE } from './exemplars.ts'

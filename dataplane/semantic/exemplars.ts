@@ -1,7 +1,7 @@
 /** The vectors of one route's exemplars: asked for in the background, until all of them are there. */
 import type { Embeddings } from '../auxiliaries/embeddings.ts'
 import type { Clock, Deadline, Deadlines } from '../base/clock.ts'
-import type { RouteSection } from '../config/schema/index.ts'
+import type { RouteSection } from '../schema/index.ts'
 import { ofLengthOne, type Sides } from './similarity.ts'
 
 type Semantic = NonNullable<RouteSection['semantic']>

@@ -4,9 +4,9 @@ import { GatewayError } from '../base/errors.ts'
 import type { HeldBody } from '../body/bodies.ts'
 import { BodyReader, tooLarge } from '../body/reader.ts'
 import type { Call, Incoming } from '../call/call.ts'
-import type { Section } from '../config/schema/index.ts'
 import type { Gateway } from '../gateway.ts'
 import { crowdedOut, noRoom } from '../limits/refusal.ts'
+import type { Section } from '../schema/index.ts'
 import type { Rules } from '../store/contract.ts'
 
 /** A body has so long to come, and never longer than the whole request may take. */

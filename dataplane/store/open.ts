@@ -1,5 +1,5 @@
 /** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
 import { UsageJournal, type UsageJournalOptions } from './memory/usage-journal.ts'

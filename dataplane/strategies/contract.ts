@@ -1,8 +1,8 @@
 /** A strategy: a pure choice of order over the upstreams that are eligible now. */
 
-import type { RouteSection } from '../config/schema/index.ts'
+import type { RouteSection } from '../schema/index.ts'
+import type { StrategyName } from '../schema/strategy-names.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
-import type { StrategyName } from './names.ts'
 
 /** The facts about an upstream of the route that a strategy may use. */
 export interface Candidate {

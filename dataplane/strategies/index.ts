@@ -1,7 +1,8 @@
 /** The registry of strategies: one line each. */
+
+import type { StrategyName } from '../schema/strategy-names.ts'
 import type { Strategy } from './contract.ts'
 import { leastQueue } from './least-queue.ts'
-import type { StrategyName } from './names.ts'
 import { primaryWithFallback } from './primary-with-fallback.ts'
 import { roundRobin } from './round-robin.ts'
 import { semantic } from './semantic.ts'

@@ -1,6 +1,6 @@
 /** Objectives for the time to first token: watched by route, reported when they are missed and when they are met again. */
 import type { Clock, Deadline } from '../base/clock.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { SlidingWindow } from './sliding-window.ts'

@@ -4,10 +4,10 @@
  */
 import type { Incoming } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
-import { TAG_VALUE, TAG_VALUE_MAX } from '../config/schema/keys.ts'
 import type { Span } from '../json/found.ts'
 import { parseJson } from '../json/parse.ts'
 import { isRecord } from '../json/values.ts'
+import { TAG_VALUE, TAG_VALUE_MAX } from '../schema/keys.ts'
 
 const TAGS_HEADER = 'x-gw-tags'
 const HEADER_MAX = 1024

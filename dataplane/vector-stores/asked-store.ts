@@ -1,6 +1,6 @@
 /** A vector store of the configuration: bounded in time, counted, and held to the tenant that asks. */
 import { Auxiliary, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 import { masked } from '../upstream/attempt/masking.ts'
 import type { Found, Search, StoreSection, VectorStore } from './contract.ts'
 import { VECTOR_STORES } from './index.ts'

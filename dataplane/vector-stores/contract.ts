@@ -1,5 +1,5 @@
 /** A vector store finds the passages that are nearest to a vector. */
-import type { Section } from '../config/schema/index.ts'
+import type { Section } from '../schema/index.ts'
 
 export type StoreSection = Section['vector_stores'][number]
 

@@ -1,8 +1,8 @@
 /** Postgres with pgvector: rows of a table, nearest by cosine. Names are quoted, values are parameters. */
 import { Socket, type TcpNetConnectOpts } from 'node:net'
 import type { Pool, PoolClient } from 'pg'
-import type { Section } from '../config/schema/index.ts'
 import { parsed, recordOf } from '../json/values.ts'
+import type { Section } from '../schema/index.ts'
 import {
   AddressDeniedError,
   checkedLookup,

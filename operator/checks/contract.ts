@@ -1,6 +1,6 @@
 /** The arguments and the result of every check of a resource. */
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
-import type { Section } from '../../dataplane/config/schema/index.ts'
+import type { Section } from '../../dataplane/schema/index.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
 export interface ClusterFacts {

@@ -7,9 +7,9 @@ import {
   refuse,
   showPath,
 } from '../../dataplane/config/judgement/problems.ts'
-import { ApiKey, type ApiKeyRecord } from '../../dataplane/config/schema/keys.ts'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import { ApiKey, type ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import { hashesOf } from '../keys/generated.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 

@@ -1,9 +1,9 @@
 /** The endpoints of one gateway on their way: signed, sent to each of its pods, and stored for pods that start. */
 
-import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../dataplane/config/schema/upstreams.ts'
 import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import { type EndpointsDocument, sign } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../dataplane/schema/upstreams.ts'
 import {
   DocumentLane,
   type LaneState,

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { futureMoment } from '../../cli/option-values.ts'
-import { ApiKey } from '../../dataplane/config/schema/keys.ts'
+import { ApiKey } from '../../dataplane/schema/keys.ts'
 import { gw } from '../helpers/gw-here.ts'
 
 const create = (...args: readonly string[]) => gw('keys', 'create', ...args)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CertificateNames } from '../../dataplane/config/certificate-names.ts'
-import { SCOPES } from '../../dataplane/config/schema/keys.ts'
 import { namesIn } from '../../dataplane/listener/client-certificate.ts'
+import { SCOPES } from '../../dataplane/schema/keys.ts'
 
 const READ: readonly [string, string, readonly string[]][] = [
   ['hosts in lower case, URIs as they are', 'DNS:A.b, URI:spiffe://X/y', ['a.b', 'spiffe://X/y']],

@@ -18,7 +18,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
   ],
   [
     'dataplane/strategies/',
-    ['dataplane/strategies/', 'dataplane/call/call.ts', 'dataplane/config/schema/index.ts'],
+    ['dataplane/strategies/', 'dataplane/call/call.ts', 'dataplane/schema/index.ts'],
   ],
   [
     'dataplane/config/',

@@ -1,7 +1,7 @@
 /** Asks each address behind the name of an upstream by itself. */
 import { lookup } from 'node:dns/promises'
-import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Section } from '../../schema/index.ts'
 import { isDeniedAddress } from '../../upstream/connection/addresses.ts'
 import { wayTo } from '../../upstream/connection/client.ts'
 import { failureOf } from '../../upstream/connection/connection-failures.ts'

@@ -1,6 +1,7 @@
 /** Whether an upstream serves the revision that its tokenizer is pinned to, as a step of its trial. */
-import type { Section } from '../../config/schema/index.ts'
+
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Section } from '../../schema/index.ts'
 import { openPool } from '../../upstream/connection/client.ts'
 import { readModelRevision, stateOf } from '../../upstream/target/model-revision.ts'
 import { LISTED_REVISION } from '../../wire/revisions.ts'

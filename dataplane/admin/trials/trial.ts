@@ -2,8 +2,8 @@
 
 import { openAiChatDialect } from '../../apis/openai-chat/dialect.ts'
 import { systemClock } from '../../base/clock.ts'
-import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Section } from '../../schema/index.ts'
 import { masked } from '../../upstream/attempt/masking.ts'
 import { signatureOf } from '../../upstream/attempt/pool-request.ts'
 import { readBounded } from '../../upstream/connection/bounded-body.ts'

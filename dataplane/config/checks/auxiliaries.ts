@@ -1,7 +1,7 @@
 /** Retrieval, guardrails, alerts and context windows. */
 import { knownWindow } from '../../providers/windows.ts'
+import type { RouteSection, Section } from '../../schema/index.ts'
 import { refuse, warn } from '../judgement/problems.ts'
-import type { RouteSection, Section } from '../schema/index.ts'
 import { at, type Check, listed, oneOf, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
 

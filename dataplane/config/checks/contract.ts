@@ -1,9 +1,9 @@
 /** The arguments and the result of every check. */
 
+import type { Section } from '../../schema/index.ts'
+import type { RunMode } from '../../schema/listener.ts'
 import type { Suggestions } from '../judgement/nearest.ts'
 import type { Finding, Path } from '../judgement/problems.ts'
-import type { Section } from '../schema/index.ts'
-import type { RunMode } from '../schema/listener.ts'
 
 /** Facts that a check may need beside the checked section. */
 export interface CheckContext {

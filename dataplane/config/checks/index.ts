@@ -1,7 +1,7 @@
 /** The rules between fields. Each check is a named pure function; the order here has no meaning. */
 
+import type { Section } from '../../schema/index.ts'
 import type { Finding } from '../judgement/problems.ts'
-import type { Section } from '../schema/index.ts'
 import { auxiliaryChecks } from './auxiliaries.ts'
 import type { Check, CheckContext } from './contract.ts'
 import { duplicateChecks } from './duplicates.ts'

@@ -1,7 +1,7 @@
 /** The gateway's own listeners and clocks. */
 
+import { keepaliveSeconds } from '../../schema/listener.ts'
 import { refuse, warn } from '../judgement/problems.ts'
-import { keepaliveSeconds } from '../schema/listener.ts'
 import { at, type Check } from './contract.ts'
 
 const KEEPALIVE_SECONDS_ADVISED_MIN = 60

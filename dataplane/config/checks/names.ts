@@ -1,7 +1,8 @@
 /** References from one section to another by name. */
+
+import type { RouteSection } from '../../schema/index.ts'
 import type { Suggestions } from '../judgement/nearest.ts'
 import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
-import type { RouteSection } from '../schema/index.ts'
 import { at, type Check, oneOf, quoted } from './contract.ts'
 
 const routeUpstreamsExist: Check = ({ upstreams, routes }, { suggestions }) => {

@@ -1,7 +1,7 @@
 /** Settings for a collector that could not take effect. */
 import { valueBelow } from '../../json/values.ts'
+import { type Section, type Signal, TELEMETRY_DEFAULTS } from '../../schema/index.ts'
 import { refuse } from '../judgement/problems.ts'
-import { type Section, type Signal, TELEMETRY_DEFAULTS } from '../schema/index.ts'
 import { at, type Check } from './contract.ts'
 
 type Telemetry = Section['telemetry']

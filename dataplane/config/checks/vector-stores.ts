@@ -1,7 +1,7 @@
 /** Vector stores: their addresses, the fields that are asked for by name, and the tenants that may read them. */
 import { PROVIDERS } from '../../providers/index.ts'
+import type { Section } from '../../schema/index.ts'
 import { type Finding, refuse, warn } from '../judgement/problems.ts'
-import type { Section } from '../schema/index.ts'
 import { at, type Check, quoted } from './contract.ts'
 import { hasControls } from './upstreams/egress.ts'
 

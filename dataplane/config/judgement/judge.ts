@@ -1,12 +1,12 @@
 /** Turns a document that was read into a checked configuration: schema, then support, then the rules between fields. */
 
 import { valueBelow } from '../../json/values.ts'
+import { type Configuration, GatewayConfig } from '../../schema/index.ts'
+import type { RunMode } from '../../schema/listener.ts'
 import type { CheckContext } from '../checks/contract.ts'
 import { check, checkChoices, checkFacts } from '../checks/index.ts'
 import type { Reading } from '../document/reading.ts'
 import { startsWith } from '../document/tree.ts'
-import { type Configuration, GatewayConfig } from '../schema/index.ts'
-import type { RunMode } from '../schema/listener.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path, showPath } from './problems.ts'
 import { salvage, withoutStandIns } from './salvage.ts'

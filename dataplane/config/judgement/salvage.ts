@@ -6,8 +6,8 @@
 import type { z } from 'zod'
 import { isRecord, valueBelow } from '../../json/values.ts'
 import { STAND_IN_PROVIDER } from '../../providers/index.ts'
+import { API_VERSION, type Configuration, GatewayConfig, KIND } from '../../schema/index.ts'
 import type { Tree } from '../document/tree.ts'
-import { API_VERSION, type Configuration, GatewayConfig, KIND } from '../schema/index.ts'
 import { type Finding, type Path, showPath } from './problems.ts'
 import { pathOf } from './shape.ts'
 

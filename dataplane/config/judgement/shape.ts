@@ -2,9 +2,9 @@
 
 import type { z } from 'zod'
 import { isRecord, valueBelow } from '../../json/values.ts'
+import { GatewayConfig } from '../../schema/index.ts'
 import { EMPTIED_FIX } from '../document/reference-syntax.ts'
-import { GatewayConfig } from '../schema/index.ts'
-import { descriptionAt, fieldsAt } from '../schema/schema-walk.ts'
+import { descriptionAt, fieldsAt } from '../schema-walk.ts'
 import { Suggestions } from './nearest.ts'
 import { andMore, FINDINGS_MAX, type Finding, type Path, refuse, showPath } from './problems.ts'
 import { SERVICES_ADVICE, serviceAdvice } from './services.ts'

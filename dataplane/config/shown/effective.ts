@@ -7,9 +7,9 @@ import {
   type RouteSection,
   type Section,
   type UpstreamSection,
-} from '../schema/index.ts'
-import { keepaliveSeconds, listenAddress, type RunMode } from '../schema/listener.ts'
-import { CircuitBreaker, HealthCheck } from '../schema/upstreams.ts'
+} from '../../schema/index.ts'
+import { keepaliveSeconds, listenAddress, type RunMode } from '../../schema/listener.ts'
+import { CircuitBreaker, HealthCheck } from '../../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
 

@@ -1,5 +1,5 @@
 /** Which upstream is asked first, and what happens when it fails. */
-import type { RouteSection, Section, UpstreamSection } from '../schema/index.ts'
+import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
 
 export function explainOrder(
   section: Section,

@@ -3,8 +3,8 @@ import { compilePrices, estimateOf } from '../../budgets/price.ts'
 import { answerReserved } from '../../budgets/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/windows.ts'
-import type { Configuration, RouteSection, Section } from '../schema/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../schema/upstreams.ts'
+import type { Configuration, RouteSection, Section } from '../../schema/index.ts'
+import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
 import {
   attemptsMax,
   explainAttempts,

@@ -1,7 +1,7 @@
 /** Puts the shared store together: connection, scripts, local share, and the reports of its state. */
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
-import type { Section } from '../../config/schema/index.ts'
+import type { Section } from '../../schema/index.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'

@@ -1,7 +1,7 @@
 /** A collector as a receiver of batches: where each signal goes, and how its batches are written. */
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import type { Section, Signal } from '../../config/schema/index.ts'
+import type { Section, Signal } from '../../schema/index.ts'
 import type { Receiver } from '../tracing/collector.ts'
 import { jsonOf } from './json.ts'
 

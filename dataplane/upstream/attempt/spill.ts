@@ -2,7 +2,7 @@
  * Whether a request on `primary_with_fallback` may leave its primary, and the reason that is
  * counted for it.
  */
-import type { RouteSection } from '../../config/schema/index.ts'
+import type { RouteSection } from '../../schema/index.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 
 /** The words of `gw_overflow_total`. */

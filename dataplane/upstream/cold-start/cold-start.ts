@@ -1,6 +1,6 @@
 /** An upstream where no server may listen: whether one does again, and the requests that wait for it. */
 import type { Clock } from '../../base/clock.ts'
-import type { UpstreamSection } from '../../config/schema/index.ts'
+import type { UpstreamSection } from '../../schema/index.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { Waiter } from './waiter.ts'
 

@@ -1,7 +1,7 @@
 /** One address of an upstream: its connections, its load, its report, and how long it is out after failures. */
 import type { Dispatcher } from 'undici'
-import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Section } from '../../schema/index.ts'
 import {
   type Destination,
   openPool,

@@ -2,7 +2,7 @@
  * The circuit breaker of one upstream: refuses at once where attempts have kept failing, and tries
  * again later.
  */
-import type { UpstreamSection } from '../../config/schema/index.ts'
+import type { UpstreamSection } from '../../schema/index.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
 

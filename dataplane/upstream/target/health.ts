@@ -1,5 +1,5 @@
 /** Whether an upstream answers its probes: the judgement, and the prober that feeds it. */
-import type { UpstreamSection } from '../../config/schema/index.ts'
+import type { UpstreamSection } from '../../schema/index.ts'
 
 export type HealthState = 'healthy' | 'unhealthy'
 

@@ -1,8 +1,8 @@
 /** The memory of an upstream: connections, load, breaker, health, cooling. */
 import type { Dispatcher } from 'undici'
 import { schedule } from '../../base/clock.ts'
-import type { Section } from '../../config/schema/index.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Section } from '../../schema/index.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import type { Out } from '../attempt/attempts.ts'
 import { ColdStart } from '../cold-start/cold-start.ts'

@@ -1,8 +1,8 @@
 /** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent where it names none. */
 import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
-import type { Section } from '../../config/schema/index.ts'
 import type { Gateway } from '../../gateway.ts'
+import type { Section } from '../../schema/index.ts'
 import { Followed } from '../../telemetry/otlp/followed.ts'
 import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'
 import { Collector, type Receiver } from '../../telemetry/tracing/collector.ts'

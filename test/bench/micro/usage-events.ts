@@ -1,7 +1,7 @@
 /** The cost of one request's usage: its row, and its event for each sink. Sending and writing are left out. */
 import { compilePrices } from '../../../dataplane/budgets/price.ts'
-import type { Section } from '../../../dataplane/config/schema/index.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
+import type { Section } from '../../../dataplane/schema/index.ts'
 import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { Exporter, type Page } from '../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../dataplane/telemetry/tracing/otlp-page.ts'

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { showPath } from '../../../dataplane/config/judgement/problems.ts'
-import type { Section } from '../../../dataplane/config/schema/index.ts'
 import {
   placeTlsFiles,
   readTlsFiles,
@@ -11,6 +10,7 @@ import {
   tlsFilesOf,
   tlsOf,
 } from '../../../dataplane/config/tls-files.ts'
+import type { Section } from '../../../dataplane/schema/index.ts'
 import { openPool } from '../../../dataplane/upstream/connection/client.ts'
 import { bundle, certificates, client, garbage, pair, ROWS } from './tls-material.ts'
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showPath } from '../../../dataplane/config/judgement/problems.ts'
-import type { Section } from '../../../dataplane/config/schema/index.ts'
 import {
   placeTokenizerFiles,
   readTokenizerFiles,
   tokenizerFilesOf,
 } from '../../../dataplane/config/tokenizer-files.ts'
+import type { Section } from '../../../dataplane/schema/index.ts'
 
 const section = (...files: (string | undefined)[]) =>
   ({

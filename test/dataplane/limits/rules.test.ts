@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Budget, RateLimits } from '../../../dataplane/config/schema/limits.ts'
 import { compileRules } from '../../../dataplane/limits/rules.ts'
+import { Budget, RateLimits } from '../../../dataplane/schema/limits.ts'
 
 function rulesFor(tenant: string, limits: unknown, budgets: readonly unknown[] = []) {
   return compileRules({

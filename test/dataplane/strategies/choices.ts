@@ -1,7 +1,7 @@
 /** Builders of what a strategy is asked, with valid defaults. */
 
-import type { RouteSection } from '../../../dataplane/config/schema/index.ts'
-import { Route } from '../../../dataplane/config/schema/routes.ts'
+import type { RouteSection } from '../../../dataplane/schema/index.ts'
+import { Route } from '../../../dataplane/schema/routes.ts'
 import type { Candidate, Choice } from '../../../dataplane/strategies/contract.ts'
 import type { ChatBody, ChatRequest } from '../../../dataplane/wire/inner-form.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { STRATEGY_NAMES } from '../../../dataplane/schema/strategy-names.ts'
 import { STRATEGIES } from '../../../dataplane/strategies/index.ts'
-import { STRATEGY_NAMES } from '../../../dataplane/strategies/names.ts'
 import { aCandidate, aChoice, aRoute, namesOf, seeded } from './choices.ts'
 
 test('every strategy name has a strategy of that name', () => {

@@ -1,7 +1,7 @@
 /** Objectives for the time to first token, on a clock that the test moves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Section } from '../../../dataplane/config/schema/index.ts'
+import type { Section } from '../../../dataplane/schema/index.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Objectives, SAMPLES_MIN, type SloBreach } from '../../../dataplane/telemetry/slo.ts'
 

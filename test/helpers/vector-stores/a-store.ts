@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { GatewaySection } from '../../../dataplane/config/schema/index.ts'
+import { GatewaySection } from '../../../dataplane/schema/index.ts'
 import type { VectorStore } from '../../../dataplane/vector-stores/contract.ts'
 import { VECTOR_STORES } from '../../../dataplane/vector-stores/index.ts'
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { TLSSocket } from 'node:tls'
-import { GatewaySection } from '../../../dataplane/config/schema/index.ts'
+import { GatewaySection } from '../../../dataplane/schema/index.ts'
 import { openPgvector } from '../../../dataplane/vector-stores/pgvector.ts'
 import { type Certificate, Certificates } from '../../helpers/certificates.ts'
 

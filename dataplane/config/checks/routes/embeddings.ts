@@ -1,6 +1,7 @@
 /** Vectors of two models do not compare, so a route leads to one embedding model. */
+
+import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse } from '../../judgement/problems.ts'
-import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check, listed } from '../contract.ts'
 
 const embeddingsCompare: Check = ({ upstreams, routes }) =>

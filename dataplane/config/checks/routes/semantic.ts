@@ -1,8 +1,8 @@
 /** The semantic strategy and its classifier. */
 
 import { PROVIDERS } from '../../../providers/index.ts'
+import type { RouteSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
-import type { RouteSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 
 const semanticGoesWithItsStrategy: Check = ({ routes }) =>

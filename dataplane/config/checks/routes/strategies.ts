@@ -1,6 +1,7 @@
 /** A strategy gets what it needs, and nothing that it would ignore. */
+
+import type { RouteSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
-import type { RouteSection } from '../../schema/index.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
 type RouteCheck = (route: RouteSection, path: Path) => Finding[]

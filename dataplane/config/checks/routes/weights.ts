@@ -1,6 +1,7 @@
 /** Weights of the `weighted` strategy. */
+
+import type { Section } from '../../../schema/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
-import type { Section } from '../../schema/index.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
 const weightsAreGiven: Check = (section) =>

@@ -1,7 +1,8 @@
 /** Ids of callers without a key, which begin with the name of their entry: nothing else may have such an id. */
+
+import type { Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
-import type { Section } from '../../schema/index.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 

@@ -1,10 +1,10 @@
 /** The tenant, the group of tenants or the key that a budget is for. */
 import { type BudgetSection, EACH_TENANT } from '../../../budgets/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
+import type { RouteSection, Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'
 import { type Finding, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, type RedisPlace, RedisUrlError } from '../../redis-url.ts'
-import type { RouteSection, Section } from '../../schema/index.ts'
 import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 import { callersOf } from './callers.ts'

@@ -1,7 +1,7 @@
 /** Issuers of tokens: where their keys are, and which tenant and routes a token stands for; the same of certificates. */
 import { createPublicKey } from 'node:crypto'
+import type { Section } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
-import type { Section } from '../../schema/index.ts'
 import { at, type Check, type CheckContext, listed } from '../contract.ts'
 import { unknownName } from '../names.ts'
 

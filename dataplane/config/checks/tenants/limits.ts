@@ -2,9 +2,9 @@
 
 import { EACH_TENANT } from '../../../budgets/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
+import type { Section } from '../../../schema/index.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
-import type { Section } from '../../schema/index.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
 type Limits = NonNullable<Section['rate_limits']>

@@ -1,6 +1,7 @@
 /** Money needs prices: a spend budget over a model without one would never bind. */
+
+import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
-import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { routesByBudget } from './holders.ts'
 

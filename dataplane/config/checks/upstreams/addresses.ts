@@ -1,6 +1,7 @@
 /** Addresses that the gateway would dial. */
+
+import type { Section } from '../../../schema/index.ts'
 import { type Path, refuse } from '../../judgement/problems.ts'
-import type { Section } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 
 interface Dialled {

@@ -2,9 +2,9 @@
 
 import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
+import type { UpstreamSection } from '../../../schema/index.ts'
 import { EMPTIED_FIX, isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
-import type { UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
 

@@ -1,7 +1,7 @@
 /** TLS, proxies and headers on the way out. */
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
+import type { Section, UpstreamSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
-import type { Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 
 type Tls = NonNullable<Section['tls']>

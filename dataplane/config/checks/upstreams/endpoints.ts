@@ -1,8 +1,8 @@
 /** Several endpoints of one upstream, and the choice between them. */
 import { isIP } from 'node:net'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
+import type { Section, UpstreamSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
-import type { Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check, type CheckContext } from '../contract.ts'
 
 type EndpointCheck = (

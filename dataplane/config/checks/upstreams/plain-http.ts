@@ -2,8 +2,8 @@
 import { BlockList, isIP } from 'node:net'
 import { isRecord, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
+import type { Section, UpstreamSection } from '../../../schema/index.ts'
 import { type Path, warn } from '../../judgement/problems.ts'
-import type { Section, UpstreamSection } from '../../schema/index.ts'
 import { at, type Check } from '../contract.ts'
 import { CREDENTIAL_HEADERS } from './credentials.ts'
 

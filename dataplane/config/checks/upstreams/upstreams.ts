@@ -2,10 +2,10 @@
 import { valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { knownWindow } from '../../../providers/windows.ts'
+import type { UpstreamSection } from '../../../schema/index.ts'
+import { FIRST_CONTENT_SECONDS } from '../../../schema/upstreams.ts'
 import { PROVIDER_SETTINGS } from '../../../wire/provider-facts.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
-import type { UpstreamSection } from '../../schema/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
 import { at, type Check } from '../contract.ts'
 
 type UpstreamCheck = (upstream: UpstreamSection, path: Path) => Finding[]

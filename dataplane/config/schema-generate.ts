@@ -2,5 +2,5 @@
 import { writeFileSync } from 'node:fs'
 import { makeJsonSchema } from './json-schema.ts'
 
-const target = new URL('../schema.generated.json', import.meta.url)
+const target = new URL('./schema.generated.json', import.meta.url)
 writeFileSync(target, `${JSON.stringify(makeJsonSchema(), null, 2)}\n`)

@@ -1,6 +1,6 @@
 /** Looks up fields and descriptions of the schema for a place in the document. */
 import { z } from 'zod'
-import type { Path } from '../judgement/problems.ts'
+import type { Path } from './judgement/problems.ts'
 
 type Schema = z.core.$ZodType
 

@@ -1,10 +1,10 @@
 /** The JSON schema of the file, for editors: what the validator accepts, both forms of a union. */
 
 import { z } from 'zod'
-import { isRecord, valueBelow } from '../../json/values.ts'
-import { PROVIDER_FACTS } from '../../providers/index.ts'
-import type { Tree } from '../document/tree.ts'
-import { GatewayConfig } from './index.ts'
+import { isRecord, valueBelow } from '../json/values.ts'
+import { PROVIDER_FACTS } from '../providers/index.ts'
+import { GatewayConfig } from '../schema/index.ts'
+import type { Tree } from './document/tree.ts'
 
 const TITLE = 'Configuration of the inference gateway'
 
