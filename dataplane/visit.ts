@@ -1,11 +1,12 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
+
+import { isBudgeted } from './accounts/rules.ts'
 import type { Api, Visit } from './apis/contract.ts'
 import { GatewayError, type Learnt } from './base/errors.ts'
 import { shownPath } from './base/shown-text.ts'
 import type { Call, Caller } from './call/call.ts'
 import type { Active, Gateway, Underway } from './gateway.ts'
 import { tellsBudgets } from './limits/headers.ts'
-import { isBudgeted } from './limits/rules.ts'
 import { readLimitHeaders } from './limits/tenants.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'

@@ -1,19 +1,19 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
 
+import { NOTHING } from '../accounts/amounts.ts'
+import { isBudgeted } from '../accounts/rules.ts'
+import type { AdmitResult, LeaseId, Rules } from '../accounts/store.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway.ts'
-import type { Meter } from '../meter.ts'
-import { NOTHING } from '../store/amounts.ts'
-import type { AdmitResult, LeaseId, Rules } from '../store/contract.ts'
-import type { Quote } from '../tokens/quote.ts'
+import type { Meter } from '../tokens/meter.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
 import { downgradeOffer, type Offer, offerOf } from './offer.ts'
+import type { Quote } from './quote.ts'
 import { countedEstimate, isNear, RECOUNTS_MAX, recounted } from './recount.ts'
 import { refusalError } from './refusal.ts'
-import { isBudgeted } from './rules.ts'
 
 /** A request that asks to be admitted. */
 export interface Applicant {

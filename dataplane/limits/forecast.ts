@@ -1,5 +1,5 @@
 /** Predicts what the store would decide about a request, from how its tenant stands. Charges and holds nothing. */
-import { ruleOf } from '../budgets/holders.ts'
+import { ruleOf } from '../accounts/holders.ts'
 import {
   type AdmitResult,
   type Amount,
@@ -9,7 +9,7 @@ import {
   type Figures,
   type Refusal,
   type Rules,
-} from '../store/contract.ts'
+} from '../accounts/store.ts'
 
 const MINUTE_MS = 60_000
 

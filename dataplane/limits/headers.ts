@@ -2,7 +2,7 @@
  * The headers that show a tenant how it stands, on every answer to it: the gateway's own, and those that SDKs and tools
  * for OpenAI read. Retry-After belongs to refusals.
  */
-import type { BudgetFigure, Figures } from '../store/contract.ts'
+import type { BudgetFigure, Figures } from '../accounts/store.ts'
 
 const TOKENS = 'X-Gw-Budget-Tokens-Remaining'
 const SPEND = 'X-Gw-Budget-Spend-Remaining-Usd'

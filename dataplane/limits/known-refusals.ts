@@ -1,6 +1,6 @@
 /** Refusals of the store that last until a moment: until then this process refuses by itself, before it reads a body. */
-import { ruleOf } from '../budgets/holders.ts'
-import type { Rules } from '../store/contract.ts'
+import { ruleOf } from '../accounts/holders.ts'
+import type { Rules } from '../accounts/store.ts'
 import type { Refused } from './refusal.ts'
 
 /** A spent budget is asked for again after this time: a settlement may have been corrected, or the store emptied. */

@@ -1,8 +1,6 @@
 /** The leases of admitted requests in the store: renewed while they run, raised when they outgrow their hold. */
 
-import type { Clock, Deadline } from '../base/clock.ts'
-import { type Member, Roster } from '../base/roster.ts'
-import { smaller } from '../store/amounts.ts'
+import { smaller } from '../accounts/amounts.ts'
 import {
   type Amount,
   BEAT_MS,
@@ -10,7 +8,9 @@ import {
   type Rules,
   type Soon,
   type Store,
-} from '../store/contract.ts'
+} from '../accounts/store.ts'
+import type { Clock, Deadline } from '../base/clock.ts'
+import { type Member, Roster } from '../base/roster.ts'
 
 /** A hold that is outgrown is raised to this many times what was used. */
 const RAISE = 1.5

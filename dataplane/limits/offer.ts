@@ -1,18 +1,18 @@
 /** The cost of a request on a route, at most: what it would hold. */
 
+import { estimateOf, type Price } from '../accounts/price.ts'
+import { downgradeRouteOf } from '../accounts/rules.ts'
+import type { Amount, Rules } from '../accounts/store.ts'
 import type { Clock } from '../base/clock.ts'
-import { estimateOf, type Price } from '../budgets/price.ts'
 import type { Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
-import type { Amount, Rules } from '../store/contract.ts'
 import { PromptTokens } from '../tokens/counter.ts'
-import { type Quote, quoteOf, readAtOnce, windowOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { comparedModel, isCompared } from '../upstream/target/vectors.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { serves } from '../wires.ts'
-import { downgradeRouteOf } from './rules.ts'
+import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
 
 /** The facts that set the cost of a request. */
 export interface Wish {

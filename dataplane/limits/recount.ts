@@ -1,12 +1,13 @@
 /** Upper bounds of prompts give way to counts where a decision depends on what is held. */
+
+import { isBudgeted } from '../accounts/rules.ts'
+import type { Amount, BudgetFigure, Figures, Soon } from '../accounts/store.ts'
 import type { Active, Gateway } from '../gateway.ts'
-import type { Amount, BudgetFigure, Figures, Soon } from '../store/contract.ts'
 import type { PromptTokens } from '../tokens/counter.ts'
-import { type Quote, quoteOf } from '../tokens/quote.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { type Offer, offerOf, type Wish } from './offer.ts'
+import { type Quote, quoteOf } from './quote.ts'
 import type { Refused } from './refusal.ts'
-import { isBudgeted } from './rules.ts'
 
 /** Upper bounds are replaced by counts this often for one request; others may be admitted by bounds meanwhile. */
 export const RECOUNTS_MAX = 3

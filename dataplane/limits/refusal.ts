@@ -1,6 +1,6 @@
 /** The error of a refused client: which limit, how far it is used, and what to do. */
-import { GatewayError } from '../base/errors.ts'
-import { ruleOf } from '../budgets/holders.ts'
+
+import { ruleOf } from '../accounts/holders.ts'
 import {
   type AdmitResult,
   BUSY_RETRY_MS,
@@ -9,7 +9,8 @@ import {
   type Figures,
   type Refusal,
   type Rules,
-} from '../store/contract.ts'
+} from '../accounts/store.ts'
+import { GatewayError } from '../base/errors.ts'
 import { limitHeaders, usdText, wholeSeconds } from './headers.ts'
 
 export type Refused = Extract<AdmitResult, { outcome: 'refused' }>

@@ -1,8 +1,6 @@
 /** How tenants stand, for answers that were not admitted, the admin API and gauges. */
-import { closeHours } from '../budgets/gauges.ts'
-import { labelOf } from '../budgets/holders.ts'
-import { Suggestions } from '../config/judgement/nearest.ts'
-import type { Gateway } from '../gateway.ts'
+
+import { labelOf } from '../accounts/holders.ts'
 import type {
   BucketFigure,
   BudgetFigure,
@@ -10,7 +8,10 @@ import type {
   Rules,
   ScopedFigures,
   Store,
-} from '../store/contract.ts'
+} from '../accounts/store.ts'
+import { Suggestions } from '../config/judgement/nearest.ts'
+import type { Gateway } from '../gateway.ts'
+import { closeHours } from './gauges.ts'
 import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'
 

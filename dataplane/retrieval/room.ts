@@ -1,8 +1,8 @@
 /** The room that the context windows of a route leave for passages, and the passages that fit into it. */
 
+import { windowOf } from '../limits/quote.ts'
 import type { ContextTrace } from '../telemetry/traces.ts'
 import { PromptTokens } from '../tokens/counter.ts'
-import { windowOf } from '../tokens/quote.ts'
 import type { Target } from '../upstream/target/targets.ts'
 import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import { messageOf } from './inserted.ts'

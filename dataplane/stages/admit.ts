@@ -1,6 +1,8 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
+
+import type { PriceList } from '../accounts/price.ts'
+import { isBudgeted } from '../accounts/rules.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { PriceList } from '../budgets/price.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
@@ -12,12 +14,11 @@ import {
   type Limiter,
 } from '../limits/decision.ts'
 import type { Lease } from '../limits/leases.ts'
-import { isBudgeted } from '../limits/rules.ts'
-import { Meter } from '../meter.ts'
+import { type Quote, quoteOf } from '../limits/quote.ts'
 import type { Cell } from '../telemetry/series.ts'
 import { isGenerated } from '../tokens/count.ts'
 import type { CountedBy, PromptTokens } from '../tokens/counter.ts'
-import { type Quote, quoteOf } from '../tokens/quote.ts'
+import { Meter } from '../tokens/meter.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
 import type { ModelRequest, Operation } from '../wire/inner-form.ts'

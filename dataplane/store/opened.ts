@@ -1,9 +1,10 @@
 /** A store in use, and the parts of the process that it is opened with. */
+
+import type { Store } from '../accounts/store.ts'
 import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { UsageBook } from '../usage/book.ts'
-import type { Store } from './contract.ts'
+import type { UsageBook } from './usage-book.ts'
 import type { KeptUsage } from './usage-row.ts'
 
 export interface StoreContext {

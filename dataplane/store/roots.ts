@@ -1,6 +1,6 @@
 /** Where everything stands in Redis: names that no tenant, group or key can have in common. */
 import { hash } from 'node:crypto'
-import type { BudgetScope } from './contract.ts'
+import type { BudgetScope } from '../accounts/store.ts'
 
 /** Part of every key: versions of the gateway that store something else must not meet. */
 const VERSION = 'v1'

@@ -1,7 +1,7 @@
 /** A report of usage: the rows of a time, added up by what is asked for, and what is missing in them. */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { UsageBook } from '../store/usage-book.ts'
 import type { KeptUsage, Row, Span } from '../store/usage-row.ts'
-import type { UsageBook } from './book.ts'
 import { type ColumnFacts, columnsOf, Groups, type ReportRow } from './groups.ts'
 import { type AskedPeriod, type Period, periodOf } from './period.ts'
 import { Attribution, type Charged, type Unattributed } from './unattributed.ts'

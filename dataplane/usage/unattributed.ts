@@ -2,9 +2,10 @@
  * Money and tokens that budgets were charged in their windows, and that no row has: a replica was killed before it wrote what it
  * had counted. Budgets are charged request by request, rows once a second.
  */
-import { dayOf, monthOf } from '../budgets/windows.ts'
+
+import type { BudgetFigure } from '../accounts/store.ts'
+import { dayOf, monthOf } from '../accounts/windows.ts'
 import type { Gateway } from '../gateway.ts'
-import type { BudgetFigure } from '../store/contract.ts'
 import type { Row, Span } from '../store/usage-row.ts'
 import { hourOf } from './zone.ts'
 

@@ -6,9 +6,9 @@ import {
   TenantGrant,
   TenantPolicySpec,
 } from '../../crds/tenant-policy.ts'
+import { DEFAULT_LIMITS } from '../../dataplane/accounts/rules.ts'
 import { type Finding, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
-import { DEFAULT_LIMITS } from '../../dataplane/limits/rules.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 
 export interface PolicyVerdict {

@@ -1,8 +1,8 @@
 /** Incidents that alerts are for, planted in the real metrics of a gateway and an operator, as Prometheus reads them each minute. */
 
-import { beginAlerts } from '../../dataplane/budgets/alert-series.ts'
 import { loadConfiguration } from '../../dataplane/config/load.ts'
 import { compile } from '../../dataplane/config/snapshot.ts'
+import { beginAlerts } from '../../dataplane/limits/alert-series.ts'
 import { beginSeries } from '../../dataplane/process/first-series.ts'
 import { createMetrics, createRegistry, type Metrics } from '../../dataplane/telemetry/metrics.ts'
 import { tallyOf } from '../../operator/tally.ts'

@@ -1,9 +1,9 @@
 /** Streams of every provider as bytes: cut anywhere, changed at random, and without an end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../dataplane/meter.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { Tap } from '../../dataplane/streaming/tap.ts'
+import { Meter } from '../../dataplane/tokens/meter.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
 import { cases } from '../helpers/cases.ts'
 import { aRequest, chatStream } from '../helpers/providers/a-request.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../dataplane/meter.ts'
+import { Meter } from '../../dataplane/tokens/meter.ts'
 import { Worths } from '../../dataplane/tokens/worth.ts'
 import { anEmbeddingsRequest, aRequest } from '../helpers/providers/a-request.ts'
 

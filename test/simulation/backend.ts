@@ -1,6 +1,7 @@
 /** The contract between the simulation and a store under test. */
+
+import type { Store } from '../../dataplane/accounts/store.ts'
 import type { Clock } from '../../dataplane/base/clock.ts'
-import type { Store } from '../../dataplane/store/contract.ts'
 import type { Wire } from './network.ts'
 import type { VirtualTime } from './time.ts'
 

@@ -1,5 +1,5 @@
 /** One simulated request, as its gateway and the store know it. */
-import { type Amount, LEASE_MS, type Rules } from '../../dataplane/store/contract.ts'
+import { type Amount, LEASE_MS, type Rules } from '../../dataplane/accounts/store.ts'
 import type { PlannedRequest } from './plan.ts'
 
 /** A token's price; whole, so that sums are exact. */

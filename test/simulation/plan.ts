@@ -1,5 +1,5 @@
 /** The events of one history, all of them drawn from its seed. */
-import type { BudgetRule, Rules, ScopedBudget } from '../../dataplane/store/contract.ts'
+import type { BudgetRule, Rules, ScopedBudget } from '../../dataplane/accounts/store.ts'
 import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw, type Weather } from './network.ts'
 

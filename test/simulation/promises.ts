@@ -1,11 +1,12 @@
 /** The promises that hold in every history. */
-import { dayOf, monthOf } from '../../dataplane/budgets/windows.ts'
+
 import {
   type BudgetRule,
   type Figures,
   LEASE_MS,
   type Rules,
-} from '../../dataplane/store/contract.ts'
+} from '../../dataplane/accounts/store.ts'
+import { dayOf, monthOf } from '../../dataplane/accounts/windows.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import { DEADLINE_MS } from './network.ts'
 import { HISTORY_MS, type Plan } from './plan.ts'

@@ -2,7 +2,7 @@
  * The store in memory behind a wire: what every sharing of it has to amount to. It shows that the simulation is right
  * where the store is, and its variants in which something is wrong show that the simulation would find it.
  */
-import type { Clock } from '../../dataplane/base/clock.ts'
+
 import type {
   AdmitRequest,
   AdmitResult,
@@ -13,7 +13,8 @@ import type {
   Settlement,
   Settling,
   Store,
-} from '../../dataplane/store/contract.ts'
+} from '../../dataplane/accounts/store.ts'
+import type { Clock } from '../../dataplane/base/clock.ts'
 import type { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import type { BackendWorld, OpenBackend, View } from './backend.ts'
 

@@ -1,7 +1,7 @@
 /** The simulation itself: it keeps quiet about a store that is right, and finds each of these that are not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AdmitRequest, Beat, Settling } from '../../dataplane/store/contract.ts'
+import type { AdmitRequest, Beat, Settling } from '../../dataplane/accounts/store.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { run } from './history.ts'
 import { planOf } from './plan.ts'

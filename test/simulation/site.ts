@@ -1,7 +1,8 @@
 /** A simulated gateway: the real store of a gateway and its real leases, with requests that run in virtual time. */
+
+import type { Rules, Store } from '../../dataplane/accounts/store.ts'
 import type { Clock } from '../../dataplane/base/clock.ts'
 import { Lease, Leases } from '../../dataplane/limits/leases.ts'
-import type { Rules, Store } from '../../dataplane/store/contract.ts'
 import type { Backend } from './backend.ts'
 import { amount, Life } from './life.ts'
 import { type Network, Wire } from './network.ts'

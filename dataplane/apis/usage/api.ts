@@ -1,9 +1,9 @@
 /** GET /v1/usage: what the caller's own key has used, and how its limits and budgets stand. */
 
+import type { BudgetScope, Figures } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { chargeRequest, withoutBudget } from '../../limits/decision.ts'
 import { standingOf } from '../../limits/tenants.ts'
-import type { BudgetScope, Figures } from '../../store/contract.ts'
 import { sourcesOf } from '../../usage/answer.ts'
 import { reportOf } from '../../usage/report.ts'
 import { describeLimits, identify } from '../../visit.ts'

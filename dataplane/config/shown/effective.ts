@@ -1,5 +1,5 @@
 /** Defaults that depend on provider, strategy or tenant, so that the schema cannot state them. */
-import { compileRules } from '../../limits/rules.ts'
+import { compileRules } from '../../accounts/rules.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import {

@@ -1,6 +1,6 @@
 /** Limits and budgets of the tenants that may use a route. */
-import { EACH_TENANT, holderOf } from '../../budgets/holders.ts'
-import { DEFAULT_LIMITS } from '../../limits/rules.ts'
+import { EACH_TENANT, holderOf } from '../../accounts/holders.ts'
+import { DEFAULT_LIMITS } from '../../accounts/rules.ts'
 import type { RouteSection, Section } from '../../schema/index.ts'
 
 type Rule = NonNullable<NonNullable<Section['rate_limits']>['default']>

@@ -1,6 +1,6 @@
 /** A configuration in words: what happens to a request on each route. */
-import { compilePrices, estimateOf } from '../../budgets/price.ts'
-import { answerReserved } from '../../budgets/reserve.ts'
+import { compilePrices, estimateOf } from '../../accounts/price.ts'
+import { answerReserved } from '../../accounts/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/windows.ts'
 import type { Configuration, RouteSection, Section } from '../../schema/index.ts'

@@ -1,6 +1,7 @@
 /** A counter over windows: a ledger for the present day and one for the month. */
-import type { Present, Window } from '../../budgets/windows.ts'
-import type { BudgetFigure, BudgetRule, BudgetScope, ScopedFigures } from '../contract.ts'
+
+import type { BudgetFigure, BudgetRule, BudgetScope, ScopedFigures } from '../../accounts/store.ts'
+import type { Present, Window } from '../../accounts/windows.ts'
 import { Ledger } from './ledger.ts'
 
 /** This window and the one used before: what a clock that steps back over midnight finds again. */

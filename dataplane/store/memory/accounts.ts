@@ -1,6 +1,7 @@
 /** All tenants of the memory store, and the windows of groups and keys, in the present. */
-import { Present } from '../../budgets/windows.ts'
-import type { Rules } from '../contract.ts'
+
+import type { Rules } from '../../accounts/store.ts'
+import { Present } from '../../accounts/windows.ts'
 import { Account, NONE_SCOPED, type Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
 import { Tenant } from './tenant.ts'

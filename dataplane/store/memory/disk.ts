@@ -1,5 +1,5 @@
 /** The memory store with a journal behind it: what was used survives restarts and kill -9. */
-import type { Clock, Deadline } from '../../base/clock.ts'
+
 import type {
   AdmitRequest,
   AdmitResult,
@@ -10,7 +10,8 @@ import type {
   Settlement,
   Settling,
   Store,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import type { Clock, Deadline } from '../../base/clock.ts'
 import { Journal } from './journal.ts'
 import type { Ledger } from './ledger.ts'
 import { MemoryStore } from './memory.ts'

@@ -1,6 +1,6 @@
 /** The file in `state_dir` that outlives the process: one row for each tenant and window. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
+import { dayOf, monthOf, type Window } from '../../accounts/windows.ts'
 import { openDatabase } from './database.ts'
 import { Ledger } from './ledger.ts'
 

@@ -7,7 +7,7 @@ import {
   type BudgetScope,
   type Refusal,
   type Rules,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
 import type { Account, Scoped } from './account.ts'
 import type { MemoryLease } from './lease.ts'
 import type { Ledger } from './ledger.ts'

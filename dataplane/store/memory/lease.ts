@@ -1,6 +1,6 @@
 /** A running request in the memory store. */
-import { larger, NOTHING, smaller } from '../amounts.ts'
-import type { AdmitResult, Amount, BudgetScope, Rules } from '../contract.ts'
+import { larger, NOTHING, smaller } from '../../accounts/amounts.ts'
+import type { AdmitResult, Amount, BudgetScope, Rules } from '../../accounts/store.ts'
 import type { Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'

@@ -1,5 +1,5 @@
 /** The usage of one tenant in one window, and what its running requests may still use. */
-import type { Window } from '../../budgets/windows.ts'
+import type { Window } from '../../accounts/windows.ts'
 
 export class Ledger {
   readonly tenant: string

@@ -1,8 +1,7 @@
 /** The store of one process: every verb is a few look-ups and sums, and answers at once. */
 
-import type { Clock } from '../../base/clock.ts'
-import { reachedThresholds } from '../../budgets/alerts.ts'
-import { larger, sane } from '../amounts.ts'
+import { reachedThresholds } from '../../accounts/alerts.ts'
+import { larger, sane } from '../../accounts/amounts.ts'
 import {
   type AdmitRequest,
   type AdmitResult,
@@ -17,7 +16,8 @@ import {
   type Settlement,
   type Settling,
   type Store,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Account } from './account.ts'
 import { Accounts } from './accounts.ts'
 import { budgetsNow, limitInTheWay, longer, mayRaise } from './judgement.ts'

@@ -1,7 +1,8 @@
 /** One tenant in the memory store: two buckets, the number of running requests, and its windows. */
-import type { Present } from '../../budgets/windows.ts'
-import { Bucket } from '../../limits/bucket.ts'
-import type { Figures, Rules } from '../contract.ts'
+
+import { Bucket } from '../../accounts/bucket.ts'
+import type { Figures, Rules } from '../../accounts/store.ts'
+import type { Present } from '../../accounts/windows.ts'
 import { Account, NONE_SCOPED, type Scoped } from './account.ts'
 
 export class Tenant extends Account {

@@ -1,7 +1,7 @@
 /** The rows of usage in `state_dir`, which outlive the process. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Deadline } from '../../base/clock.ts'
-import type { UsageBook } from '../../usage/book.ts'
+import type { UsageBook } from '../usage-book.ts'
 import { AMOUNTS, ROW_NAMES, type Row } from '../usage-row.ts'
 import { openDatabase } from './database.ts'
 

@@ -2,10 +2,11 @@
  * Asks for a decision and for how a tenant stands: one script call, over one account or over all that a request is in.
  * Requests of one turn of the event loop under the same rules of one account are decided by one call, in their order.
  */
+
+import { sane } from '../../accounts/amounts.ts'
+import type { AdmitRequest, AdmitResult, Amount, BudgetRule, Rules } from '../../accounts/store.ts'
 import type { Clock } from '../../base/clock.ts'
 import { TurnGroups } from '../../base/turn-end.ts'
-import { sane } from '../amounts.ts'
-import type { AdmitRequest, AdmitResult, Amount, BudgetRule, Rules } from '../contract.ts'
 import type { Account } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {

@@ -2,8 +2,9 @@
  * One tenant of the shared store, or a group or key with a budget, as a replica knows it: the names of its keys, and its own
  * totals in each window.
  */
-import { dayOf, monthOf, type Window } from '../../budgets/windows.ts'
-import type { BudgetScope } from '../contract.ts'
+
+import type { BudgetScope } from '../../accounts/store.ts'
+import { dayOf, monthOf, type Window } from '../../accounts/windows.ts'
 import { accountRoot } from '../roots.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** Calls of scripts, repeated where one says what it misses: another moment, more windows, or what the store has lost. */
 
+import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
-import { Present } from '../../budgets/windows.ts'
 import { type Link, type Script, StoreAway } from './link.ts'
 import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
 import { checkedReply } from './redis-replies.ts'

@@ -1,5 +1,5 @@
 /** From the store's numbers to the answers of the contract. */
-import type { Window } from '../../budgets/windows.ts'
+
 import type {
   AdmitResult,
   BudgetFigure,
@@ -9,7 +9,8 @@ import type {
   Refusal,
   Rules,
   ScopedFigures,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import type { Window } from '../../accounts/windows.ts'
 import { FIGURES } from './redis-accounts.ts'
 
 /** Where the figures of a window begin, if there are any. */

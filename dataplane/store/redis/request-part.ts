@@ -1,12 +1,12 @@
 /** A running request in the accounts of the shared store, and what is sent about it. */
-import { NOTHING } from '../amounts.ts'
+import { NOTHING } from '../../accounts/amounts.ts'
 import {
   type Amount,
   type BudgetRule,
   type BudgetScope,
   type Crossing,
   LEASE_MS,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
 import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
 import type { Windows } from './redis-replies.ts'
 

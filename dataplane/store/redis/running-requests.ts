@@ -1,9 +1,9 @@
 /** The running requests of this process in the shared store. The process has to know them itself: the store may lose them. */
 
+import { larger, sane } from '../../accounts/amounts.ts'
+import type { Amount, Beat, Settlement, Settling } from '../../accounts/store.ts'
+import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
-import { Present } from '../../budgets/windows.ts'
-import { larger, sane } from '../amounts.ts'
-import type { Amount, Beat, Settlement, Settling } from '../contract.ts'
 import type { Account } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {

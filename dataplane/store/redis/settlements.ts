@@ -3,9 +3,9 @@
  * once for all of them. No answer has left before the end of a turn, so that no client can ask again before it was settled.
  */
 
+import type { BudgetRule, Crossing } from '../../accounts/store.ts'
 import type { Clock } from '../../base/clock.ts'
 import { TurnGroups } from '../../base/turn-end.ts'
-import type { BudgetRule, Crossing } from '../contract.ts'
 import type { Account, AccountWindow } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import { crossings, DAY_AT, MONTH_AT, type Part } from './request-part.ts'

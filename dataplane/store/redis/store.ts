@@ -3,9 +3,7 @@
  * store; the clock is the server's. Every verb rejects with StoreAway while there is no answer, and may be repeated then.
  */
 
-import type { Clock } from '../../base/clock.ts'
-import { Present } from '../../budgets/windows.ts'
-import { larger, sane, smaller } from '../amounts.ts'
+import { larger, sane, smaller } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -19,7 +17,9 @@ import type {
   Settlement,
   Settling,
   Store,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import { Present } from '../../accounts/windows.ts'
+import type { Clock } from '../../base/clock.ts'
 import { Asking, cheaperOf, type Decided, NO_CAP, rulesOfScope } from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
 import { Account } from './redis-accounts.ts'

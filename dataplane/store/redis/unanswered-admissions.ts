@@ -1,6 +1,7 @@
 /** Admissions that were sent and got no answer: the store may hold a slot that no request uses, until it is taken back. */
+
+import type { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Present } from '../../budgets/windows.ts'
 import type { Account } from './redis-accounts.ts'
 import { type Calls, LATE_MS } from './redis-calls.ts'
 import { SETTLE, SETTLE_ONLY, TAKE_BACK } from './scripts/settle.ts'

@@ -1,7 +1,7 @@
 /** The rows of usage of all replicas, summed up in the shared store: written in batches, off the way of requests. */
 import type { Clock, Deadline } from '../../base/clock.ts'
-import type { UsageBook } from '../../usage/book.ts'
 import { usageRoot } from '../roots.ts'
+import type { UsageBook } from '../usage-book.ts'
 import {
   AMOUNTS,
   joinedNames,

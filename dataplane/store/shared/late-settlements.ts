@@ -1,5 +1,5 @@
 /** Settlements that the shared store has not taken yet: kept, bounded, and delivered once it is back. */
-import type { Amount, Settlement, Settling } from '../contract.ts'
+import type { Amount, Settlement, Settling } from '../../accounts/store.ts'
 
 /** About 30 MB. Further settlements are summed up by tenant, so that no usage is lost. */
 const WAITING_MAX = 100_000

@@ -6,7 +6,7 @@ import type {
   Figures,
   Rules,
   ScopedFigures,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
 import type { Account } from '../memory/account.ts'
 import type { Ledger } from '../memory/ledger.ts'
 import type { Tenant } from '../memory/tenant.ts'

@@ -4,8 +4,8 @@
  * that it knows the slots and holds the moment the shared store is gone. The shares of all replicas add up to at most the
  * limit, except that each replica may always admit one request.
  */
-import type { Clock } from '../../base/clock.ts'
-import { NOTHING, sane } from '../amounts.ts'
+
+import { NOTHING, sane } from '../../accounts/amounts.ts'
 import {
   type AdmitRequest,
   type AdmitResult,
@@ -17,7 +17,8 @@ import {
   type Rules,
   type ScopedBudget,
   type Settling,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import type { Clock } from '../../base/clock.ts'
 import type { Account } from '../memory/account.ts'
 import { limitInTheWay } from '../memory/judgement.ts'
 import { MemoryStore } from '../memory/memory.ts'

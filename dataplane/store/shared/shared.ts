@@ -2,7 +2,7 @@
  * The store that replicas share. While it is away, a local share of each limit decides, or requests are refused. No usage is
  * lost meanwhile, and none is charged twice.
  */
-import { GatewayError } from '../../base/errors.ts'
+
 import type {
   AdmitRequest,
   AdmitResult,
@@ -15,7 +15,8 @@ import type {
   Settling,
   Soon,
   Store,
-} from '../contract.ts'
+} from '../../accounts/store.ts'
+import { GatewayError } from '../../base/errors.ts'
 import { StoreAway } from '../redis/link.ts'
 import { LateSettlements } from './late-settlements.ts'
 import type { LocalShare } from './local-share.ts'

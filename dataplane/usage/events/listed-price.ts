@@ -1,5 +1,5 @@
 /** The price of an attempt as it was listed then: an amount without it cannot be checked a year later. */
-import type { Price } from '../../budgets/price.ts'
+import type { Price } from '../../accounts/price.ts'
 
 /** USD per million tokens, after the tier of the input, and per search. */
 export interface ListedPrice {

@@ -1,11 +1,11 @@
 /** The cost of one request's usage: its row, and its event for each sink. Sending and writing are left out. */
-import { compilePrices } from '../../../dataplane/budgets/price.ts'
+import { compilePrices } from '../../../dataplane/accounts/price.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
+import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { Exporter, type Page } from '../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
-import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { BatchPage } from '../../../dataplane/usage/events/batch-page.ts'
 import type { UsageEvent } from '../../../dataplane/usage/events/event.ts'
 import { UsageEvents } from '../../../dataplane/usage/events/events.ts'

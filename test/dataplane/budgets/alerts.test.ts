@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { alertOf, type BudgetAlert, reachedThresholds } from '../../../dataplane/budgets/alerts.ts'
-import { type Alert, AlertWebhook, type Post } from '../../../dataplane/budgets/webhook.ts'
+import { alertOf, type BudgetAlert, reachedThresholds } from '../../../dataplane/accounts/alerts.ts'
+import { type Alert, AlertWebhook, type Post } from '../../../dataplane/limits/webhook.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget } from '../../helpers/store/world.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { InfraCost, splitCost } from '../../../dataplane/budgets/infra-cost.ts'
+import { InfraCost, splitCost } from '../../../dataplane/accounts/infra-cost.ts'
 
 const TEN = Date.parse('2026-11-21T10:00:00Z')
 const HOUR = 3_600_000

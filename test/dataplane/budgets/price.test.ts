@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/budgets/price.ts'
+import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/accounts/price.ts'
 import { readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
 import type { Usage } from '../../../dataplane/wire/inner-form.ts'
 import { cases } from '../../helpers/cases.ts'

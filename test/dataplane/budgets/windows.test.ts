@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayOf, monthOf, Present } from '../../../dataplane/budgets/windows.ts'
+import { dayOf, monthOf, Present } from '../../../dataplane/accounts/windows.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'
 

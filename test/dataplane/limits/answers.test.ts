@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Rules } from '../../../dataplane/accounts/store.ts'
 import { limitHeaders, usdText } from '../../../dataplane/limits/headers.ts'
 import { type Refused, refusalError } from '../../../dataplane/limits/refusal.ts'
-import type { Rules } from '../../../dataplane/store/contract.ts'
 import { NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, World } from '../../helpers/store/world.ts'
 

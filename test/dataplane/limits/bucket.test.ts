@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Bucket } from '../../../dataplane/limits/bucket.ts'
+import { Bucket } from '../../../dataplane/accounts/bucket.ts'
 import { cases } from '../../helpers/cases.ts'
 
 const aRule = fc.record({

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { type AdmitResult, BUSY_RETRY_MS } from '../../../dataplane/accounts/store.ts'
 import { forecast } from '../../../dataplane/limits/forecast.ts'
-import { type AdmitResult, BUSY_RETRY_MS } from '../../../dataplane/store/contract.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 

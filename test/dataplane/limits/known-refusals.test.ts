@@ -1,10 +1,10 @@
 /** The store's refusals that a process knows: for how long, for which tenant, and when it has to ask again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { compileRules } from '../../../dataplane/accounts/rules.ts'
+import type { Refusal } from '../../../dataplane/accounts/store.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import type { Refused } from '../../../dataplane/limits/refusal.ts'
-import { compileRules } from '../../../dataplane/limits/rules.ts'
-import type { Refusal } from '../../../dataplane/store/contract.ts'
 
 const rulesOf = (on_exceeded: 'reject' | 'downgrade' = 'reject') =>
   compileRules({

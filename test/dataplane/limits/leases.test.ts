@@ -1,8 +1,8 @@
 /** The holds of running requests grow with their answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Extension, Store } from '../../../dataplane/accounts/store.ts'
 import { Lease, Leases } from '../../../dataplane/limits/leases.ts'
-import type { Extension, Store } from '../../../dataplane/store/contract.ts'
 
 const clock = { now: () => 0, wall: () => 0 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compileRules } from '../../../dataplane/limits/rules.ts'
+import { compileRules } from '../../../dataplane/accounts/rules.ts'
 import { Budget, RateLimits } from '../../../dataplane/schema/limits.ts'
 
 function rulesFor(tenant: string, limits: unknown, budgets: readonly unknown[] = []) {

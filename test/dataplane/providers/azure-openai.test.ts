@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
-import { Meter } from '../../../dataplane/meter.ts'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
 import {
   sourceOf,
   withCredential,

@@ -7,7 +7,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
-import { Meter } from '../../../dataplane/meter.ts'
 import { azure_openai } from '../../../dataplane/providers/azure_openai/provider.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { llamacpp } from '../../../dataplane/providers/llamacpp/provider.ts'
@@ -15,6 +14,7 @@ import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
 import { triton } from '../../../dataplane/providers/triton/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
 import {
   aRequest,
   aRequestOf,

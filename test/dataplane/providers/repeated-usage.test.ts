@@ -1,10 +1,10 @@
 /** vLLM and SGLang are asked for the usage beside each piece: it is counted, and only clients that asked for it see it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../../dataplane/meter.ts'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
 import { aRequest, chatStream, chatWith, someSettings } from '../../helpers/providers/a-request.ts'
 
 const BARE = 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"two words"}}]}\n\n'

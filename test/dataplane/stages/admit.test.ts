@@ -1,12 +1,12 @@
 /** An admitted request holds its share until it is settled; a refusal says how the tenant stands. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Store } from '../../../dataplane/accounts/store.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Gateway } from '../../../dataplane/gateway.ts'
 import { chargeRefused, refuseKnown } from '../../../dataplane/limits/decision.ts'
 import { type Admission, admit } from '../../../dataplane/stages/admit.ts'
 import { settle } from '../../../dataplane/stages/settle.ts'
-import type { Store } from '../../../dataplane/store/contract.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'
 import { KEY } from './keys.ts'

@@ -1,7 +1,7 @@
 /** A replica admits requests by itself, on a clock that the test turns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AdmitResult, Figures, Rules } from '../../../dataplane/store/contract.ts'
+import type { AdmitResult, Figures, Rules } from '../../../dataplane/accounts/store.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'

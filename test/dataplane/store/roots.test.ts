@@ -1,15 +1,15 @@
 /** Every name of the store in Redis, of tenants, groups, keys, usage and replicas that are called as awkwardly as possible. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scopeOf } from '../../../dataplane/budgets/holders.ts'
-import { dayOf, monthOf } from '../../../dataplane/budgets/windows.ts'
+import { scopeOf } from '../../../dataplane/accounts/holders.ts'
+import { dayOf, monthOf } from '../../../dataplane/accounts/windows.ts'
 import { name as tenantName } from '../../../dataplane/schema/fields.ts'
 import { Account } from '../../../dataplane/store/redis/redis-accounts.ts'
 import { UsageRollup } from '../../../dataplane/store/redis/usage-rollup.ts'
 import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
+import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import { NOTHING } from '../../../dataplane/store/usage-row.ts'
 import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
-import { UsageBook } from '../../../dataplane/usage/book.ts'
 import { aClock } from '../../helpers/clock.ts'
 
 const ODD = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { LEASE_MS } from '../../../dataplane/store/contract.ts'
+import { LEASE_MS } from '../../../dataplane/accounts/store.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Clock } from '../../../dataplane/base/clock.ts'
-import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type {
   AdmitRequest,
   Beat,
   Extension,
   Rules,
   Settling,
-} from '../../../dataplane/store/contract.ts'
+} from '../../../dataplane/accounts/store.ts'
+import type { Clock } from '../../../dataplane/base/clock.ts'
+import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'

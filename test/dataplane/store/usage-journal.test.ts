@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { StateError } from '../../../dataplane/store/memory/database.ts'
 import { UsageJournal } from '../../../dataplane/store/memory/usage-journal.ts'
-import { UsageBook } from '../../../dataplane/usage/book.ts'
+import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 

@@ -3,8 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
-import { Meter } from '../../../dataplane/meter.ts'
-import type { MeteredAttempt } from '../../../dataplane/metered.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
 import {
@@ -14,6 +12,8 @@ import {
   splitEvents,
 } from '../../../dataplane/providers/openai-like/sse.ts'
 import { Tap } from '../../../dataplane/streaming/tap.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
+import type { MeteredAttempt } from '../../../dataplane/tokens/metered-attempt.ts'
 import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { chatStream } from '../../helpers/providers/a-request.ts'
 import { cut, recorded } from './streams.ts'

@@ -1,7 +1,7 @@
 /** An attempt that is under way at an upstream which is the test. */
 import assert from 'node:assert/strict'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
-import { Meter } from '../../../dataplane/meter.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
 import { Attempt } from '../../../dataplane/upstream/attempt/attempt.ts'
 import type {
   PoolHandler,

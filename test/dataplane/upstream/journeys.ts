@@ -7,9 +7,9 @@ import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { Presence } from '../../../dataplane/call/presence.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
-import { Meter } from '../../../dataplane/meter.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
+import { Meter } from '../../../dataplane/tokens/meter.ts'
 import type {
   PoolHandler,
   PoolRequest,

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { compilePrices } from '../../../dataplane/budgets/price.ts'
+import { compilePrices } from '../../../dataplane/accounts/price.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
 import { OtlpPage } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { BatchPage } from '../../../dataplane/usage/events/batch-page.ts'

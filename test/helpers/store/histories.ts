@@ -1,7 +1,7 @@
 /** Random histories of a store, and their comparison with the full history, for any store. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import type { BudgetRule, Rules, ScopedBudget, Store } from '../../../dataplane/store/contract.ts'
+import type { BudgetRule, Rules, ScopedBudget, Store } from '../../../dataplane/accounts/store.ts'
 import type { TurnedClock } from '../clock.ts'
 import { Reference } from './reference.ts'
 import { verdict } from './world.ts'

@@ -2,7 +2,7 @@
  * The rules of the store once more, from the full history: every question is answered by going through everything
  * that ever happened, in BigInt, with dates as strings. Slow, and therefore plain.
  */
-import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
+import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane/accounts/store.ts'
 
 interface Past {
   readonly tenant: string

@@ -1,5 +1,5 @@
 /** A store on a turned clock, and tenants' rules with valid defaults. */
-import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/store/contract.ts'
+import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/accounts/store.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { aClock, type TurnedClock } from '../clock.ts'
 

@@ -1,7 +1,7 @@
 /** Requests that come in one turn of the event loop: one call decides on all of them, each as if it had come alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AdmitRequest, Rules } from '../../../dataplane/store/contract.ts'
+import type { AdmitRequest, Rules } from '../../../dataplane/accounts/store.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'

@@ -12,7 +12,7 @@ import type {
   Rules,
   Settling,
   Store,
-} from '../../../dataplane/store/contract.ts'
+} from '../../../dataplane/accounts/store.ts'
 import { Account } from '../../../dataplane/store/redis/redis-accounts.ts'
 import { Calls } from '../../../dataplane/store/redis/redis-calls.ts'
 import { RENEW } from '../../../dataplane/store/redis/scripts/renew.ts'

@@ -1,7 +1,7 @@
 /** Requests that end in one turn of the event loop: one call settles them, and each is charged once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BudgetScope } from '../../../dataplane/store/contract.ts'
+import type { BudgetScope } from '../../../dataplane/accounts/store.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'

@@ -1,7 +1,7 @@
 /** A store whose answers get lost, and a store that loses its data. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/store/contract.ts'
+import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/accounts/store.ts'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aClock, NOON } from '../../helpers/clock.ts'

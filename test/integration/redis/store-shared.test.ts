@@ -1,7 +1,7 @@
 /** Several replicas on one store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Amount, LEASE_MS, type Rules } from '../../../dataplane/store/contract.ts'
+import { type Amount, LEASE_MS, type Rules } from '../../../dataplane/accounts/store.ts'
 import type { Link } from '../../../dataplane/store/redis/link.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aClock } from '../../helpers/clock.ts'

@@ -1,9 +1,10 @@
 /** The rules for questions that ask no model: they cost a request of the rate, and their bodies have the same bounds. */
+
+import type { Rules } from '../../../accounts/store.ts'
 import { readObject } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
 import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
 import { judgeHead, receive } from '../../../stages/receive.ts'
-import type { Rules } from '../../../store/contract.ts'
 import { describeLimits } from '../../../visit.ts'
 import type { Visit } from '../../contract.ts'
 

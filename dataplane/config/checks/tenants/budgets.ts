@@ -1,6 +1,6 @@
 /** Budgets of tenants. */
-import { holderOf } from '../../../budgets/holders.ts'
-import { ANSWER_TOKENS_RESERVED } from '../../../budgets/reserve.ts'
+import { holderOf } from '../../../accounts/holders.ts'
+import { ANSWER_TOKENS_RESERVED } from '../../../accounts/reserve.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'

@@ -1,5 +1,5 @@
 /** The tenant, the group of tenants or the key that a budget is for. */
-import { type BudgetSection, EACH_TENANT } from '../../../budgets/holders.ts'
+import { type BudgetSection, EACH_TENANT } from '../../../accounts/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
 import type { RouteSection, Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'

@@ -1,6 +1,6 @@
 /** Rate limits and the store that counts them. */
 
-import { EACH_TENANT } from '../../../budgets/holders.ts'
+import { EACH_TENANT } from '../../../accounts/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
 import type { Section } from '../../../schema/index.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'

@@ -1,9 +1,9 @@
 /** Recorded streams as bytes on the wire: what clients get does not depend on cuts, and no damage throws. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Meter } from '../../../../dataplane/meter.ts'
 import { bedrock } from '../../../../dataplane/providers/bedrock/provider.ts'
 import { Tap } from '../../../../dataplane/streaming/tap.ts'
+import { Meter } from '../../../../dataplane/tokens/meter.ts'
 import { cases } from '../../../helpers/cases.ts'
 import { aRequest, chatStream } from '../../../helpers/providers/a-request.ts'
 import { eventFrame, exceptionFrame } from '../../../helpers/providers/fakes/event-stream.ts'

@@ -1,5 +1,5 @@
 /** When a budget's use is worth an alert, and what the alert says. */
-import type { BudgetRule, Crossing } from '../store/contract.ts'
+import type { BudgetRule, Crossing } from './store.ts'
 
 /**
  * Thresholds that `used` has reached and that were not reported yet. The quotient, not the product, is compared: 7 / 100 is the

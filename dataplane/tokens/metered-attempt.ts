@@ -1,8 +1,8 @@
 /** The use of one attempt, as far as it is known; fed by the attempt and the reader of its answer. */
 
-import { weightOf } from './tokens/weight.ts'
-import { Worth } from './tokens/worth.ts'
-import type { Usage } from './wire/inner-form.ts'
+import type { Usage } from '../wire/inner-form.ts'
+import { weightOf } from './weight.ts'
+import { Worth } from './worth.ts'
 
 export class MeteredAttempt {
   /** Its place among the attempts of the request. */

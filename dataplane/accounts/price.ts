@@ -4,8 +4,8 @@
  */
 
 import type { Section } from '../schema/index.ts'
-import type { Amount } from '../store/contract.ts'
 import type { Usage } from '../wire/inner-form.ts'
+import type { Amount } from './store.ts'
 
 /** The largest cap that sums in safe integers can hold: 9,000,000 USD in one window. */
 export const MONEY_MAX_NANOS = 9_000_000_000_000_000

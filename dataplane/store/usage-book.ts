@@ -1,6 +1,7 @@
 /** Usage, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
-import { type Amounts, joinedNames, NOTHING, type Row } from '../store/usage-row.ts'
+
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
+import { type Amounts, joinedNames, NOTHING, type Row } from './usage-row.ts'
 
 /** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
 const TENANT_ROWS_MAX = 500

@@ -1,13 +1,13 @@
 /** How many tokens a request may take on a route, before it runs: its prompt and the most it may be answered with. */
 
+import { answerReserved } from '../accounts/reserve.ts'
 import { GatewayError } from '../base/errors.ts'
-import { answerReserved } from '../budgets/reserve.ts'
 import type { Route } from '../config/snapshot.ts'
+import { isGenerated } from '../tokens/count.ts'
+import { type CountedBy, PromptTokens } from '../tokens/counter.ts'
+import { inputMember } from '../tokens/input-member.ts'
 import type { Lane, Target } from '../upstream/target/targets.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
-import { isGenerated } from './count.ts'
-import { type CountedBy, PromptTokens } from './counter.ts'
-import { inputMember } from './input-member.ts'
 
 export interface Quote {
   /** How many tokens the messages have, by the upstream that counts most; 0 where nothing was counted. */

@@ -1,8 +1,9 @@
 /** From the sections `rate_limits` and `budgets` to the rule of each tenant, once per configuration. */
-import { EACH_TENANT, scopeOf } from '../budgets/holders.ts'
-import { MONEY_MAX_NANOS, nanosOf } from '../budgets/price.ts'
+
 import type { Section } from '../schema/index.ts'
-import type { BudgetRule, Rules, ScopedBudget } from '../store/contract.ts'
+import { EACH_TENANT, scopeOf } from './holders.ts'
+import { MONEY_MAX_NANOS, nanosOf } from './price.ts'
+import type { BudgetRule, Rules, ScopedBudget } from './store.ts'
 
 type Limits = NonNullable<Section['rate_limits']>
 type LimitFields = NonNullable<Limits['default']>

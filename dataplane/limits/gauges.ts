@@ -1,9 +1,9 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
 import { setImmediate as turn } from 'node:timers/promises'
+import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
 import type { Gateway } from '../gateway.ts'
-import { knownTenants } from '../limits/known-tenants.ts'
 import { beginAlerts } from './alert-series.ts'
-import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from './holders.ts'
+import { knownTenants } from './known-tenants.ts'
 
 /** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100

@@ -1,8 +1,9 @@
 /** Counters of thresholds of budgets begin at 0: each is reached once a window, and an alert waits for that one increase. */
+
+import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
 import type { Snapshot } from '../config/snapshot.ts'
-import { knownTenants } from '../limits/known-tenants.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from './holders.ts'
+import { knownTenants } from './known-tenants.ts'
 
 type Counters = Pick<Metrics, 'budgetAlerts' | 'scopedBudgetAlerts'>
 

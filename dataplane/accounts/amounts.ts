@@ -1,5 +1,5 @@
 /** Repairs amounts that come from outside: arithmetic on budgets must be total for any number of a client or upstream. */
-import type { Amount } from './contract.ts'
+import type { Amount } from './store.ts'
 
 export const NOTHING: Amount = { tokens: 0, nanos: 0 }
 

@@ -1,9 +1,10 @@
 /** Charges the usage of a request, and reports the thresholds of budgets that it reaches. */
+
+import { alertOf } from '../accounts/alerts.ts'
+import { labelOf, ruleOf } from '../accounts/holders.ts'
+import type { Crossing, Settlement } from '../accounts/store.ts'
 import type { Gateway } from '../gateway.ts'
-import type { Lease } from '../limits/leases.ts'
-import type { Crossing, Settlement } from '../store/contract.ts'
-import { alertOf } from './alerts.ts'
-import { labelOf, ruleOf } from './holders.ts'
+import type { Lease } from './leases.ts'
 import { sendAlert } from './webhook.ts'
 
 /** The parts of the gateway that a charge reads and changes. */

@@ -1,10 +1,10 @@
 /** The usage of one request, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
 
-import { MeteredAttempt } from './metered.ts'
-import { isGenerated } from './tokens/count.ts'
-import { promptWeight } from './tokens/prompt-weight.ts'
-import type { Worths } from './tokens/worth.ts'
-import type { ModelRequest, Usage } from './wire/inner-form.ts'
+import type { ModelRequest, Usage } from '../wire/inner-form.ts'
+import { isGenerated } from './count.ts'
+import { MeteredAttempt } from './metered-attempt.ts'
+import { promptWeight } from './prompt-weight.ts'
+import type { Worths } from './worth.ts'
 
 /** Bytes of a whole answer that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4

@@ -1,6 +1,6 @@
 /** The holder of a budget: a tenant, each tenant, a group that shares one counter, or a key. */
 import type { Section } from '../schema/index.ts'
-import type { BudgetRule, BudgetScope, Rules } from '../store/contract.ts'
+import type { BudgetRule, BudgetScope, Rules } from './store.ts'
 
 export type BudgetSection = Section['budgets'][number]
 
