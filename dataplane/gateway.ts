@@ -26,7 +26,7 @@ import type { Sending } from './telemetry/otlp/sending.ts'
 import type { Objectives } from './telemetry/slo.ts'
 import type { Trace, Traces } from './telemetry/traces.ts'
 import type { Tracing } from './telemetry/tracing/tracing.ts'
-import type { Lane } from './upstream/target/targets.ts'
+import type { Lane } from './upstream/live/targets.ts'
 import type { UsageEvents } from './usage/events/events.ts'
 import type { Environment } from './wire/credential-source.ts'
 

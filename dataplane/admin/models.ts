@@ -1,7 +1,7 @@
 /** The body of GET /models: the names that clients may send, and where requests with them go now. */
 import { isPattern } from '../config/model-names.ts'
 import type { Gateway } from '../gateway.ts'
-import { windowOf } from '../upstream/target/targets.ts'
+import { windowOf } from '../upstream/live/targets.ts'
 
 export function modelsOf({ active, clock }: Gateway) {
   const { routes, section } = active.snapshot

@@ -9,7 +9,7 @@ import type { Activation } from '../process/activation.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import { isPushed } from '../upstream/endpoints/pushed.ts'
-import type { Target } from '../upstream/target/targets.ts'
+import type { Target } from '../upstream/live/targets.ts'
 import type { AskedStore } from '../vector-stores/asked-store.ts'
 
 export function statusOf(gateway: Gateway, { last, loaded }: Activation) {

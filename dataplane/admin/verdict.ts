@@ -20,7 +20,7 @@ import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
+import type { Lane, Target } from '../upstream/live/targets.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 import { requireJudges, requireServices } from './services.ts'
 

@@ -3,10 +3,10 @@ import type { Dispatcher } from 'undici'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
 import { writtenJson } from '../body/written.ts'
+import { readBounded } from '../connection/bounded-body.ts'
+import { openPool } from '../connection/client.ts'
 import { parsed } from '../json/values.ts'
 import type { Section } from '../schema/index.ts'
-import { readBounded } from '../upstream/connection/bounded-body.ts'
-import { openPool } from '../upstream/connection/client.ts'
 
 interface Place {
   readonly name: string

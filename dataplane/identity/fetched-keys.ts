@@ -1,7 +1,8 @@
 /** Reads a key set over the way that requests to upstreams take: proxy, trusted authorities, denied addresses. */
+
+import { readBounded } from '../connection/bounded-body.ts'
+import { openPool } from '../connection/client.ts'
 import type { Section } from '../schema/index.ts'
-import { readBounded } from '../upstream/connection/bounded-body.ts'
-import { openPool } from '../upstream/connection/client.ts'
 import { FETCH_MS_MAX } from './key-set.ts'
 
 const CONNECT_TIMEOUT_SECONDS = 3

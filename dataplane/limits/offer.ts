@@ -8,10 +8,10 @@ import type { Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Active } from '../gateway.ts'
 import { PromptTokens } from '../tokens/counter.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
-import { comparedModel, isCompared } from '../upstream/target/vectors.ts'
+import { serves } from '../translation/pair.ts'
+import type { Lane, Target } from '../upstream/live/targets.ts'
+import { comparedModel, isCompared } from '../upstream/live/vectors.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
-import { serves } from '../wires.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
 
 /** The facts that set the cost of a request. */

@@ -6,7 +6,7 @@ import type { Route } from '../config/snapshot.ts'
 import { isGenerated } from '../tokens/count.ts'
 import { type CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { inputMember } from '../tokens/input-member.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
+import type { Lane, Target } from '../upstream/live/targets.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
 
 export interface Quote {

@@ -9,7 +9,7 @@ import { Retrievals } from '../retrieval/retrievals.ts'
 import type { Section } from '../schema/index.ts'
 import { Classifiers } from '../semantic/classifiers.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Targets } from '../upstream/target/targets.ts'
+import type { Targets } from '../upstream/live/targets.ts'
 
 type Services = Pick<Gateway, 'guards' | 'issuers' | 'retrievals' | 'embeddings' | 'classifiers'>
 

@@ -3,7 +3,7 @@
 import { windowOf } from '../limits/quote.ts'
 import type { ContextTrace } from '../telemetry/traces.ts'
 import { PromptTokens } from '../tokens/counter.ts'
-import type { Target } from '../upstream/target/targets.ts'
+import type { Target } from '../upstream/live/targets.ts'
 import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import { messageOf } from './inserted.ts'
 import { dropLowest, keptOf, type Passage } from './passages.ts'

@@ -1,7 +1,7 @@
 /** The tokens of texts that are put into a prompt, as the upstreams of a route count them. */
 
 import { PromptTokens } from '../tokens/counter.ts'
-import type { Target } from '../upstream/target/targets.ts'
+import type { Target } from '../upstream/live/targets.ts'
 import type { ChatRequest } from '../wire/inner-form.ts'
 
 type Counting = readonly Pick<Target, 'counter'>[]

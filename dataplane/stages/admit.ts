@@ -19,10 +19,10 @@ import type { Cell } from '../telemetry/series.ts'
 import { isGenerated } from '../tokens/count.ts'
 import type { CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { Meter } from '../tokens/meter.ts'
-import type { Lane, Target } from '../upstream/target/targets.ts'
-import { comparedModel, compares, isCompared } from '../upstream/target/vectors.ts'
+import { serves } from '../translation/pair.ts'
+import type { Lane, Target } from '../upstream/live/targets.ts'
+import { comparedModel, compares, isCompared } from '../upstream/live/vectors.ts'
 import type { ModelRequest, Operation } from '../wire/inner-form.ts'
-import { serves } from '../wires.ts'
 
 export interface Admission {
   readonly caller: Caller

@@ -9,7 +9,7 @@ import type { Retrievals, Retriever } from '../retrieval/retrievals.ts'
 import { fitted, roomFor } from '../retrieval/room.ts'
 import { messageTokens, textTokens } from '../retrieval/token-counts.ts'
 import type { ContextTrace } from '../telemetry/traces.ts'
-import type { Target } from '../upstream/target/targets.ts'
+import type { Target } from '../upstream/live/targets.ts'
 import type { ChatRequest } from '../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 

@@ -1,7 +1,7 @@
 /** The way out for the clients of vector stores, which is that of upstreams: proxy, trusted authorities, denied addresses. */
 import type { Dispatcher } from 'undici'
+import { openPool } from '../connection/client.ts'
 import type { Section } from '../schema/index.ts'
-import { openPool } from '../upstream/connection/client.ts'
 import type { StoreSection } from './contract.ts'
 import { type Asked, type Reduce, StoreAnswer } from './store-answer.ts'
 

@@ -1,14 +1,10 @@
 /** Postgres with pgvector: rows of a table, nearest by cosine. Names are quoted, values are parameters. */
 import { Socket, type TcpNetConnectOpts } from 'node:net'
 import type { Pool, PoolClient } from 'pg'
+import { AddressDeniedError, checkedLookup, isDeniedHost } from '../connection/addresses.ts'
+import { secureContextOf } from '../connection/secure-context.ts'
 import { parsed, recordOf } from '../json/values.ts'
 import type { Section } from '../schema/index.ts'
-import {
-  AddressDeniedError,
-  checkedLookup,
-  isDeniedHost,
-} from '../upstream/connection/addresses.ts'
-import { secureContextOf } from '../upstream/connection/secure-context.ts'
 import type { Found, OpenVectorStore, Search, StoreSection } from './contract.ts'
 import { type Column, columnsOf, searchOf, type Table, tableOf } from './pgvector-query.ts'
 

@@ -1,8 +1,9 @@
 /** An answer of a vector store on its way to the client library: whole, bounded, and good, or a failure. */
+
+import { type Answer, Decorator, type Handler } from '../connection/client.ts'
+import { failureOf } from '../connection/connection-failures.ts'
 import { withPlainNames } from '../json/parse.ts'
 import { isRecord, parsed, recordOf, textOf } from '../json/values.ts'
-import { type Answer, Decorator, type Handler } from '../upstream/connection/client.ts'
-import { failureOf } from '../upstream/connection/connection-failures.ts'
 
 const ANSWER_BYTES_MAX = 33_554_432
 /** A thousand passages with their payloads. */

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { facts as vllm } from '../../dataplane/providers/vllm/facts.ts'
-import { queueOf } from '../../dataplane/upstream/target/queue-gauges.ts'
+import { queueOf } from '../../dataplane/upstream/live/queue-gauges.ts'
 import { until } from '../helpers/until.ts'
 import { aSimulator, hello } from './a-simulator.ts'
 

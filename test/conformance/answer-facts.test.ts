@@ -5,8 +5,8 @@ import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-message
 import { openAiResponsesDialect } from '../../dataplane/apis/openai-responses/dialect.ts'
 import { parseRequest } from '../../dataplane/body/request.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import { pairOf } from '../../dataplane/translation/pair.ts'
 import type { Provider, WireReader } from '../../dataplane/wire/provider.ts'
-import { pairOf } from '../../dataplane/wires.ts'
 import { aRequest, chatStream, chatWith, ORIGIN } from '../helpers/providers/a-request.ts'
 import {
   type AnswerCase,

@@ -5,9 +5,9 @@ import { transcriptionDialect } from '../../dataplane/apis/transcription/dialect
 import { transcriptionReading } from '../../dataplane/apis/transcription/reading.ts'
 import { type Scanned, scanForm, understand } from '../../dataplane/body/request.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import { type Pair, pairOf } from '../../dataplane/translation/pair.ts'
 import type { TranscriptionRequest } from '../../dataplane/wire/inner-form.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
-import { type Pair, pairOf } from '../../dataplane/wires.ts'
 import { ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 import { assertTrusted, CANARY, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
 

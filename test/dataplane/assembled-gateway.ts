@@ -21,7 +21,7 @@ import { createLog } from '../../dataplane/telemetry/log.ts'
 import { createMetrics } from '../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../dataplane/telemetry/traces.ts'
-import { Targets } from '../../dataplane/upstream/target/targets.ts'
+import { Targets } from '../../dataplane/upstream/live/targets.ts'
 import { aClock, type TurnedClock } from '../helpers/clock.ts'
 import { aSnapshotOf } from './stages/snapshots.ts'
 

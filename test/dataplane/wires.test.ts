@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-messages/dialect.ts'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
+import { pairOf, serves } from '../../dataplane/translation/pair.ts'
 import type { Dialect } from '../../dataplane/wire/dialect.ts'
 import type { ChatEvent } from '../../dataplane/wire/inner-form.ts'
-import { pairOf, serves } from '../../dataplane/wires.ts'
 import { aRequest, ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 
 const vllm = PROVIDERS.get('vllm')!

@@ -91,7 +91,7 @@ test('what a request passes through writes no function at its assignment to a pr
 })
 
 /** Made once a process, not once a request. */
-const OLD_FUNCTIONS = ['dataplane/upstream/target/targets.ts']
+const OLD_FUNCTIONS = ['dataplane/upstream/live/targets.ts']
 
 /** A comment that gives speed as its reason. */
 const SPEED =

@@ -1,11 +1,11 @@
 /** Asks each address behind the name of an upstream by itself. */
 import { lookup } from 'node:dns/promises'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { isDeniedAddress } from '../../connection/addresses.ts'
+import { wayTo } from '../../connection/client.ts'
+import { failureOf } from '../../connection/connection-failures.ts'
+import { askStatus } from '../../connection/status-question.ts'
 import type { Section } from '../../schema/index.ts'
-import { isDeniedAddress } from '../../upstream/connection/addresses.ts'
-import { wayTo } from '../../upstream/connection/client.ts'
-import { failureOf } from '../../upstream/connection/connection-failures.ts'
-import { askStatus } from '../../upstream/connection/status-question.ts'
 import type { Step } from './trial.ts'
 
 interface Place {

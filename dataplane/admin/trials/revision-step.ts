@@ -1,9 +1,9 @@
 /** Whether an upstream serves the revision that its tokenizer is pinned to, as a step of its trial. */
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { openPool } from '../../connection/client.ts'
 import type { Section } from '../../schema/index.ts'
-import { openPool } from '../../upstream/connection/client.ts'
-import { readModelRevision, stateOf } from '../../upstream/target/model-revision.ts'
+import { readModelRevision, stateOf } from '../../upstream/live/model-revision.ts'
 import { LISTED_REVISION } from '../../wire/revisions.ts'
 import type { Step } from './trial.ts'
 

@@ -1,8 +1,8 @@
 /** The way to a receiver of batches, such as a collector: over the same way out as requests to upstreams. */
 import type { Dispatcher } from 'undici'
+import { readBounded } from '../../connection/bounded-body.ts'
+import { openPool } from '../../connection/client.ts'
 import type { Section } from '../../schema/index.ts'
-import { readBounded } from '../../upstream/connection/bounded-body.ts'
-import { openPool } from '../../upstream/connection/client.ts'
 import type { Posted } from './exporter.ts'
 
 const ANSWER_BYTES_MAX = 65_536

@@ -2,11 +2,11 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { PoolRequest } from '../../connection/http1/contract.ts'
 import { visibleId } from '../../telemetry/correlation.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { repeatsSecret, type Sent } from '../attempt/masking.ts'
-import type { PoolRequest } from '../connection/http1/contract.ts'
 import { type Encoding, encodingOf } from './decoding.ts'
 
 /** As runtimes and hosted APIs name it, the commonest first. */

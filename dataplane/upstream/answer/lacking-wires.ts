@@ -1,5 +1,5 @@
 /** Clients' wires that upstreams turned out not to speak, though their settings say so. */
-import type { TargetState } from '../target/target-state.ts'
+import type { TargetState } from '../live/target-state.ts'
 
 const lacking = new WeakMap<TargetState, Set<string>>()
 

@@ -1,10 +1,10 @@
 /** One HTTP exchange with an upstream: its bytes, its clocks, and exactly one end. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock, Deadline, Deadlines } from '../../base/clock.ts'
+import { failureOf } from '../../connection/connection-failures.ts'
+import type { PoolController, PoolHandler } from '../../connection/http1/contract.ts'
+import { isStale } from '../../connection/stale-connection.ts'
 import type { Failure } from '../../wire/provider.ts'
-import { failureOf } from '../connection/connection-failures.ts'
-import type { PoolController, PoolHandler } from '../connection/http1/contract.ts'
-import { isStale } from '../connection/stale-connection.ts'
 
 /** The owner of an exchange; `end` or `fail` is called once and is the last call. */
 export interface Receiver {

@@ -2,18 +2,18 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { PoolRequest } from '../../connection/http1/contract.ts'
 import { rowOf } from '../../json/values.ts'
 import { refuseExtras } from '../../providers/extras/asked.ts'
 import { TooManyInputs } from '../../providers/inputs.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
 import { piecesOf } from '../../tokens/pieces.ts'
+import type { Pair } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { FinalRequest, Headers, UpstreamRequest } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
-import type { Pair } from '../../wires.ts'
-import type { PoolRequest } from '../connection/http1/contract.ts'
 import { salted } from '../credentials/caller.ts'
-import type { Target } from '../target/targets.ts'
+import type { Target } from '../live/targets.ts'
 
 /** A request in an upstream's wire. */
 export interface Encoded {

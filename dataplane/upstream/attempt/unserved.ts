@@ -1,6 +1,6 @@
 /** The error that a client reads when no upstream of its route may be asked. */
 import { GatewayError } from '../../base/errors.ts'
-import type { Lane } from '../target/targets.ts'
+import type { Lane } from '../live/targets.ts'
 import type { Ending } from './plan.ts'
 
 export interface Unserved {

@@ -5,7 +5,7 @@ import type { Presence } from '../../call/presence.ts'
 import type { Journey } from '../attempt/journey.ts'
 import type { Runner, Witness } from '../attempt/parts.ts'
 import type { Ending, Next } from '../attempt/plan.ts'
-import type { Target } from '../target/targets.ts'
+import type { Target } from '../live/targets.ts'
 import type { Waiter } from './waiter.ts'
 
 /** How long a model takes to load is not known; clients ask again after this. */

@@ -1,17 +1,17 @@
 /** One address of an upstream: its connections, its load, its report, and how long it is out after failures. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Section } from '../../schema/index.ts'
 import {
   type Destination,
   openPool,
   openRequestPool,
   type Way,
   wayTo,
-} from '../connection/client.ts'
-import type { PoolHandler, PoolRequest, RequestPool } from '../connection/http1/contract.ts'
-import { HealthCheck, healthSettingsOf } from '../target/health.ts'
-import type { Report } from '../target/queue-watch.ts'
+} from '../../connection/client.ts'
+import type { PoolHandler, PoolRequest, RequestPool } from '../../connection/http1/contract.ts'
+import type { Section } from '../../schema/index.ts'
+import { HealthCheck, healthSettingsOf } from '../live/health.ts'
+import type { Report } from '../live/queue-watch.ts'
 import type { Address } from './address.ts'
 import { hashOf, type Loaded, mixed } from './choice.ts'
 

@@ -1,10 +1,10 @@
 /** The endpoints of one upstream: which there are, which may be asked, and the one that a request gets. */
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { isDeniedAddress } from '../../connection/addresses.ts'
 import type { Section } from '../../schema/index.ts'
 import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../schema/upstreams.ts'
 import type { ColdStart } from '../cold-start/cold-start.ts'
-import { isDeniedAddress } from '../connection/addresses.ts'
 import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'
 import { Endpoint, isBusy, isWell, STATES, stateOf, wasProbed } from './endpoint.ts'

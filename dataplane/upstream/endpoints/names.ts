@@ -1,7 +1,7 @@
 /** Follows the addresses of a name: asks again and again, and keeps the last answer while the name cannot be resolved. */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../../base/clock.ts'
-import type { Resolve } from '../connection/addresses.ts'
+import type { Resolve } from '../../connection/addresses.ts'
 import type { Address } from './address.ts'
 
 const INTERVAL_MS = 5000

@@ -1,9 +1,9 @@
 /** How an upstream is reached: at its endpoints or by its name. */
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Destination } from '../../connection/client.ts'
+import { proxyFor } from '../../connection/egress-proxy.ts'
 import type { Section } from '../../schema/index.ts'
-import type { Destination } from '../connection/client.ts'
-import { proxyFor } from '../connection/egress-proxy.ts'
 import type { Endpoints } from './endpoints.ts'
 
 /** A proxy on the way chooses the address itself. */

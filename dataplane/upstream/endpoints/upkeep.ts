@@ -1,9 +1,9 @@
 /** The questions that an endpoint is asked beside requests: whether it is well, and how loaded it is. */
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { type HealthSettings, healthSettingsOf, Prober } from '../target/health.ts'
-import { watchedProbe } from '../target/probe.ts'
-import { scrapeReport } from '../target/queue-watch.ts'
+import { type HealthSettings, healthSettingsOf, Prober } from '../live/health.ts'
+import { watchedProbe } from '../live/probe.ts'
+import { scrapeReport } from '../live/queue-watch.ts'
 import type { Endpoint } from './endpoint.ts'
 import { isPushed } from './pushed.ts'
 import type { Reporter } from './reports.ts'

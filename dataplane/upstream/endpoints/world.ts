@@ -1,10 +1,10 @@
 /** The parts of the process that upstreams and their endpoints use. */
 import type { Clock } from '../../base/clock.ts'
 import type { ReadText } from '../../config/tls-files.ts'
+import type { Resolve } from '../../connection/addresses.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Environment } from '../../wire/credential-source.ts'
-import type { Resolve } from '../connection/addresses.ts'
 import type { NameWorld } from './names.ts'
 import type { PushedEndpoints } from './pushed.ts'
 import type { Reports } from './reports.ts'

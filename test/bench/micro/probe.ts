@@ -1,8 +1,8 @@
 /** A health probe on a separate connection, and over a pool of undici that keeps none between two probes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openPool, wayTo } from '../../../dataplane/upstream/connection/client.ts'
-import { askStatus } from '../../../dataplane/upstream/connection/status-question.ts'
+import { openPool, wayTo } from '../../../dataplane/connection/client.ts'
+import { askStatus } from '../../../dataplane/connection/status-question.ts'
 import { compare } from './runner.ts'
 
 const AT_ONCE = 10

@@ -1,7 +1,7 @@
 /** One event of a recorded stream, read and written for a client of chat completions: bytes that pass, and translations. */
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
-import { pairOf } from '../../../dataplane/wires.ts'
+import { pairOf } from '../../../dataplane/translation/pair.ts'
 import { aRequest, ORIGIN } from '../../helpers/providers/a-request.ts'
 import { readEvents } from '../../helpers/providers/provider-fixtures.ts'
 import { compare } from './runner.ts'

@@ -10,8 +10,8 @@ import {
   tlsFilesOf,
   tlsOf,
 } from '../../../dataplane/config/tls-files.ts'
+import { openPool } from '../../../dataplane/connection/client.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
-import { openPool } from '../../../dataplane/upstream/connection/client.ts'
 import { bundle, certificates, client, garbage, pair, ROWS } from './tls-material.ts'
 
 type PoolArguments = Parameters<typeof openPool>

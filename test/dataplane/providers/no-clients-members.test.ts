@@ -6,8 +6,8 @@ import { messagesReading } from '../../../dataplane/apis/anthropic-messages/read
 import { responsesReading } from '../../../dataplane/apis/openai-responses/request/reading.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
+import { pairOf } from '../../../dataplane/translation/pair.ts'
 import type { UpstreamRequest } from '../../../dataplane/wire/provider.ts'
-import { pairOf } from '../../../dataplane/wires.ts'
 import {
   aCompletionsRequest,
   anEmbeddingsRequest,

@@ -8,8 +8,8 @@ import { anthropic } from '../../../dataplane/providers/anthropic/provider.ts'
 import { bedrock } from '../../../dataplane/providers/bedrock/provider.ts'
 import { mistral } from '../../../dataplane/providers/mistral/provider.ts'
 import { vllm } from '../../../dataplane/providers/vllm/provider.ts'
+import { pairOf } from '../../../dataplane/translation/pair.ts'
 import type { Provider } from '../../../dataplane/wire/provider.ts'
-import { pairOf } from '../../../dataplane/wires.ts'
 import {
   aRequest,
   chatStream,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Passage } from '../../../dataplane/retrieval/passages.ts'
 import { fitted, roomFor } from '../../../dataplane/retrieval/room.ts'
-import type { Target } from '../../../dataplane/upstream/target/targets.ts'
+import type { Target } from '../../../dataplane/upstream/live/targets.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 
 const MARKS = 5

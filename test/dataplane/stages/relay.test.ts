@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { relay } from '../../../dataplane/stages/relay.ts'
-import type { OpenedStream, Sink } from '../../../dataplane/streaming/opened-stream.ts'
+import type { OpenedStream, Sink } from '../../../dataplane/upstream/answer/opened-stream.ts'
 import type { Failure } from '../../../dataplane/wire/provider.ts'
 import { anAnswer } from '../an-answer.ts'
 

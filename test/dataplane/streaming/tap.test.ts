@@ -11,9 +11,9 @@ import {
   SseFramer,
   splitEvents,
 } from '../../../dataplane/providers/openai-like/sse.ts'
-import { Tap } from '../../../dataplane/streaming/tap.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
 import type { MeteredAttempt } from '../../../dataplane/tokens/metered-attempt.ts'
+import { Tap } from '../../../dataplane/upstream/answer/tap.ts'
 import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { chatStream } from '../../helpers/providers/a-request.ts'
 import { cut, recorded } from './streams.ts'

@@ -8,8 +8,8 @@ import {
   isDeniedAddress,
   isDeniedHost,
   type Resolve,
-} from '../../../dataplane/upstream/connection/addresses.ts'
-import { openPool } from '../../../dataplane/upstream/connection/client.ts'
+} from '../../../dataplane/connection/addresses.ts'
+import { openPool } from '../../../dataplane/connection/client.ts'
 import { ALLOWED, DENIED } from './ssrf-endpoints.ts'
 
 type PoolArguments = Parameters<typeof openPool>

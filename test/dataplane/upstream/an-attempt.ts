@@ -1,13 +1,10 @@
 /** An attempt that is under way at an upstream which is the test. */
 import assert from 'node:assert/strict'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
+import type { PoolHandler, PoolRequest } from '../../../dataplane/connection/http1/contract.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
+import { pairOf } from '../../../dataplane/translation/pair.ts'
 import { Attempt } from '../../../dataplane/upstream/attempt/attempt.ts'
-import type {
-  PoolHandler,
-  PoolRequest,
-} from '../../../dataplane/upstream/connection/http1/contract.ts'
-import { pairOf } from '../../../dataplane/wires.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'
 

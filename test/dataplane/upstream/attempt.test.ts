@@ -1,8 +1,8 @@
 /** One attempt: each answer leads to one outcome, and the upstream is free again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { markStale } from '../../../dataplane/connection/stale-connection.ts'
 import type { Outcome } from '../../../dataplane/upstream/attempt/parts.ts'
-import { markStale } from '../../../dataplane/upstream/connection/stale-connection.ts'
 import { SECRET } from '../stages/snapshots.ts'
 import { anAttempt, JSON_HEAD } from './an-attempt.ts'
 import { ANSWER, CONTENT, EVENTS } from './journeys.ts'

@@ -5,7 +5,7 @@ import {
   Breaker,
   type BreakerState,
   type Permit,
-} from '../../../dataplane/upstream/target/breaker.ts'
+} from '../../../dataplane/upstream/live/breaker.ts'
 
 const SETTINGS = { failureThreshold: 3, openDurationMs: 1000, halfOpenProbes: 2 }
 

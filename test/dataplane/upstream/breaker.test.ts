@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Breaker } from '../../../dataplane/upstream/target/breaker.ts'
+import { Breaker } from '../../../dataplane/upstream/live/breaker.ts'
 
 const SETTINGS = { failureThreshold: 3, openDurationMs: 1000, halfOpenProbes: 2 }
 

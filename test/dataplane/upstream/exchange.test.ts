@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
+import { markStale } from '../../../dataplane/connection/stale-connection.ts'
 import { Exchange, type Receiver } from '../../../dataplane/upstream/attempt/exchange.ts'
-import { markStale } from '../../../dataplane/upstream/connection/stale-connection.ts'
 import { aClock } from '../../helpers/clock.ts'
 
 function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { HealthCheck } from '../../../dataplane/upstream/target/health.ts'
+import { HealthCheck } from '../../../dataplane/upstream/live/health.ts'
 
 const SETTINGS = { intervalMs: 10_000, healthyThreshold: 2, unhealthyThreshold: 3 }
 

@@ -7,15 +7,12 @@ import type { GatewayError } from '../../../dataplane/base/errors.ts'
 import { Presence } from '../../../dataplane/call/presence.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile } from '../../../dataplane/config/snapshot.ts'
+import type { PoolHandler, PoolRequest } from '../../../dataplane/connection/http1/contract.ts'
 import { attempt } from '../../../dataplane/stages/attempt.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
-import type {
-  PoolHandler,
-  PoolRequest,
-} from '../../../dataplane/upstream/connection/http1/contract.ts'
-import type { TargetState } from '../../../dataplane/upstream/target/target-state.ts'
-import { type Target, Targets } from '../../../dataplane/upstream/target/targets.ts'
+import type { TargetState } from '../../../dataplane/upstream/live/target-state.ts'
+import { type Target, Targets } from '../../../dataplane/upstream/live/targets.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 
 type Fields = Readonly<Record<string, unknown>>

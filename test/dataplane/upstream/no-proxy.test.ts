@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBypass } from '../../../dataplane/upstream/connection/no-proxy.ts'
+import { createBypass } from '../../../dataplane/connection/no-proxy.ts'
 
 type Row = readonly [entry: string, endpoint: string, bypassed: boolean]
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HealthCheck, Prober } from '../../../dataplane/upstream/target/health.ts'
+import { HealthCheck, Prober } from '../../../dataplane/upstream/live/health.ts'
 import { aWorld } from './probe-world.ts'
 
 const SETTINGS = { intervalMs: 10_000, healthyThreshold: 2, unhealthyThreshold: 3 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ProviderName } from '../../../dataplane/providers/index.ts'
 import { PROVIDER_FACTS } from '../../../dataplane/providers/index.ts'
-import { queueOf } from '../../../dataplane/upstream/target/queue-gauges.ts'
+import { queueOf } from '../../../dataplane/upstream/live/queue-gauges.ts'
 import type { QueueGauges } from '../../../dataplane/wire/provider-facts.ts'
 
 const VLLM = `# HELP vllm:num_requests_waiting Number of requests waiting to be processed.

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
 import { Pool } from 'undici'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
-import { scrapeQueue } from '../../../dataplane/upstream/target/queue-watch.ts'
+import { scrapeQueue } from '../../../dataplane/upstream/live/queue-watch.ts'
 
 const METRICS = 'vllm:num_requests_waiting 3\nllamacpp:requests_deferred 1\n'
 const requests: string[] = []

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { RetryBudget } from '../../../dataplane/upstream/target/retry-budget.ts'
+import { RetryBudget } from '../../../dataplane/upstream/live/retry-budget.ts'
 
 function taken(budget: RetryBudget, now: number): number {
   let count = 0

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { wayTo } from '../../../dataplane/upstream/connection/client.ts'
-import { failureOf } from '../../../dataplane/upstream/connection/connection-failures.ts'
-import { askStatus } from '../../../dataplane/upstream/connection/status-question.ts'
+import { wayTo } from '../../../dataplane/connection/client.ts'
+import { failureOf } from '../../../dataplane/connection/connection-failures.ts'
+import { askStatus } from '../../../dataplane/connection/status-question.ts'
 import { aSnapshotOf } from '../stages/snapshots.ts'
 
 const LATE_MS = 60_000

@@ -1,7 +1,7 @@
 /** Low priority leaves room to others at an upstream with a limit of requests in flight. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { yieldingPlaces } from '../../../dataplane/upstream/target/targets.ts'
+import { yieldingPlaces } from '../../../dataplane/upstream/live/targets.ts'
 
 test('low priority may fill three quarters of the places, and at least one', () => {
   const rows = [

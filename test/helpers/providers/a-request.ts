@@ -10,6 +10,7 @@ import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddin
 import { rerankDialect } from '../../../dataplane/apis/rerank/dialect.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
+import { type Pair, pairOf } from '../../../dataplane/translation/pair.ts'
 import type {
   ChatBody,
   ChatRequest,
@@ -25,7 +26,6 @@ import type {
   ProviderSettings,
   WireReader,
 } from '../../../dataplane/wire/provider.ts'
-import { type Pair, pairOf } from '../../../dataplane/wires.ts'
 
 const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', content: 'Hi' }] }
 

@@ -32,7 +32,7 @@ import { Changes } from '../../../dataplane/telemetry/changes.ts'
 import { createMetrics, type Metrics } from '../../../dataplane/telemetry/metrics.ts'
 import { Objectives } from '../../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../../dataplane/telemetry/traces.ts'
-import { Targets } from '../../../dataplane/upstream/target/targets.ts'
+import { Targets } from '../../../dataplane/upstream/live/targets.ts'
 import { serve } from '../../../dataplane/visit.ts'
 
 const KEY = 'key-simulated'

@@ -2,11 +2,11 @@
 import { systemClock } from '../../../dataplane/base/clock.ts'
 import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
+import { secureContextOf } from '../../../dataplane/connection/secure-context.ts'
 import { type Script, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { openClient } from '../../../dataplane/store/redis/redis-client.ts'
 import { RedisLink } from '../../../dataplane/store/redis/redis-link.ts'
 import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
-import { secureContextOf } from '../../../dataplane/upstream/connection/secure-context.ts'
 
 export interface ALink {
   readonly link: RedisLink

@@ -1,7 +1,7 @@
 /** Addresses of a name over time, on a clock that the test turns. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Resolve } from '../../../../dataplane/upstream/connection/addresses.ts'
+import type { Resolve } from '../../../../dataplane/connection/addresses.ts'
 import { Lookups, NameWatch } from '../../../../dataplane/upstream/endpoints/names.ts'
 
 type Answer = readonly string[] | string

@@ -1,8 +1,8 @@
 /** Answers of upstreams are read the same however they arrive, and refused where they could be read in two ways. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { AnswerHead } from '../../../../dataplane/upstream/connection/http1/answer-head.ts'
-import { AnswerReader } from '../../../../dataplane/upstream/connection/http1/answer-reader.ts'
+import type { AnswerHead } from '../../../../dataplane/connection/http1/answer-head.ts'
+import { AnswerReader } from '../../../../dataplane/connection/http1/answer-reader.ts'
 import { BAD, GOOD } from './answers.ts'
 
 function aSink() {

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
-import { Connection } from '../../../../dataplane/upstream/connection/http1/connection.ts'
-import type { PoolHandler } from '../../../../dataplane/upstream/connection/http1/contract.ts'
+import { Connection } from '../../../../dataplane/connection/http1/connection.ts'
+import type { PoolHandler } from '../../../../dataplane/connection/http1/contract.ts'
 
 const PIECE = Buffer.alloc(16_384, 'x')
 const HEAD = `HTTP/1.1 200 OK\r\ncontent-length: ${3 * PIECE.length}\r\n\r\n`

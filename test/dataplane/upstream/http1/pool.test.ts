@@ -7,10 +7,10 @@ import type {
   PoolController,
   PoolHandler,
   PoolRequest,
-} from '../../../../dataplane/upstream/connection/http1/contract.ts'
-import { Http1Pool } from '../../../../dataplane/upstream/connection/http1/pool.ts'
-import { SharedReads } from '../../../../dataplane/upstream/connection/http1/shared-reads.ts'
-import { isStale } from '../../../../dataplane/upstream/connection/stale-connection.ts'
+} from '../../../../dataplane/connection/http1/contract.ts'
+import { Http1Pool } from '../../../../dataplane/connection/http1/pool.ts'
+import { SharedReads } from '../../../../dataplane/connection/http1/shared-reads.ts'
+import { isStale } from '../../../../dataplane/connection/stale-connection.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const HEADERS = ['content-type', 'application/json']

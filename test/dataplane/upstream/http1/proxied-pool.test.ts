@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { after, test } from 'node:test'
-import { openPool, openRequestPool } from '../../../../dataplane/upstream/connection/client.ts'
-import { Http1Pool } from '../../../../dataplane/upstream/connection/http1/pool.ts'
+import { openPool, openRequestPool } from '../../../../dataplane/connection/client.ts'
+import { Http1Pool } from '../../../../dataplane/connection/http1/pool.ts'
 
 type PoolArguments = Parameters<typeof openRequestPool>
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { SharedReads } from '../../../../dataplane/upstream/connection/http1/shared-reads.ts'
+import { SharedReads } from '../../../../dataplane/connection/http1/shared-reads.ts'
 
 /** Two connections to one server: the sockets of its side, and the reads of the other. */
 async function twoLines(t: TestContext, taken: (line: number, chunk: Buffer) => void) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { after, test } from 'node:test'
-import { openTunnel } from '../../../../dataplane/upstream/connection/tunnel.ts'
+import { openTunnel } from '../../../../dataplane/connection/tunnel.ts'
 
 const OPENED = 'HTTP/1.1 200 Connection established\r\nvia: a\r\n\r\n'
 const servers: Server[] = []

@@ -1,5 +1,5 @@
 /** Writes the head of a request. The lines that stay from one request to the next are written once. */
-import { HEADER_NAME, HEADER_VALUE } from '../../../http1/header-lines.ts'
+import { HEADER_NAME, HEADER_VALUE } from '../../http1/header-lines.ts'
 import type { PoolRequest } from './contract.ts'
 import { WireError } from './wire-error.ts'
 

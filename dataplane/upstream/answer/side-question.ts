@@ -2,12 +2,12 @@
 import type { Clock } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
+import { readBounded } from '../../connection/bounded-body.ts'
+import { failureOf } from '../../connection/connection-failures.ts'
 import type { Failure, Headers, ProviderSettings } from '../../wire/provider.ts'
 import { masked } from '../attempt/masking.ts'
 import { fetchEnded } from '../credentials/upstream-credential.ts'
-import type { Target } from '../target/targets.ts'
-import { readBounded } from './bounded-body.ts'
-import { failureOf } from './connection-failures.ts'
+import type { Target } from '../live/targets.ts'
 
 export interface SideQuestion {
   readonly method: 'GET' | 'POST' | 'DELETE'

@@ -1,6 +1,6 @@
 /** Reads the head of an answer, and how the body behind it is framed. Refuses a head that could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { HEADER_LINES, trimmed } from '../../../http1/header-lines.ts'
+import { HEADER_LINES, trimmed } from '../../http1/header-lines.ts'
 import { malformed, WireError } from './wire-error.ts'
 
 /** `length` bytes, chunks, or everything until the connection ends. */

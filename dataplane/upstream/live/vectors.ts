@@ -1,7 +1,7 @@
 /** Which targets of a route answer with vectors, or with scores, that compare with each other. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { serves } from '../../translation/pair.ts'
 import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
-import { serves } from '../../wires.ts'
 import type { Target } from './targets.ts'
 
 type Targets = readonly Pick<Target, 'settings'>[]

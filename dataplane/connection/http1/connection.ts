@@ -1,9 +1,9 @@
 /** One connection to an upstream: carries one request after the other, never two at once. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import { heavyWork } from '../../../base/heavy-work.ts'
-import { flushAtTurnEnd, type HeldWrites } from '../../../base/turn-end.ts'
-import { writeJoined } from '../../../http1/joined-write.ts'
+import { heavyWork } from '../../base/heavy-work.ts'
+import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
+import { writeJoined } from '../../http1/joined-write.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { AnswerReader, type AnswerSink } from './answer-reader.ts'

@@ -1,11 +1,10 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 
-import { KeptText } from './base/kept-text.ts'
-import { writtenJson } from './body/written.ts'
-import { BAD_INDEX, indexIn } from './providers/answers/blocks.ts'
-import { PassingReader } from './streaming/passing-reader.ts'
-import { AnswerFacts, idIn } from './wire/answer-facts.ts'
-import type { Dialect, StreamWriter } from './wire/dialect.ts'
+import { KeptText } from '../base/kept-text.ts'
+import { writtenJson } from '../body/written.ts'
+import { BAD_INDEX, indexIn } from '../providers/answers/blocks.ts'
+import { AnswerFacts, idIn } from '../wire/answer-facts.ts'
+import type { Dialect, StreamWriter } from '../wire/dialect.ts'
 import type {
   Answer,
   AnswerEvent,
@@ -15,8 +14,8 @@ import type {
   Operation,
   Sent,
   Usage,
-} from './wire/inner-form.ts'
-import type { Inspection } from './wire/inspection.ts'
+} from '../wire/inner-form.ts'
+import type { Inspection } from '../wire/inspection.ts'
 import type {
   AnswerOrigin,
   Concession,
@@ -30,8 +29,9 @@ import type {
   UpstreamRequest,
   WireMeaning,
   WireReader,
-} from './wire/provider.ts'
-import { Unsupported, unsupported } from './wire/unsupported.ts'
+} from '../wire/provider.ts'
+import { Unsupported, unsupported } from '../wire/unsupported.ts'
+import { PassingReader } from './passing-reader.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {

@@ -1,8 +1,8 @@
 /** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
 
-import type { MeteredAttempt } from '../tokens/metered-attempt.ts'
-import type { ClientReader, Released } from '../wire/inspection.ts'
-import type { Failure, Framing, WireMeaning } from '../wire/provider.ts'
+import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
+import type { ClientReader, Released } from '../../wire/inspection.ts'
+import type { Failure, Framing, WireMeaning } from '../../wire/provider.ts'
 
 export class Tap {
   /** An event with text, reasoning, a tool call or a refusal has been seen. */

@@ -1,7 +1,7 @@
 /** What TLS connections are made with: the trust store, the lowest version, the client's certificate. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
-import type { Tls } from '../../config/tls-files.ts'
+import type { Tls } from '../config/tls-files.ts'
 
 const MIN_VERSION = 'TLSv1.2'
 

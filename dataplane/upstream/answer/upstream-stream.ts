@@ -1,8 +1,8 @@
 /** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
-import { Gathered } from '../base/gathered.ts'
-import { AnswerTooLarge } from '../base/kept-text.ts'
-import type { Exchange } from '../upstream/attempt/exchange.ts'
-import type { Failure, Framer, Framing } from '../wire/provider.ts'
+import { Gathered } from '../../base/gathered.ts'
+import { AnswerTooLarge } from '../../base/kept-text.ts'
+import type { Failure, Framer, Framing } from '../../wire/provider.ts'
+import type { Exchange } from '../attempt/exchange.ts'
 import type { Breakage, Listener, OpenedStream, Sink } from './opened-stream.ts'
 import type { Tap } from './tap.ts'
 

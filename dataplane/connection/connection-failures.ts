@@ -1,5 +1,5 @@
 /** Classes of failed connections. The codes are Node's, OpenSSL's and undici's. */
-import type { Failure } from '../../wire/provider.ts'
+import type { Failure } from '../wire/provider.ts'
 import { codeOf, tlsReason } from './tls-reasons.ts'
 
 type ConnectionFailure = 'connect' | 'reset' | 'timeout' | 'malformed' | 'tls'

@@ -1,17 +1,18 @@
 /** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
 
-import type { Deadline, Deadlines } from '../base/clock.ts'
-import { KeptText } from '../base/kept-text.ts'
-import { writtenJson } from '../body/written.ts'
-import type { Dialect, StreamWriter } from '../wire/dialect.ts'
-import type { AnswerEvent, ModelRequest, Sent, Usage } from '../wire/inner-form.ts'
+import type { Deadline, Deadlines } from '../../base/clock.ts'
+import { KeptText } from '../../base/kept-text.ts'
+import { writtenJson } from '../../body/written.ts'
+import { factsOf, type Source, Translated } from '../../translation/pair.ts'
+import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
+import type { AnswerEvent, ModelRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type {
   AnyPair,
   ClientReader,
   Inspector,
   Released,
   StreamInspector,
-} from '../wire/inspection.ts'
+} from '../../wire/inspection.ts'
 import type {
   Failure,
   Passed,
@@ -20,8 +21,7 @@ import type {
   StreamReader,
   WireEvent,
   WireMeaning,
-} from '../wire/provider.ts'
-import { factsOf, type Source, Translated } from '../wires.ts'
+} from '../../wire/provider.ts'
 
 /** The time that an inspector has: that of its request. */
 export interface Allowance {

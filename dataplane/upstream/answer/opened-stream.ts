@@ -1,5 +1,5 @@
 /** A stream that has begun, as its owner and the relay see it. */
-import type { Failure } from '../wire/provider.ts'
+import type { Failure } from '../../wire/provider.ts'
 
 /** Why a stream ends before its end: a failure of the upstream, or the error with which an inspector ended it. */
 export type Breakage = Failure | Error

@@ -1,6 +1,6 @@
 /** Posts alerts to webhooks, over the same way out as requests to upstreams: proxy, trusted authorities, denied addresses. */
-import type { Post } from '../../limits/webhook.ts'
-import type { Section } from '../../schema/index.ts'
+import type { Post } from '../limits/webhook.ts'
+import type { Section } from '../schema/index.ts'
 import { openPool } from './client.ts'
 
 const POST_TIMEOUT_MS = 5000

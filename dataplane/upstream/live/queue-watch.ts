@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { readBounded } from '../connection/bounded-body.ts'
+import { readBounded } from '../../connection/bounded-body.ts'
 import { queueOf, shareOf } from './queue-gauges.ts'
 
 /** A figure this many intervals old says nothing about now. */

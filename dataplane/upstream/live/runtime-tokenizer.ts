@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { readBounded } from '../../connection/bounded-body.ts'
 import { parsed } from '../../json/values.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Counter } from '../../tokens/counter.ts'
@@ -9,7 +10,6 @@ import { templateTexts } from '../../tokens/exact/template-texts.ts'
 import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import type { TokenQuestion } from '../../wire/provider-facts.ts'
-import { readBounded } from '../connection/bounded-body.ts'
 
 /** Answers list every token. */
 const ANSWER_BYTES_MAX = 16_777_216

@@ -1,8 +1,8 @@
 /** Health probes: GET the path, without a credential, and look for 200. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Way } from '../connection/client.ts'
-import { failureOf } from '../connection/connection-failures.ts'
-import { askStatus } from '../connection/status-question.ts'
+import type { Way } from '../../connection/client.ts'
+import { failureOf } from '../../connection/connection-failures.ts'
+import { askStatus } from '../../connection/status-question.ts'
 import { probeMsOf } from './health.ts'
 
 /** Whether a server answers there, and is well where that can be asked. Rejects where no connection can be made. */

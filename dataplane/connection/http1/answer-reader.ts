@@ -1,6 +1,6 @@
 /** Cuts the bytes of a connection into answers, however they arrive. */
-import { ChunkReader, type ChunkRules, type ChunkSink } from '../../../http1/chunks.ts'
-import { HEADER_LINES } from '../../../http1/header-lines.ts'
+import { ChunkReader, type ChunkRules, type ChunkSink } from '../../http1/chunks.ts'
+import { HEADER_LINES } from '../../http1/header-lines.ts'
 import { type AnswerHead, parseAnswerHead } from './answer-head.ts'
 import { cut, malformed, tooLong } from './wire-error.ts'
 

@@ -1,6 +1,6 @@
 /** The proxy on the way out, for the upstreams that are reached through it. */
-import type { Section } from '../../schema/index.ts'
-import { POOL_DOMAIN } from '../../schema/upstreams.ts'
+import type { Section } from '../schema/index.ts'
+import { POOL_DOMAIN } from '../schema/upstreams.ts'
 import { createBypass } from './no-proxy.ts'
 
 export interface EgressProxy {

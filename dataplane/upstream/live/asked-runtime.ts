@@ -1,7 +1,7 @@
 /** Asks a runtime for a fact about itself, with the credential of its upstream. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { readBounded } from '../connection/bounded-body.ts'
+import { readBounded } from '../../connection/bounded-body.ts'
 
 const READ_TIMEOUT_MS = 5_000
 const ANSWER_BYTES_MAX = 1_048_576
