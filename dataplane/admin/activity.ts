@@ -1,5 +1,5 @@
 /** The body of GET /activity: counters of routes and tenants. Two reads and the time between them make rates. */
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { BUCKETS } from '../telemetry/series.ts'
 
 const HOUR_MS = 3_600_000

@@ -10,7 +10,7 @@ import { parseRequest, type Scanned, scanForm, understand } from '../body/reques
 import type { Caller } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { Kind } from '../config/shown/explain.ts'
-import { unusable } from '../stages/authenticate.ts'
+import { unusable } from '../request/stages/authenticate.ts'
 import { isGenerated, promptTokensMax } from '../tokens/count.ts'
 import type {
   ChatRequest,

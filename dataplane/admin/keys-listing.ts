@@ -1,6 +1,6 @@
 /** The keys that this process knows, as its admin API lists them: records, never a key or its hash. */
 import type { KeyEntry } from '../call/key-entry.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 
 const SHOWN = 100
 const SHOWN_MAX = 10_000

@@ -1,6 +1,6 @@
 /** The body of GET /models: the names that clients may send, and where requests with them go now. */
 import { isPattern } from '../config/model-names.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { windowOf } from '../upstream/live/targets.ts'
 
 export function modelsOf({ active, clock }: Gateway) {

@@ -7,7 +7,7 @@ import { type Difference, differencesBetween, type Side } from '../config/shown/
 import { effectiveSection } from '../config/shown/effective.ts'
 import { shownText } from '../config/shown/masking.ts'
 import { compile } from '../config/snapshot.ts'
-import type { Activation } from '../process/activation.ts'
+import type { Activation } from '../gateway/activation.ts'
 
 /** As the admin API answers. */
 interface Answer {

@@ -1,10 +1,10 @@
 /** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
 
 import { resolvedDocument } from '../config/shown/resolved.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Activation } from '../gateway/activation.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { knownTenants } from '../limits/known-tenants.ts'
 import { limitsOf, unknownTenant } from '../limits/tenants.ts'
-import type { Activation } from '../process/activation.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'

@@ -1,8 +1,8 @@
 /** Whether the services beside the models would be asked for a request now. */
 import type { Route } from '../config/snapshot.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import { requireTexts } from '../request/stages/guard.ts'
 import { refusalNow } from '../retrieval/look-up.ts'
-import { requireTexts } from '../stages/guard.ts'
 import { isGenerated } from '../tokens/count.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 

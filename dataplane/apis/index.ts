@@ -1,6 +1,7 @@
 /** Every API of the client listener. */
+
+import type { Api } from '../request/api.ts'
 import { anthropicCountTokens, anthropicMessages } from './anthropic-messages/api.ts'
-import type { Api } from './contract.ts'
 import { echoHeaders } from './health/echo-headers.ts'
 import { healthz, readyz, root } from './health/health.ts'
 import { openAiChat } from './openai-chat/api.ts'

@@ -3,7 +3,7 @@
 import { alertOf } from '../accounts/alerts.ts'
 import { labelOf, ruleOf } from '../accounts/holders.ts'
 import type { Crossing, Settlement } from '../accounts/store.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Lease } from './leases.ts'
 import { sendAlert } from './webhook.ts'
 

@@ -1,7 +1,7 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { beginAlerts } from './alert-series.ts'
 import { knownTenants } from './known-tenants.ts'
 

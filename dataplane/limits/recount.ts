@@ -2,7 +2,7 @@
 
 import { isBudgeted } from '../accounts/rules.ts'
 import type { Amount, BudgetFigure, Figures, Soon } from '../accounts/store.ts'
-import type { Active, Gateway } from '../gateway.ts'
+import type { Active, Gateway } from '../gateway/gateway.ts'
 import type { PromptTokens } from '../tokens/counter.ts'
 import type { Lane, Target } from '../upstream/live/targets.ts'
 import { type Offer, offerOf, type Wish } from './offer.ts'

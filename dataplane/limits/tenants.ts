@@ -10,7 +10,7 @@ import type {
   Store,
 } from '../accounts/store.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { closeHours } from './gauges.ts'
 import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'

@@ -2,10 +2,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Api } from '../apis/contract.ts'
 import { Server } from '../base/node-http.ts'
-import type { Gateway } from '../gateway.ts'
-import { serve } from '../visit.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Api } from '../request/api.ts'
+import { bodyIsUnread, wireFault } from '../request/head-rules.ts'
+import { serve } from '../request/visit.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import type { HandedOver } from './handed-over.ts'
 import { Door } from './http1/door.ts'
@@ -22,7 +23,6 @@ import {
 } from './raw-refusal.ts'
 import { apiOf, SERVED } from './table.ts'
 import { TlsEntrance } from './tls-entrance.ts'
-import { bodyIsUnread, wireFault } from './wire.ts'
 
 /** Above the bound that is checked, so that Node drops no header silently. */
 const NODE_HEADERS_MAX = 2000

@@ -1,7 +1,7 @@
 /** Refusals of the HTTP parser: answered in bytes, once, and the connection is closed. */
 import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { HandedOver } from './handed-over.ts'
 import { headerLines, statusLine } from './http1/answer-text.ts'
 

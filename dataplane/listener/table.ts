@@ -1,9 +1,10 @@
 /** The table of APIs, matched in the same way for both readers of a connection. */
-import type { Api } from '../apis/contract.ts'
+
 import { APIS } from '../apis/index.ts'
 import { UNKNOWN } from '../apis/unknown.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import type { Incoming } from '../call/call.ts'
+import type { Api } from '../request/api.ts'
 import type { PlainLine } from './http1/plain-head.ts'
 
 /** An API that a plain request line leads to. */

@@ -8,7 +8,7 @@ import {
   type ListenerTls,
   secureOptionsOf,
 } from '../config/listener-certificate.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 
 const HANDSHAKE_MS = 10_000
 

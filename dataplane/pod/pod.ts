@@ -17,8 +17,8 @@ import {
   readEndpointsDocument,
   readKeysDocument,
 } from '../delivery/signed-shape.ts'
-import type { Gateway } from '../gateway.ts'
-import type { Activation } from '../process/activation.ts'
+import type { Activation } from '../gateway/activation.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { type Origin, PodConfiguration } from './pod-configuration.ts'

@@ -1,5 +1,5 @@
 /** The upstreams that refuse the credential of the gateway, as the status of a pod reports them. */
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 
 export interface RefusedCredential {
   readonly upstream: string

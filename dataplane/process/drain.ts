@@ -1,7 +1,7 @@
 /** The end of the process: what is in flight gets its time, then an honest end. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../base/errors.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Listeners } from './listeners.ts'
 
 /** A process without a call for this long ends after a short delay: no client uses it, and few could. */

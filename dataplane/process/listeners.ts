@@ -3,14 +3,14 @@
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { type AdminListeners, createAdminListeners } from '../admin/listeners.ts'
 import type { Listening } from '../admin/routes.ts'
 import { LiveSocketError, SocketError } from '../admin/socket.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Activation } from '../gateway/activation.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { ClientServer } from '../listener/clients.ts'
 import { createMetricsServer } from '../listener/server.ts'
 import type { Expositions } from '../telemetry/otlp/exposition.ts'
-import type { Activation } from './activation.ts'
+import { type AdminListeners, createAdminListeners } from './admin-listeners.ts'
 import { type Fault, ListenError } from './listen-error.ts'
 
 /** Finished answers get this long to be read before their connections are closed. */

@@ -5,7 +5,7 @@ import { watchFiles } from '../config/document/source.ts'
 import type { Loaded } from '../config/load.ts'
 import { readConfigurationApart } from '../config/load-apart.ts'
 import { tlsFilesOf } from '../config/tls-files.ts'
-import type { Activation } from './activation.ts'
+import type { Activation } from '../gateway/activation.ts'
 
 /** Returns a function that stops it. */
 export function reloadOnChange(file: string, env: Host['env'], activation: Activation): () => void {

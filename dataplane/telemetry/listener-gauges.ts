@@ -1,6 +1,6 @@
 /** Brings the gauges of the listener's certificate up to date when they are scraped. */
 import { factsOf } from '../config/listener-certificate.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 
 type Shown = Pick<Gateway, 'active' | 'clock' | 'metrics'>
 

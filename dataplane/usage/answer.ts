@@ -1,6 +1,6 @@
 /** The answer of `GET /usage`. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { type ListedPrice, listedPrice } from './events/listed-price.ts'
 import { reportOf, type UsageSources } from './report.ts'
 import { chargedIn } from './unattributed.ts'

@@ -5,7 +5,7 @@
 
 import type { BudgetFigure } from '../accounts/store.ts'
 import { dayOf, monthOf } from '../accounts/windows.ts'
-import type { Gateway } from '../gateway.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import type { Row, Span } from '../store/usage-row.ts'
 import { hourOf } from './zone.ts'
 

@@ -2,7 +2,7 @@
 import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import type { AnswerListener, Call, Outgoing } from '../../dataplane/call/call.ts'
-import { ClientResponse } from '../../dataplane/response.ts'
+import { ClientResponse } from '../../dataplane/request/response.ts'
 import { aClock } from '../helpers/clock.ts'
 
 export class Heard implements Outgoing {

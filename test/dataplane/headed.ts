@@ -2,7 +2,7 @@
 import type { Caller, ClientCertificate } from '../../dataplane/call/call.ts'
 import type { Snapshot } from '../../dataplane/config/snapshot.ts'
 import { headerIn } from '../../dataplane/http1/header-lines.ts'
-import { authenticate } from '../../dataplane/stages/authenticate.ts'
+import { authenticate } from '../../dataplane/request/stages/authenticate.ts'
 
 export type Headers = Readonly<Record<string, string>>
 

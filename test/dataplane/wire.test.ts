@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { headerIn } from '../../dataplane/http1/header-lines.ts'
-import { bodyIsUnread, wireFault } from '../../dataplane/listener/wire.ts'
+import { bodyIsUnread, wireFault } from '../../dataplane/request/head-rules.ts'
 
 interface Given {
   readonly url?: string

@@ -11,7 +11,7 @@ import { setInterval as every, setImmediate as turn } from 'node:timers/promises
 import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { NodeExchange } from '../../dataplane/listener/node-exchange.ts'
-import { ClientResponse } from '../../dataplane/response.ts'
+import { ClientResponse } from '../../dataplane/request/response.ts'
 import { cases } from '../helpers/cases.ts'
 import { recordResult } from '../helpers/results.ts'
 import { slowClock } from '../helpers/slow-clock.ts'

@@ -52,7 +52,7 @@ const IMPORTS: readonly (readonly [from: string, may: readonly string[]])[] = [
       'dataplane/',
       '!dataplane/listener/server.ts',
       '!dataplane/main.ts',
-      '!dataplane/pipeline.ts',
+      '!dataplane/request/pipeline.ts',
       '!dataplane/stages/',
     ],
   ],

@@ -1,5 +1,5 @@
 /** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { windowOf } from '../../limits/quote.ts'
 import type { Trace } from '../../telemetry/traces.ts'
 import type { CountedBy } from '../../tokens/counter.ts'

@@ -1,5 +1,5 @@
 /** The requests that run now, as traces that have not ended. */
-import type { Gateway, Underway } from '../../gateway.ts'
+import type { Gateway, Underway } from '../../gateway/gateway.ts'
 
 /** The oldest first: the one that hangs is what people look for. */
 export function runningOf({ visits, clock }: Gateway, limit: number) {

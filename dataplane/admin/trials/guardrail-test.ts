@@ -1,6 +1,6 @@
 /** POST /guardrails/test of the admin API: what a guardrail says of a text. */
 import { AuxiliaryError } from '../../auxiliaries/auxiliary.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { Side, Verdict } from '../../guardrails/contract.ts'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
 

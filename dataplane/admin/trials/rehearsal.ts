@@ -2,7 +2,7 @@
 
 import type { GatewayError } from '../../base/errors.ts'
 import type { Route } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { FailedAttempt } from '../../upstream/attempt/attempts.ts'
 import { nextAttempt, type Plan } from '../../upstream/attempt/plan.ts'
 import { refusalOf } from '../../upstream/attempt/refusal.ts'

@@ -2,7 +2,7 @@
 import { chatReading } from '../../apis/openai-chat/reading.ts'
 import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { reached } from '../../upstream/endpoints/reach.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import { tryEndpoints } from './endpoints-step.ts'

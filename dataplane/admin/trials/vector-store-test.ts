@@ -1,6 +1,6 @@
 /** POST /vector-stores/test of the admin API: the passages that a store finds for a question. */
 import { AuxiliaryError } from '../../auxiliaries/auxiliary.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
 import { type Enquiry, passagesOf, searchStore } from '../../retrieval/look-up.ts'
 

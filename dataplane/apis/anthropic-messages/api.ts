@@ -1,6 +1,7 @@
 /** POST /v1/messages, and the count of tokens that it would read. */
-import { handle } from '../../pipeline.ts'
-import type { Api } from '../contract.ts'
+
+import type { Api } from '../../request/api.ts'
+import { handle } from '../../request/pipeline.ts'
 import { countWork } from '../count-tokens.ts'
 import { anthropicCountDialect, anthropicMessagesDialect } from './dialect.ts'
 import { anthropicWire } from './wire.ts'

@@ -1,8 +1,8 @@
 /** GET /v1/debug/echo-headers: what arrived, to see whether an intermediary stripped or rewrote it. */
 
 import { maskKeys } from '../../base/shown-text.ts'
-import { describeLimits, identify } from '../../visit.ts'
-import type { Api } from '../contract.ts'
+import type { Api } from '../../request/api.ts'
+import { describeLimits, identify } from '../../request/visit.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 /** Names of headers that carry credentials, of clients and of what stands in front of the gateway. */

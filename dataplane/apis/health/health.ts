@@ -1,5 +1,5 @@
 /** GET /healthz, /readyz and /: for load balancers and the kubelet, without a key. */
-import type { Api } from '../contract.ts'
+import type { Api } from '../../request/api.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 export const healthz: Api = {

@@ -1,6 +1,7 @@
 /** POST /v1/completions: the whole pipeline. */
-import { handle } from '../../pipeline.ts'
-import type { Api } from '../contract.ts'
+
+import type { Api } from '../../request/api.ts'
+import { handle } from '../../request/pipeline.ts'
 import { openAiWire } from '../openai/wire.ts'
 import { openAiCompletionsDialect } from './dialect.ts'
 

@@ -1,6 +1,7 @@
 /** POST /v1/responses, the count of tokens that it would read, and the conversation made compact. */
-import { handle } from '../../pipeline.ts'
-import type { Api } from '../contract.ts'
+
+import type { Api } from '../../request/api.ts'
+import { handle } from '../../request/pipeline.ts'
 import { countWork } from '../count-tokens.ts'
 import { compactDialect, inputTokensDialect, openAiResponsesDialect } from './dialect.ts'
 import { respond, stateless } from './kept/work.ts'

@@ -1,6 +1,7 @@
 /** POST /v1/rerank and /v2/rerank: the whole pipeline. Cohere's SDKs know both paths, Jina's clients the first. */
-import { handle } from '../../pipeline.ts'
-import type { Api } from '../contract.ts'
+
+import type { Api } from '../../request/api.ts'
+import { handle } from '../../request/pipeline.ts'
 import { openAiWire } from '../openai/wire.ts'
 import { rerankDialect } from './dialect.ts'
 

@@ -1,6 +1,7 @@
 /** POST /v1/audio/transcriptions: the whole pipeline. */
-import { handle, serve } from '../../pipeline.ts'
-import type { Api } from '../contract.ts'
+
+import type { Api } from '../../request/api.ts'
+import { handle, serve } from '../../request/pipeline.ts'
 import { openAiWire } from '../openai/wire.ts'
 import { transcriptionDialect } from './dialect.ts'
 

@@ -4,10 +4,10 @@ import type { BudgetScope, Figures } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { chargeRequest, withoutBudget } from '../../limits/decision.ts'
 import { standingOf } from '../../limits/tenants.ts'
+import type { Api, Visit } from '../../request/api.ts'
+import { describeLimits, identify } from '../../request/visit.ts'
 import { sourcesOf } from '../../usage/answer.ts'
 import { reportOf } from '../../usage/report.ts'
-import { describeLimits, identify } from '../../visit.ts'
-import type { Api, Visit } from '../contract.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 const QUERY = ['by', 'hours', 'from', 'to', 'tz'] as const

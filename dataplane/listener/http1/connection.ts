@@ -1,11 +1,11 @@
 /** A client's connection while it carries plain requests: one after the other, then perhaps Node's for good. */
 import type { Socket } from 'node:net'
-import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { type Heavy, heavyWork } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
+import type { Api } from '../../request/api.ts'
 import { linger } from '../lingering.ts'
 import type { Served } from '../table.ts'
 import { type Carrier, PlainExchange } from './exchange.ts'

@@ -1,6 +1,5 @@
 /** One plain request and its answer on a connection of the gateway's own. */
 import type { Socket } from 'node:net'
-import type { Api } from '../../apis/contract.ts'
 import type { GatewayError } from '../../base/errors.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type {
@@ -12,6 +11,7 @@ import type {
 } from '../../call/call.ts'
 import { headerIn, headersOf } from '../../http1/header-lines.ts'
 import { writeJoined } from '../../http1/joined-write.ts'
+import type { Api } from '../../request/api.ts'
 import { certificateOf } from '../client-certificate.ts'
 import { leftEarly, queuedBytes } from '../node-exchange.ts'
 import { headerLines, saysClose, statusLine } from './answer-text.ts'

@@ -1,6 +1,6 @@
 /** Recognises the head of a plain request: one that no two readers could read differently. Everything else is Node's to judge. */
 import { trimmed } from '../../http1/header-lines.ts'
-import { HEADERS_MAX, HOST } from '../wire.ts'
+import { HEADERS_MAX, HOST } from '../../request/head-rules.ts'
 
 /** Headers by lower-case name. */
 type Kept = Readonly<Record<string, string | undefined>>

@@ -1,7 +1,7 @@
 /** Metrics and log records for the collector of the configuration: opens the way, keeps one that did not change, ends others. */
 import type { Registry } from 'prom-client'
 import { VERSION } from '../../base/version.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import { Collector } from '../tracing/collector.ts'
 import { Exporter, LOST } from '../tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../tracing/otlp-page.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
 import { serves } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'

@@ -1,7 +1,7 @@
 /** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent where it names none. */
 import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
-import type { Gateway } from '../../gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 import type { Section } from '../../schema/index.ts'
 import { Followed } from '../../telemetry/otlp/followed.ts'
 import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'

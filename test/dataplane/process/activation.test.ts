@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { after, test } from 'node:test'
-import { Activation } from '../../../dataplane/process/activation.ts'
+import { Activation } from '../../../dataplane/gateway/activation.ts'
 import type { Targets } from '../../../dataplane/upstream/live/targets.ts'
 import { assemble } from '../assembled-gateway.ts'
 import { load } from '../stages/snapshots.ts'

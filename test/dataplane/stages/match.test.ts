@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Caller } from '../../../dataplane/call/call.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
-import { match, permit } from '../../../dataplane/stages/match.ts'
+import { match, permit } from '../../../dataplane/request/stages/match.ts'
 import { callerWithKey } from '../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 

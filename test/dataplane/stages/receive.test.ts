@@ -5,7 +5,7 @@ import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { Bodies } from '../../../dataplane/body/bodies.ts'
 import type { BodyTaker } from '../../../dataplane/call/call.ts'
-import { judgeHead, receive } from '../../../dataplane/stages/receive.ts'
+import { judgeHead, receive } from '../../../dataplane/request/stages/receive.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { type Headers, headed } from '../headed.ts'
 

@@ -1,7 +1,7 @@
 /** An answer is passed on to its end, by the upstream, the client or the gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { relay } from '../../../dataplane/stages/relay.ts'
+import { relay } from '../../../dataplane/request/stages/relay.ts'
 import type { OpenedStream, Sink } from '../../../dataplane/upstream/answer/opened-stream.ts'
 import type { Failure } from '../../../dataplane/wire/provider.ts'
 import { anAnswer } from '../an-answer.ts'

@@ -1,7 +1,7 @@
 /** The end of a request reaches metrics, traces and log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { record } from '../../../dataplane/telemetry/record.ts'
+import { record } from '../../../dataplane/request/record.ts'
 import { Trace } from '../../../dataplane/telemetry/traces.ts'
 import { assemble } from '../assembled-gateway.ts'
 

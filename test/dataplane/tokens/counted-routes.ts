@@ -1,6 +1,6 @@
 /** A route whose upstreams count as the test says, and the admission of requests to it. */
 import assert from 'node:assert/strict'
-import { admit } from '../../../dataplane/stages/admit.ts'
+import { admit } from '../../../dataplane/request/stages/admit.ts'
 import type { Counter } from '../../../dataplane/tokens/counter.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
-import type { Admission } from '../../../dataplane/stages/admit.ts'
-import { countLate, settle } from '../../../dataplane/stages/settle.ts'
+import type { Admission } from '../../../dataplane/request/stages/admit.ts'
+import { countLate, settle } from '../../../dataplane/request/stages/settle.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { aCountedGateway, aCounter } from './counted-routes.ts'
 

@@ -1,7 +1,8 @@
 /** POST /v1/template: a chat completion in template's words. */
-import type { Api } from '../../../dataplane/apis/contract.ts'
+
 import { openAiWire } from '../../../dataplane/apis/openai/wire.ts'
-import { handle } from '../../../dataplane/pipeline.ts'
+import type { Api } from '../../../dataplane/request/api.ts'
+import { handle } from '../../../dataplane/request/pipeline.ts'
 import { dialect } from './dialect.ts'
 
 export const template: Api = {

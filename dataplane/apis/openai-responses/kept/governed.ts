@@ -4,9 +4,9 @@ import type { Rules } from '../../../accounts/store.ts'
 import { readObject } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
 import { chargeRequest, refuseKnown, withoutBudget } from '../../../limits/decision.ts'
-import { judgeHead, receive } from '../../../stages/receive.ts'
-import { describeLimits } from '../../../visit.ts'
-import type { Visit } from '../../contract.ts'
+import type { Visit } from '../../../request/api.ts'
+import { judgeHead, receive } from '../../../request/stages/receive.ts'
+import { describeLimits } from '../../../request/visit.ts'
 
 interface Asker {
   readonly caller: Caller

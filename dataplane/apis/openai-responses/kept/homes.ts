@@ -1,10 +1,10 @@
 /** Which routes keep responses: each of their upstreams does so itself, and every byte passes. */
 
 import type { Route } from '../../../config/snapshot.ts'
+import type { Visit } from '../../../request/api.ts'
 import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking } from '../../../upstream/answer/lacking-wires.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
-import type { Visit } from '../../contract.ts'
 import { openAiResponsesDialect } from '../dialect.ts'
 import { type Kept, openedId, type Place, secretOf } from './ids.ts'
 

@@ -1,10 +1,10 @@
 /** Requests that use what an upstream keeps: they go to routes that keep responses, and to the tenant's own responses. */
 import { invalid } from '../../../body/request.ts'
 import type { Applicant } from '../../../limits/decision.ts'
-import { serve, type Work } from '../../../pipeline.ts'
-import { mayUse } from '../../../stages/match.ts'
+import type { Visit } from '../../../request/api.ts'
+import { serve, type Work } from '../../../request/pipeline.ts'
+import { mayUse } from '../../../request/stages/match.ts'
 import type { ChatRequest } from '../../../wire/inner-form.ts'
-import type { Visit } from '../../contract.ts'
 import type { StateUse } from '../request/shape.ts'
 import { sessionOf } from '../session.ts'
 import { homesOf, placeOf } from './homes.ts'

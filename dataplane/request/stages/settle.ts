@@ -1,9 +1,9 @@
 /** What did it use? Always, exactly once, and never throwing. */
 
-import { costOf } from '../accounts/price.ts'
-import { type Charger, charge } from '../limits/charging.ts'
-import type { Trace } from '../telemetry/traces.ts'
-import type { ModelRequest, Usage } from '../wire/inner-form.ts'
+import { costOf } from '../../accounts/price.ts'
+import { type Charger, charge } from '../../limits/charging.ts'
+import type { Trace } from '../../telemetry/traces.ts'
+import type { ModelRequest, Usage } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
 export type Settled = Pick<

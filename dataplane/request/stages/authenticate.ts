@@ -1,12 +1,12 @@
 /** Who calls? From the headers alone, before a byte of the body is read. */
 import { hash } from 'node:crypto'
-import { GatewayError } from '../base/errors.ts'
-import type { Caller, Incoming } from '../call/call.ts'
-import type { KeyEntry } from '../call/key-entry.ts'
-import type { Snapshot } from '../config/snapshot.ts'
-import type { Issuers } from '../identity/issuers.ts'
-import { TokenRefused } from '../identity/refused.ts'
-import { knowsTenant } from '../limits/known-tenants.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Caller, Incoming } from '../../call/call.ts'
+import type { KeyEntry } from '../../call/key-entry.ts'
+import type { Snapshot } from '../../config/snapshot.ts'
+import type { Issuers } from '../../identity/issuers.ts'
+import { TokenRefused } from '../../identity/refused.ts'
+import { knowsTenant } from '../../limits/known-tenants.ts'
 
 const KEY_LENGTH_MAX = 512
 const TOKEN_LENGTH_MAX = 8192

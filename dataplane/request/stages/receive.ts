@@ -1,13 +1,13 @@
 /** What is asked? The head first, then the bytes of the body within their bounds. */
 
-import type { Rules } from '../accounts/store.ts'
-import { GatewayError } from '../base/errors.ts'
-import type { HeldBody } from '../body/bodies.ts'
-import { BodyReader, tooLarge } from '../body/reader.ts'
-import type { Call, Incoming } from '../call/call.ts'
-import type { Gateway } from '../gateway.ts'
-import { crowdedOut, noRoom } from '../limits/refusal.ts'
-import type { Section } from '../schema/index.ts'
+import type { Rules } from '../../accounts/store.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { HeldBody } from '../../body/bodies.ts'
+import { BodyReader, tooLarge } from '../../body/reader.ts'
+import type { Call, Incoming } from '../../call/call.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { crowdedOut, noRoom } from '../../limits/refusal.ts'
+import type { Section } from '../../schema/index.ts'
 
 /** A body has so long to come, and never longer than the whole request may take. */
 const BODY_MS_MAX = 60_000

@@ -1,11 +1,11 @@
 /** Where does it lead? Alias to route first, then the key's permission on that route; its scope before all. */
 
-import { GatewayError, type Learnt } from '../base/errors.ts'
-import { valueInBeginning } from '../base/form.ts'
-import { shownName } from '../base/shown-text.ts'
-import type { Caller } from '../call/call.ts'
-import type { KeyEntry } from '../call/key-entry.ts'
-import type { Route, Snapshot } from '../config/snapshot.ts'
+import { GatewayError, type Learnt } from '../../base/errors.ts'
+import { valueInBeginning } from '../../base/form.ts'
+import { shownName } from '../../base/shown-text.ts'
+import type { Caller } from '../../call/call.ts'
+import type { KeyEntry } from '../../call/key-entry.ts'
+import type { Route, Snapshot } from '../../config/snapshot.ts'
 
 const NAMES_SHOWN_MAX = 20
 

@@ -1,16 +1,16 @@
 /** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
 
-import type { Presence } from '../call/presence.ts'
-import { withMessage } from '../retrieval/inserted.ts'
-import { type FoundPassage, type Library, lookUp, type Note } from '../retrieval/look-up.ts'
-import { dropLowest, keptOf, type Passage } from '../retrieval/passages.ts'
-import { questionOf } from '../retrieval/question.ts'
-import type { Retrievals, Retriever } from '../retrieval/retrievals.ts'
-import { fitted, roomFor } from '../retrieval/room.ts'
-import { messageTokens, textTokens } from '../retrieval/token-counts.ts'
-import type { ContextTrace } from '../telemetry/traces.ts'
-import type { Target } from '../upstream/live/targets.ts'
-import type { ChatRequest } from '../wire/inner-form.ts'
+import type { Presence } from '../../call/presence.ts'
+import { withMessage } from '../../retrieval/inserted.ts'
+import { type FoundPassage, type Library, lookUp, type Note } from '../../retrieval/look-up.ts'
+import { dropLowest, keptOf, type Passage } from '../../retrieval/passages.ts'
+import { questionOf } from '../../retrieval/question.ts'
+import type { Retrievals, Retriever } from '../../retrieval/retrievals.ts'
+import { fitted, roomFor } from '../../retrieval/room.ts'
+import { messageTokens, textTokens } from '../../retrieval/token-counts.ts'
+import type { ContextTrace } from '../../telemetry/traces.ts'
+import type { Target } from '../../upstream/live/targets.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
 export interface Assembled {

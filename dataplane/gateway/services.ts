@@ -2,7 +2,6 @@
 import { Embeddings } from '../auxiliaries/embeddings.ts'
 import type { Deadlines } from '../base/clock.ts'
 import { readText } from '../config/document/source.ts'
-import type { Gateway } from '../gateway.ts'
 import { Guards } from '../guardrails/guards.ts'
 import { Issuers, type IssuersWorld } from '../identity/issuers.ts'
 import { Retrievals } from '../retrieval/retrievals.ts'
@@ -10,6 +9,7 @@ import type { Section } from '../schema/index.ts'
 import { Classifiers } from '../semantic/classifiers.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Targets } from '../upstream/live/targets.ts'
+import type { Gateway } from './gateway.ts'
 
 type Services = Pick<Gateway, 'guards' | 'issuers' | 'retrievals' | 'embeddings' | 'classifiers'>
 

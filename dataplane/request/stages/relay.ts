@@ -1,13 +1,13 @@
 /** Passes the answer on, with back-pressure both ways, to its one end. */
-import { GatewayError } from '../base/errors.ts'
-import { maskKeys } from '../base/shown-text.ts'
-import type { Work } from '../call/presence.ts'
+import { GatewayError } from '../../base/errors.ts'
+import { maskKeys } from '../../base/shown-text.ts'
+import type { Work } from '../../call/presence.ts'
+import type { Cell } from '../../telemetry/series.ts'
+import type { Breakage, OpenedStream, Sink } from '../../upstream/answer/opened-stream.ts'
+import type { Outcome } from '../../upstream/attempt/parts.ts'
+import { wordsFor } from '../../upstream/attempt/refusal.ts'
+import type { Failure } from '../../wire/provider.ts'
 import type { ClientResponse, Source } from '../response.ts'
-import type { Cell } from '../telemetry/series.ts'
-import type { Breakage, OpenedStream, Sink } from '../upstream/answer/opened-stream.ts'
-import type { Outcome } from '../upstream/attempt/parts.ts'
-import { wordsFor } from '../upstream/attempt/refusal.ts'
-import type { Failure } from '../wire/provider.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 

@@ -1,7 +1,7 @@
 /** The end of every request: its numbers into metrics, its trace into the ring, its line into the log. */
-import type { Gateway } from '../gateway.ts'
-import type { Metrics } from './metrics.ts'
-import type { Trace } from './traces.ts'
+import type { Gateway } from '../gateway/gateway.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Trace } from '../telemetry/traces.ts'
 
 export interface Ended {
   readonly trace: Trace

@@ -1,28 +1,28 @@
 /** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
 
-import type { PriceList } from '../accounts/price.ts'
-import { isBudgeted } from '../accounts/rules.ts'
-import { GatewayError } from '../base/errors.ts'
-import type { Caller } from '../call/call.ts'
-import type { Route } from '../config/snapshot.ts'
-import type { Active } from '../gateway.ts'
+import type { PriceList } from '../../accounts/price.ts'
+import { isBudgeted } from '../../accounts/rules.ts'
+import { GatewayError } from '../../base/errors.ts'
+import type { Caller } from '../../call/call.ts'
+import type { Route } from '../../config/snapshot.ts'
+import type { Active } from '../../gateway/gateway.ts'
 import {
   type Applicant,
   type Decision,
   decide,
   type Limited,
   type Limiter,
-} from '../limits/decision.ts'
-import type { Lease } from '../limits/leases.ts'
-import { type Quote, quoteOf } from '../limits/quote.ts'
-import type { Cell } from '../telemetry/series.ts'
-import { isGenerated } from '../tokens/count.ts'
-import type { CountedBy, PromptTokens } from '../tokens/counter.ts'
-import { Meter } from '../tokens/meter.ts'
-import { serves } from '../translation/pair.ts'
-import type { Lane, Target } from '../upstream/live/targets.ts'
-import { comparedModel, compares, isCompared } from '../upstream/live/vectors.ts'
-import type { ModelRequest, Operation } from '../wire/inner-form.ts'
+} from '../../limits/decision.ts'
+import type { Lease } from '../../limits/leases.ts'
+import { type Quote, quoteOf } from '../../limits/quote.ts'
+import type { Cell } from '../../telemetry/series.ts'
+import { isGenerated } from '../../tokens/count.ts'
+import type { CountedBy, PromptTokens } from '../../tokens/counter.ts'
+import { Meter } from '../../tokens/meter.ts'
+import { serves } from '../../translation/pair.ts'
+import type { Lane, Target } from '../../upstream/live/targets.ts'
+import { comparedModel, compares, isCompared } from '../../upstream/live/vectors.ts'
+import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
 
 export interface Admission {
   readonly caller: Caller

@@ -1,12 +1,27 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
-import type { Visit } from './apis/contract.ts'
-import { giveBack } from './base/spent-bytes.ts'
-import { scanBody, scanForm, understand } from './body/request.ts'
-import type { Call } from './call/call.ts'
-import { textsOf } from './guardrails/request-texts.ts'
-import { type Applicant, chargeRefused, refuseKnown, withoutBudget } from './limits/decision.ts'
-import { shownPassage } from './retrieval/passages.ts'
-import type { Section } from './schema/index.ts'
+
+import { giveBack } from '../base/spent-bytes.ts'
+import { scanBody, scanForm, understand } from '../body/request.ts'
+import type { Call } from '../call/call.ts'
+import { textsOf } from '../guardrails/request-texts.ts'
+import { type Applicant, chargeRefused, refuseKnown, withoutBudget } from '../limits/decision.ts'
+import { shownPassage } from '../retrieval/passages.ts'
+import type { Section } from '../schema/index.ts'
+import { continuing, visibleId } from '../telemetry/correlation.ts'
+import { KeptTexts } from '../telemetry/kept-texts.ts'
+import type {
+  AttemptTrace,
+  GuardrailTrace,
+  PassedOver,
+  RetrievalTrace,
+  WaitTrace,
+} from '../telemetry/traces.ts'
+import type { Witness } from '../upstream/attempt/parts.ts'
+import { metadataIn, tagsOf } from '../usage/tags.ts'
+import type { Dialect } from '../wire/dialect.ts'
+import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
+import type { Inspector } from '../wire/inspection.ts'
+import type { Visit } from './api.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { type Assembled, assemble } from './stages/assemble.ts'
 import { attempt } from './stages/attempt.ts'
@@ -16,21 +31,7 @@ import { match, matchAhead, permit } from './stages/match.ts'
 import { judgeHead, receive } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
 import { countLate, noteUsage, settle } from './stages/settle.ts'
-import { continuing, visibleId } from './telemetry/correlation.ts'
-import { KeptTexts } from './telemetry/kept-texts.ts'
-import type {
-  AttemptTrace,
-  GuardrailTrace,
-  PassedOver,
-  RetrievalTrace,
-  WaitTrace,
-} from './telemetry/traces.ts'
-import type { Witness } from './upstream/attempt/parts.ts'
-import { metadataIn, tagsOf } from './usage/tags.ts'
 import { identify } from './visit.ts'
-import type { Dialect } from './wire/dialect.ts'
-import type { ChatRequest, ModelRequest } from './wire/inner-form.ts'
-import type { Inspector } from './wire/inspection.ts'
 
 /** The part of an API's work that begins once a request has been read, and may go where it leads. */
 export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>

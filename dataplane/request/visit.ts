@@ -1,20 +1,20 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
 
-import { isBudgeted } from './accounts/rules.ts'
-import type { Api, Visit } from './apis/contract.ts'
-import { GatewayError, type Learnt } from './base/errors.ts'
-import { shownPath } from './base/shown-text.ts'
-import type { Call, Caller } from './call/call.ts'
-import type { Active, Gateway, Underway } from './gateway.ts'
-import { tellsBudgets } from './limits/headers.ts'
-import { readLimitHeaders } from './limits/tenants.ts'
+import { isBudgeted } from '../accounts/rules.ts'
+import { GatewayError, type Learnt } from '../base/errors.ts'
+import { shownPath } from '../base/shown-text.ts'
+import type { Call, Caller } from '../call/call.ts'
+import type { Active, Gateway, Underway } from '../gateway/gateway.ts'
+import { tellsBudgets } from '../limits/headers.ts'
+import { readLimitHeaders } from '../limits/tenants.ts'
+import { correlate } from '../telemetry/correlation.ts'
+import { Trace } from '../telemetry/traces.ts'
+import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
+import type { Api, Visit } from './api.ts'
+import { exemplify, record } from './record.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
-import { correlate } from './telemetry/correlation.ts'
-import { exemplify, record } from './telemetry/record.ts'
-import { Trace } from './telemetry/traces.ts'
-import { type Parameters, parametersOf } from './telemetry/tracing/parameters.ts'
-import type { ModelRequest } from './wire/inner-form.ts'
 
 export async function serve(
   call: Call,

@@ -1,11 +1,8 @@
 /** The admin API where the tool finds it: on a Unix socket, on a port of loopback, or on both. */
 import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
-import { Feed } from '../console/feed.ts'
-import { sampleOf } from '../console/sample.ts'
-import { createAdminServer } from '../listener/server.ts'
-import { socketIn, tokenIn } from './place.ts'
-import type { AdminAccess, Administered } from './routes.ts'
+import { socketIn, tokenIn } from '../admin/place.ts'
+import type { AdminAccess, Administered } from '../admin/routes.ts'
 import {
   clearSocket,
   closeToOthers,
@@ -14,7 +11,10 @@ import {
   SocketError,
   sweepSockets,
   writeToken,
-} from './socket.ts'
+} from '../admin/socket.ts'
+import { Feed } from '../console/feed.ts'
+import { sampleOf } from '../console/sample.ts'
+import { createAdminServer } from '../listener/server.ts'
 
 export interface AdminListeners {
   /** A server for a port of loopback; its caller listens with it. */

@@ -1,11 +1,11 @@
 /** How hard is the prompt? Asked where the route has an upstream for each kind. */
 
-import type { Presence } from '../call/presence.ts'
-import type { Classifiers } from '../semantic/classifiers.ts'
-import { sideOf } from '../strategies/semantic.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { SemanticTrace } from '../telemetry/traces.ts'
-import type { ModelRequest } from '../wire/inner-form.ts'
+import type { Presence } from '../../call/presence.ts'
+import type { Classifiers } from '../../semantic/classifiers.ts'
+import { sideOf } from '../../strategies/semantic.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import type { SemanticTrace } from '../../telemetry/traces.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
 interface Circumstances {

@@ -1,10 +1,10 @@
 /** An API: a method and a path of the client listener, and its work on a visit. */
 import type { Call, Incoming } from '../call/call.ts'
-import type { Active, Gateway } from '../gateway.ts'
-import type { ClientResponse } from '../response.ts'
+import type { Active, Gateway } from '../gateway/gateway.ts'
 import type { Trace } from '../telemetry/traces.ts'
 import type { ClientWire } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
+import type { ClientResponse } from './response.ts'
 
 export interface Api {
   /** Where GET is answered, HEAD is too. */

@@ -1,12 +1,12 @@
 /** The answer to one client, and its only writer: unsent, heartbeating, committed, ended. */
 
-import type { Clock, Deadline, Deadlines } from './base/clock.ts'
-import type { GatewayError } from './base/errors.ts'
-import { asciiOf } from './base/shown-text.ts'
-import type { AnswerListener, Call } from './call/call.ts'
-import { Presence } from './call/presence.ts'
-import { bodyIsUnread } from './listener/wire.ts'
-import type { ClientWire, StreamVoice } from './wire/dialect.ts'
+import type { Clock, Deadline, Deadlines } from '../base/clock.ts'
+import type { GatewayError } from '../base/errors.ts'
+import { asciiOf } from '../base/shown-text.ts'
+import type { AnswerListener, Call } from '../call/call.ts'
+import { Presence } from '../call/presence.ts'
+import type { ClientWire, StreamVoice } from '../wire/dialect.ts'
+import { bodyIsUnread } from './head-rules.ts'
 
 /** A client that takes no byte for this long while there are some for it is cut. */
 const STALL_MS = 30_000
