@@ -1,6 +1,6 @@
 /** Every metric of the operator. Where other controllers have an established name, the metric takes it. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { WATCH_ENDS } from './kube/reflector.ts'
+import { WATCH_ENDS } from './kube/watch/reflector.ts'
 import { LEASE_NAME } from './rbac.ts'
 import type { Tally } from './tally.ts'
 

@@ -4,11 +4,11 @@ import { gatewayOf } from './compile/compile-keys.ts'
 import { poolsNamedBy } from './compile/pool-upstreams.ts'
 import { gatewayOfPolicy } from './compile/tenant-policies.ts'
 import type { ApiClient, Selection } from './kube/api.ts'
+import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './kube/names.ts'
 import { type KubeObject, keyOf, RESOURCES, type Resource } from './kube/objects.ts'
-import { Reflector, type ReflectorOptions, type WatchEnd } from './kube/reflector.ts'
-import { type Index, ObjectStore } from './kube/store.ts'
-import { trimOf } from './kube/trim.ts'
-import { GATEWAY_LABEL, MANAGED_LABEL, MANAGER } from './workload/names.ts'
+import { Reflector, type ReflectorOptions, type WatchEnd } from './kube/watch/reflector.ts'
+import { type Index, ObjectStore } from './kube/watch/store.ts'
+import { trimOf } from './kube/watch/trim.ts'
 
 export type Watched = Exclude<
   keyof typeof RESOURCES,

@@ -2,5 +2,6 @@
 import './tidy/foreign-json.ts'
 import './tidy/imports.ts'
 import './tidy/plugins.ts'
+import './tidy/rooms.ts'
 import './tidy/shape.ts'
 import './tidy/texts.ts'

@@ -1,7 +1,7 @@
 /** One service beside the models: bounded in time, counted, and refused at once while it keeps failing. */
 import type { Clock } from '../base/clock.ts'
+import { Breaker } from '../connection/breaker.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { Breaker } from '../upstream/live/breaker.ts'
 
 export interface AuxiliaryWorld {
   readonly clock: Clock

@@ -1,5 +1,4 @@
 /** The vector of a text, from an upstream of the configuration: for retrieval, and for judging requests by their meaning. */
-import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
 import type { Deadlines } from '../base/clock.ts'
 import { parseRequest } from '../body/request.ts'
 import { Presence } from '../call/presence.ts'
@@ -11,6 +10,7 @@ import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
 import { Target, type Targets } from '../upstream/live/targets.ts'
 import { expected } from '../upstream/live/vectors.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest } from '../wire/inner-form.ts'
+import type { Reading } from '../wire/reading.ts'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from './auxiliary.ts'
 
 /** Where vectors come from. */
@@ -35,6 +35,8 @@ export interface EmbeddingWorld extends AuxiliaryWorld {
   readonly metrics: Metrics
   readonly deadlines: Deadlines
   readonly targets: Pick<Targets, 'named'>
+  /** How the API of embeddings reads its bodies. */
+  readonly reading: Reading<EmbeddingsRequest>
 }
 
 /** Longer texts are cut: few embedding models read more than 8,192 tokens, and a search needs far fewer. */
@@ -135,7 +137,7 @@ export class Embeddings {
   ): Promise<Float32Array> {
     const { clock } = this.#world
     const { name, settings, state } = target
-    const request = requestOf(text, target)
+    const request = requestOf(text, target, this.#world.reading)
     const { pair, answer } = capturing(target)
     const upstream = pair.encode(request, target.settingsNow ?? settings, undefined)
     const permit = state.breaker.permit(clock.now())
@@ -185,12 +187,16 @@ function asking({ settings, state }: Target, model: string | undefined, inputTyp
   return new Target(asked, 1, state)
 }
 
-function requestOf(text: string, { settings, contextWindow }: Target): EmbeddingsRequest {
+function requestOf(
+  text: string,
+  { settings, contextWindow }: Target,
+  reading: Reading<EmbeddingsRequest>,
+): EmbeddingsRequest {
   const most = Math.min(EMBEDDED_CHARACTERS_MAX, (contextWindow ?? Infinity) * CHARACTERS_PER_TOKEN)
   // A character of two units is not cut in half.
   const input = text.slice(0, most).toWellFormed()
   const bytes = Buffer.from(JSON.stringify({ model: settings.model, input }))
-  return parseRequest(bytes, embeddingsReading, Math.floor(Date.now() / 1000))
+  return parseRequest(bytes, reading, Math.floor(Date.now() / 1000))
 }
 
 /** A pair that keeps the answer in the inner form, for no client reads it. */

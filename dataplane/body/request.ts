@@ -8,7 +8,9 @@ import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseJson } from '../json/parse.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
+import { GONE } from '../wire/dropped-tree.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../wire/reading.ts'
 import { parseInPieces } from './pieces.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
 
@@ -27,28 +29,6 @@ export interface Scanned {
 }
 
 type Parsable = Pick<BodyFacts, 'bytes'> & { readonly found: Found }
-
-/** How an API reads its bodies. */
-export interface Reading<Request extends ModelRequest> {
-  /** Top-level members that the API reads: of a large body no other long member is kept. */
-  readonly members: ReadonlySet<string>
-  /** Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
-  request(tree: unknown, facts: BodyFacts): Request
-  /** The body of the inner form, made anew of a tree that has been a request; absent: the tree itself. */
-  body?(tree: unknown): Request['body']
-}
-
-/** Facts about a body that are known before its tree is read. */
-export interface BodyFacts {
-  readonly bytes: Buffer
-  readonly found: Found | undefined
-  readonly form?: Form
-  readonly spans: ReadonlyMap<string, Span>
-  /** Seconds since 1970. */
-  readonly createdSeconds: number
-  /** All its text is ASCII. */
-  readonly sparse: boolean
-}
 
 /** Throws ERR_GW_INVALID_REQUEST; nothing has been parsed by then but the name of the model. */
 export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
@@ -119,11 +99,6 @@ export function forget(request: ModelRequest): void {
   if (bytes.length > LARGE_BYTES && found !== undefined && !isRewritten) request.body = GONE
 }
 
-/** Whether its tree was dropped. */
-export function isForgotten({ body }: ModelRequest): boolean {
-  return body === GONE
-}
-
 /** Builds a tree anew that was dropped; undefined where it is there. */
 export function recall(
   request: ModelRequest,
@@ -135,13 +110,6 @@ export function recall(
     request.body = (body === undefined ? tree : body(tree)) as typeof GONE
   })
 }
-
-/** A read of a dropped tree must not look like a missing member. */
-const GONE = new Proxy({} as ModelRequest['body'] & never, {
-  get(_body, name) {
-    throw new Error(`The tree was dropped before ${String(name)} was read.`)
-  },
-})
 
 function* scanning(bytes: Buffer): Generator<undefined, Scanned & Parsable> {
   const found = yield* finding(bytes)

@@ -1,7 +1,13 @@
 /** Posts alerts to webhooks, over the same way out as requests to upstreams: proxy, trusted authorities, denied addresses. */
-import type { Post } from '../limits/webhook.ts'
 import type { Section } from '../schema/index.ts'
 import { openPool } from './client.ts'
+
+/** Resolves with whether the receiver took it. */
+export type Post = (
+  url: string,
+  body: string,
+  headers: Readonly<Record<string, string>>,
+) => Promise<boolean>
 
 const POST_TIMEOUT_MS = 5000
 const CONNECT_TIMEOUT_SECONDS = 2

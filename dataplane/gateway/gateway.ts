@@ -11,9 +11,9 @@ import type { Call } from '../call/call.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import type { Guards } from '../guardrails/guards.ts'
 import type { Issuers } from '../identity/issuers.ts'
+import type { AlertWebhook } from '../limits/alerts/webhook.ts'
 import type { KnownRefusals } from '../limits/known-refusals.ts'
 import type { Leases } from '../limits/leases.ts'
-import type { AlertWebhook } from '../limits/webhook.ts'
 import type { Retrievals } from '../retrieval/retrievals.ts'
 import type { Classifiers } from '../semantic/classifiers.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -26,14 +26,14 @@ import type { Sending } from '../telemetry/otlp/sending.ts'
 import type { Objectives } from '../telemetry/slo.ts'
 import type { Trace, Traces } from '../telemetry/traces.ts'
 import type { Tracing } from '../telemetry/tracing/tracing.ts'
-import type { Lane } from '../upstream/live/targets.ts'
+import type { Lanes } from '../upstream/live/targets.ts'
 import type { UsageEvents } from '../usage/events/events.ts'
 import type { Environment } from '../wire/credential-source.ts'
 
 /** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
 export interface Active {
   readonly snapshot: Snapshot
-  readonly lanes: ReadonlyMap<string, Lane>
+  readonly lanes: Lanes
 }
 
 export interface Gateway {

@@ -9,6 +9,8 @@ import type { Section } from '../schema/index.ts'
 import { Classifiers } from '../semantic/classifiers.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Targets } from '../upstream/live/targets.ts'
+import type { EmbeddingsRequest } from '../wire/inner-form.ts'
+import type { Reading } from '../wire/reading.ts'
 import type { Gateway } from './gateway.ts'
 
 type Services = Pick<Gateway, 'guards' | 'issuers' | 'retrievals' | 'embeddings' | 'classifiers'>
@@ -17,6 +19,8 @@ interface World extends Omit<IssuersWorld, 'metrics'> {
   readonly deadlines: Deadlines
   readonly metrics: Metrics
   readonly targets: Targets
+  /** How the API of embeddings reads its bodies. */
+  readonly reading: Reading<EmbeddingsRequest>
 }
 
 export function openServices(section: Section, world: World): Services {

@@ -2,11 +2,11 @@
 import type { Dispatcher } from 'undici'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
-import { writtenJson } from '../body/written.ts'
 import { readBounded } from '../connection/bounded-body.ts'
 import { openPool } from '../connection/client.ts'
 import { parsed } from '../json/values.ts'
 import type { Section } from '../schema/index.ts'
+import { writtenJson } from '../translation/written.ts'
 
 interface Place {
   readonly name: string

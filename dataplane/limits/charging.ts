@@ -3,13 +3,13 @@
 import { alertOf } from '../accounts/alerts.ts'
 import { labelOf, ruleOf } from '../accounts/holders.ts'
 import type { Crossing, Settlement } from '../accounts/store.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import { sendAlert } from './alerts/webhook.ts'
 import type { Lease } from './leases.ts'
-import { sendAlert } from './webhook.ts'
+import type { LimitParts } from './parts.ts'
 
 /** The parts of the gateway that a charge reads and changes. */
 export type Charger = Pick<
-  Gateway,
+  LimitParts,
   'active' | 'infra' | 'leases' | 'log' | 'metrics' | 'store' | 'webhook'
 >
 

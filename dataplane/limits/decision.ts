@@ -5,12 +5,13 @@ import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult, LeaseId, Rules } from '../accounts/store.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
-import type { Active, Gateway } from '../gateway/gateway.ts'
 import type { Meter } from '../tokens/meter.ts'
+import type { Lanes } from '../upstream/live/targets.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
 import { downgradeOffer, type Offer, offerOf } from './offer.ts'
+import type { LimitParts } from './parts.ts'
 import type { Quote } from './quote.ts'
 import { countedEstimate, isNear, RECOUNTS_MAX, recounted } from './recount.ts'
 import { refusalError } from './refusal.ts'
@@ -31,7 +32,7 @@ export interface Limited extends Applicant {
 }
 
 /** The parts of the gateway that a decision reads and changes. */
-export type Limiter = Pick<Gateway, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
+export type Limiter = Pick<LimitParts, 'store' | 'clock' | 'metrics' | 'refusals' | 'leases'>
 
 export interface Decision {
   readonly route: Route
@@ -43,7 +44,7 @@ export interface Decision {
 /** Throws the error of a refused client. */
 export function decide(
   limited: Limited,
-  lanes: Active['lanes'],
+  lanes: Lanes,
   gateway: Limiter,
   recounts = RECOUNTS_MAX,
 ): Decision | Promise<Decision> {
@@ -130,7 +131,7 @@ function concluded(
   result: AdmitResult,
   offer: Offer,
   limited: Limited,
-  lanes: Active['lanes'],
+  lanes: Lanes,
   gateway: Limiter,
 ): Decision {
   const { caller, call, rules, limits, request, meter } = limited

@@ -1,9 +1,12 @@
 /** Brings the gauges of budgets up to date when they are scraped. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
-import type { Gateway } from '../gateway/gateway.ts'
-import { beginAlerts } from './alert-series.ts'
+import type { Snapshot } from '../config/snapshot.ts'
+import { beginAlerts } from './alerts/alert-series.ts'
 import { knownTenants } from './known-tenants.ts'
+import type { LimitParts } from './parts.ts'
+
+type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
 /** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100
@@ -24,7 +27,7 @@ const ASKED_IN_A_TURN = 500
 const WAIT_MS = 5_000
 
 /** Scrapes wait until the gauges show the figures of the store. */
-export function showBudgetsAtScrapes(gateway: Gateway): void {
+export function showBudgetsAtScrapes(gateway: Shown): void {
   let asking: Promise<void> | undefined
   const collect = () => {
     asking ??= showBudgets(gateway).finally(() => {
@@ -36,7 +39,7 @@ export function showBudgetsAtScrapes(gateway: Gateway): void {
   gateway.metrics.budgetSpend.collect = collect
 }
 
-async function showBudgets(gateway: Gateway): Promise<void> {
+async function showBudgets(gateway: Shown): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
   // At scrapes, because keys, and so tenants, come and go without a new configuration.
@@ -61,7 +64,7 @@ interface Asked {
 }
 
 /** The fewest questions that tell every budget: a group stands in the figures of each of its tenants. */
-function askedOf(snapshot: Gateway['active']['snapshot']): Asked[] {
+function askedOf(snapshot: Snapshot): Asked[] {
   const { section, keys } = snapshot
   const tenants = new Set<string>()
   const budgeted = new Set<string>()
@@ -86,7 +89,7 @@ function addFirst(tenants: Set<string>, known: Iterable<string>): void {
   }
 }
 
-async function show({ tenant, key }: Asked, ageMs: number, gateway: Gateway): Promise<void> {
+async function show({ tenant, key }: Asked, ageMs: number, gateway: Shown): Promise<void> {
   const { active, store, metrics } = gateway
   const rules = active.snapshot.limits.rules.of(tenant, key)
   const { tokens, spend, scoped = [] } = await store.read(tenant, rules, ageMs)
@@ -109,7 +112,7 @@ async function within(ms: number, asking: Promise<void>): Promise<void> {
 }
 
 /** Charges the hour that has ended, if one has, before anybody reads what was charged. */
-export function closeHours({ active, clock, infra, metrics }: Gateway): void {
+export function closeHours({ active, clock, infra, metrics }: Shown): void {
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd ?? 0
   for (const { tenant, nanos } of infra.close(clock.wall(), perHour * 1e9)) {
     metrics.infraCost.at(tenant).value += nanos / 1e9
@@ -117,7 +120,7 @@ export function closeHours({ active, clock, infra, metrics }: Gateway): void {
 }
 
 /** A gauge without a budget would show its last value for ever. */
-function forgetRemoved({ active, metrics }: Gateway): void {
+function forgetRemoved({ active, metrics }: Shown): void {
   const { budgets } = active.snapshot.section
   const withTokens = budgets.filter(({ tokens_per_day }) => tokens_per_day !== undefined)
   const withSpend = budgets.filter(({ spend_per_month_usd }) => spend_per_month_usd !== undefined)

@@ -6,10 +6,9 @@ import type { Amount, Rules } from '../accounts/store.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
-import type { Active } from '../gateway/gateway.ts'
 import { PromptTokens } from '../tokens/counter.ts'
 import { serves } from '../translation/pair.ts'
-import type { Lane, Target } from '../upstream/live/targets.ts'
+import type { Lane, Lanes, Target } from '../upstream/live/targets.ts'
 import { comparedModel, isCompared } from '../upstream/live/vectors.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
@@ -34,7 +33,7 @@ export function offerOf(
   route: Route,
   quote: Quote,
   { request, limits }: Wish,
-  lanes: Active['lanes'],
+  lanes: Lanes,
 ): Offer {
   const lane = lanes.get(route.name)
   const prompt = promptHeld(request, quote, lane)
@@ -89,7 +88,7 @@ function dearest(
 /** Only where a budget of the request names a route, and one of its upstreams may be tried now and has room. */
 export function downgradeOffer(
   wish: Wish,
-  lanes: Active['lanes'],
+  lanes: Lanes,
   clock: Pick<Clock, 'now'>,
 ): Offer | undefined | Promise<Offer | undefined> {
   const { request, quote, limits, caller, rules } = wish

@@ -2,10 +2,10 @@
 
 import { isBudgeted } from '../accounts/rules.ts'
 import type { Amount, BudgetFigure, Figures, Soon } from '../accounts/store.ts'
-import type { Active, Gateway } from '../gateway/gateway.ts'
 import type { PromptTokens } from '../tokens/counter.ts'
-import type { Lane, Target } from '../upstream/live/targets.ts'
+import type { Lane, Lanes, Target } from '../upstream/live/targets.ts'
 import { type Offer, offerOf, type Wish } from './offer.ts'
+import type { LimitParts } from './parts.ts'
 import { type Quote, quoteOf } from './quote.ts'
 import type { Refused } from './refusal.ts'
 
@@ -20,8 +20,8 @@ export function recounted(
   { by }: Refused,
   wish: Wish,
   offers: readonly (Offer | undefined)[],
-  lanes: Active['lanes'],
-  { leases }: Pick<Gateway, 'leases'>,
+  lanes: Lanes,
+  { leases }: Pick<LimitParts, 'leases'>,
 ): Promise<Quote> | undefined {
   if (by === 'rpm' || by === 'concurrency') return undefined
   const { caller, rules, quote } = wish
@@ -38,7 +38,7 @@ export function recounted(
 async function countAll(
   tokens: PromptTokens,
   offers: readonly (Offer | undefined)[],
-  lanes: Active['lanes'],
+  lanes: Lanes,
 ): Promise<void> {
   const targets = offers.flatMap((offer): readonly Target[] =>
     offer === undefined ? [] : (lanes.get(offer.route.name)?.targets ?? []),
@@ -46,18 +46,14 @@ async function countAll(
   await tokens.count(targets)
 }
 
-function requoted({ request, route, rules, quote }: Wish, lanes: Active['lanes']): Soon<Quote> {
+function requoted({ request, route, rules, quote }: Wish, lanes: Lanes): Soon<Quote> {
   if (quote.tokens === undefined) return quote
   const lane: Lane = lanes.get(route.name) ?? { targets: [], turn: 0 }
   return quoteOf(request, lane, isBudgeted(rules) ? route : undefined, quote.tokens)
 }
 
 /** The hold that a request which an upper bound admitted would have by its count. */
-export function countedEstimate(
-  { route, quote }: Offer,
-  wish: Wish,
-  lanes: Active['lanes'],
-): Soon<Amount> {
+export function countedEstimate({ route, quote }: Offer, wish: Wish, lanes: Lanes): Soon<Amount> {
   const { tokens } = quote
   const targets = lanes.get(route.name)?.targets ?? []
   const estimate = () => {

@@ -10,10 +10,12 @@ import type {
   Store,
 } from '../accounts/store.ts'
 import { Suggestions } from '../config/judgement/nearest.ts'
-import type { Gateway } from '../gateway/gateway.ts'
 import { closeHours } from './gauges.ts'
 import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'
+import type { LimitParts } from './parts.ts'
+
+type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
 /** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
@@ -31,7 +33,10 @@ export async function readLimitHeaders(
 }
 
 /** Says that no key, rule or budget names the tenant. Undefined where one does. */
-export function unknownTenant(tenant: string, { active }: Gateway): string | undefined {
+export function unknownTenant(
+  tenant: string,
+  { active }: Pick<LimitParts, 'active'>,
+): string | undefined {
   if (knowsTenant(tenant, active.snapshot)) return undefined
   const names = new Set(knownTenants(active.snapshot))
   const nearest = new Suggestions().didYouMean(tenant, names)
@@ -39,7 +44,7 @@ export function unknownTenant(tenant: string, { active }: Gateway): string | und
 }
 
 /** Body of GET /limits/{tenant}: every figure with its window and reset. */
-export async function limitsOf(tenant: string, gateway: Gateway) {
+export async function limitsOf(tenant: string, gateway: Shown) {
   const { active, store, clock } = gateway
   const rules = active.snapshot.limits.rules.of(tenant)
   const figures = await store.read(tenant, rules)
@@ -82,7 +87,7 @@ function scopedBudgets(all: readonly ScopedFigures[]) {
 }
 
 /** Those of the tenant's keys that have a budget; the first of very many. */
-async function keyBudgets(tenant: string, { active, store }: Gateway): Promise<ScopedFigures[]> {
+async function keyBudgets(tenant: string, { active, store }: Shown): Promise<ScopedFigures[]> {
   const { keys, limits } = active.snapshot
   const { budgetedKeys } = limits.rules
   if (budgetedKeys.size === 0) return []
@@ -119,7 +124,7 @@ function budget<Shown>(
 }
 
 /** The share of the running hour as it would be now, and what earlier hours have cost since the start of the process. */
-function infraCostOf(tenant: string, gateway: Gateway) {
+function infraCostOf(tenant: string, gateway: Shown) {
   const { active, clock, infra, metrics } = gateway
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd
   if (perHour === undefined) return undefined

@@ -1,5 +1,5 @@
 /** Variables of the environment that the process obeys, checked before anything starts. */
-import { logFormatFault } from '../telemetry/log-format.ts'
+import { logFormatFault } from '../telemetry/lines/log-format.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 

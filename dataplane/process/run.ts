@@ -4,7 +4,8 @@ import { flushCompileCache } from 'node:module'
 import { InfraCost } from '../accounts/infra-cost.ts'
 import { adminFolder } from '../admin/place.ts'
 import type { Listening } from '../admin/routes.ts'
-import { Deadlines, schedule, systemClock } from '../base/clock.ts'
+import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
+import { type Clock, Deadlines, schedule, systemClock } from '../base/clock.ts'
 import { Roster } from '../base/roster.ts'
 import { VERSION } from '../base/version.ts'
 import { Bodies, processMemory } from '../body/bodies.ts'
@@ -19,10 +20,10 @@ import { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
+import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/webhook.ts'
 import { showBudgetsAtScrapes } from '../limits/gauges.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
-import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/webhook.ts'
 import { listenAddress, POD_ADMIN_PORT } from '../schema/listener.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
@@ -31,7 +32,7 @@ import { UsageBook } from '../store/usage-book.ts'
 import { Changes } from '../telemetry/changes.ts'
 import { showCertificateAtScrapes } from '../telemetry/listener-gauges.ts'
 import { createLog, standardOutput } from '../telemetry/log.ts'
-import { createMetrics, createRegistry } from '../telemetry/metrics.ts'
+import { createMetrics, createRegistry, type Metrics } from '../telemetry/metrics.ts'
 import { Expositions } from '../telemetry/otlp/exposition.ts'
 import { LogTap } from '../telemetry/otlp/log-tap.ts'
 import { Signals } from '../telemetry/otlp/signals.ts'
@@ -169,16 +170,9 @@ async function createGateway(
   const clock = systemClock
   const random = Math.random
   const metrics = createMetrics()
-  const dropped = metrics.logLinesDropped.at()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  const changes = new Changes(clock.wall)
-  const written = createLog({
-    ...standardOutput(() => dropped.value++, env.GW_LOG_FORMAT),
-    wallClock: clock.wall,
-  })
-  const tap = new LogTap(written, clock.wall)
-  const log = changes.heardIn(tap)
+  const { changes, tap, log } = openLog(metrics, clock, env)
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
@@ -225,7 +219,10 @@ async function createGateway(
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),
     webhook,
-    ...openServices(section, { clock, deadlines, log, metrics, random, schedule, targets }),
+    ...openServices(section, {
+      ...{ clock, deadlines, log, metrics, random, schedule, targets },
+      reading: embeddingsReading,
+    }),
     infra: new InfraCost(clock.wall()),
     usage,
     usageKept: opened.usage,
@@ -240,6 +237,15 @@ async function createGateway(
   showBudgetsAtScrapes(gateway)
   showCertificateAtScrapes(gateway)
   return { gateway, targets, opened, tap }
+}
+
+/** The log of the process. `changes` keeps its events, and `tap` hands its records to a collector. */
+function openLog({ logLinesDropped }: Metrics, { wall }: Clock, env: Environment) {
+  const dropped = logLinesDropped.at()
+  const output = standardOutput(() => dropped.value++, env.GW_LOG_FORMAT)
+  const tap = new LogTap(createLog({ ...output, wallClock: wall }), wall)
+  const changes = new Changes(wall)
+  return { changes, tap, log: changes.heardIn(tap) }
 }
 
 /** Ids carry the tag of this process, so that one knows which replica to ask for the trace. */

@@ -1,8 +1,8 @@
 /** Brings the gauges of the listener's certificate up to date when they are scraped. */
 import { factsOf } from '../config/listener-certificate.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Observed } from './observed.ts'
 
-type Shown = Pick<Gateway, 'active' | 'clock' | 'metrics'>
+type Shown = Pick<Observed, 'active' | 'clock' | 'metrics'>
 
 export function showCertificateAtScrapes(gateway: Shown): void {
   gateway.metrics.listenerExpiry.collect = () => show(gateway)

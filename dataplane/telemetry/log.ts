@@ -1,7 +1,7 @@
 /** Lines on standard output, as JSON or as text. */
-import { LineSink } from './line-sink.ts'
-import { logFormatOf } from './log-format.ts'
-import { eventText, requestText } from './text-lines.ts'
+import { LineSink } from './lines/line-sink.ts'
+import { logFormatOf } from './lines/log-format.ts'
+import { eventText, requestText } from './lines/text-lines.ts'
 import type { Trace } from './traces.ts'
 
 type Fields = Readonly<Record<string, unknown>>

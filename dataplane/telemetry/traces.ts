@@ -1,9 +1,9 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
 
-import type { ShownPassage } from '../retrieval/passages.ts'
 import type { CountedBy } from '../tokens/counter.ts'
 import type { AnswerFacts } from '../wire/answer-facts.ts'
 import type { KeptTexts } from './kept-texts.ts'
+import type { ShownPassage } from './shown-passage.ts'
 
 export interface AttemptTrace {
   readonly upstream: string

@@ -1,6 +1,7 @@
 /** The tokens of a prompt, about: counted when it is to be charged and its upstream reported none. */
-import { isForgotten } from '../body/request.ts'
+
 import { isRecord, recordOf, textOf } from '../json/values.ts'
+import { isForgotten } from '../wire/dropped-tree.ts'
 import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
 

@@ -1,7 +1,6 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 
 import { KeptText } from '../base/kept-text.ts'
-import { writtenJson } from '../body/written.ts'
 import { BAD_INDEX, indexIn } from '../providers/answers/blocks.ts'
 import { AnswerFacts, idIn } from '../wire/answer-facts.ts'
 import type { Dialect, StreamWriter } from '../wire/dialect.ts'
@@ -32,6 +31,7 @@ import type {
 } from '../wire/provider.ts'
 import { Unsupported, unsupported } from '../wire/unsupported.ts'
 import { PassingReader } from './passing-reader.ts'
+import { writtenJson } from './written.ts'
 
 /** All that an attempt needs of the two wires. */
 export interface Pair {

@@ -1,16 +1,23 @@
 /** The answer of `GET /usage`. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { UsageBook } from '../store/usage-book.ts'
+import type { KeptUsage } from '../store/usage-row.ts'
 import { type ListedPrice, listedPrice } from './events/listed-price.ts'
 import { reportOf, type UsageSources } from './report.ts'
-import { chargedIn } from './unattributed.ts'
+import { type ChargedParts, chargedIn } from './unattributed.ts'
+
+/** Where the rows of a gateway come from. */
+interface UsageParts extends ChargedParts {
+  readonly usage: UsageBook
+  readonly usageKept: KeptUsage
+}
 
 type Query = Readonly<Record<string, string>>
 
 /** Every column that a row of costs needs. */
 const FOCUS = ['tenant', 'key', 'route', 'upstream', 'provider', 'model'] as const
 
-export async function usageOf(query: Query, gateway: Gateway) {
+export async function usageOf(query: Query, gateway: UsageParts) {
   const { clock, active } = gateway
   const { section, configuration } = active.snapshot
   const { tags } = section.usage
@@ -37,7 +44,7 @@ function refused(message: string) {
 const WRITTEN_MS = 1_200
 
 /** Where the rows of a gateway come from; `isCompared` with what its budgets were charged. */
-export function sourcesOf(gateway: Gateway, isCompared = true): UsageSources {
+export function sourcesOf(gateway: UsageParts, isCompared = true): UsageSources {
   const { usage, usageKept, active } = gateway
   const { section, upstreams } = active.snapshot
   return {
@@ -50,7 +57,7 @@ export function sourcesOf(gateway: Gateway, isCompared = true): UsageSources {
 }
 
 /** As listed now, by model. */
-function pricesOf({ active }: Gateway): Record<string, ListedPrice> {
+function pricesOf({ active }: UsageParts): Record<string, ListedPrice> {
   const prices: Record<string, ListedPrice> = {}
   for (const [model, price] of active.snapshot.limits.prices) {
     const listed = listedPrice(price, 0)

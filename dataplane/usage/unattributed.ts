@@ -3,9 +3,10 @@
  * had counted. Budgets are charged request by request, rows once a second.
  */
 
-import type { BudgetFigure } from '../accounts/store.ts'
+import type { BudgetFigure, Store } from '../accounts/store.ts'
 import { dayOf, monthOf } from '../accounts/windows.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Snapshot } from '../config/snapshot.ts'
 import type { Row, Span } from '../store/usage-row.ts'
 import { hourOf } from './zone.ts'
 
@@ -21,6 +22,13 @@ export interface Unattributed {
   readonly cost_nano_usd: number
 }
 
+/** Where budgets are kept, and which there are. */
+export interface ChargedParts {
+  readonly active: { readonly snapshot: Snapshot }
+  readonly store: Store
+  readonly clock: Clock
+}
+
 /** A window of a budget, and how much it was charged. */
 export interface Charged {
   readonly tenant: string
@@ -34,7 +42,7 @@ export interface Charged {
 /** The windows that lie in the span whole, as far as they have come. Read before the rows are, so that none is missed. */
 export async function chargedIn(
   span: Span,
-  { active, store, clock }: Pick<Gateway, 'active' | 'store' | 'clock'>,
+  { active, store, clock }: ChargedParts,
 ): Promise<Charged[]> {
   if (span.to < hourOf(clock.wall())) return []
   const { rules } = active.snapshot.limits

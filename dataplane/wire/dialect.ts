@@ -1,9 +1,9 @@
 /** A wire that clients speak: how it asks a model, and how it is answered. */
 import type { GatewayError } from '../base/errors.ts'
 import type { KeptText } from '../base/kept-text.ts'
-import type { Reading } from '../body/request.ts'
 import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
 import type { WireEvent } from './provider.ts'
+import type { Reading } from './reading.ts'
 
 type Headers = Readonly<Record<string, string>>
 

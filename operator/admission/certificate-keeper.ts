@@ -2,9 +2,9 @@
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus, NotLeaderError } from '../kube/api-error.ts'
+import { MANAGED_LABEL, MANAGER } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
-import { MANAGED_LABEL, MANAGER } from '../workload/names.ts'
 import {
   bundleOf,
   type Certificates,

@@ -14,7 +14,7 @@ import {
 } from '../compile/judge-apart.ts'
 import { faultsOfPolicy, gatewayOfPolicy, NOT_GRANTED } from '../compile/tenant-policies.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
-import { asWritten } from '../kube/trim.ts'
+import { asWritten } from '../kube/watch/trim.ts'
 import type { ReviewQuestion, ReviewVerdict } from './review.ts'
 
 /** The state of the cluster at this moment. */

@@ -2,7 +2,7 @@
 import { NAME_RULE } from '../../crds/gateway-config.ts'
 import { refuse, warn } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { fitsService, names } from '../workload/names.ts'
+import { fitsService, names } from '../kube/names.ts'
 import type { ClusterCheck } from './contract.ts'
 
 export const nameableObjects: ClusterCheck = ({ gateway }) => {

@@ -1,7 +1,7 @@
 /** Variables of the pod that the operator sets, regardless of `spec.env`. */
 import { type Finding, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
-import { OWN_VARIABLES } from '../workload/names.ts'
+import { OWN_VARIABLES } from '../kube/names.ts'
 import type { ClusterCheck } from './contract.ts'
 
 const INSTEAD: Readonly<Record<string, string>> = {

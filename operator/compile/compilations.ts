@@ -4,7 +4,7 @@ import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
-import type { World } from '../world.ts'
+import type { Index, ObjectStore } from '../kube/watch/store.ts'
 import { type Compiled, combine, tenantsOf } from './compile.ts'
 import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './compile-keys.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
@@ -35,8 +35,15 @@ export interface Compilation {
 /** Keys that change one after the other are taken together. */
 const KEYS_INTERVAL_MS = 500
 
+/** The keys and policies of the cluster, by gateway. */
+export interface Policed {
+  readonly stores: Readonly<Record<'tenantPolicies' | 'gatewayKeys', ObjectStore>>
+  readonly keysOf: Index
+  readonly policiesOf: Index
+}
+
 export interface CompilationsOptions {
-  readonly world: World
+  readonly world: Policed
   readonly wallClock: () => number
   /** A thread has judged this gateway: it is to be compiled anew. */
   readonly onJudged: (gateway: string) => void
@@ -53,7 +60,7 @@ interface JudgedApart {
 
 export class Compilations {
   readonly #options: CompilationsOptions
-  readonly #world: World
+  readonly #world: Policed
   /** Results and orders of the threads that judge large gateways. */
   readonly #judged = new Map<string, JudgedApart>()
   readonly #asked = new Map<string, string>()

@@ -1,7 +1,7 @@
 /** Decides which pods belong to a gateway: those of a ReplicaSet of its Deployment, whichever labels other pods carry. */
 import type { ApiClient } from '../kube/api.ts'
+import { isOwnedBy } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
-import { isOwnedBy } from '../workload/names.ts'
 
 /** Looked up at once; more unknown ReplicaSets than a roll-out has wait for the next look. */
 const LOOKUPS_MAX = 20

@@ -5,8 +5,8 @@ import { keyIdOf } from '../../dataplane/delivery/signed.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
+import { MANAGED_LABEL, MANAGER } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
-import { MANAGED_LABEL, MANAGER } from '../workload/names.ts'
 
 /** The member that signs; every other `*.pem` is only trusted, so that a key can be replaced in two steps. */
 const SIGNING = 'signing.pem'

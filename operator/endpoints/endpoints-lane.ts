@@ -16,10 +16,10 @@ import type { PodTarget } from '../delivery/pusher.ts'
 import { isBelievable } from '../delivery/sequences.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import type { ApiClient } from '../kube/api.ts'
+import { isOwnedBy, MANAGER, metadataOf, names } from '../kube/names.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { Transport } from '../kube/transport.ts'
 import { messageOf } from '../log.ts'
-import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
 
 export type Lists = Pick<EndpointsDocument, 'upstreams' | 'unknown' | 'zones'>
 

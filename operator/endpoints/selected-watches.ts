@@ -1,7 +1,7 @@
 /** Watches the objects that endpoints are made from, by label and namespace, while a gateway wants them. */
 import type { KubeObject, Resource } from '../kube/objects.ts'
-import { Reflector, type ReflectorOptions } from '../kube/reflector.ts'
-import { ObjectStore } from '../kube/store.ts'
+import { Reflector, type ReflectorOptions } from '../kube/watch/reflector.ts'
+import { ObjectStore } from '../kube/watch/store.ts'
 
 export interface Selected {
   readonly resource: Resource

@@ -1,7 +1,7 @@
 /** Writes Events beside the status: one for each change that a user may want to hear of. */
 import type { Condition } from '../../crds/conditions.ts'
-import { MANAGER } from '../workload/names.ts'
 import type { ApiClient } from './api.ts'
+import { MANAGER } from './names.ts'
 import { type KubeObject, RESOURCES } from './objects.ts'
 
 export interface EventOptions {

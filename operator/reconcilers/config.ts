@@ -14,8 +14,8 @@ import {
 import { isCounted, nextSequence } from '../delivery/sequences.ts'
 import type { SigningKeys } from '../delivery/signing-keys.ts'
 import type { ApiClient } from '../kube/api.ts'
+import { isOwnedBy, MANAGER, metadataOf, names } from '../kube/names.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
-import { isOwnedBy, MANAGER, metadataOf, names } from '../workload/names.ts'
 import { RUNS_WITH_ANNOTATION, runsWith } from '../workload/runs-with.ts'
 import type { World } from '../world.ts'
 

@@ -1,6 +1,6 @@
 /** Objects as they are now: what is watched, or what the API server has answered since. */
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
-import { trimOf } from '../kube/trim.ts'
+import { trimOf } from '../kube/watch/trim.ts'
 import type { Watched, World } from '../world.ts'
 
 /** A watch lags behind an apply; until it has caught up, the answer to the apply is the newest that is known. */

@@ -3,8 +3,8 @@
 import type { PodState } from '../delivery/pusher.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
+import { MANAGER, MOUNTS_ANNOTATION } from '../kube/names.ts'
 import { RESOURCES } from '../kube/objects.ts'
-import { MANAGER, MOUNTS_ANNOTATION } from '../workload/names.ts'
 
 export interface MountOptions {
   readonly api: Pick<ApiClient, 'apply'>

@@ -7,9 +7,9 @@ import { gatewayOfPolicy, NOT_GRANTED, type PolicyVerdict } from '../compile/ten
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
 import type { Events } from '../kube/events.ts'
+import { STATUS_MANAGER } from '../kube/names.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { ReconcileResult } from '../kube/queue.ts'
-import { STATUS_MANAGER } from '../workload/names.ts'
 import type { World } from '../world.ts'
 import { isoSeconds } from './status.ts'
 

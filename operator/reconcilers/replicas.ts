@@ -1,8 +1,8 @@
 /** Leaves the number of pods as it is when an autoscaler takes it over. */
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
+import { MANAGER, REPLICAS_MANAGER } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
-import { MANAGER, REPLICAS_MANAGER } from '../workload/names.ts'
 
 /**
  * Server-side apply puts a field back to its default that its only owner no longer names: 20 pods would become one

@@ -4,10 +4,10 @@ import { hashOf } from '../../dataplane/delivery/signed.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isStatus } from '../kube/api-error.ts'
 import type { Events } from '../kube/events.ts'
+import { STATUS_MANAGER } from '../kube/names.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import type { StatusFacts } from '../status/facts.ts'
 import { gatewayStatus } from '../status/gateway-status.ts'
-import { STATUS_MANAGER } from '../workload/names.ts'
 
 export interface StatusOptions {
   readonly api: ApiClient

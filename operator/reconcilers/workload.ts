@@ -4,31 +4,25 @@ import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { isRefusal } from '../kube/api-error.ts'
-import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
-import { type Child, childrenOf } from '../workload/children.ts'
-import { covers } from '../workload/covers.ts'
-import { type Edit, editorsOf } from '../workload/editors.ts'
-import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
-import { templateHashOf } from '../workload/made-with.ts'
 import {
   APPLIED_ANNOTATION,
   GENERATION_ANNOTATION,
   isOwnedBy,
   MANAGER,
   RESTORED_ANNOTATION,
-} from '../workload/names.ts'
+} from '../kube/names.ts'
+import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
+import { type Child, childrenOf } from '../workload/children.ts'
+import { covers } from '../workload/covers.ts'
+import { type Edit, editorsOf } from '../workload/editors.ts'
+import { hasGeneration, isExactly, restoring } from '../workload/exact.ts'
+import { templateHashOf } from '../workload/made-with.ts'
+import type { WorkloadOutcome } from '../workload/outcome.ts'
 import { isRolling, isStuck, PROGRESS_DEADLINE_MINUTES } from '../workload/rolling.ts'
 import type { WorkloadSettings } from '../workload/settings.ts'
 import type { World } from '../world.ts'
 import { LiveObjects } from './live-objects.ts'
 import { handOverReplicas } from './replicas.ts'
-
-export type WorkloadOutcome =
-  | { readonly kind: 'applied'; readonly routeConflict?: string }
-  /** An object of that name belongs to another owner. */
-  | { readonly kind: 'conflict'; readonly message: string }
-  /** Others roll first. */
-  | { readonly kind: 'waiting'; readonly message: string; readonly routeConflict?: string }
 
 export interface WorkloadOptions {
   readonly api: ApiClient

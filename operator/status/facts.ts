@@ -5,7 +5,7 @@ import type { Stored } from '../delivery/bundle.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import type { EndpointsTrouble } from '../endpoints/endpoints-keeper.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { WorkloadOutcome } from '../reconcilers/workload.ts'
+import type { WorkloadOutcome } from '../workload/outcome.ts'
 
 export interface StatusFacts {
   readonly gateway: KubeObject

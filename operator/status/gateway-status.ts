@@ -10,7 +10,7 @@ import {
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
-import { GATEWAY_LABEL } from '../workload/names.ts'
+import { GATEWAY_LABEL } from '../kube/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { exposedAddress } from './exposed.ts'
 import { enforces, type StatusFacts } from './facts.ts'

@@ -1,7 +1,8 @@
 /** Everything that a gateway consists of besides its documents, in the order in which it is applied. */
+
+import { metadataOf, names } from '../kube/names.ts'
 import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { desiredDeployment } from './made-with.ts'
-import { metadataOf, names } from './names.ts'
 import { metricsServiceOf, networkPolicyOf, serviceAccountOf, serviceOf } from './network.ts'
 import { httpRouteOf } from './route.ts'
 import { autoscalerOf, disruptionBudgetOf, initialReplicas } from './scale.ts'

@@ -1,8 +1,8 @@
 /** The Deployment of a gateway. Nothing of the configuration stands in it but what a running pod cannot take. */
 import { hashOf, PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { Needs } from '../compile/needs.ts'
+import { GATEWAY_LABEL, labelsOf, metadataOf, names } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { GATEWAY_LABEL, labelsOf, metadataOf, names } from './names.ts'
 import { clientPortName } from './network.ts'
 import { PROGRESS_DEADLINE_MINUTES } from './rolling.ts'
 import { DRAIN_DELAY_SECONDS, DRAIN_MARGIN_SECONDS, type WorkloadSettings } from './settings.ts'

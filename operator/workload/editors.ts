@@ -1,7 +1,7 @@
 /** The managers that wrote an object after the operator did, by the bookkeeping of the API server. */
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
+import { MANAGER } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { MANAGER } from './names.ts'
 
 /** A write over fields of the operator, which it takes back. */
 export interface Edit {

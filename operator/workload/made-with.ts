@@ -1,8 +1,8 @@
 /** Lets running pods be: they roll for what they lack, never to get rid of what they no longer need. */
 import { valueBelow } from '../../dataplane/json/values.ts'
+import { TEMPLATE_ANNOTATION } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { deploymentOf, MADE_WITH, templateHash } from './deployment.ts'
-import { TEMPLATE_ANNOTATION } from './names.ts'
 import { RUNS_WITH_ANNOTATION, runsWith } from './runs-with.ts'
 import type { WorkloadSettings } from './settings.ts'
 

@@ -1,9 +1,9 @@
 /** The Service and NetworkPolicy of a gateway: how its pods are reached, and by which peers. */
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { ListenerSecurity } from '../compile/needs.ts'
+import { fitsService, GATEWAY_LABEL, metadataOf, names } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { egressOf } from './egress.ts'
-import { fitsService, GATEWAY_LABEL, metadataOf, names } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const METRICS_PORT = 9090

@@ -1,7 +1,7 @@
 /** The HTTPRoute of a gateway: only the gateway bounds the time of a request and repeats one. */
 import type { WorkloadSpec } from '../../crds/workload.ts'
+import { metadataOf } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { metadataOf } from './names.ts'
 import { servicePortOf } from './network.ts'
 import type { WorkloadSettings } from './settings.ts'
 

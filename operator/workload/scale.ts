@@ -1,6 +1,7 @@
 /** How many pods there are, and how many may go at once. */
+
+import { GATEWAY_LABEL, metadataOf } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { GATEWAY_LABEL, metadataOf } from './names.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const CPU_PERCENT = 70

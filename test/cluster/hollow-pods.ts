@@ -8,10 +8,10 @@ import { hashOf, type KeyRecord, keysHashOf } from '../../dataplane/delivery/sig
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
+import { GATEWAY_LABEL } from '../../operator/kube/names.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
-import { Reflector } from '../../operator/kube/reflector.ts'
-import { ObjectStore } from '../../operator/kube/store.ts'
-import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
+import { Reflector } from '../../operator/kube/watch/reflector.ts'
+import { ObjectStore } from '../../operator/kube/watch/store.ts'
 import { PUSH_ADDRESS_ANNOTATION } from './local-pods.ts'
 
 const MANAGER = 'hollow-pods'

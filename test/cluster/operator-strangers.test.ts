@@ -1,7 +1,7 @@
 /** A pod of another owner that wears the label of a gateway: it is sent nothing, and nothing that it says counts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { GATEWAY_LABEL } from '../../operator/workload/names.ts'
+import { GATEWAY_LABEL } from '../../operator/kube/names.ts'
 import { statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
 

@@ -3,7 +3,7 @@
 import { loadConfiguration } from '../../dataplane/config/load.ts'
 import { compile } from '../../dataplane/config/snapshot.ts'
 import { beginSeries } from '../../dataplane/gateway/first-series.ts'
-import { beginAlerts } from '../../dataplane/limits/alert-series.ts'
+import { beginAlerts } from '../../dataplane/limits/alerts/alert-series.ts'
 import { createMetrics, createRegistry, type Metrics } from '../../dataplane/telemetry/metrics.ts'
 import { tallyOf } from '../../operator/tally.ts'
 import { beginWatches, createTelemetry, type Telemetry } from '../../operator/telemetry.ts'

@@ -5,7 +5,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
-import type { ObjectStore } from '../../operator/kube/store.ts'
+import type { ObjectStore } from '../../operator/kube/watch/store.ts'
 
 /** The files that pods may get: watched, as a kubelet does, and not polled. */
 export interface Mountable {

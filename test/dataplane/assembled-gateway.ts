@@ -2,6 +2,7 @@
 
 import { InfraCost } from '../../dataplane/accounts/infra-cost.ts'
 import type { Store } from '../../dataplane/accounts/store.ts'
+import { embeddingsReading } from '../../dataplane/apis/openai-embeddings/reading.ts'
 import { Embeddings } from '../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { Roster } from '../../dataplane/base/roster.ts'
@@ -9,9 +10,9 @@ import { Bodies } from '../../dataplane/body/bodies.ts'
 import type { Gateway } from '../../dataplane/gateway/gateway.ts'
 import { Guards } from '../../dataplane/guardrails/guards.ts'
 import { Issuers } from '../../dataplane/identity/issuers.ts'
+import { AlertWebhook } from '../../dataplane/limits/alerts/webhook.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
-import { AlertWebhook } from '../../dataplane/limits/webhook.ts'
 import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
 import { Classifiers } from '../../dataplane/semantic/classifiers.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
@@ -23,7 +24,7 @@ import { Objectives } from '../../dataplane/telemetry/slo.ts'
 import { Traces } from '../../dataplane/telemetry/traces.ts'
 import { Targets } from '../../dataplane/upstream/live/targets.ts'
 import { aClock, type TurnedClock } from '../helpers/clock.ts'
-import { aSnapshotOf } from './stages/snapshots.ts'
+import { aSnapshotOf } from './request/stages/snapshots.ts'
 
 export interface Assembled {
   readonly gateway: Gateway
@@ -51,7 +52,13 @@ export function assemble(
   const store = wrap(new MemoryStore({ clock }))
   let ids = 0
   const deadlines = new Deadlines(clock)
-  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
+  const embeddings = new Embeddings({
+    clock,
+    deadlines,
+    metrics,
+    targets,
+    reading: embeddingsReading,
+  })
   const gateway: Gateway = {
     active,
     env: {},

@@ -11,7 +11,7 @@ import {
   type Order,
 } from '../../operator/compile/judge-apart.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
-import { ObjectStore } from '../../operator/kube/store.ts'
+import { ObjectStore } from '../../operator/kube/watch/store.ts'
 import type { World } from '../../operator/world.ts'
 import { aGateway, aGatewayKey } from '../helpers/kubernetes/a-gateway.ts'
 import { until } from '../helpers/until.ts'

@@ -1,8 +1,8 @@
 /** Pods that wait for something that is mounted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { MOUNTS_ANNOTATION } from '../../operator/kube/names.ts'
 import { MountKeeper } from '../../operator/reconcilers/mounts.ts'
-import { MOUNTS_ANNOTATION } from '../../operator/workload/names.ts'
 import { aPod } from './a-status.ts'
 
 const lacking = (name: string) => {

@@ -11,7 +11,7 @@ import {
 } from '../../operator/endpoints/pools.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
-import { trimOf } from '../../operator/kube/trim.ts'
+import { trimOf } from '../../operator/kube/watch/trim.ts'
 
 const ZONE = 'topology.kubernetes.io/zone'
 const pool = {

@@ -8,8 +8,8 @@ import {
   type ReflectorOptions,
   type Timings,
   type WatchEnd,
-} from '../../operator/kube/reflector.ts'
-import { ObjectStore } from '../../operator/kube/store.ts'
+} from '../../operator/kube/watch/reflector.ts'
+import { ObjectStore } from '../../operator/kube/watch/store.ts'
 import { until } from '../helpers/until.ts'
 import {
   anObject,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESOURCES } from '../../operator/kube/objects.ts'
-import { trimOf } from '../../operator/kube/trim.ts'
+import { trimOf } from '../../operator/kube/watch/trim.ts'
 import { aPod, conditionOf, deployment, says, statusOf } from './a-status.ts'
 
 /** As the operator keeps pods. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jsonOf } from '../../operator/kube/api-objects.ts'
-import { readEvents } from '../../operator/kube/watch-events.ts'
+import { readEvents } from '../../operator/kube/watch/watch-events.ts'
 
 const raw = String.raw
 const head = raw`"apiVersion":"v1","kind":"ConfigMap"`

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicasHaveEffect } from '../../operator/checks/scale.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
-import { trimOf } from '../../operator/kube/trim.ts'
+import { trimOf } from '../../operator/kube/watch/trim.ts'
 
 const NUMBER = { 'f:spec': { 'f:replicas': {} } }
 const AUTOSCALED = { autoscaling: { maxReplicas: 5 }, replicas: 1 }

@@ -51,6 +51,6 @@ test('a provider is named in its own folder and in the index of providers alone'
       .map(({ pattern }) => pattern.exec(text)?.[0])
       .find((one) => one !== undefined)
     if (path in NAMES_PROVIDERS) assert.ok(found, `${path} names no provider; take it off the list`)
-    else assert.equal(found, undefined, `${path}: make it a fact of providers/facts-contract.ts`)
+    else assert.equal(found, undefined, `${path}: make it a fact of wire/provider-facts.ts`)
   }
 })

@@ -1,6 +1,6 @@
 /** The files of the tree that the rules read, and what they import. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const SOURCES = ['dataplane', 'crds', 'operator', 'cli', 'charts', 'test']
@@ -26,15 +26,4 @@ function walk(folder: string): Source[] {
 export function importsOf(path: string, text: string): string[] {
   const found = text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)
   return [...found].map(([, target = '']) => join(path, '..', target))
-}
-
-export function isTypeImport(text: string, target: string): boolean {
-  const name = basename(target).replaceAll('.', '\\.')
-  const statements = [...text.matchAll(new RegExp(`^import[^']*'[^']*/${name}'`, 'gm'))]
-  return (
-    statements.length > 0 &&
-    statements.every(([statement]) =>
-      /^import type\b|^import \{(\s*type \w+,?)+\s*\}/.test(statement),
-    )
-  )
 }

@@ -1,9 +1,10 @@
 /** Reads the body of a message request into the inner form. */
-import { type BodyFacts, invalid, type Reading } from '../../body/request.ts'
+import { invalid } from '../../body/request.ts'
 import { countOf, recordOf } from '../../json/values.ts'
 import { EXTRA_MEMBERS, extrasOf, extrasOfTools } from '../../providers/extras/asked.ts'
 import { conversationEstimate, promptTokensMax } from '../../tokens/count.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { Conversation } from './conversation.ts'
 import { optionsOf } from './options.ts'
 import { checkShape, type MessagesBody } from './shape.ts'

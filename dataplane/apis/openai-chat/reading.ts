@@ -1,9 +1,10 @@
 /** Reads the body of a chat completion; the inner form has its members. */
-import type { BodyFacts, Reading } from '../../body/request.ts'
+
 import { CHAT_MEMBERS } from '../../guardrails/forms/chat.ts'
 import { EXTRA_MEMBERS, extrasOf, extrasOfTools, filesIn } from '../../providers/extras/asked.ts'
 import { promptTokensMax } from '../../tokens/count.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { limited, unlimitedOf } from '../openai/no-limit.ts'
 import { checkShape } from './shape.ts'
 

@@ -1,10 +1,11 @@
 /** Reads the body of a legacy completion; the inner form has its members. */
-import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { checkFlag, checkModel, invalid } from '../../body/request.ts'
 import { COMPLETIONS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import { isRecord } from '../../json/values.ts'
 import { EXTRA_MEMBERS, extrasOf } from '../../providers/extras/asked.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import type { CompletionsBody, CompletionsRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 import { limited, saysNoLimit, unlimitedOf } from '../openai/no-limit.ts'
 

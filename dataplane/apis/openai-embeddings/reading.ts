@@ -1,9 +1,10 @@
 /** Reads the body of an embeddings request; the inner form has its members. */
-import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { checkModel, invalid } from '../../body/request.ts'
 import { EMBEDDINGS_MEMBERS } from '../../guardrails/forms/texts.ts'
 import { EXTRA_MEMBERS, extrasOf } from '../../providers/extras/asked.ts'
 import { inputsIn, inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 
 export const OPENAI_EMBEDDINGS = 'openai-embeddings'

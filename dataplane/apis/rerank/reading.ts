@@ -1,8 +1,9 @@
 /** Reads the body of a request for an order of documents; the inner form has its members. */
-import { type BodyFacts, checkFlag, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { checkFlag, checkModel, invalid } from '../../body/request.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputTokens, inputTokensMax } from '../../tokens/count.ts'
 import type { InputTokens, RerankBody, RerankRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { isWhole } from '../openai/inputs.ts'
 
 export const RERANK = 'rerank'

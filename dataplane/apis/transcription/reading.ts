@@ -1,8 +1,9 @@
 /** Reads the form of a request for a transcription; the inner form has its texts by name. */
 import { isUtf8 } from 'node:buffer'
 import type { Form, FormPart } from '../../base/form.ts'
-import { type BodyFacts, checkModel, invalid, type Reading } from '../../body/request.ts'
+import { checkModel, invalid } from '../../body/request.ts'
 import type { TranscriptionRequest } from '../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { recordingTokens } from './recording.ts'
 
 export const TRANSCRIPTION = 'openai-transcriptions'

@@ -1,7 +1,7 @@
 /** Metrics and log records for the collector of the configuration: opens the way, keeps one that did not change, ends others. */
 import type { Registry } from 'prom-client'
 import { VERSION } from '../../base/version.ts'
-import type { Gateway } from '../../gateway/gateway.ts'
+import type { Observed } from '../observed.ts'
 import { Collector } from '../tracing/collector.ts'
 import { Exporter, LOST } from '../tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../tracing/otlp-page.ts'
@@ -15,10 +15,8 @@ import { type Piece, writePiece } from './points.ts'
 import { otlpReceiver } from './receiver.ts'
 import type { Sending } from './sending.ts'
 
-type Observed = Pick<
-  Gateway,
-  'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'sending'
->
+/** `sending` is set while metrics or logs are sent. */
+type Signalled = Observed & { sending?: Sending | undefined }
 
 /** Points or records of one batch. */
 const ITEMS = 512
@@ -40,7 +38,7 @@ export class Signals {
     this.#sources = sources
   }
 
-  follow(gateway: Observed): void {
+  follow(gateway: Signalled): void {
     const { snapshot } = gateway.active
     const { telemetry } = snapshot.section
     const wanted = telemetry.otlp_endpoint === undefined ? [] : telemetry.otlp_signals
@@ -64,7 +62,7 @@ class Opened implements Sending {
   readonly #parts: Sending[] = []
   readonly #closes: (() => void)[] = []
 
-  constructor(gateway: Observed) {
+  constructor(gateway: Signalled) {
     this.#gateway = gateway
   }
 

@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
 import { VERSION } from '../../base/version.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway/gateway.ts'
+import type { Observed } from '../observed.ts'
 import { Followed } from '../otlp/followed.ts'
 import { otlpReceiver } from '../otlp/receiver.ts'
 import { Collector } from './collector.ts'
@@ -13,10 +13,8 @@ import { RandomIds } from './sampling.ts'
 import { type Decision, writeSpans } from './spans.ts'
 import { Tracing } from './tracing.ts'
 
-type Traced = Pick<
-  Gateway,
-  'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'tracing'
->
+/** `tracing` is set while traces are sent. */
+type Traced = Observed & { tracing: Tracing | undefined }
 
 const PAGE_SPANS = 512
 
@@ -72,7 +70,7 @@ function exporterTo(
 /** Where spans and records of usage come from. */
 export function resourceOf(
   { section, configuration }: Pick<Snapshot, 'section' | 'configuration'>,
-  env: Gateway['env'],
+  env: Observed['env'],
 ): Record<string, string> {
   const { telemetry } = section
   const { name, namespace } = configuration.metadata ?? {}

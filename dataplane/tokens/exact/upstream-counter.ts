@@ -1,6 +1,6 @@
 /** Counts prompts at the tokenizer of the runtime itself, and estimates them while it does not answer. */
 import type { Clock } from '../../base/clock.ts'
-import { Breaker } from '../../upstream/live/breaker.ts'
+import { Breaker } from '../../connection/breaker.ts'
 import type { ChatBody, ModelRequest } from '../../wire/inner-form.ts'
 import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { COUNTED_BYTES_MAX } from './counters.ts'

@@ -2,8 +2,8 @@
 
 import type { Deadline, Deadlines } from '../../base/clock.ts'
 import { KeptText } from '../../base/kept-text.ts'
-import { writtenJson } from '../../body/written.ts'
 import { factsOf, type Source, Translated } from '../../translation/pair.ts'
+import { writtenJson } from '../../translation/written.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type { AnswerEvent, ModelRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type {

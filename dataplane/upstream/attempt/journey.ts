@@ -1,8 +1,9 @@
 /** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../base/clock.ts'
 import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
-import type { Gateway } from '../../gateway/gateway.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import type { PassedOver } from '../../telemetry/traces.ts'
 import { serves } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
@@ -42,7 +43,12 @@ const NONE: readonly Endpoint[] = []
 const MOVES_MAX = 2
 
 /** The parts of the gateway that attempts are planned with. */
-export type Planner = Pick<Gateway, 'clock' | 'metrics' | 'random'>
+export interface Planner {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}
 
 /** It is also the plan of these attempts: one object a request. */
 export class Journey implements Plan<Target> {

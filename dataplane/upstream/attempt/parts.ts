@@ -1,5 +1,6 @@
 /** The values that an attempt begins with, and those that it ends with. */
 import type { Clock, Deadlines } from '../../base/clock.ts'
+import type { Permit } from '../../connection/breaker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { AttemptTrace, PassedOver, WaitTrace } from '../../telemetry/traces.ts'
 import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
@@ -7,7 +8,6 @@ import type { AnyPair } from '../../wire/inspection.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { OpenedStream } from '../answer/opened-stream.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import type { Permit } from '../live/breaker.ts'
 import type { Sending } from './pool-request.ts'
 
 export type Outcome =

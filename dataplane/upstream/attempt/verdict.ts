@@ -1,6 +1,7 @@
 /** Which failures speak against an upstream: the breaker counts these. */
+
+import type { Permit } from '../../connection/breaker.ts'
 import type { Failure, FailureClass } from '../../wire/provider.ts'
-import type { Permit } from '../live/breaker.ts'
 import type { Target } from '../live/targets.ts'
 import type { AttemptParts } from './parts.ts'
 

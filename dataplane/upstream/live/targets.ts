@@ -119,6 +119,9 @@ export interface Lane {
   readonly learnt?: Learnt
 }
 
+/** The live upstreams of each route, by the route's name. */
+export type Lanes = ReadonlyMap<string, Lane>
+
 /** The largest context window among its upstreams; undefined where one is not known. */
 export function windowOf(lane: Lane | undefined): number | undefined {
   const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
@@ -146,7 +149,7 @@ export class Targets {
   }
 
   /** The lanes of each route. States no longer used are closed once their requests are done. */
-  activate(snapshot: Snapshot): ReadonlyMap<string, Lane> {
+  activate(snapshot: Snapshot): Lanes {
     const states = new Map<string, TargetState>()
     const stateOf = new Map<UpstreamSettings, TargetState>()
     const steering = steeringUpstreams(snapshot)

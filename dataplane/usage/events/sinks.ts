@@ -1,8 +1,8 @@
 /** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent where it names none. */
 import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
-import type { Gateway } from '../../gateway/gateway.ts'
 import type { Section } from '../../schema/index.ts'
+import type { Observed } from '../../telemetry/observed.ts'
 import { Followed } from '../../telemetry/otlp/followed.ts'
 import { otlpReceiver } from '../../telemetry/otlp/receiver.ts'
 import { Collector, type Receiver } from '../../telemetry/tracing/collector.ts'
@@ -20,10 +20,8 @@ const RECORDS = 512
 /** The answers to a batch that a receiver could not take now. */
 const WEBHOOK_AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
-export type EventGateway = Pick<
-  Gateway,
-  'active' | 'clock' | 'deadlines' | 'env' | 'log' | 'metrics' | 'random' | 'usageEvents'
->
+/** `usageEvents` is set while the configuration names a sink. */
+export type EventGateway = Observed & { usageEvents: UsageEvents | undefined }
 
 type Settings = NonNullable<Section['usage']['sinks']>
 

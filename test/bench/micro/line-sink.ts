@@ -2,7 +2,7 @@
 import { openSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import sonicBoom from 'sonic-boom'
-import { LineSink } from '../../../dataplane/telemetry/line-sink.ts'
+import { LineSink } from '../../../dataplane/telemetry/lines/line-sink.ts'
 import { compare } from './runner.ts'
 
 const LINE = `${JSON.stringify({ event: 'request', words: 'x'.repeat(300) })}\n`

@@ -12,7 +12,7 @@ import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aSigningKey, aToken, ISSUER, NOW, type SigningKey } from '../../helpers/token-issuer.ts'
 import { headed } from '../headed.ts'
-import { aSnapshotOf } from '../stages/snapshots.ts'
+import { aSnapshotOf } from '../request/stages/snapshots.ts'
 
 let key: SigningKey
 let other: SigningKey

@@ -20,7 +20,7 @@ import {
 } from '../../helpers/token-issuer.ts'
 import { until } from '../../helpers/until.ts'
 import { headed } from '../headed.ts'
-import { aSnapshotOf } from '../stages/snapshots.ts'
+import { aSnapshotOf } from '../request/stages/snapshots.ts'
 
 const [one, two] = await Promise.all([aSigningKey('one'), aSigningKey('two')])
 

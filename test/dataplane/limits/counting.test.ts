@@ -13,7 +13,7 @@ import { slicesOf } from '../../../dataplane/tokens/exact/slices.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'
-import { KEY } from '../stages/keys.ts'
+import { KEY } from '../request/stages/keys.ts'
 
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 

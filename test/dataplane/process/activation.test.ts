@@ -5,7 +5,7 @@ import { after, test } from 'node:test'
 import { Activation } from '../../../dataplane/gateway/activation.ts'
 import type { Targets } from '../../../dataplane/upstream/live/targets.ts'
 import { assemble } from '../assembled-gateway.ts'
-import { load } from '../stages/snapshots.ts'
+import { load } from '../request/stages/snapshots.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
 import { aClock } from '../../helpers/clock.ts'
-import { aSnapshotOf } from '../stages/snapshots.ts'
+import { aSnapshotOf } from '../request/stages/snapshots.ts'
 
 const STORE = {
   provider: 'qdrant',

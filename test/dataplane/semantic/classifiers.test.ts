@@ -8,7 +8,7 @@ import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Classifiers } from '../../../dataplane/semantic/classifiers.ts'
 import { scoreOf } from '../../../dataplane/semantic/similarity.ts'
 import { aClock } from '../../helpers/clock.ts'
-import { aSnapshotOf } from '../stages/snapshots.ts'
+import { aSnapshotOf } from '../request/stages/snapshots.ts'
 import { aRequest } from '../strategies/choices.ts'
 
 const EASY = ['hello', 'thanks']

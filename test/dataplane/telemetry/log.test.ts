@@ -1,8 +1,8 @@
 /** Lines of the log: for programs, and for people at a terminal. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { logFormatFault, logFormatOf } from '../../../dataplane/telemetry/lines/log-format.ts'
 import { createLog } from '../../../dataplane/telemetry/log.ts'
-import { logFormatFault, logFormatOf } from '../../../dataplane/telemetry/log-format.ts'
 import { Trace } from '../../../dataplane/telemetry/traces.ts'
 
 const TIME = '2026-06-01T12:34:56.789Z'

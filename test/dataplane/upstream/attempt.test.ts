@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { markStale } from '../../../dataplane/connection/stale-connection.ts'
 import type { Outcome } from '../../../dataplane/upstream/attempt/parts.ts'
-import { SECRET } from '../stages/snapshots.ts'
+import { SECRET } from '../request/stages/snapshots.ts'
 import { anAttempt, JSON_HEAD } from './an-attempt.ts'
 import { ANSWER, CONTENT, EVENTS } from './journeys.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '../../../dataplane/upstream/credentials/upstream-credential.ts'
 import type { FetchedCredential } from '../../../dataplane/wire/credential-source.ts'
 import { aClock } from '../../helpers/clock.ts'
-import { aSnapshotOf } from '../stages/snapshots.ts'
+import { aSnapshotOf } from '../request/stages/snapshots.ts'
 
 interface Opened {
   readonly signals: AbortSignal[]

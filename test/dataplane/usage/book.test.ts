@@ -8,7 +8,7 @@ import { joinedNames, namesIn } from '../../../dataplane/store/usage-row.ts'
 import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
 import { reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
 import { metadataIn, tagsOf } from '../../../dataplane/usage/tags.ts'
-import { KEY } from '../stages/keys.ts'
+import { KEY } from '../request/stages/keys.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 
 const NOW = Date.parse('2026-11-21T12:30:00Z')

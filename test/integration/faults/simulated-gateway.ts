@@ -2,6 +2,7 @@
  * The whole way of a request without a socket: the real pipeline between a client and upstreams
  * that are objects of the test, on a clock that the test moves.
  */
+
 import { hash } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,6 +12,7 @@ import type { Dispatcher } from 'undici'
 import { InfraCost } from '../../../dataplane/accounts/infra-cost.ts'
 import type { Store } from '../../../dataplane/accounts/store.ts'
 import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
+import { embeddingsReading } from '../../../dataplane/apis/openai-embeddings/reading.ts'
 import { Embeddings } from '../../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Roster } from '../../../dataplane/base/roster.ts'
@@ -20,9 +22,9 @@ import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Gateway } from '../../../dataplane/gateway/gateway.ts'
 import { Guards } from '../../../dataplane/guardrails/guards.ts'
 import { Issuers } from '../../../dataplane/identity/issuers.ts'
+import { AlertWebhook } from '../../../dataplane/limits/alerts/webhook.ts'
 import { KnownRefusals } from '../../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../../dataplane/limits/leases.ts'
-import { AlertWebhook } from '../../../dataplane/limits/webhook.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
 import { serve } from '../../../dataplane/request/visit.ts'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
@@ -74,7 +76,13 @@ export function simulate(
   })
   const deadlines = new Deadlines(clock)
   const store = wrap(new MemoryStore({ clock }))
-  const embeddings = new Embeddings({ clock, deadlines, metrics, targets })
+  const embeddings = new Embeddings({
+    clock,
+    deadlines,
+    metrics,
+    targets,
+    reading: embeddingsReading,
+  })
   const gateway: Gateway = {
     active: { snapshot, lanes: targets.activate(snapshot) },
     env: {},

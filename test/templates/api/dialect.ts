@@ -1,10 +1,11 @@
 /** The wire of template's clients: one prompt in, one text out. */
 
-import { type BodyFacts, invalid } from '../../../dataplane/body/request.ts'
+import { invalid } from '../../../dataplane/body/request.ts'
 import { recordOf, textOf } from '../../../dataplane/json/values.ts'
 import { promptTokensMax } from '../../../dataplane/tokens/count.ts'
 import type { Dialect } from '../../../dataplane/wire/dialect.ts'
 import type { ChatRequest } from '../../../dataplane/wire/inner-form.ts'
+import type { BodyFacts } from '../../../dataplane/wire/reading.ts'
 
 export const dialect: Dialect<'chat'> = {
   wire: 'template',

@@ -1,12 +1,13 @@
 /** A toy that proves the contract of APIs: POST /v1/places, read into the inner form and written out of it. */
 
 import { openAiWire } from '../../../dataplane/apis/openai/wire.ts'
-import { type BodyFacts, invalid, type Reading } from '../../../dataplane/body/request.ts'
+import { invalid } from '../../../dataplane/body/request.ts'
 import type { Api } from '../../../dataplane/request/api.ts'
 import { handle } from '../../../dataplane/request/pipeline.ts'
 import { inputTokens } from '../../../dataplane/tokens/count.ts'
 import type { Dialect } from '../../../dataplane/wire/dialect.ts'
 import type { EmbeddingsBody, EmbeddingsRequest } from '../../../dataplane/wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../../dataplane/wire/reading.ts'
 
 const reading: Reading<EmbeddingsRequest> = {
   members: new Set(['input', 'model']),

@@ -1,10 +1,11 @@
 /** Reads the body of a request for a response into the inner form. */
-import { type BodyFacts, invalid, type Reading } from '../../../body/request.ts'
+import { invalid } from '../../../body/request.ts'
 import { EXTRA_MEMBERS, extrasOf } from '../../../providers/extras/asked.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
 import { conversationEstimate, promptTokensMax } from '../../../tokens/count.ts'
 import type { AskedExtra } from '../../../wire/extras.ts'
 import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
+import type { BodyFacts, Reading } from '../../../wire/reading.ts'
 import { beginSession } from '../session.ts'
 import { messagesOf } from './items.ts'
 import { Lacks } from './lacks.ts'

@@ -2,7 +2,7 @@
 
 import { type AttemptTrace, Trace } from '../../../../dataplane/telemetry/traces.ts'
 import { AnswerFacts } from '../../../../dataplane/wire/answer-facts.ts'
-import { aSnapshotOf } from '../../stages/snapshots.ts'
+import { aSnapshotOf } from '../../request/stages/snapshots.ts'
 
 export const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 export const PARENT_ID = '00f067aa0ba902b7'

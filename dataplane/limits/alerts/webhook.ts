@@ -1,0 +1,103 @@
+/** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
+import type { Clock, Deadline } from '../../base/clock.ts'
+import type { Post } from '../../connection/post.ts'
+import type { Section } from '../../schema/index.ts'
+
+/** Alerts that wait at most; they are rare, so a full queue means that the webhook does not answer. */
+const QUEUE_MAX = 100
+
+const ATTEMPTS_MAX = 5
+const TIMEOUT_MS = 5_000
+const BACKOFF_FIRST_MS = 1_000
+
+export interface WebhookOptions {
+  readonly post: Post
+  readonly clock: Clock
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+  readonly onDrop: (alert: Alert, reason: 'queue_full' | 'undelivered') => void
+}
+
+/** The body that is posted. */
+export interface Alert {
+  readonly type: 'budget_alert' | 'ttft_slo_breach'
+}
+
+interface Parcel {
+  readonly alert: Alert
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  attempts: number
+}
+
+/** A deadline for the timeout of a post and for the wait between two: its maker adds it to the process's. */
+export class AlertWebhook implements Deadline {
+  due = Number.POSITIVE_INFINITY
+  seat = -1
+  readonly #options: WebhookOptions
+  readonly #queue: Parcel[] = []
+  /** Set while a post is out; a result of another one comes too late. */
+  #posting: symbol | undefined
+
+  constructor(options: WebhookOptions) {
+    this.#options = options
+  }
+
+  send(alert: Alert, url: string, headers: Readonly<Record<string, string>>): void {
+    if (this.#queue.length >= QUEUE_MAX) {
+      this.#options.onDrop(alert, 'queue_full')
+      return
+    }
+    this.#queue.push({ alert, url, headers, attempts: 0 })
+    if (this.#queue.length === 1) this.#post()
+  }
+
+  get waiting(): number {
+    return this.#queue.length
+  }
+
+  expire(): void {
+    if (this.#posting === undefined) this.#post()
+    else this.#finished(this.#posting, false)
+  }
+
+  #post(): void {
+    this.due = Number.POSITIVE_INFINITY
+    const parcel = this.#queue[0]
+    if (parcel === undefined) return
+    const { post, clock } = this.#options
+    const posting = Symbol(parcel.url)
+    this.#posting = posting
+    this.due = clock.now() + TIMEOUT_MS
+    parcel.attempts++
+    const headers = { 'content-type': 'application/json', ...parcel.headers }
+    // A post that throws at once must not reach the request that caused the alert.
+    new Promise<boolean>((resolve) => {
+      resolve(post(parcel.url, JSON.stringify(parcel.alert), headers))
+    }).then(
+      (taken) => this.#finished(posting, taken),
+      () => this.#finished(posting, false),
+    )
+  }
+
+  #finished(posting: symbol, taken: boolean): void {
+    const parcel = this.#queue[0]
+    if (posting !== this.#posting || parcel === undefined) return
+    this.#posting = undefined
+    if (taken || parcel.attempts >= ATTEMPTS_MAX) {
+      this.#queue.shift()
+      if (!taken) this.#options.onDrop(parcel.alert, 'undelivered')
+      this.#post()
+      return
+    }
+    const { clock, random } = this.#options
+    const backoff = BACKOFF_FIRST_MS * 2 ** (parcel.attempts - 1)
+    this.due = clock.now() + backoff * (0.5 + random() / 2)
+  }
+}
+
+/** Sends it to the webhook of the present configuration, if that has one. */
+export function sendAlert(alert: Alert, webhook: AlertWebhook, alerts: Section['alerts']): void {
+  const { webhook_url, headers } = alerts ?? {}
+  if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})
+}

@@ -1,0 +1,119 @@
+/** Where a model leads, and who may go there. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GatewayError } from '../../../../dataplane/base/errors.ts'
+import type { Caller } from '../../../../dataplane/call/call.ts'
+import type { Snapshot } from '../../../../dataplane/config/snapshot.ts'
+import { match, permit } from '../../../../dataplane/request/stages/match.ts'
+import { callerWithKey } from '../../headed.ts'
+import { aSnapshot, NOW } from './snapshots.ts'
+
+const snapshot = aSnapshot([
+  { id: 'all' },
+  { id: 'batch-only', routes: ['batch'] },
+  { id: 'lists-only', scopes: ['models:list'] },
+])
+
+function callerWith(id: string, of: Snapshot): Caller {
+  return callerWithKey({ 'x-api-key': `key-${id}` }, of, NOW)
+}
+
+function matched(model: string, id = 'all', of = snapshot): string {
+  return match(model, callerWith(id, of), of).name
+}
+
+function refusal(model: string, id?: string, of?: Snapshot): GatewayError {
+  try {
+    matched(model, id, of)
+  } catch (error) {
+    assert.ok(error instanceof GatewayError)
+    return error
+  }
+  return assert.fail(`${model} was matched`)
+}
+
+test('a route and an alias lead to the route', () => {
+  for (const model of ['chat', 'gpt-4o']) assert.equal(matched(model), 'chat')
+})
+
+test('of a name and patterns the exact one wins, then the longest', () => {
+  const aliases = { '*': 'batch', 'gpt-4*': 'chat', 'gpt-4-batch': 'batch' }
+  const of = aSnapshot([{ id: 'all' }], aliases)
+  const rows = {
+    'gpt-4o-mini': 'chat',
+    'gpt-4': 'chat',
+    'gpt-4-batch': 'batch',
+    o3: 'batch',
+    chat: 'chat',
+  }
+  for (const [model, route] of Object.entries(rows)) assert.equal(matched(model, 'all', of), route)
+  assert.deepEqual(
+    [...of.models].map(([name]) => name),
+    ['chat', 'batch', 'gpt-4-batch'],
+  )
+  assert.match(
+    refusal('o3', 'all', aSnapshot([{ id: 'all' }], { 'gpt-4*': 'chat' })).message,
+    /name: gpt-4\*, chat/,
+  )
+})
+
+for (const model of [
+  'Chat',
+  'chat ',
+  '*',
+  '__proto__',
+  'constructor',
+  'toString',
+  'cha',
+  'chat/x',
+  '🦜',
+]) {
+  test(`${model} is no route`, () => {
+    const error = refusal(model)
+    assert.equal(error.code, 'ERR_GW_ROUTE_NOT_FOUND')
+    assert.equal(error.details.param, 'model')
+    assert.equal(error.final, true)
+  })
+}
+
+test('an unknown model offers only what the key may use', () => {
+  assert.match(refusal('x').message, /chat, batch/)
+  assert.doesNotMatch(refusal('x', 'batch-only').message, /chat/)
+})
+
+test('an unknown model offers aliases first, then routes, up to a bound', () => {
+  assert.match(refusal('x').message, /This key may name: gpt-4o, chat, batch\.$/)
+  assert.match(refusal('x', 'batch-only').message, /This key may name: batch\.$/)
+  const aliases = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`a${at}`, 'chat']))
+  const { message } = refusal('x', 'all', aSnapshot([{ id: 'all' }], aliases))
+  assert.match(message, /: a0, a1, .*, a19, …\.$/)
+})
+
+test('an unknown model that looks like a key is shown without it, in the answer and in the trace', () => {
+  const key = 'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v'
+  const { message, details } = refusal(key)
+  assert.deepEqual(details.learnt, { model: 'gw_***' })
+  assert.match(message, /"gw_\*\*\*"/)
+})
+
+test('a route that the key may not use is denied by the name that was sent, and the answer names no other', () => {
+  for (const model of ['chat', 'gpt-4o']) {
+    const error = refusal(model, 'batch-only')
+    assert.equal(error.code, 'ERR_GW_AUTH_SCOPE_DENIED')
+    assert.match(error.message, new RegExp(`may not use "${model}"\\. .*: batch\\.`))
+    assert.deepEqual(error.details.learnt, model === 'chat' ? { model, route: model } : { model })
+    if (model !== 'chat') assert.doesNotMatch(error.message, /chat/)
+  }
+  assert.equal(matched('batch', 'batch-only'), 'batch')
+})
+
+test('a key that may only list invokes nothing, with any body', () => {
+  assert.throws(() => permit(callerWith('lists-only', snapshot)), /lacks the scope models:invoke/)
+})
+
+test('an unknown model is shown short, and without control characters of terminals', () => {
+  const { learnt } = refusal(`\x1b[31m\r\n\u009b\u2028${'m'.repeat(1000)}`).details
+  assert.equal(learnt?.model?.length, 101)
+  assert.doesNotMatch(String(learnt?.model), /[\p{Cc}\u2028]/u)
+  assert.doesNotMatch(refusal('\x1b\n').message, /\p{Cc}/u)
+})
