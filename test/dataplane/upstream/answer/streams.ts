@@ -7,7 +7,7 @@ import {
 } from '../../../../dataplane/providers/openai-like/sse.ts'
 import type { WireEvent } from '../../../../dataplane/wire/provider.ts'
 
-const RECORDED = new URL('../../fixtures/providers/', import.meta.url)
+const RECORDED = new URL('../../../fixtures/providers/', import.meta.url)
 
 export interface Stream {
   readonly name: string
