@@ -21,12 +21,9 @@ import type { Dialect } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { Unsupported } from '../wire/unsupported.ts'
 
-/** The header that says who counted, and how well. */
-const COUNTED_BY = 'x-gw-token-count'
-
 export function countWork(answerOf: (tokens: number) => object): Work {
   return async ({ call, request, caller, route, rules }, dialect, visit) => {
-    const { active, gateway, response } = visit
+    const { active, gateway, notes, response } = visit
     await chargeRequest({ tenant: caller.tenant, id: call.id }, rules, gateway)
     await describeLimits(visit)
     const [first] = active.lanes.get(route.name)?.targets ?? []
@@ -34,9 +31,9 @@ export function countWork(answerOf: (tokens: number) => object): Work {
     if (answer === undefined) {
       await recall(request, dialect.reading)
       const { tokens, exact } = await (first?.counter ?? ESTIMATE).count(request)
-      response.headers.push(COUNTED_BY, exact ? 'exact' : 'estimated')
+      notes.countedTokens(exact ? 'exact' : 'estimated')
       answer = answerOf(tokens)
-    } else response.headers.push(COUNTED_BY, 'upstream')
+    } else notes.countedTokens('upstream')
     response.send(200, 'application/json', JSON.stringify(answer))
   }
 }

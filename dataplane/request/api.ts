@@ -1,10 +1,7 @@
 /** An API: a method and a path of the client listener, and its work on a visit. */
-import type { Call, Incoming } from '../call/call.ts'
-import type { Active, Gateway } from '../gateway/gateway.ts'
-import type { Trace } from '../telemetry/traces.ts'
+import type { Incoming } from '../call/call.ts'
 import type { ClientWire } from '../wire/dialect.ts'
-import type { ModelRequest } from '../wire/inner-form.ts'
-import type { ClientResponse } from './response.ts'
+import type { Noted, Notes } from './notes.ts'
 
 export interface Api {
   /** Where GET is answered, HEAD is too. */
@@ -20,12 +17,7 @@ export interface Api {
 }
 
 /** One request and its answer, on the configuration it began with. Stages take what they need of it. */
-export interface Visit {
-  readonly call: Call
-  readonly response: ClientResponse
-  readonly trace: Trace
-  readonly gateway: Gateway
-  readonly active: Active
-  /** Keeps what its spans will say of the request, where traces are sent. */
-  asks(request: ModelRequest): void
+export interface Visit extends Noted {
+  /** Writes the trace, and the facts that the answer's headers name. */
+  readonly notes: Notes
 }

@@ -1,7 +1,7 @@
 /** The frame around every request: opens the answer and the trace, turns errors into refusals, records the end. */
 
 import { isBudgeted } from '../accounts/rules.ts'
-import { GatewayError, type Learnt } from '../base/errors.ts'
+import { GatewayError } from '../base/errors.ts'
 import { shownPath } from '../base/shown-text.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Active, Gateway, Underway } from '../gateway/gateway.ts'
@@ -9,9 +9,8 @@ import { tellsBudgets } from '../limits/headers.ts'
 import { readLimitHeaders } from '../limits/tenants.ts'
 import { correlate } from '../telemetry/correlation.ts'
 import { Trace } from '../telemetry/traces.ts'
-import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.ts'
-import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Api, Visit } from './api.ts'
+import { Notes } from './notes.ts'
 import { exemplify, record } from './record.ts'
 import { ClientResponse } from './response.ts'
 import { authenticate } from './stages/authenticate.ts'
@@ -43,7 +42,8 @@ export async function serve(
   try {
     await api.run(visit)
   } catch (error) {
-    if (error instanceof GatewayError) note(error.details.learnt, visit)
+    if (error instanceof GatewayError && error.details.learnt !== undefined)
+      visit.notes.learnt(error.details.learnt)
     await describeLimits(visit).catch(() => undefined)
     refuse(error, visit)
   } finally {
@@ -61,7 +61,7 @@ class Served implements Visit, Underway {
   readonly active: Active
   /** Where traces are sent: a connection that was cut has forgotten it. */
   peerAddress: string | undefined
-  parameters: Parameters | undefined
+  readonly notes: Notes
 
   constructor(call: Call, response: ClientResponse, trace: Trace, gateway: Gateway) {
     this.call = call
@@ -69,10 +69,7 @@ class Served implements Visit, Underway {
     this.trace = trace
     this.gateway = gateway
     this.active = gateway.active
-  }
-
-  asks(request: ModelRequest): void {
-    if (this.gateway.tracing !== undefined) this.parameters = parametersOf(request)
+    this.notes = new Notes(this)
   }
 
   closeBehind(): void {
@@ -88,15 +85,10 @@ class Served implements Visit, Underway {
 }
 
 /** Throws what `authenticate` throws. From here on the trace names the caller. */
-export function identify({ call, active, gateway, trace }: Visit): Caller | Promise<Caller> {
+export async function identify({ call, active, gateway, notes }: Visit): Promise<Caller> {
   const known = { names: active.snapshot, issuers: gateway.issuers }
-  const caller = authenticate(call.incoming, known, gateway.clock.wall())
-  return caller instanceof Promise ? caller.then((one) => named(one, trace)) : named(caller, trace)
-}
-
-function named(caller: Caller, trace: Trace): Caller {
-  trace.tenant = caller.tenant
-  trace.key = caller.key.record.id
+  const caller = await authenticate(call.incoming, known, gateway.clock.wall())
+  notes.calledBy(caller)
   return caller
 }
 
@@ -111,24 +103,12 @@ export async function describeLimits({ active, gateway, trace, response }: Visit
   response.limits = { ...(await readLimitHeaders(tenant, rules, gateway.store)), ...limits }
 }
 
-/** Writes down the facts that a refusal carries. */
-function note(learnt: Learnt = {}, { trace, response, gateway }: Visit): void {
-  const { model, route, limitHeaders, limit } = learnt
-  if (model !== undefined) trace.model = model
-  if (route !== undefined) response.route = route
-  if (limitHeaders !== undefined) response.limits = limitHeaders
-  if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
-}
-
-function close({ call, response, trace, gateway, active, peerAddress, parameters }: Served): void {
-  trace.duration_ms = gateway.clock.now() - call.receivedAt
-  trace.status = response.status
-  trace.route = response.route
-  trace.upstream = response.upstream
+function close({ call, response, notes, gateway, active, peerAddress }: Served): void {
+  const trace = notes.finished()
   const { access_log } = active.snapshot.section.telemetry
   record({ trace, left: response.left, isLogged: access_log }, gateway)
   const { tracing } = gateway
-  const client = tracing && { incoming: call.incoming, peerAddress, parameters }
+  const client = tracing && { incoming: call.incoming, peerAddress, parameters: notes.parameters }
   if (client && tracing.end(trace, active.snapshot, client))
     exemplify(trace, gateway.metrics, gateway.clock.wall())
   if (trace.attempts.length === 0) return
@@ -148,17 +128,10 @@ function isoTime(wall: number): string {
 }
 
 /** The first refusal is the request's end; what its stages say of being ended so is no news. */
-function refuse(error: unknown, { response, trace, gateway }: Visit): void {
+function refuse(error: unknown, { response, trace, notes, gateway }: Visit): void {
   if (trace.code !== undefined) return
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)
-  trace.code = refusal.code
-  trace.message = typeof refusal.cause === 'string' ? refusal.cause : refusal.message
-  const { counted } = refusal.details
-  if (counted !== undefined) {
-    trace.counted_tokens = counted.tokens
-    trace.counted_exact = counted.exact
-    trace.counted_by = counted.exact ? 'exact' : 'estimate'
-  }
+  notes.refused(refusal)
   // A client that disconnects is not counted as refused.
   if (!response.left) gateway.metrics.refused.at(refusal.code).value++
   response.refuse(refusal)

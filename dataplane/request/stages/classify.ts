@@ -15,7 +15,7 @@ interface Circumstances {
   readonly presence: Presence
 }
 
-interface Classifying {
+export interface Classifying {
   readonly classifiers: Pick<Classifiers, 'judge'>
   readonly metrics: Pick<Metrics, 'semanticDecisions'>
 }

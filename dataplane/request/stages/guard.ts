@@ -106,10 +106,12 @@ async function judgeBeside(
  * attempt, and is the answer even where the attempt has failed. Throws what guardrails and attempts throw.
  */
 export async function cleared(
-  { passed, leave }: PendingVerdict,
+  verdict: PendingVerdict | undefined,
   presence: Presence,
   attempt: () => Promise<Reply>,
 ): Promise<Reply> {
+  if (verdict === undefined) return attempt()
+  const { passed, leave } = verdict
   passed.catch((error: Error) => presence.end(error))
   // A verdict that is there already spares the upstream the request.
   await undefined

@@ -17,6 +17,9 @@ export interface Arriving extends Pick<Call, 'receivedAt'> {
   readonly incoming: Pick<Incoming, 'header' | 'takeWhole' | 'takeBody' | 'askForBody'>
 }
 
+/** The part of the gateway that reads bodies. */
+export type Receiver = Pick<Gateway, 'deadlines'>
+
 /** The bounds of a body: settings of the process, and a limit of the tenant. */
 export interface BodyBounds {
   readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
@@ -44,7 +47,7 @@ export function receive(
   call: Arriving,
   held: HeldBody,
   bounds: BodyBounds,
-  { deadlines }: Pick<Gateway, 'deadlines'>,
+  { deadlines }: Receiver,
 ): Buffer | Promise<Buffer> {
   const { incoming } = call
   const whole = incoming.takeWhole()

@@ -2,7 +2,6 @@
 
 import { costOf } from '../../accounts/price.ts'
 import { type Charger, charge } from '../../limits/charging.ts'
-import type { Trace } from '../../telemetry/traces.ts'
 import type { ModelRequest, Usage } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
@@ -20,15 +19,15 @@ export interface Charge {
 }
 
 /**
- * Counts a prompt that is charged without a report of its upstream, where an upper bound was enough so far. Undefined for
- * most requests: their upstream has counted.
+ * Counts a prompt that is charged without a report of its upstream, where an upper bound was enough so far. Most requests
+ * need no count: their upstream reports one.
  */
-export function countLate(
+export async function countLate(
   request: ModelRequest,
   { tokens, lane, meter }: Pick<Admission, 'tokens' | 'lane' | 'meter'>,
-): Promise<unknown> | undefined {
-  if (tokens?.hasBounds(lane.targets) !== true || !meter.lacksPrompt(request)) return undefined
-  return tokens.count(lane.targets)
+): Promise<void> {
+  if (tokens?.hasBounds(lane.targets) === true && meter.lacksPrompt(request))
+    await tokens.count(lane.targets)
 }
 
 /** Returns what was charged: every attempt that used something. */
@@ -54,33 +53,4 @@ export function settle(
     }
     return { attempt: attempt.index, usage, nanos }
   })
-}
-
-/** Writes what was charged into the trace, and the count of a prompt for which an upper bound was enough. */
-export function noteUsage(
-  charges: readonly Charge[],
-  { meter }: Pick<Admission, 'meter'>,
-  trace: Trace,
-): void {
-  for (const { attempt, usage, nanos } of charges) {
-    trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
-    trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
-    if (usage.estimated) trace.usage_estimated = true
-    else if (trace.counted_by === 'upper bound') {
-      trace.counted_tokens = usage.promptTokens - meter.addedTokens
-      trace.counted_exact = true
-    }
-    const entry = trace.attempts[attempt]
-    if (entry !== undefined)
-      entry.usage = {
-        input_tokens: usage.promptTokens,
-        cached_tokens: usage.cachedTokens,
-        cache_write_tokens: usage.cacheWriteTokens ?? 0,
-        output_tokens: usage.completionTokens,
-        reasoning_tokens: usage.reasoningTokens,
-        searches: usage.searches,
-        estimated: usage.estimated,
-        cost_nano_usd: nanos,
-      }
-  }
 }

@@ -35,8 +35,8 @@ function refuseWith(
   code: 'ERR_GW_ROUTE_NOT_FOUND' | 'ERR_GW_RATE_LIMIT_LOCAL',
   details: ErrorDetails,
 ) {
-  return (visit: Visit) => {
-    identify(visit)
+  return async (visit: Visit) => {
+    await identify(visit)
     throw new GatewayError(code, 'No.', details)
   }
 }
@@ -111,7 +111,7 @@ test('a client that leaves is in the log, and is not counted as refused', async 
 
 test('an answer that admission has not described says how the tenant stands', async () => {
   const { heard, done } = served(async (visit) => {
-    identify(visit)
+    await identify(visit)
     await describeLimits(visit)
     visit.response.send(200, 'text/plain', '')
   })

@@ -79,15 +79,13 @@ async function beginAt(
   { tenant }: Caller,
   visit: Visit,
 ): Promise<void> {
-  const { gateway, response, trace } = visit
+  const { gateway, response, notes } = visit
   const now = gateway.clock.now()
   // A route without upstreams keeps nothing.
   const target = targets.find(({ state }) => state.outBecause(now) === undefined) ?? targets[0]
   if (target === undefined) return
   const { name: upstream, settings } = target
-  trace.model = route
-  response.route = route
-  response.upstream = upstream
+  notes.keptAt(route, upstream)
   const question = {
     method: 'POST',
     path: CONVERSATIONS.top,

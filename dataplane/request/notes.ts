@@ -1,0 +1,232 @@
+/** The only writer of a request's trace, and of the facts that the headers of its answer name. */
+import type { GatewayError, Learnt } from '../base/errors.ts'
+import type { Scanned } from '../body/request.ts'
+import type { Call, Caller } from '../call/call.ts'
+import type { Route } from '../config/snapshot.ts'
+import type { Active, Gateway } from '../gateway/gateway.ts'
+import { type Passage, shownPassage } from '../retrieval/passages.ts'
+import { visibleId } from '../telemetry/correlation.ts'
+import type { KeptTexts } from '../telemetry/kept-texts.ts'
+import type {
+  AttemptTrace,
+  ContextTrace,
+  GuardrailTrace,
+  PassedOver,
+  RetrievalTrace,
+  SemanticTrace,
+  Trace,
+  WaitTrace,
+} from '../telemetry/traces.ts'
+import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.ts'
+import type { Witness } from '../upstream/attempt/parts.ts'
+import { metadataIn, tagsOf } from '../usage/tags.ts'
+import type { Dialect } from '../wire/dialect.ts'
+import type { ModelRequest, Usage } from '../wire/inner-form.ts'
+import type { ClientResponse } from './response.ts'
+import type { Admission } from './stages/admit.ts'
+import type { Charge } from './stages/settle.ts'
+
+/** A model that comes up and goes down again may be waited for many times. */
+const WAITS_MAX = 32
+/** A long stream is judged hundreds of times. */
+const JUDGEMENTS_MAX = 100
+/** A search may find a thousand. */
+const PASSAGES_MAX = 100
+
+/** The parts of a visit that notes are made of. */
+export interface Noted {
+  readonly call: Call
+  readonly response: ClientResponse
+  readonly trace: Trace
+  readonly gateway: Gateway
+  readonly active: Active
+}
+
+export class Notes implements Witness {
+  readonly #noted: Noted
+  /** The request's parameters, for its spans; undefined unless traces are sent. */
+  parameters: Parameters | undefined
+
+  constructor(noted: Noted) {
+    this.#noted = noted
+  }
+
+  calledBy({ tenant, key }: Caller): void {
+    const { trace } = this.#noted
+    trace.tenant = tenant
+    trace.key = key.record.id
+  }
+
+  /** Tags of the key and of headers; those of the body follow with `matched`. */
+  invokes({ operation }: Dialect, { key }: Caller): void {
+    const { trace, call } = this.#noted
+    trace.operation = operation
+    const { tags } = this.#noted.active.snapshot.section.usage
+    if (tags.length > 0) trace.tags = tagsOf(tags, key.tags, call.incoming)
+  }
+
+  /** The body has come, `ms` after it was asked for. */
+  arrived(ms: number): void {
+    this.#noted.trace.body_ms = ms
+  }
+
+  matched({ model, bytes, found }: Scanned, { name }: Pick<Route, 'name'>, { key }: Caller): void {
+    const { trace, response, active, call } = this.#noted
+    trace.model = model
+    response.route = name
+    const { tags } = active.snapshot.section.usage
+    const span = tags.length > 0 ? found?.spans.get('metadata') : undefined
+    if (span) trace.tags = tagsOf(tags, key.tags, call.incoming, metadataIn(bytes, span))
+  }
+
+  /** An object of this model is asked for at an upstream of the route. */
+  keptAt(route: string, upstream: string): void {
+    const { trace, response } = this.#noted
+    trace.model = route
+    response.route = route
+    response.upstream = upstream
+  }
+
+  session({ sessionHeader }: Dialect): void {
+    if (sessionHeader === undefined) return
+    const { trace, call } = this.#noted
+    trace.session_id = visibleId(call.incoming.header(sessionHeader))
+  }
+
+  asks(request: ModelRequest): void {
+    const { trace, gateway } = this.#noted
+    trace.stream = request.stream
+    trace.max_tokens = request.maxTokens
+    if (request.choices > 1) trace.choices = request.choices
+    if (gateway.tracing !== undefined) this.parameters = parametersOf(request)
+  }
+
+  admitted({ route, limitHeaders, maxTokens, counted, countedBy }: Admission): void {
+    const { response, trace } = this.#noted
+    response.limits = limitHeaders
+    response.route = route.name
+    trace.strategy = route.strategy.name
+    // Never cut to what the budget leaves: the request that crosses the cap is served whole.
+    if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
+    trace.max_tokens ??= maxTokens
+    trace.counted_tokens = counted
+    trace.counted_by = countedBy
+    if (countedBy !== undefined) trace.counted_exact = countedBy === 'exact'
+  }
+
+  judged(judgement: GuardrailTrace): void {
+    const { trace } = this.#noted
+    trace.guardrails ??= []
+    if (trace.guardrails.length < JUDGEMENTS_MAX) trace.guardrails.push(judgement)
+  }
+
+  /** Returns the list that searches are added to. */
+  searches(): RetrievalTrace[] {
+    const searches: RetrievalTrace[] = []
+    this.#noted.trace.retrieval = searches
+    return searches
+  }
+
+  assembled(passages: readonly Passage[], context: ContextTrace | undefined): void {
+    const { trace } = this.#noted
+    trace.passages = passages.slice(0, PASSAGES_MAX).map(shownPassage)
+    trace.context = context
+  }
+
+  classified(made: SemanticTrace): void {
+    const { response, trace } = this.#noted
+    trace.semantic = made
+    const { side, score, classifier } = made
+    response.headers.push('x-gw-semantic', `${side}; score=${score.toFixed(3)}; by=${classifier}`)
+  }
+
+  keeps(texts: KeptTexts): void {
+    this.#noted.trace.texts = texts
+  }
+
+  /** The counter of the tokens that the answer names. */
+  countedTokens(by: 'exact' | 'estimated' | 'upstream'): void {
+    this.#noted.response.headers.push('x-gw-token-count', by)
+  }
+
+  passedOver(upstreams: readonly PassedOver[]): void {
+    this.#noted.trace.passed_over = upstreams
+  }
+
+  waited(wait: WaitTrace): void {
+    const { trace } = this.#noted
+    trace.waits = [...(trace.waits ?? []), wait].slice(0, WAITS_MAX)
+  }
+
+  began(attempt: AttemptTrace): void {
+    const { response, trace } = this.#noted
+    response.upstream = attempt.upstream
+    response.upstreamRequestId = undefined
+    response.dropped = attempt.dropped
+    trace.attempts.push(attempt)
+  }
+
+  ended(attempt: AttemptTrace): void {
+    const { response, trace } = this.#noted
+    response.upstreamRequestId = attempt.upstream_request_id
+    if (trace.stream && attempt.outcome === 'ok') trace.ttft_ms = attempt.ended_ms
+  }
+
+  /** `added` are the tokens of passages, which are no part of what was counted. */
+  charged(charges: readonly Charge[], added: number): void {
+    const { trace } = this.#noted
+    for (const { attempt, usage, nanos } of charges) {
+      trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
+      trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
+      if (usage.estimated) trace.usage_estimated = true
+      else if (trace.counted_by === 'upper bound') {
+        trace.counted_tokens = usage.promptTokens - added
+        trace.counted_exact = true
+      }
+      const entry = trace.attempts[attempt]
+      if (entry !== undefined) entry.usage = shownUsage(usage, nanos)
+    }
+  }
+
+  /** The facts that a refusal carries. */
+  learnt({ model, route, limitHeaders, limit }: Learnt): void {
+    const { trace, response, gateway } = this.#noted
+    if (model !== undefined) trace.model = model
+    if (route !== undefined) response.route = route
+    if (limitHeaders !== undefined) response.limits = limitHeaders
+    if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
+  }
+
+  refused({ code, cause, message, details: { counted } }: GatewayError): void {
+    const { trace } = this.#noted
+    trace.code = code
+    trace.message = typeof cause === 'string' ? cause : message
+    if (counted === undefined) return
+    trace.counted_tokens = counted.tokens
+    trace.counted_exact = counted.exact
+    trace.counted_by = counted.exact ? 'exact' : 'estimate'
+  }
+
+  /** Returns the whole trace. */
+  finished(): Trace {
+    const { call, trace, response, gateway } = this.#noted
+    trace.duration_ms = gateway.clock.now() - call.receivedAt
+    trace.status = response.status
+    trace.route = response.route
+    trace.upstream = response.upstream
+    return trace
+  }
+}
+
+function shownUsage(usage: Usage, nanos: number): NonNullable<AttemptTrace['usage']> {
+  return {
+    input_tokens: usage.promptTokens,
+    cached_tokens: usage.cachedTokens,
+    cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    output_tokens: usage.completionTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    searches: usage.searches,
+    estimated: usage.estimated,
+    cost_nano_usd: nanos,
+  }
+}

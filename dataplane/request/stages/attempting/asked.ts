@@ -1,0 +1,33 @@
+/** A request on its way to upstreams, and the terms of its admission. */
+import type { Caller } from '../../../call/call.ts'
+import type { Presence } from '../../../call/presence.ts'
+import type { Continued } from '../../../telemetry/correlation.ts'
+import type { Witness } from '../../../upstream/attempt/parts.ts'
+import type { Client } from '../../../upstream/endpoints/affinity-key.ts'
+import type { Dialect } from '../../../wire/dialect.ts'
+import type { ModelRequest } from '../../../wire/inner-form.ts'
+import type { Inspector } from '../../../wire/inspection.ts'
+import type { Admission } from '../admit.ts'
+
+export interface Asked {
+  readonly request: ModelRequest
+  /** The wire it came in. */
+  readonly dialect: Dialect
+  /** Sees each answer before the client does. */
+  readonly inspector: Inspector | undefined
+  readonly ids: Continued
+  /** Attempts are timed from here, on the monotonic clock. */
+  readonly receivedAt: number
+  readonly presence: Presence
+  readonly witness: Witness
+  /** How hard the prompt is; undefined unless the route asks for that. */
+  readonly difficulty: number | undefined
+  /** Names the endpoint that a request belongs to; absent: its body alone does. */
+  readonly client?: Client
+  readonly caller?: Caller
+}
+
+export type Terms = Pick<
+  Admission,
+  'route' | 'lane' | 'fits' | 'yields' | 'totalAt' | 'maxTokens' | 'meter'
+>

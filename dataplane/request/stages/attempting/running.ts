@@ -1,0 +1,105 @@
+/** One attempt under way, and its entry in the trace. */
+import { idsFor } from '../../../telemetry/correlation.ts'
+import type { AttemptTrace } from '../../../telemetry/traces.ts'
+import type { Pair } from '../../../translation/pair.ts'
+import { type Allowance, inspectedPair } from '../../../upstream/answer/inspected.ts'
+import { Attempt } from '../../../upstream/attempt/attempt.ts'
+import { type Batch, batchOf } from '../../../upstream/attempt/batch.ts'
+import { closeEntry, openEntry, shownNames } from '../../../upstream/attempt/entry.ts'
+import type { Journey } from '../../../upstream/attempt/journey.ts'
+import type { AttemptParts, Outcome, Runner } from '../../../upstream/attempt/parts.ts'
+import type { Encoded } from '../../../upstream/attempt/pool-request.ts'
+import { namingCaller } from '../../../upstream/credentials/caller.ts'
+import type { Target } from '../../../upstream/live/targets.ts'
+import { expected } from '../../../upstream/live/vectors.ts'
+import type { AnyPair } from '../../../wire/inspection.ts'
+import type { Asked, Terms } from './asked.ts'
+
+interface Running {
+  readonly one: Attempt | Batch
+  readonly entry: AttemptTrace
+}
+
+export interface Begun {
+  readonly asked: Asked
+  readonly terms: Terms
+  readonly journey: Journey
+  readonly gateway: Runner
+}
+
+const NOT_PERMITTED: Outcome = {
+  kind: 'failed',
+  failure: { class: 'connect', message: 'its breaker is open' },
+}
+
+/** Asks the target once. `onSent` is called after the request has been handed to a connection. */
+export async function ask(
+  target: Target,
+  written: Encoded,
+  begun: Begun,
+  onSent: () => void,
+): Promise<Outcome> {
+  const running = begin(target, written, begun)
+  onSent()
+  if (running === undefined) return NOT_PERMITTED
+  const outcome = await running.one.outcome
+  conclude(running, outcome, begun)
+  return outcome
+}
+
+/** undefined if the breaker has opened since the attempt was planned. */
+function begin(
+  target: Target,
+  { request, upstream, dropped, pair, calls }: Encoded,
+  { asked, terms, journey, gateway }: Begun,
+): Running | undefined {
+  const { presence, witness } = asked
+  const { name, settings, state } = target
+  const now = gateway.clock.now()
+  const permit = state.breaker.permit(now)
+  if (permit === undefined) return undefined
+  const endpoint = journey.place(target, asked.client)
+  const entry = openEntry(name, now - asked.receivedAt, endpoint?.shown)
+  entry.dropped = shownNames(dropped)
+  entry.left_out = shownNames(upstream.leftOut)
+  witness.began(entry)
+  const { totalAt, maxTokens, meter } = terms
+  const parts: AttemptParts = {
+    request: expected(request, settings),
+    pair: inspected(pair, target, asked, { deadlines: gateway.deadlines, totalAt }),
+    upstream,
+    target,
+    permit,
+    endpoint,
+    maxTokens,
+    metered: meter.begin(name, settings.model, terms.lane.learnt?.worths),
+    gateway,
+    totalAt,
+    hasBlamed: journey.hasBlamed(target),
+  }
+  const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked.dialect)
+  presence.begin(one)
+  const ids = idsFor(asked.ids, settings, entry)
+  one.send(namingCaller(ids, settings, asked.caller, terms.route.name))
+  return { one, entry }
+}
+
+function inspected(
+  pair: Pair,
+  { settings: { provider } }: Target,
+  { dialect, inspector }: Asked,
+  allowance: Allowance,
+): AnyPair {
+  if (inspector === undefined) return pair
+  return inspectedPair(dialect, provider, inspector, allowance) as AnyPair
+}
+
+function conclude({ one, entry }: Running, outcome: Outcome, { asked, gateway }: Begun): void {
+  asked.presence.done()
+  entry.upstream_request_id = one.upstreamRequestId
+  entry.upstream_limits = one.upstreamLimits
+  entry.answer = one.facts
+  closeEntry(entry, outcome, gateway.clock.now() - asked.receivedAt)
+  asked.witness.ended(entry)
+  gateway.metrics.attempts.at(entry.upstream, entry.outcome).value++
+}

@@ -1,0 +1,94 @@
+/** Writes one request for its targets, and remembers the forms that a target has refused. */
+import { recall } from '../../../body/request.ts'
+import { type Pair, pairOf } from '../../../translation/pair.ts'
+import { isLacking, noteLacking } from '../../../upstream/answer/lacking-wires.ts'
+import { type Encoded, type Encoding, encodeFor } from '../../../upstream/attempt/pool-request.ts'
+import type { Target } from '../../../upstream/live/targets.ts'
+import type { ModelRequest } from '../../../wire/inner-form.ts'
+import type { Concession } from '../../../wire/provider.ts'
+import { Unsupported } from '../../../wire/unsupported.ts'
+import type { Asked, Terms } from './asked.ts'
+
+/** Other forms that the present target gets, because it has refused the first. */
+interface Conceded {
+  readonly target: Target
+  readonly forms: readonly Concession[]
+}
+
+export class Writing {
+  readonly #asked: Asked
+  readonly #terms: Terms
+  #conceded: Conceded | undefined
+
+  constructor(asked: Asked, terms: Terms) {
+    this.#asked = asked
+    this.#terms = terms
+  }
+
+  /** Returns the refusal if the target cannot do what the request asks for. */
+  write(target: Target): Encoded | Unsupported {
+    return this.#encoded(this.#asked.request, target)
+  }
+
+  /** Writes the request in another form; undefined if the target got that form already, or cannot take it. */
+  async writeOtherwise(target: Target, form: Concession): Promise<Encoded | undefined> {
+    const { request, dialect, presence } = this.#asked
+    const forms = this.#formsOf(target)
+    if (forms.includes(form)) return undefined
+    this.#conceded = { target, forms: [...forms, form] }
+    await recall(request, dialect.reading)
+    if (presence.state === 'over') return undefined
+    const written = this.#encoded(inForms(request, this.#conceded), target)
+    return written instanceof Unsupported ? undefined : written
+  }
+
+  /** An upstream that took only the translation is not asked in the client's wire again. */
+  taken({ state }: Target): void {
+    if (this.#conceded?.target.state !== state || !this.#conceded.forms.includes('translated'))
+      return
+    noteLacking(state, this.#asked.dialect.wire)
+  }
+
+  /** Whether the target could be asked if it were up and free. */
+  mayTake(target: Target): boolean {
+    return this.#terms.fits(target) && !(this.write(target) instanceof Unsupported)
+  }
+
+  #encoded(request: ModelRequest, target: Target): Encoded | Unsupported {
+    try {
+      return encodeFor(request, this.#encodingFor(target))
+    } catch (error) {
+      if (error instanceof Unsupported) return error
+      throw error
+    }
+  }
+
+  /** Targets that cannot do the operation do not fit, so they are no candidates. */
+  #encodingFor(target: Target): Encoding {
+    const { route, maxTokens } = this.#terms
+    // A missing credential does not change which features the target supports.
+    const settings = target.settingsNow ?? target.settings
+    const drops = route.section.on_unsupported === 'drop'
+    const { provider, native } = settings
+    const wires = native && this.#nativeFor(target)
+    const pair = pairOf(this.#asked.dialect, provider, wires) as Pair
+    return { pair, settings, maxTokens, drops, caller: this.#asked.caller }
+  }
+
+  /** Native wires this request may use at the target; undefined: translate. */
+  #nativeFor(target: Target): readonly string[] | undefined {
+    const { request, inspector, dialect } = this.#asked
+    if (inspector !== undefined || request.isRewritten) return undefined
+    if (isLacking(target.state, dialect.wire)) return undefined
+    return this.#formsOf(target).includes('translated') ? undefined : target.settings.native
+  }
+
+  #formsOf(target: Target): readonly Concession[] {
+    return this.#conceded?.target === target ? this.#conceded.forms : []
+  }
+}
+
+function inForms(request: ModelRequest, { forms }: Conceded): ModelRequest {
+  const [isUnsealed, isUnthinking] = [forms.includes('unsealed'), forms.includes('unthinking')]
+  return isUnsealed || isUnthinking ? { ...request, isUnsealed, isUnthinking } : request
+}

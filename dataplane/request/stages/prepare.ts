@@ -1,0 +1,110 @@
+/** An admitted request as it may go to upstreams: judged by guardrails, with passages, and with its difficulty. */
+import type { Presence } from '../../call/presence.ts'
+import type { Active } from '../../gateway/gateway.ts'
+import type { Note } from '../../guardrails/guard.ts'
+import type { Guards } from '../../guardrails/guards.ts'
+import { textsOf } from '../../guardrails/request-texts.ts'
+import type { Applicant } from '../../limits/decision.ts'
+import type { Passage } from '../../retrieval/passages.ts'
+import { KeptTexts } from '../../telemetry/kept-texts.ts'
+import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { Inspector } from '../../wire/inspection.ts'
+import type { Notes } from '../notes.ts'
+import type { Admission } from './admit.ts'
+import { type Assembled, type Assembling, assemble } from './assemble.ts'
+import { type Classifying, classify } from './classify.ts'
+import { type Guarded, guard, guardrailsOf } from './guard.ts'
+
+export interface Prepared {
+  readonly request: ModelRequest
+  readonly inspector: Inspector | undefined
+  readonly verdict: Guarded['verdict']
+  /** How hard the prompt is; undefined unless the route asks for that. */
+  readonly difficulty: number | undefined
+  /** Those of the admission; passages take room in the targets' context windows. */
+  readonly terms: Admission
+}
+
+/** The parts of the gateway that requests are prepared with. */
+type Preparing = { readonly guards: Guards } & Pick<Assembling, 'retrievals'> &
+  Assembling['library'] &
+  Classifying
+
+const NONE: readonly Passage[] = []
+
+/** The parts of a visit that requests are prepared with. */
+interface Prepares {
+  readonly active: Pick<Active, 'snapshot'>
+  readonly gateway: Preparing
+  readonly notes: Notes
+  readonly response: { readonly presence: Presence }
+}
+
+/** `inspector` sees the answer of a route without guardrails. Throws what the stages throw. */
+export async function prepare(
+  applicant: Applicant,
+  admission: Admission,
+  inspector: Inspector | undefined,
+  visit: Prepares,
+): Promise<Prepared> {
+  const guarded = await guardedOf(applicant, admission, inspector, visit)
+  const { request, passages, terms } = await assembledOf(
+    guarded.request,
+    applicant,
+    admission,
+    visit,
+  )
+  const { semantic, trace } = admission.route.section
+  if (trace?.keep_texts) visit.notes.keeps(new KeptTexts(textsOf(request), passages))
+  // The client's own words are judged, not the passages beside them.
+  const difficulty = semantic && (await difficultyOf(guarded.request, applicant, admission, visit))
+  return { request, inspector: guarded.inspector, verdict: guarded.verdict, difficulty, terms }
+}
+
+async function guardedOf(
+  { call, request, route }: Applicant,
+  admission: Admission,
+  inspector: Inspector | undefined,
+  { gateway: { guards }, notes, response: { presence } }: Prepares,
+): Promise<Guarded> {
+  const guardrails = guardrailsOf(route, admission.route)
+  if (guardrails.length === 0) return { request, inspector }
+  const note: Note = (judgement) => notes.judged(judgement)
+  const asked = { requestId: call.id, presence }
+  return guard(request, asked, { ...admission, guardrails }, { guards, note })
+}
+
+async function assembledOf(
+  request: ModelRequest,
+  { call }: Applicant,
+  admission: Admission,
+  { active, gateway, notes, response: { presence } }: Prepares,
+): Promise<Pick<Prepared, 'request' | 'terms'> & Pick<Assembled, 'passages'>> {
+  const { retrieval } = admission.route.section
+  if (retrieval.length === 0 || request.operation !== 'chat')
+    return { request, passages: NONE, terms: admission }
+  const searches = notes.searches()
+  const made = await assemble(request, admission, {
+    retrievals: gateway.retrievals,
+    library: gateway,
+    presence,
+    requestId: call.id,
+    note: (search) => searches.push(search),
+    reserved: active.snapshot.section.context?.reserve_completion_tokens ?? 0,
+  })
+  notes.assembled(made.passages, made.context)
+  const { passages, fits } = made
+  return { request: made.request, passages, terms: { ...admission, fits } }
+}
+
+async function difficultyOf(
+  request: ModelRequest,
+  { call }: Applicant,
+  admission: Admission,
+  { gateway, notes, response: { presence } }: Prepares,
+): Promise<number> {
+  const leftMs = admission.totalAt - gateway.clock.now()
+  const made = await classify(request, admission, { requestId: call.id, leftMs, presence }, gateway)
+  notes.classified(made)
+  return made.score
+}
