@@ -10,6 +10,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { aKey } from './a-key.ts'
 import { type GatewayOptions, type GatewayProcess, startGateway } from './gateway-process.ts'
+import { type Chosen, configuredAt, refusalAt, type Vendor } from './strict-vendors.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -28,6 +29,11 @@ export interface FakeUpstream {
   readonly asked: Asked[]
   /** The first answers, each once. */
   readonly script: Reply[]
+  /**
+   * The vendor that it stands for, whose checker refuses requests. undefined: those that `startFront` has configured here,
+   * else the one that serves the path, OpenAI for chat completions.
+   */
+  vendor: Chosen
   /** The answer after the end of the script. */
   reply: Reply
   /** The answer to probes. */
@@ -48,6 +54,7 @@ export async function startUpstream(
     url: '',
     asked: [] as Asked[],
     script: [] as Reply[],
+    vendor: undefined as Chosen,
     reply,
     healthy: true,
     probes: 0,
@@ -75,7 +82,9 @@ export async function startUpstream(
         : JSON.parse(bytes.toString())
       const asked = { path: incoming.url ?? '', headers: incoming.headers, body }
       upstream.asked.push(asked)
-      await (upstream.script.shift() ?? upstream.reply)(outgoing, asked)
+      const answer = upstream.script.shift() ?? upstream.reply
+      const refusal = refusalAt(upstream.url, upstream.vendor, asked)
+      await (refusal === undefined ? answer : json(refusal.status, refusal.body))(outgoing, asked)
     } catch {
       // The gateway left in the middle of its request; no reader is left for an answer.
       outgoing.destroy()
@@ -296,6 +305,8 @@ export function aDocument(gw: Fields) {
  * upstreams fail.
  */
 export function anUpstream(fields: Fields): Fields {
+  const { provider = 'openai', endpoint } = fields as { provider?: Vendor; endpoint?: string }
+  if (endpoint !== undefined) configuredAt(endpoint, provider)
   return {
     provider: 'openai',
     native: [],

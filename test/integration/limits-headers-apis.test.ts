@@ -16,6 +16,7 @@ const FIVE = [
   'x-gw-ratelimit-reset',
 ]
 const upstream = await startUpstream()
+upstream.vendor = { takesAll: 'One body has the members of all APIs.' }
 const keys = keysOf(['acme', 'narrow', 'full', 'spent'], { narrow: ['other'] })
 const plain = { name: 'up', endpoint: upstream.url }
 const gateway = await startLimited(

@@ -14,6 +14,8 @@ import {
 
 const mine = aKey({ id: 'mine' })
 const [own, other, chat] = await Promise.all([startUpstream(), startUpstream(), startUpstream()])
+for (const upstream of [own, other])
+  upstream.vendor = { takesAll: 'Members that nothing knows pass as they are.' }
 const front = await startFront({
   upstreams: [
     { name: 'own', endpoint: own.url, native: ['responses'] },

@@ -26,6 +26,7 @@ const [upstream, embedder, chroma, postgres, qdrant] = await Promise.all([
   startPostgres(),
   startQdrant(),
 ])
+upstream.vendor = { takesAll: 'Clients send words of stores, which mean nothing to a model.' }
 await Promise.all([chroma.fill('docs', STORED), postgres.fill('docs', STORED)])
 qdrant.fill(STORED)
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { refusalBy } from '../../vendors/refusal.ts'
 import { type SigningKey, signedByAws } from './aws-signer.ts'
 import { eventFrame, exceptionFrame } from './event-stream.ts'
 
@@ -43,20 +44,6 @@ export interface Credentials {
 
 const REQUEST_ID = '6a1f7c9e-0000-4000-8000-000000000000'
 const PATH = /^\/model\/([^/]+)\/(converse|converse-stream|invoke)$/
-/** The members of a Converse request. */
-const MEMBERS = new Set([
-  'messages',
-  'system',
-  'inferenceConfig',
-  'toolConfig',
-  'guardrailConfig',
-  'additionalModelRequestFields',
-  'requestMetadata',
-  'performanceConfig',
-  'serviceTier',
-  'outputConfig',
-])
-
 type Answer = (request: BedrockRequest) => Said | Refusal
 
 export interface Refusal {
@@ -80,7 +67,7 @@ export async function startBedrock(credentials: Credentials, answer: Answer): Pr
     const { headers, url: path = '' } = incoming
     const request = { model, action, path, headers, body: JSON.parse(body.toString()) }
     asked.push(request)
-    const wrong = action === 'invoke' ? undefined : mistakeIn(request.body)
+    const wrong = action === 'invoke' ? undefined : mistakeIn(request)
     const said = wrong ?? answer(request)
     if ('status' in said) refuse(outgoing, said)
     else if (action === 'converse-stream') stream(outgoing, said)
@@ -135,27 +122,10 @@ async function unproven(
 }
 
 /** The fault that the service would find in a Converse request. */
-function mistakeIn(body: Json): Refusal | undefined {
-  const blocks: Json[] = body.messages.flatMap(({ content }: Json) => content)
-  const roles = body.messages.map(({ role }: Json) => role)
-  const usesTools = blocks.some((block) => 'toolUse' in block || 'toolResult' in block)
-  const unknown = Object.keys(body).find((name) => !MEMBERS.has(name))
-  const mistakes: [unknown, string][] = [
-    [unknown !== undefined, `${unknown} is not known.`],
-    [roles[0] !== 'user', 'A conversation must start with a user message.'],
-    [roles.some((role: string, at: number) => role === roles[at - 1]), 'Roles must alternate.'],
-    [blocks.some((block) => Object.keys(block).length !== 1), 'A block has exactly one member.'],
-    [
-      blocks.some(({ text }) => text?.trim() === ''),
-      'The text field in the ContentBlock is blank.',
-    ],
-    [
-      usesTools && body.toolConfig === undefined,
-      'The toolConfig field must be defined when using toolUse and toolResult content blocks.',
-    ],
-  ]
-  const message = mistakes.find(([isWrong]) => isWrong)?.[1]
-  return message === undefined ? undefined : { status: 400, type: 'ValidationException', message }
+function mistakeIn({ path, body }: BedrockRequest): Refusal | undefined {
+  const refused = refusalBy('bedrock', { path, body })
+  if (refused === undefined) return undefined
+  return { status: refused.status, type: 'ValidationException', message: refused.body.message }
 }
 
 const USAGE = { inputTokens: 12, outputTokens: 3, totalTokens: 15 }

@@ -1,0 +1,53 @@
+/** A random case for one pair of wires. */
+import { aRandom } from '../random.ts'
+import { aConversation } from './generate.ts'
+import { anAnswer } from './generate-answer.ts'
+import { aStyle } from './generate-style.ts'
+import type { Case } from './model.ts'
+import { passes } from './passes.ts'
+import { oneOf, type Random } from './random-json.ts'
+import { UPSTREAMS, type Upstream } from './upstream/index.ts'
+
+/** The same for the same numbers. */
+export function aCase(seed: number, api: string, provider: string, isNative = false): Case {
+  const upstream = UPSTREAMS[provider] as Upstream
+  const random = mixed(seed)
+  const habits = {
+    model: oneOf(random, upstream.models),
+    effort: true,
+    signed: api === 'messages',
+    marks: api !== 'responses',
+  }
+  const conversation = aConversation(random, habits)
+  const made = anAnswer(random, conversation, upstream.signs === true)
+  const { thinking, ...plain } = made
+  const withIds =
+    upstream.givesIds || isNative
+      ? plain.calls.map((call, place) => ({ ...call, id: call.id || `toolu_g${place}` }))
+      : plain.calls
+  const calls =
+    provider === 'mistral'
+      ? withIds.map((call, place) => ({ ...call, id: `D681PevK${place}` }))
+      : withIds
+  const text = upstream.givesIds ? plain.text.trim() : plain.text
+  const answer = { ...plain, text, calls, ...(thinking && !upstream.cannotThink && { thinking }) }
+  const isPassed = passes({ api, provider, isNative })
+  const style = aStyle(random, answer, isPassed || !upstream.isChat)
+  return {
+    api,
+    provider,
+    ...(isNative && { isNative }),
+    stream: random(3) > 0,
+    conversation,
+    answer,
+    style,
+    forgets: random(3) === 0,
+  }
+}
+
+/** Neighbouring seeds begin with the same numbers. */
+function mixed(seed: number): Random {
+  const random = aRandom(Math.imul(seed + 1, 0x9e3779b1))
+  for (let left = 3; left > 0; left--) random(2)
+  return random
+}

@@ -1,0 +1,96 @@
+/** A conversation with an agent and one answer of a model, in no API's form. */
+
+/** Arguments and schemas are JSON text, so that numbers keep theirs. */
+export interface Call {
+  /** Empty: the upstream gives none. */
+  readonly id: string
+  readonly name: string
+  readonly args: string
+}
+
+export interface Thinking {
+  readonly text: string
+  readonly signature?: string
+}
+
+export interface Result {
+  readonly id: string
+  readonly text: string
+  readonly picture?: boolean
+  readonly isError?: boolean
+}
+
+export type Turn =
+  | {
+      readonly who: 'user'
+      readonly texts: readonly string[]
+      readonly picture?: boolean
+      readonly mark?: boolean
+    }
+  | {
+      readonly who: 'model'
+      readonly text: string
+      readonly thinking?: Thinking
+      readonly calls: readonly Call[]
+    }
+  | { readonly who: 'tools'; readonly results: readonly Result[]; readonly then?: string }
+  /** An answer as a client of the API keeps it: members of its list, as JSON text. */
+  | { readonly who: 'given'; readonly items: readonly string[]; readonly answer: Answer }
+
+export interface Tool {
+  readonly name: string
+  readonly description?: string
+  readonly schema: string
+}
+
+export interface Conversation {
+  /** The model by the upstream's name. */
+  readonly model: string
+  readonly system: readonly string[]
+  readonly turns: readonly Turn[]
+  readonly tools: readonly Tool[]
+  readonly maxTokens?: number
+  readonly effort?: string
+  readonly user?: string
+  /** The schema of a structured answer. */
+  readonly format?: string
+  readonly choice?: 'auto' | 'required' | 'none'
+}
+
+export interface Answer {
+  readonly thinking?: Thinking
+  readonly text: string
+  readonly calls: readonly Call[]
+}
+
+/** How a server cuts and orders an answer. */
+export interface Style {
+  /** Chooses the places where bytes and texts are cut. */
+  readonly seed: number
+  readonly between?: 'words' | 'reasoning' | 'words in the chunk'
+  readonly index?: 'shared' | 'absent'
+  readonly id?: 'late' | 'repeated'
+  readonly name?: 'late' | 'repeated'
+  readonly arguments?: 'late'
+  readonly calls?: 'together' | 'in turns'
+  readonly usage?: 'first' | 'each' | 'with finish' | 'absent'
+  readonly finish?: 'contradicts'
+  readonly pieces?: 'whole'
+  readonly ending?: 'cut' | 'broken event'
+}
+
+export interface Case {
+  readonly api: string
+  readonly provider: string
+  readonly stream: boolean
+  /** The upstream speaks the client's API beside its own. */
+  readonly isNative?: boolean
+  readonly conversation: Conversation
+  readonly answer: Answer
+  readonly style: Style
+  /** The client hands back only the members that its API has. */
+  readonly forgets: boolean
+}
+
+export const PICTURE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,0 +1,27 @@
+/** The vendors that a fake upstream stands for, which refuse what they refuse. */
+import type { Vendor } from './vendors/index.ts'
+import { type Refusal, refusalBy, vendorAt } from './vendors/refusal.ts'
+import type { Sent } from './vendors/rules/contract.ts'
+
+export type { Vendor } from './vendors/index.ts'
+/** A reason: it takes everything. */
+export type Chosen = Vendor | { readonly takesAll: string } | undefined
+
+/** The providers that are configured at an origin. */
+const configured = new Map<string, Set<Vendor>>()
+
+export function configuredAt(endpoint: string, provider: Vendor): void {
+  const origin = URL.parse(endpoint)?.origin
+  // It may be a reference.
+  if (origin === undefined) return
+  configured.set(origin, (configured.get(origin) ?? new Set()).add(provider))
+}
+
+/** undefined: one of the vendors takes it. */
+export function refusalAt(url: string, chosen: Chosen, sent: Sent): Refusal | undefined {
+  if (typeof chosen === 'object') return undefined
+  const known = chosen === undefined ? configured.get(url) : new Set([chosen])
+  const vendors = known ?? new Set([vendorAt(sent)].filter((one) => one !== undefined))
+  const refusals = [...vendors].map((one) => refusalBy(one, sent))
+  return refusals.every((one) => one !== undefined) ? refusals[0] : undefined
+}

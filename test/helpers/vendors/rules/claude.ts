@@ -1,0 +1,42 @@
+/** Requests that Claude refuses by its model, at Anthropic and at Bedrock. */
+import type { Complaints, Json } from './contract.ts'
+
+export function checkClaude(body: Json, model: string, c: Complaints): void {
+  const { thinking, max_tokens: limit, tool_choice: choice } = body
+  const isNew = /(opus-4-[7-9]|(opus|sonnet|haiku|fable|mythos)-[5-9])/.test(model)
+  const isOld = /claude-(instant|2|3)|(opus|sonnet|haiku)-4(-[0-5])?(-20\d{6}|-latest|-v\d|$)/.test(
+    model,
+  )
+  for (const name of ['temperature', 'top_p', 'top_k'])
+    if (isNew) c.demand(body[name] == null, 'sampling-of-model', name, 'not supported by the model')
+  if (thinking?.type === 'enabled') {
+    c.demand(!isNew, 'budget-of-model', 'thinking', 'the model wants adaptive thinking')
+    c.demand(thinking.budget_tokens >= 1024, 'budget', 'thinking', 'at least 1024')
+    c.demand(thinking.budget_tokens < limit, 'budget', 'thinking', 'max_tokens must be greater')
+    c.demand(
+      limit - thinking.budget_tokens >= Math.min(limit / 2, 1024),
+      'budget-room',
+      'thinking',
+      'no room for an answer',
+    )
+  }
+  if (thinking?.type === 'adaptive')
+    c.demand(!isOld, 'adaptive-of-model', 'thinking', 'not supported')
+  if (thinking?.type === 'disabled')
+    c.demand(!isNew, 'disabled-of-model', 'thinking', 'not supported')
+  const isOn = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
+  const isForced = choice?.type === 'any' || choice?.type === 'tool'
+  c.demand(!isOn || !isForced, 'forced-thinking', 'tool_choice', 'Thinking and a forced tool')
+  if (isOn) checkThinkingFirst(body.messages, c)
+}
+
+/** The turn that is going on after calls begins with thinking, where the model thinks. */
+function checkThinkingFirst(messages: Json, c: Complaints): void {
+  const last = messages?.at(-1)
+  const isOpen =
+    Array.isArray(last?.content) && last.content.some(({ type }: Json) => type === 'tool_result')
+  if (last?.role !== 'user' || !isOpen) return
+  const first = messages.at(-2)?.content?.[0]?.type
+  const fits = first === 'thinking' || first === 'redacted_thinking'
+  c.demand(fits, 'thinking-first', 'messages', `Expected thinking, but found ${first}.`)
+}
