@@ -28,6 +28,8 @@ export interface Question {
   readonly route: string
   readonly stream: boolean
   readonly hangMs?: number
+  /** Called with each piece of the answer's body. */
+  readonly onPiece?: (piece: string) => void
 }
 
 interface Chunk {
@@ -56,7 +58,7 @@ interface Heard {
   readonly text: string
 }
 
-function hear({ url, key, route, stream, hangMs = HANG_MS }: Question): Promise<Heard> {
+function hear({ url, key, route, stream, hangMs = HANG_MS, onPiece }: Question): Promise<Heard> {
   const body = JSON.stringify({
     model: route,
     messages: [{ role: 'user', content: 'Say sixty words.' }],
@@ -74,6 +76,7 @@ function hear({ url, key, route, stream, hangMs = HANG_MS }: Question): Promise<
       status = incoming.statusCode ?? 0
       incoming.setEncoding('utf8').on('data', (piece: string) => {
         text += piece
+        onPiece?.(piece)
       })
       incoming.on('end', () => over(incoming.complete ? 'ended' : 'broken'))
       incoming.on('error', () => over('broken'))
