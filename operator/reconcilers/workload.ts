@@ -122,11 +122,15 @@ export class WorkloadReconciler {
       await handOverReplicas(this.#options.api, before, desired)
     }
     const { initial } = child
-    await this.#apply(resource, { desired, hash, before, isTouched, initial })
+    const applied = await this.#apply(resource, { desired, hash, before, isTouched, initial })
     onApply?.(resource.kind, 'applied')
-    const isPutBack = !hasGeneration(resource) || generationOf(before) !== generationOf(whole)
-    if (isSame && whole !== undefined && (isPutBack || !covers(known.metadata, desired.metadata)))
-      this.#options.onEdit?.(gateway, { kind: resource.kind, name, managers: editorsOf(whole) })
+    const isPutBack = hasGeneration(resource)
+      ? generationOf(before) !== generationOf(whole)
+      : versionOf(applied) !== versionOf(whole)
+    if (isSame && whole !== undefined && (isPutBack || !covers(known.metadata, desired.metadata))) {
+      const managers = editorsOf(whole, desired)
+      this.#options.onEdit?.(gateway, { kind: resource.kind, name, managers })
+    }
     return undefined
   }
 
@@ -157,7 +161,7 @@ export class WorkloadReconciler {
     resource: Resource,
     applying: Applying,
     generation = nextGeneration(resource, applying),
-  ): Promise<void> {
+  ): Promise<KubeObject> {
     const { desired, hash, before, isTouched, initial } = applying
     const wasTouched = isTouched || before?.metadata.annotations?.[RESTORED_ANNOTATION]
     const annotations = {
@@ -178,8 +182,8 @@ export class WorkloadReconciler {
     const { generation: now } = applied.metadata
     // The spec did not have to change after all. Any other change is a foreign edit, and is handled when the watch shows it.
     const isUnchanged = now !== undefined && now === before?.metadata.generation
-    if (!hasGeneration(resource) || !isUnchanged || now === generation) return
-    await this.#apply(resource, applying, now)
+    if (!hasGeneration(resource) || !isUnchanged || now === generation) return applied
+    return await this.#apply(resource, applying, now)
   }
 
   /** Objects without our label are not watched; one may have the name all the same. */
@@ -243,6 +247,10 @@ function nextGeneration(resource: Resource, { hash, before }: Applying): number 
 
 function generationOf(object: KubeObject | undefined): number | undefined {
   return object?.metadata.generation
+}
+
+function versionOf(object: KubeObject | undefined): string | undefined {
+  return object?.metadata.resourceVersion
 }
 
 function isComingOn(deployment: KubeObject): boolean {

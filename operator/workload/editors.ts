@@ -14,7 +14,13 @@ export interface Edit {
 /** Its own managers begin like this. */
 const OURS = /^gw-operator(-|$)/
 
-export function editorsOf(object: KubeObject): string[] {
+/** `desired`: what the operator wants there; a number of pods that it does not name is no edit. */
+export function editorsOf(
+  object: KubeObject,
+  desired?: { readonly [member: string]: unknown },
+): string[] {
+  const wanted = valueBelow(desired, 'spec', 'replicas')
+  const isScaled = wanted !== undefined && valueBelow(object, 'spec', 'replicas') !== wanted
   const entries = listBelow(object, 'metadata', 'managedFields').map((one) => ({
     manager: textOf(valueBelow(one, 'manager')) ?? '',
     time: Date.parse(textOf(valueBelow(one, 'time')) ?? '') || 0,
@@ -22,11 +28,14 @@ export function editorsOf(object: KubeObject): string[] {
   }))
   const own = entries.filter(({ manager }) => manager === MANAGER).map(({ time }) => time)
   const since = Math.max(0, ...own)
-  const others = entries.filter(
-    ({ manager, subresource, time }) =>
-      !OURS.test(manager) && manager !== '' && subresource !== 'status' && time >= since,
-  )
-  const newest = others.toSorted((one, other) => other.time - one.time)
+  const others = entries.filter(({ manager, subresource, time }) => {
+    if (OURS.test(manager) || manager === '' || subresource === 'status') return false
+    // The API server may note no time of a write to the scale, and leaves an old one there.
+    return subresource === 'scale' ? isScaled : time >= since
+  })
+  const order = ({ subresource, time }: (typeof entries)[number]) =>
+    subresource === 'scale' ? Number.MAX_VALUE : time
+  const newest = others.toSorted((one, other) => order(other) - order(one))
   return [...new Set(newest.map(({ manager }) => manager))]
 }
 

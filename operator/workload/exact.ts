@@ -28,7 +28,9 @@ export function hasGeneration(resource: Resource): boolean {
 
 /** Whether all that is desired is there, and nothing more where more would count. */
 export function isExactly(resource: Resource, live: KubeObject, desired: KubeObject): boolean {
-  if (!covers(live, desired)) return false
+  // The items of a list have neither.
+  const { apiVersion: _, kind: __, ...wanted } = desired
+  if (!covers(live, wanted)) return false
   return mapsOf(resource).every((path) => {
     const [there, wanted] = [valueBelow(live, ...path), valueBelow(desired, ...path)]
     return Object.keys(Object(there)).length === Object.keys(Object(wanted)).length

@@ -49,16 +49,19 @@ async function untilPath(object: string, path: string, value: string): Promise<v
   })
 }
 
-/** Waits for an event that tells of a hand edit. */
-async function untilTold(note: RegExp): Promise<void> {
+/** The notes of the events that tell of hand edits. */
+async function notesOfEdits(): Promise<string[]> {
   const args = ['get', 'events.events.k8s.io', '-n', 'ai', '-o', 'json']
-  await until(`an event tells ${note}`, async () => {
-    const { items } = JSON.parse(await rig.cluster.kubectl(args))
-    return items.some(
-      (one: { reason: string; note: string }) =>
-        one.reason === 'EditReverted' && note.test(one.note),
-    )
-  })
+  const { items } = JSON.parse(await rig.cluster.kubectl(args))
+  return items
+    .filter(({ reason }: { reason: string }) => reason === 'EditReverted')
+    .map(({ note }: { note: string }) => note)
+}
+
+async function untilTold(note: RegExp): Promise<void> {
+  await until(`an event tells ${note}`, async () =>
+    (await notesOfEdits()).some((one) => note.test(one)),
+  )
 }
 
 const IMAGE = '{.spec.template.spec.containers[*].image}'
@@ -74,6 +77,8 @@ test('what is set by hand after a restart of the operator is put back', async ()
   await untilTold(/Deployment production was changed by kubectl-set, and is put back/)
   await kubectl(['scale', 'deployment/production', '--replicas=4', '-n', 'ai'])
   await untilPath('deployment/production', '{.spec.replicas}', '2')
+  await untilTold(/Deployment production was changed by kubectl, and is put back/)
+  assert.ok((await notesOfEdits()).every((note) => note.startsWith('Deployment')))
 })
 
 test('what is set by hand while no operator runs is put back by the next one', async () => {

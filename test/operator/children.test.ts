@@ -130,7 +130,7 @@ test('a hand edit that is put back is reported with the name of its manager', as
     { manager: 'gw-operator', time: '2026-06-01T10:00:00Z' },
     { manager: 'kubectl-edit', time: '2026-06-01T11:00:00Z' },
   ]
-  const live = { ...edited, metadata: { ...edited.metadata, annotations } }
+  const live = { ...edited, metadata: { ...edited.metadata, annotations, resourceVersion: '5' } }
   const metadata: object = { ...live.metadata, managedFields }
   found = { ...live, metadata } as KubeObject
   const client = api.client()
@@ -149,22 +149,63 @@ test('a hand edit that is put back is reported with the name of its manager', as
   ])
 })
 
+test('an apply after which an object is as before is no hand edit', async () => {
+  const settings = settingsOf(aGateway())
+  const desired = childrenOf(settings, {}, undefined).find(
+    ({ resource }) => resource.kind === 'Service',
+  )?.desired
+  assert.ok(desired)
+  // The watch does not have it yet.
+  const annotations = { 'inference.gw/applied-hash': hashOf(desired) }
+  found = { ...desired, metadata: { ...desired.metadata, annotations } }
+  const client = api.client()
+  const world = new World({ api: client, namespaces: [], random: () => 0.5 })
+  const edits: string[] = []
+  const reconciler = new WorkloadReconciler({
+    api: client,
+    world,
+    rolloutsMax: 1,
+    onEdit: (_gateway, edit) => edits.push(showEdit(edit)),
+  })
+  await reconciler.reconcile(settings, {})
+  assert.deepEqual(edits, [])
+})
+
+test('an object from a list, whose items have no kind, is not written again', async () => {
+  const settings = settingsOf(aGateway())
+  const desired = childrenOf(settings, {}, undefined).find(
+    ({ resource }) => resource.kind === 'Service',
+  )?.desired
+  assert.ok(desired)
+  const { apiVersion: _, kind: __, ...item } = desired
+  const annotations = { 'inference.gw/applied-hash': hashOf(desired) }
+  const listed = { ...item, metadata: { ...item.metadata, annotations } }
+  await reconcilerOf(listed).reconcile(settings, {})
+  assert.ok(!names().some((what) => what.endsWith('services/production')))
+})
+
 test('the editors of an object are those that wrote it after the operator, without its status', () => {
   const at = (manager: string, minute: number, subresource?: string) => ({
     manager,
     time: `2026-06-01T10:${minute}:00Z`,
     ...(subresource && { subresource }),
   })
+  // The API server notes no time of a write to this subresource.
+  const scaled = { manager: 'kubectl', subresource: 'scale' }
   const managedFields = [
     at('kubectl-create', 10),
     at('gw-operator', 20),
     at('gw-operator-replicas', 30),
     at('kube-controller-manager', 40, 'status'),
     at('kubectl-set', 30),
-    at('kubectl', 40, 'scale'),
+    scaled,
   ]
   const metadata: object = { name: 'production', managedFields }
-  assert.deepEqual(editorsOf({ metadata } as KubeObject), ['kubectl', 'kubectl-set'])
+  const of = (replicas: number, wanted?: number) =>
+    editorsOf({ metadata, spec: { replicas } } as KubeObject, { spec: { replicas: wanted } })
+  assert.deepEqual(of(4, 2), ['kubectl', 'kubectl-set'])
+  assert.deepEqual(of(2, 2), ['kubectl-set'])
+  assert.deepEqual(of(4), ['kubectl-set'])
   assert.match(
     showEdit({ kind: 'Service', name: 's', managers: [] }),
     /changed by hand, and is put/,
