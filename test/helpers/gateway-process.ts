@@ -9,6 +9,7 @@ import { adminFolder, tokenIn } from '../../dataplane/admin/place.ts'
 import { freePort } from './free-port.ts'
 import './runtime-folder.ts'
 import { answers, until } from './until.ts'
+import { withClock } from './wall-clock.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -58,7 +59,8 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const configFile = join(await mkdtemp(join(tmpdir(), 'gw-test-')), 'config.yaml')
   await writeFile(configFile, stringify(document))
   const args = [options.program ?? PROGRAM, '--config', configFile, ...(options.args ?? [])]
-  const child = spawn(process.execPath, args, { env: { ...process.env, ...options.env } })
+  const env = withClock({ ...process.env, ...options.env })
+  const child = spawn(process.execPath, args, { env })
   const output = collectOutput(child)
   const exited = untilExit(child, dirname(configFile))
   const isSecure = 'tls' in gateway

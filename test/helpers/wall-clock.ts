@@ -20,6 +20,15 @@ export function clockAhead(ms: number): Readonly<Record<string, string>> {
   return { GW_CLOCK_AHEAD_MS: String(ms), NODE_OPTIONS: options.trim() }
 }
 
+/** The environment of a program in Node with these variables, and with the clock of this process if they name no other. */
+export function withClock(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (GW_CLOCK_AHEAD_MS === undefined) return env
+  const { NODE_OPTIONS: options = '' } = env
+  const preload = `--import=${import.meta.url}`
+  const all = options.includes(preload) ? options : `${options} ${preload}`.trim()
+  return { GW_CLOCK_AHEAD_MS, ...env, NODE_OPTIONS: all }
+}
+
 /** A page runs its text, so that it uses nothing beside it. */
 export function moveClock(aheadMs: number): void {
   const Real = globalThis.Date

@@ -15,6 +15,7 @@ import { startSimulator } from '../../cli/simulator/simulator.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { TOOL } from '../helpers/gw.ts'
 import { answers, until } from '../helpers/until.ts'
+import { withClock } from '../helpers/wall-clock.ts'
 import { fileOf, partsOf, rewritten, type Step, shapeOf } from './day/transcript.ts'
 
 const PAGE = join(import.meta.dirname, '../../cli/docs/day.md')
@@ -37,12 +38,12 @@ const ports = new Map([
   ['9002', servers.second.port],
 ])
 const keys = new Map<string, string>()
-const env: NodeJS.ProcessEnv = {
+const env = withClock({
   PATH: process.env.PATH,
   HOME: folder,
   XDG_RUNTIME_DIR: join(folder, 'run'),
   UPSTREAM_KEY: 'any',
-}
+})
 
 await writeFile(join(folder, 'gw.yaml'), here(fileOf(page)))
 const log = openSync(join(folder, 'gw.log'), 'w')

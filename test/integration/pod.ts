@@ -19,6 +19,7 @@ import { aDocument, anUpstream, Front } from '../helpers/fake-upstream.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { collectOutput, isOver, PLENTY, stop, untilExit } from '../helpers/gateway-process.ts'
 import { until } from '../helpers/until.ts'
+import { withClock } from '../helpers/wall-clock.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -226,7 +227,9 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
     GW_POD_NAME: 'production-1',
     ...options.env,
   }
-  const child = spawn(process.execPath, [PROGRAM, '--bundle', mounts.bundle], { env })
+  const child = spawn(process.execPath, [PROGRAM, '--bundle', mounts.bundle], {
+    env: withClock(env),
+  })
   const output = collectOutput(child)
   const exited = untilExit(
     child,
