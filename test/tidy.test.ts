@@ -1,4 +1,5 @@
 /** The rules of the tree, checked on the files themselves. Each failure names the file and what to do. */
+import './tidy/dead.ts'
 import './tidy/foreign-json.ts'
 import './tidy/imports.ts'
 import './tidy/plugins.ts'
