@@ -1,14 +1,14 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
-.PHONY: help ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
+.PHONY: help install ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
   test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers test-clients console-screenshots \
   new-provider new-api
 
 help: ## print these targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-19s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# npm writes this file last, so that an installation that was interrupted is begun again.
-INSTALLED := node_modules/.package-lock.json
+# The checksum of the lock file that was installed. It is written last: npm ci that was interrupted runs again.
+INSTALLED := node_modules/.installed
 
 # What the binaries of nodejs.org need and a small Linux may lack.
 NO_NODE := "error: Node 26 cannot start here, see above. On Linux it needs glibc and libatomic.so.1: \
@@ -19,15 +19,16 @@ NEW_ENOUGH := node -e 'const [a, b] = process.versions.node.split(".").map(Numbe
 process.exit(a > 22 || (a === 22 && b >= 12) || (a === 20 && b >= 19) ? 0 : 1)'
 INSTALLER := .cache/npm/node_modules/.bin
 
-$(INSTALLED): package-lock.json
+install:
 	@echo 'Installing what package-lock.json names; this takes a minute the first time.'
 	@$(NEW_ENOUGH) || npm install --prefix .cache/npm --no-save --loglevel=error npm@11 \
 	  "node@$$(node -p 'require("./package.json").devDependencies.node')"
 	@$(NEW_ENOUGH) || $(INSTALLER)/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
 	@PATH="$(CURDIR)/$(INSTALLER):$$PATH" npm ci --loglevel=error
-	@touch $@
+	@cksum <package-lock.json >$(INSTALLED)
 
-ready: $(INSTALLED)
+ready:
+	@[ "$$(cat $(INSTALLED) 2>&1)" = "$$(cksum <package-lock.json)" ] || $(MAKE) --no-print-directory install
 	@node_modules/.bin/node --version >/dev/null || { echo $(NO_NODE) >&2; exit 1; }
 
 run: ready ## start a simulated model and the gateway, and print how to call them

@@ -1,7 +1,15 @@
 /** The first steps of a newcomer: the README's commands exist, and make says how to mend what a bare machine lacks. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { after, test } from 'node:test'
@@ -48,8 +56,8 @@ test('every target of the README is in the Makefile and explained there', () => 
 test('make says what to install where Node cannot start, and starts nothing', () => {
   const at = aTree('bare')
   aProgram(join(at, 'node_modules/.bin/node'), 'exit 127')
-  // Newer than the list of what is wanted, so that nothing is installed.
-  writeFileSync(join(at, 'node_modules/.package-lock.json'), '{}')
+  const said = spawnSync('cksum', { input: readFileSync(join(at, 'package-lock.json')) })
+  writeFileSync(join(at, 'node_modules/.installed'), said.stdout)
   const { status, stdout, stderr } = make(at, 'run')
   assert.notEqual(status, 0)
   assert.match(stderr, /^error: Node 26 cannot start here.*apt-get install libatomic1/m)
@@ -80,6 +88,38 @@ for (const { is, answer, installs } of [
     assert.deepEqual(readFileSync(calls, 'utf8').trim().split('\n'), installs)
   })
 }
+
+test('make installs again if the content of the lock file is another, not if its time is', () => {
+  const at = aTree('locked')
+  const calls = join(at, 'calls')
+  const lock = join(at, 'package-lock.json')
+  aProgram(join(at, 'brought-node'), 'exit 0')
+  aProgram(join(at, 'host/node'), 'exit 0')
+  const npm = (end: string) =>
+    aProgram(
+      join(at, 'host/npm'),
+      `echo "$1" >> ${calls}; rm -rf node_modules; mkdir -p node_modules/.bin; ${end}
+      cp brought-node node_modules/.bin/node`,
+    )
+  const installs = (status = 0) => {
+    assert.equal(make(at, 'ready').status === 0, status === 0)
+    return readFileSync(calls, 'utf8').trim().split('\n').length
+  }
+  npm('')
+  assert.equal(installs(), 1)
+  const later = new Date(Date.now() + 3_600_000)
+  utimesSync(lock, later, later)
+  assert.equal(installs(), 1, 'a newer time')
+  writeFileSync(lock, '{"name":"gw"}')
+  utimesSync(lock, new Date(0), new Date(0))
+  assert.equal(installs(), 2, 'another content with an older time')
+  assert.equal(installs(), 2)
+  writeFileSync(lock, '{}')
+  npm('exit 1')
+  assert.equal(installs(1), 3)
+  npm('')
+  assert.equal(installs(), 4, 'after an installation that failed')
+})
 
 test('make image says in one line that the base image cannot be fetched', () => {
   const bin = join(folder, 'builder')
