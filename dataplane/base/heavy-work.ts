@@ -3,7 +3,7 @@
  * long parsing share one queue of short turns. Connections to upstreams rest behind a costly read, each by its own timer,
  * and the more of them rest, the longer. While other requests are busy, each of the two takes a fifteenth of the time at most.
  */
-import { flushes } from './turn-end.ts'
+import { turnEnd } from './turn-end.ts'
 
 /** A piece of work that waits for its turn. */
 export interface Heavy {
@@ -140,5 +140,5 @@ export const heavyWork = new HeavyWork({
   now: () => performance.now(),
   after: (ms, call) => void setTimeout(call, ms),
   nextRound: (call) => void setImmediate(call),
-  writes: flushes,
+  writes: () => turnEnd.holds,
 })

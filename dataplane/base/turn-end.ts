@@ -11,42 +11,43 @@ export interface HeldWrites {
 /** From this number on they no longer wait for the end of the turn. */
 const HELD_MAX = 64
 
-let held: HeldWrites[] = []
-let isAwaited = false
-let asked = 0
+class TurnEnd {
+  #held: HeldWrites[] = []
+  #isAwaited = false
+  /** The number of writes that have been held so far: it grows while requests are served. */
+  holds = 0
 
-/** How many writes have been held so far: it grows while anybody is served. */
-export function flushes(): number {
-  return asked
-}
+  /** Calls `flush` once, before anything else is read from any connection. */
+  hold(writes: HeldWrites): void {
+    this.#held.push(writes)
+    this.holds++
+    if (this.#held.length >= HELD_MAX) this.#flush()
+    else if (!this.#isAwaited) {
+      this.#isAwaited = true
+      setImmediate(this.#end)
+    }
+  }
 
-/** Calls `flush` once, before anything else is read from any connection. */
-export function flushAtTurnEnd(writes: HeldWrites): void {
-  held.push(writes)
-  asked++
-  if (held.length >= HELD_MAX) flushAll()
-  else if (!isAwaited) {
-    isAwaited = true
-    setImmediate(turnEnds)
+  readonly #end = (): void => {
+    try {
+      this.#flush()
+    } finally {
+      this.#isAwaited = false
+    }
+  }
+
+  #flush(): void {
+    // A gathered call writes only now, and adds to them.
+    while (this.#held.length > 0) {
+      const held = this.#held
+      this.#held = []
+      for (const writes of held) writes.flush()
+    }
   }
 }
 
-function turnEnds(): void {
-  try {
-    flushAll()
-  } finally {
-    isAwaited = false
-  }
-}
-
-function flushAll(): void {
-  // A gathered call writes only now, and adds to them.
-  while (held.length > 0) {
-    const now = held
-    held = []
-    for (const writes of now) writes.flush()
-  }
-}
+/** That of this process. */
+export const turnEnd = new TurnEnd()
 
 interface Group<T, R> {
   readonly items: T[]
@@ -82,7 +83,7 @@ export class TurnGroups<K, T, R> implements HeldWrites {
       return { sent, place }
     }
     if (open !== undefined) this.#close(key, open)
-    if (this.#groups.size === 0) flushAtTurnEnd(this)
+    if (this.#groups.size === 0) turnEnd.hold(this)
     const group = this.#open(item)
     this.#groups.set(key, group)
     return { sent: group.sent, place: 0 }

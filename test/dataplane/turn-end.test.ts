@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { flushAtTurnEnd } from '../../dataplane/base/turn-end.ts'
+import { turnEnd } from '../../dataplane/base/turn-end.ts'
 
 test('what is held in one turn is flushed at its end, once, in the order in which it was held', async () => {
   const flushed: number[] = []
-  for (const number of [1, 2, 3]) flushAtTurnEnd({ flush: () => flushed.push(number) })
+  for (const number of [1, 2, 3]) turnEnd.hold({ flush: () => flushed.push(number) })
   await Promise.resolve()
   assert.deepEqual(flushed, [])
   await turn()
@@ -17,17 +17,17 @@ test('what is held in one turn is flushed at its end, once, in the order in whic
 
 test('many do not wait for the end', () => {
   let flushed = 0
-  for (let held = 0; held < 1000; held++) flushAtTurnEnd({ flush: () => flushed++ })
+  for (let held = 0; held < 1000; held++) turnEnd.hold({ flush: () => flushed++ })
   assert.ok(flushed > 900)
 })
 
 test('what a flush holds is flushed in the same turn', async () => {
   const flushed: string[] = []
   const later = { flush: () => flushed.push('later') }
-  flushAtTurnEnd({
+  turnEnd.hold({
     flush: () => {
       flushed.push('first')
-      flushAtTurnEnd(later)
+      turnEnd.hold(later)
     },
   })
   await turn()

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { heavyWork } from '../../base/heavy-work.ts'
-import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
+import { type HeldWrites, turnEnd } from '../../base/turn-end.ts'
 import { writeJoined } from '../../http1/joined-write.ts'
 import { markStale } from '../stale-connection.ts'
 import type { AnswerHead } from './answer-head.ts'
@@ -90,7 +90,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     this.#socket.cork()
     writeJoined(this.#socket, head, body)
     if (rest !== undefined) for (const one of rest) this.#socket.write(one)
-    if (this.#holds) flushAtTurnEnd(this)
+    if (this.#holds) turnEnd.hold(this)
     else this.flush()
   }
 

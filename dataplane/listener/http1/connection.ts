@@ -4,7 +4,7 @@ import type { GatewayError } from '../../base/errors.ts'
 import { type Heavy, heavyWork } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
-import { flushAtTurnEnd, type HeldWrites } from '../../base/turn-end.ts'
+import { type HeldWrites, turnEnd } from '../../base/turn-end.ts'
 import type { Api } from '../../request/api.ts'
 import { linger } from '../lingering.ts'
 import type { Served } from '../table.ts'
@@ -114,7 +114,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     if (this.isHeld) return
     this.isHeld = true
     this.socket.cork()
-    flushAtTurnEnd(this)
+    turnEnd.hold(this)
   }
 
   flush(): void {

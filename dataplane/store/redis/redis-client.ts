@@ -1,7 +1,7 @@
 /** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: its user does. */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
-import { flushAtTurnEnd } from '../../base/turn-end.ts'
+import { turnEnd } from '../../base/turn-end.ts'
 import type { RedisPlace } from '../../config/redis-url.ts'
 
 export interface ClientOptions {
@@ -89,7 +89,7 @@ function holdingWrites(connection: Redis): () => void {
     if (held !== undefined) return
     held = connection.stream
     held.cork()
-    flushAtTurnEnd(writes)
+    turnEnd.hold(writes)
   }
 }
 

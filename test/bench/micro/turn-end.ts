@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { flushAtTurnEnd } from '../../../dataplane/base/turn-end.ts'
+import { turnEnd } from '../../../dataplane/base/turn-end.ts'
 import { compare, type Work } from './runner.ts'
 
 const SOCKETS = 16
@@ -68,7 +68,7 @@ async function open(): Promise<Socket[]> {
 }
 
 await compare(import.meta.url, 40_000, {
-  'at the end of the turn': answering((socket) => flushAtTurnEnd(new Answer(socket))),
+  'at the end of the turn': answering((socket) => turnEnd.hold(new Answer(socket))),
   'at once': answering((socket) => new Answer(socket).flush()),
 })
 process.exit()
