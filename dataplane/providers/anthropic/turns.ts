@@ -29,15 +29,15 @@ export function turnsOf<Block>(
   blocks: Blocks<Block>,
 ): Turn<Block>[] {
   const start = conversationStart(messages)
-  const turns: Turn<Block>[] = []
+  const turns: { readonly role: Turn<Block>['role']; readonly content: Block[] }[] = []
   for (const [index, message] of messages.entries()) {
     if (index < start) continue
     const { role, content } = turnOf(message, index, blocks)
     const last = turns.at(-1)
     if (content.length === 0) continue
-    if (last?.role === role)
-      turns[turns.length - 1] = { role, content: [...last.content, ...content] }
-    else turns.push({ role, content })
+    // Thousands of messages may follow each other in one role.
+    if (last?.role === role) for (const block of content) last.content.push(block)
+    else turns.push({ role, content: [...content] })
   }
   return turns
 }

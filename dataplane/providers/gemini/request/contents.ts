@@ -36,7 +36,7 @@ export function contentsOf(messages: readonly ChatMessage[], signatureOf: Signat
     if (isInstruction(message)) continue
     const turn = turnOf(message, index, calls, signatureOf)
     const last = turns.at(-1)
-    if (last?.role === turn.role) last.parts.push(...turn.parts)
+    if (last?.role === turn.role) for (const part of turn.parts) last.parts.push(part)
     else if (turn.parts.length > 0) turns.push(turn)
   }
   if (turns.length === 0) return [{ role: 'user', parts: [{ text: lastText(messages) }] }]
