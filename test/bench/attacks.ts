@@ -1,7 +1,10 @@
 /** Measures other clients while one caller or one upstream attacks: requests/s, p99 and the gateway's memory, as a table. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { aKey } from '../helpers/a-key.ts'
 import { ATTACKS, type Attack, type Orders } from '../helpers/attack-list.ts'
@@ -130,6 +133,22 @@ function takePeak(pid: number): number {
   return Math.round(peak / 1024)
 }
 
+const ATTACKER = new URL('./attacker.ts', import.meta.url)
+
+/** A process that takes an attack in place of the gateway. */
+async function startSink(upstream: string) {
+  const program = fileURLToPath(new URL('./attack-sink.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, upstream], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const [port] = (await once(child.stdout, 'data')) as [Buffer]
+  return {
+    url: `http://127.0.0.1:${String(port).trim()}`,
+    async stop() {
+      child.stdin.end()
+      await once(child, 'exit')
+    },
+  }
+}
+
 async function run(attack: Attack, upstream: string): Promise<void> {
   const gateway = await startGateway({
     config: documentOf(upstream),
@@ -146,27 +165,39 @@ async function run(attack: Attack, upstream: string): Promise<void> {
     const keys = Object.fromEntries(Object.entries(KEYS).map(([name, { key }]) => [name, key]))
     const isOn = new Int32Array(new SharedArrayBuffer(4))
     const orders: Orders = { attack, url, keys, isOn }
-    const attacker = new Worker(new URL('./attacker.ts', import.meta.url), { workerData: orders })
+    const attacker = new Worker(ATTACKER, { workerData: orders })
+    const sink = await startSink(upstream)
+    const isControlled = new Int32Array(new SharedArrayBuffer(4))
+    const control: Orders = { attack, url: sink.url, keys, isOn: isControlled }
+    const decoy = new Worker(ATTACKER, { workerData: control })
     const quiet: Figures[] = []
     const hurt: Figures[] = []
+    const controlled: Figures[] = []
     for (let turn = 0; turn < SECONDS / TURN_SECONDS; turn++) {
       quiet.push(await measure(gateway, TURN_SECONDS))
-      Atomics.store(isOn, 0, 1)
-      await delay(200)
-      hurt.push(await measure(gateway, TURN_SECONDS))
-      Atomics.store(isOn, 0, 0)
-      await delay(300)
+      for (const [figures, flag] of [
+        [hurt, isOn],
+        [controlled, isControlled],
+      ] as const) {
+        Atomics.store(flag, 0, 1)
+        await delay(200)
+        figures.push(await measure(gateway, TURN_SECONDS))
+        Atomics.store(flag, 0, 0)
+        await delay(300)
+      }
     }
     const peak = takePeak(gateway.pid)
-    await attacker.terminate()
+    await Promise.all([attacker.terminate(), decoy.terminate(), sink.stop()])
     const of = (figures: readonly Figures[], name: keyof Figures) => figures.map((one) => one[name])
     const cells = [
       attack,
       median(of(quiet, 'perSecond')).toFixed(0),
       share(of(hurt, 'perSecond'), of(quiet, 'perSecond')),
+      share(of(controlled, 'perSecond'), of(quiet, 'perSecond')),
       share(of(quiet, 'processorMs'), of(hurt, 'processorMs')),
       median(of(quiet, 'p99')).toFixed(1),
       share(of(hurt, 'p99'), of(quiet, 'p99')),
+      share(of(controlled, 'p99'), of(quiet, 'p99')),
       `${peak} MiB`,
       isGone ? 'the gateway ended' : String(hurt.reduce((sum, { failed }) => sum + failed, 0)),
     ]
@@ -179,9 +210,9 @@ async function run(attack: Attack, upstream: string): Promise<void> {
 const upstream = new Worker(new URL('./attack-upstream.ts', import.meta.url))
 const port = await new Promise<number>((resolve) => upstream.once('message', resolve))
 console.log(
-  '| attack | requests/s without | with it | processor time for them | p99 ms without | with it | peak memory | failed |',
+  '| attack | requests/s without | with it | on a sink | processor time for them | p99 ms without | with it | on a sink | peak memory | failed |',
 )
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- |')
+console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |')
 const chosen = process.argv.slice(3)
 for (const attack of ATTACKS) {
   if (chosen.length === 0 || chosen.some((word) => attack.includes(word)))
