@@ -1,5 +1,5 @@
 /** Long work in short steps: between two of them everybody else's requests are served. */
-import { type Heavy, heavyWork, TURN_MS } from './heavy-work.ts'
+import { type Heavy, heavyWork, LARGE_BYTES, TURN_MS } from './heavy-work.ts'
 
 /** Runs work that yields wherever it may be interrupted. */
 export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
@@ -20,6 +20,16 @@ export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
     }
     heavyWork.awaitTurn(job)
   })
+}
+
+/** Work over the tree of a request with that many bytes: that of a large one has a turn for itself. */
+export function inTurn<T>({ length }: Pick<Buffer, 'length'>, work: () => T): T | Promise<T> {
+  return length <= LARGE_BYTES ? work() : inSteps(oneStep(work))
+}
+
+// biome-ignore lint/correctness/useYield: it is one step.
+function* oneStep<T>(work: () => T): Generator<undefined, T> {
+  return work()
 }
 
 /** The same work where no other request waits. */

@@ -1,4 +1,5 @@
 /** Judges a request before an upstream gets it. */
+import { inTurn } from '../base/steps.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
@@ -14,10 +15,12 @@ export async function judgeInput<Request extends ModelRequest>(
   let judged = request
   for (const guard of guards) {
     if (!guard.judges('input')) continue
-    const places = textsOf(judged)
+    const asked = judged
+    const { bytes } = asked
+    const places = await inTurn(bytes, () => textsOf(asked))
     if (places.length === 0) continue
     const texts = await guard.judge('input', places, subject, note)
-    judged = withTexts(judged, places, texts)
+    judged = await inTurn(bytes, () => withTexts(asked, places, texts))
   }
   return judged
 }

@@ -16,7 +16,7 @@ export function textsOf(request: ModelRequest): PlacedText[] {
   const seen = {
     role: 'user',
     text(text: string, path: Path, isFixed = false) {
-      found.push({ role: seen.role, text, path, ...(isFixed && { isFixed }) })
+      found.push({ role: seen.role, text, path: [...path], ...(isFixed && { isFixed }) })
     },
     // Where that matters it has been refused.
     refuse: () => undefined,

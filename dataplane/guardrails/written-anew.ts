@@ -3,7 +3,7 @@
  * nothing else than what they are shown.
  */
 
-import { inSteps } from '../base/steps.ts'
+import { inSteps, inTurn } from '../base/steps.ts'
 import { invalid, readObject, translated } from '../body/request.ts'
 import { rewritten } from '../body/rewritten.ts'
 import { requireDistinct } from '../json/distinct.ts'
@@ -24,12 +24,15 @@ export async function writtenAnew<Request extends ModelRequest>(
   if (bytes.length > SMALL_BYTES) await inSteps(translatedSteps(distinct))
   else translated(() => [...distinct])
   const client = rowOf(CLIENT_FORMS, wire)
-  if (client !== undefined) check(client, await readObject(bytes), nameOf, route)
+  if (client !== undefined) {
+    const tree = await readObject(bytes)
+    await inTurn(bytes, () => check(client, tree, nameOf, route))
+  }
   const names = client === undefined ? [...found.spans.keys()] : []
   const lost = names.find((name) => !isKept(name, request))
   if (lost !== undefined) check(refused, 0, () => lost, route)
-  check(INNER_FORMS[operation], body, bracketed, route)
-  return rewritten(request, body)
+  await inTurn(bytes, () => check(INNER_FORMS[operation], body, bracketed, route))
+  return await inTurn(bytes, () => rewritten(request, body))
 }
 
 /** Long members of a large body that have no place are not kept. */

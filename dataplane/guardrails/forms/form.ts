@@ -5,17 +5,19 @@
 import { isRecord, rowOf } from '../../json/values.ts'
 
 export type Path = readonly (string | number)[]
+/** The way to the value that is being read; it goes on changing. */
+type Way = (string | number)[]
 
 export interface Seen {
   /** The role of the message that the words are of. */
   role: string
-  /** Words that models read. Those that are fixed cannot be changed: names, and what is signed. */
+  /** Words that models read. Those that are fixed cannot be changed: names, and what is signed. To keep the path, copy it. */
   text(text: string, path: Path, isFixed?: boolean): void
   /** `why` completes a sentence that begins with the member. */
   refuse(path: Path, why: string): void
 }
 
-export type Form = (value: unknown, path: Path, seen: Seen) => void
+export type Form = (value: unknown, path: Way, seen: Seen) => void
 type Table = Readonly<Record<string, Form>>
 
 const NO_PLACE = 'has no place in what guardrails are shown'
@@ -79,7 +81,12 @@ export function words(...known: readonly string[]): Form {
 export function list(entry: Form): Form {
   return present((value, path, seen) => {
     if (!Array.isArray(value)) seen.refuse(path, 'must be a list')
-    else for (const [at, one] of value.entries()) entry(one, [...path, at], seen)
+    else
+      for (const [at, one] of value.entries()) {
+        path.push(at)
+        entry(one, path, seen)
+        path.pop()
+      }
   })
 }
 
@@ -92,7 +99,9 @@ export function members(table: Table, rest?: (name: string) => Form | undefined)
     }
     for (const [name, one] of Object.entries(value)) {
       const form = rowOf(table, name) ?? rest?.(name) ?? nothing(name)
-      form(one, [...path, name], seen)
+      path.push(name)
+      form(one, path, seen)
+      path.pop()
     }
   })
 }

@@ -1,6 +1,6 @@
 /** Values whose members are the client's own: schemas, arguments of tools, metadata. All their words are shown. */
 import { isRecord, parsed } from '../../json/values.ts'
-import type { Form, Path, Seen } from './form.ts'
+import type { Form, Seen } from './form.ts'
 
 /** Names that JSON Schema gives its members. */
 const KEYWORDS: ReadonlySet<string> = new Set([
@@ -32,14 +32,27 @@ function collect(value: unknown, names: Set<string>): void {
   }
 }
 
-function show(value: unknown, path: Path, seen: Seen, names: ReadonlySet<string>): void {
+function show(
+  value: unknown,
+  path: Parameters<Form>[1],
+  seen: Seen,
+  names: ReadonlySet<string>,
+): void {
   if (typeof value === 'string') {
     // Lists of required members repeat their names.
     if (value !== '' && !TYPES.has(value) && !names.has(value)) seen.text(value, path)
   } else if (Array.isArray(value)) {
-    for (const [at, one] of value.entries()) show(one, [...path, at], seen, names)
+    for (const [at, one] of value.entries()) {
+      path.push(at)
+      show(one, path, seen, names)
+      path.pop()
+    }
   } else if (isRecord(value)) {
-    for (const [name, one] of Object.entries(value)) show(one, [...path, name], seen, names)
+    for (const [name, one] of Object.entries(value)) {
+      path.push(name)
+      show(one, path, seen, names)
+      path.pop()
+    }
   }
 }
 
