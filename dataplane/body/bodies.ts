@@ -82,6 +82,8 @@ export class HeldBody {
   readonly #share: Share
   #bytes = 0
   #isOver = false
+  /** It was refused while that much was still to come. */
+  wasLonger = false
 
   constructor(all: Bodies, tenant: string, share: Share) {
     this.#all = all
@@ -96,7 +98,7 @@ export class HeldBody {
 
   /** More of it has come than comes with most heads. */
   get isLarge(): boolean {
-    return this.#bytes > LARGE_BYTES
+    return this.wasLonger || this.#bytes > LARGE_BYTES
   }
 
   /** Why not even one more byte may be held. */

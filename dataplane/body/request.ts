@@ -171,6 +171,19 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   return parseBody(bytes.toString('utf8', start, end)) as string
 }
 
+/** The model that stands whole in the beginning of a body; undefined where it does not. */
+export function modelInBeginning(beginning: Buffer): string | undefined {
+  const scan = new MembersScan(beginning)
+  try {
+    scan.run(beginning.length)
+  } catch (error) {
+    // Most end in the middle of a value, and the whole body is refused when it is there.
+    if (!(error instanceof MembersError)) throw error
+  }
+  const span = scan.spans.get('model')
+  return span && beginning[span.start] === QUOTE ? modelOf(beginning, span) : undefined
+}
+
 function notUtf8(): GatewayError {
   return invalid('The body is not valid UTF-8.')
 }

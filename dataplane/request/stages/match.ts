@@ -3,6 +3,7 @@
 import { GatewayError, type Learnt } from '../../base/errors.ts'
 import { valueInBeginning } from '../../base/form.ts'
 import { shownName } from '../../base/shown-text.ts'
+import { modelInBeginning } from '../../body/request.ts'
 import type { Caller } from '../../call/call.ts'
 import type { KeyEntry } from '../../call/key-entry.ts'
 import type { Route, Snapshot } from '../../config/snapshot.ts'
@@ -31,10 +32,16 @@ export function match(model: string, caller: Caller, names: Names): Route {
   throw denied(message, model === route.name ? { model, route: model } : { model })
 }
 
-/** For a form whose model stands in front of its recording: what `match` throws is known before that has come. */
-export function matchAhead(contentType: string, caller: Caller, names: Names) {
+/**
+ * For a body whose model stands in its beginning: the refusals of `match` are known before the rest has come.
+ * `contentType` is that of a form; undefined: the body is JSON.
+ */
+export function matchAhead(contentType: string | undefined, caller: Caller, names: Names) {
   return (beginning: Buffer): void => {
-    const model = valueInBeginning(beginning, contentType, 'model')
+    const model =
+      contentType === undefined
+        ? modelInBeginning(beginning)
+        : valueInBeginning(beginning, contentType, 'model')
     if (model !== undefined && model !== '') match(model, caller, names)
   }
 }

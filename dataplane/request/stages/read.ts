@@ -11,7 +11,7 @@ import type { Dialect } from '../../wire/dialect.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Notes } from '../notes.ts'
 import { match, matchAhead } from './match.ts'
-import { type Receiver, receive } from './receive.ts'
+import { isLong, type Receiver, receive } from './receive.ts'
 
 /** A request whose body is still to come, from a caller that may send one. */
 export interface Announced {
@@ -68,7 +68,12 @@ async function bodyOf(
   notes: Notes,
 ): Promise<Buffer> {
   const type = dialect.form && call.incoming.header('content-type')
-  const look = type === undefined ? undefined : matchAhead(type, caller, snapshot)
+  const judge = matchAhead(type, caller, snapshot)
+  const look = (beginning: Buffer) => {
+    held.wasLonger = isLong(call.incoming)
+    judge(beginning)
+    held.wasLonger = false
+  }
   const received = receive(call, held, { settings, rules, look }, gateway)
   // Most bodies come with their head.
   if (!(received instanceof Promise)) return received

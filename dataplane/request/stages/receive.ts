@@ -2,6 +2,7 @@
 
 import type { Rules } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
+import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { HeldBody } from '../../body/bodies.ts'
 import { BodyReader, tooLarge } from '../../body/reader.ts'
 import type { Call, Incoming } from '../../call/call.ts'
@@ -66,6 +67,11 @@ export function receive(
   })
   incoming.takeBody(reader)
   return reader.whole
+}
+
+/** Whether more of it may come than comes with most heads. */
+export function isLong(incoming: Pick<Incoming, 'header'>): boolean {
+  return (announced(incoming) ?? Number.POSITIVE_INFINITY) > LARGE_BYTES
 }
 
 function announced(incoming: Pick<Incoming, 'header'>): number | undefined {
