@@ -2,8 +2,11 @@
  * The work of paths that count the tokens of a request. The route's first upstream counts them where it can, as a client
  * of that very API asks; else they are counted here, for that upstream. It costs one request of the tenant's rate.
  */
+
+import { inSteps } from '../base/steps.ts'
 import { recall } from '../body/request.ts'
 import type { Route } from '../config/snapshot.ts'
+import { Unwritten } from '../json/unwritten.ts'
 import { countOf, parsed, recordOf } from '../json/values.ts'
 import { chargeRequest } from '../limits/decision.ts'
 import { refuseExtras } from '../providers/extras/asked.ts'
@@ -64,9 +67,10 @@ async function countAt(
     refuseExtras(request, settings.provider, settings.allow)
     const answer = await askBeside(
       target,
-      (now) => {
+      async (now) => {
         const sent = pair.encode(request, now, undefined)
-        return { method: 'POST', path: sent.path + path, headers: sent.headers, body: sent.body }
+        const body = sent.body instanceof Unwritten ? await inSteps(sent.body.whole()) : sent.body
+        return { method: 'POST', path: sent.path + path, headers: sent.headers, body }
       },
       { clock: gateway.clock, presence },
     )

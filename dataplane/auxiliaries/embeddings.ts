@@ -1,5 +1,7 @@
 /** The vector of a text, from an upstream of the configuration: for retrieval, and for judging requests by their meaning. */
+
 import type { Deadlines } from '../base/clock.ts'
+import { atOnce } from '../base/steps.ts'
 import { parseRequest } from '../body/request.ts'
 import { Presence } from '../call/presence.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -7,6 +9,7 @@ import { Meter } from '../tokens/meter.ts'
 import type { Pair } from '../translation/pair.ts'
 import { Attempt } from '../upstream/attempt/attempt.ts'
 import { fetchEnded } from '../upstream/credentials/upstream-credential.ts'
+import { writingBody } from '../upstream/encoding/written-out.ts'
 import { Target, type Targets } from '../upstream/live/targets.ts'
 import { expected } from '../upstream/live/vectors.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest } from '../wire/inner-form.ts'
@@ -139,7 +142,8 @@ export class Embeddings {
     const { name, settings, state } = target
     const request = requestOf(text, target, this.#world.reading)
     const { pair, answer } = capturing(target)
-    const upstream = pair.encode(request, target.settingsNow ?? settings, undefined)
+    const encoded = pair.encode(request, target.settingsNow ?? settings, undefined)
+    const upstream = atOnce(writingBody(encoded))
     const permit = state.breaker.permit(clock.now())
     if (permit === undefined) throw new AuxiliaryError('open', `upstream ${name}: breaker open`)
     const attempt = new Attempt({

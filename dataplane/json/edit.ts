@@ -3,31 +3,68 @@
  * bytes as they were.
  */
 import type { Span } from './found.ts'
-import { parseJson } from './parse.ts'
-import { type Edit, splice } from './splice.ts'
+import { earlierIn } from './spans.ts'
+import { splice } from './splice.ts'
 import { COMMA, OPEN_BRACE } from './tokens.ts'
+import { AT_ONCE_BYTES, type Later, later, type Part, Unwritten } from './unwritten.ts'
+import { isWritten } from './writing.ts'
 
-/** New value of a member as JSON text by the member's name; `undefined` removes it. */
-type Changes = ReadonlyMap<string, string | undefined>
+/** New value of a member as JSON text, or as a value that is written later; `undefined` removes it. */
+export type Change = string | Later | undefined
+/** By the member's name. */
+export type Changes = ReadonlyMap<string, Change>
 
-/** `bytes` must be valid JSON and `spans` what scanMembers found in it. */
+interface Edit extends Span {
+  readonly text: string | Later
+}
+
+/** `bytes` must be valid JSON and `spans` what a scan found in it. */
 export function editMembers(
   bytes: Buffer,
   spans: ReadonlyMap<string, Span>,
-  changes: Changes,
+  changes: ReadonlyMap<string, string | undefined>,
 ): Buffer {
   if (changes.size === 0) return bytes
-  const replaced = replaceOne(bytes, spans, changes)
+  return splice(bytes, editsOf(bytes, spans, changes) as (Edit & { readonly text: string })[])
+}
+
+/** The same; long bytes are not copied, and long values are yet to be written. */
+export function editedBody(
+  bytes: Buffer,
+  spans: ReadonlyMap<string, Span>,
+  changes: Changes,
+): Buffer | Unwritten {
+  if (changes.size === 0) return bytes
+  const edits = editsOf(bytes, spans, changes)
+  if (bytes.length <= AT_ONCE_BYTES && edits.every(isShort)) return splice(bytes, edits)
+  const parts: Part[] = []
+  let from = 0
+  for (const { start, end, text } of edits) {
+    parts.push(bytes.subarray(from, start), text)
+    from = end
+  }
+  return new Unwritten([...parts, bytes.subarray(from)])
+}
+
+function isShort(edit: Edit): edit is Edit & { readonly text: string } {
+  return typeof edit.text === 'string'
+}
+
+/** In order. */
+function editsOf(bytes: Buffer, spans: ReadonlyMap<string, Span>, changes: Changes): Edit[] {
+  const earlier = earlierIn(spans)
+  const replaced = earlier.length === 0 ? replaceOne(spans, changes) : undefined
   if (replaced !== undefined) return replaced
   const body = bytes.indexOf(OPEN_BRACE) + 1
   const edits: Edit[] = []
   let from = body
   let kept = false
-  for (const [name, span] of inOrder(spans)) {
+  for (const [name, span] of inOrder([...spans, ...earlier])) {
     const text = changes.get(name)
-    if (text === undefined && changes.has(name)) {
-      edits.push({ start: from, end: span.end, text: '' })
-    } else {
+    // A member that stood there before one of the same name goes with the change of that one.
+    const isGone = changes.has(name) && (text === undefined || spans.get(name) !== span)
+    if (isGone) edits.push({ start: from, end: span.end, text: '' })
+    else {
       // The first member that stays must not begin with the comma that separated it from a removed
       // one.
       if (!kept && from !== body) {
@@ -39,51 +76,50 @@ export function editMembers(
     from = span.end
   }
   const added = addedMembers(spans, changes)
-  if (added !== '') edits.unshift({ start: body, end: body, text: kept ? `${added},` : added })
-  return withoutHidden(splice(bytes, edits), changes)
+  if (added.length > 0 && kept) added.push(',')
+  return [...added.map((text) => ({ start: body, end: body, text })), ...edits]
 }
 
 /** Most requests change their model and nothing else. */
-function replaceOne(
-  bytes: Buffer,
-  spans: ReadonlyMap<string, Span>,
-  changes: Changes,
-): Buffer | undefined {
+function replaceOne(spans: ReadonlyMap<string, Span>, changes: Changes): Edit[] | undefined {
   if (changes.size > 1) return undefined
   for (const [name, text] of changes) {
     const span = spans.get(name)
     if (span === undefined || text === undefined) return undefined
-    return splice(bytes, [{ start: span.start, end: span.end, text }])
+    return [{ start: span.start, end: span.end, text }]
   }
   return undefined
 }
 
-/**
- * Spans hold the last of members that appear twice, so the order of insertion need not be the order
- * of bytes.
- */
-function inOrder(spans: ReadonlyMap<string, Span>): [string, Span][] {
-  return [...spans].sort((one, other) => one[1].start - other[1].start)
+/** The order of insertion need not be the order of bytes. */
+function inOrder(spans: [string, Span][]): [string, Span][] {
+  return spans.sort((one, other) => one[1].start - other[1].start)
 }
 
-function addedMembers(spans: ReadonlyMap<string, Span>, changes: Changes): string {
-  const members: string[] = []
+function addedMembers(spans: ReadonlyMap<string, Span>, changes: Changes): (string | Later)[] {
+  const added: (string | Later)[] = []
   for (const [name, text] of changes) {
-    if (text !== undefined && !spans.has(name)) members.push(`${JSON.stringify(name)}:${text}`)
+    if (text === undefined || spans.has(name)) continue
+    added.push(`${added.length === 0 ? '' : ','}${JSON.stringify(name)}:`, text)
   }
-  return members.join(',')
+  return added
 }
 
-/**
- * A removed member that stood there twice is still there once; only then is the whole object
- * written anew.
- */
-function withoutHidden(bytes: Buffer, changes: Changes): Buffer {
-  const removed = [...changes].filter(([, text]) => text === undefined).map(([name]) => name)
-  if (removed.length === 0) return bytes
-  // It was scanned as an object.
-  const left = parseJson(bytes.toString()) as object
-  if (!removed.some((name) => Object.hasOwn(left, name))) return bytes
-  const rest = Object.entries(left).filter(([name]) => !removed.includes(name))
-  return Buffer.from(JSON.stringify(Object.fromEntries(rest)))
+/** A body that is written out of a tree, with the same changes. `length` is about that of its bytes. */
+export function changedTree(
+  tree: object,
+  changes: Changes,
+  { length }: Pick<Buffer, 'length'>,
+): string | Unwritten {
+  const isLong = length > AT_ONCE_BYTES
+  const parts: (string | Later)[] = []
+  const put = (name: string, text: string | Later) =>
+    parts.push(`${parts.length === 0 ? '{' : ','}${JSON.stringify(name)}:`, text)
+  for (const [name, member] of Object.entries(tree)) {
+    if (!changes.has(name) && isWritten(member))
+      put(name, isLong ? later(member) : JSON.stringify(member))
+  }
+  for (const [name, text] of changes) if (text !== undefined) put(name, text)
+  parts.push(parts.length === 0 ? '{}' : '}')
+  return parts.every((part) => typeof part === 'string') ? parts.join('') : new Unwritten(parts)
 }

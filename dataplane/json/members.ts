@@ -1,7 +1,8 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
-import type { Found, Span } from './found.ts'
+import type { Found } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
 import { parseJson } from './parse.ts'
+import { Spans } from './spans.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -29,7 +30,7 @@ export const PIECE_BYTES = 32_768
  * It bounds depth, members and values before any parser builds anything; validity itself is JSON.parse's business,
  * which must follow. Linear in the number of bytes. Throws MembersError.
  */
-export function scanMembers(bytes: Buffer): Map<string, Span> {
+export function scanMembers(bytes: Buffer): Spans {
   const scan = new MembersScan(bytes)
   scan.run(bytes.length)
   return scan.spans
@@ -50,7 +51,7 @@ const NO_LONG = new Map<number, number>()
 
 /** The reading, which may stop anywhere and go on later: one of megabytes would hold up everybody else. */
 export class MembersScan implements Found {
-  readonly spans = new Map<string, Span>()
+  readonly spans = new Spans()
   readonly long: Map<number, number>
   readonly pieceBytes: number
   readonly #bytes: Buffer
@@ -233,7 +234,7 @@ export class MembersScan implements Found {
   #end(): void {
     const name = this.#name
     if (!this.#isAnswer) this.#judge(name)
-    this.spans.set(name, { start: this.#valueAt, end: this.#at })
+    this.spans.note(name, { start: this.#valueAt, end: this.#at })
     this.#next = BEHIND
   }
 

@@ -1,32 +1,52 @@
 /** Writes JSON with texts of megabytes in steps: in one go it would hold up everybody else. */
 
-/** A longer text is written part by part. */
+/** A longer text is written part by part, and so is a value with more in it. */
 const PART_CHARACTERS = 65_536
+/** The cost of a value beside its characters. */
+const VALUE_CHARACTERS = 16
 /** As much as is written between two steps. */
 const STEP_CHARACTERS = 131_072
+/** As much as is copied between two steps. */
+const STEP_BYTES = 1_048_576
 
-/** What JSON.stringify writes of a value without methods. Yields where it may be interrupted. */
-export function* writing(value: object): Generator<undefined, Buffer> {
-  const parts: Buffer[] = []
+/** The JSON of a value without methods, as JSON.stringify writes it, in pages. Yields where it may be interrupted. */
+export function* writing(value: unknown): Generator<undefined, Buffer[]> {
+  const pages: Buffer[] = []
   let text = ''
   for (const piece of pieces(value)) {
     text += piece
     if (text.length < STEP_CHARACTERS) continue
-    parts.push(Buffer.from(text))
+    pages.push(Buffer.from(text))
     text = ''
     yield
   }
-  parts.push(Buffer.from(text))
-  return Buffer.concat(parts)
+  pages.push(Buffer.from(text))
+  return pages
+}
+
+/** The pages as one buffer. */
+export function* joining(pages: readonly Buffer[]): Generator<undefined, Buffer> {
+  const [first] = pages
+  if (first !== undefined && pages.length === 1) return first
+  const made = Buffer.allocUnsafe(pages.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const page of pages) {
+    for (let from = 0; from < page.length; from += STEP_BYTES) {
+      at += page.copy(made, at, from, Math.min(from + STEP_BYTES, page.length))
+      yield
+    }
+  }
+  return made
 }
 
 /** Whether JSON has a place for it. */
-function isWritten(value: unknown): boolean {
+export function isWritten(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
 function* pieces(value: unknown): Generator<string> {
   if (typeof value === 'string') yield* textPieces(value)
+  else if (roomBehind(value, PART_CHARACTERS) >= 0) yield JSON.stringify(value)
   else if (Array.isArray(value)) {
     let before = '['
     for (const one of value) {
@@ -34,17 +54,33 @@ function* pieces(value: unknown): Generator<string> {
       yield* pieces(isWritten(one) ? one : null)
       before = ','
     }
-    yield before === '[' ? '[]' : ']'
-  } else if (typeof value === 'object' && value !== null) {
+    yield ']'
+  } else {
     let before = '{'
-    for (const [name, one] of Object.entries(value)) {
+    for (const [name, one] of Object.entries(Object(value))) {
       if (!isWritten(one)) continue
       yield `${before}${JSON.stringify(name)}:`
       yield* pieces(one)
       before = ','
     }
     yield before === '{' ? '{}' : '}'
-  } else yield JSON.stringify(value)
+  }
+}
+
+/** The room that is left behind the value; less than 0 where it does not fit. Looks no further than that. */
+function roomBehind(value: unknown, room: number): number {
+  let left = room - VALUE_CHARACTERS
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length && left >= 0; at++) left = roomBehind(value[at], left)
+    return left
+  }
+  for (const name in value) {
+    if (left < 0) break
+    left = roomBehind((value as Readonly<Record<string, unknown>>)[name], left - name.length)
+  }
+  return left
 }
 
 function* textPieces(text: string): Generator<string> {

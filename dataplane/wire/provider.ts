@@ -1,5 +1,7 @@
 /** A provider is pure translation between the inner form and one wire. */
+
 import type { KeptText } from '../base/kept-text.ts'
+import type { Unwritten } from '../json/unwritten.ts'
 import type { AnswerFacts } from './answer-facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
 import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
@@ -101,17 +103,20 @@ export interface NativeWire<O extends Operation = Operation> extends SameWire<O>
   ) => Pick<UpstreamRequest, 'path' | 'headers'>
 }
 
-export interface UpstreamRequest {
+export interface UpstreamRequest<Body = Buffer | string | Unwritten> {
   /** Path and query below the endpoint's base, beginning with `/`. */
   readonly path: string
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
   readonly headers: Headers
-  readonly body: Buffer | string
+  readonly body: Body
   /** More bytes behind it, which stand in the client's request and are not copied. */
   readonly rest?: readonly Buffer[]
   /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
   readonly leftOut?: readonly string[] | undefined
 }
+
+/** The same, whose body is there. */
+export type WrittenRequest = UpstreamRequest<Buffer | string>
 
 /** A request as it leaves, for a signature over it. */
 export interface FinalRequest {
@@ -122,6 +127,8 @@ export interface FinalRequest {
   readonly path: string
   readonly headers: Headers
   readonly body: Buffer
+  /** More bytes behind it. */
+  readonly rest?: readonly Buffer[] | undefined
   /** Milliseconds since 1970. */
   readonly wallMs: number
 }

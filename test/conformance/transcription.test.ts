@@ -1,4 +1,5 @@
 /** The duties of every provider with transcriptions; a new one is tested as soon as its registry entry has the operation. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { transcriptionDialect } from '../../dataplane/apis/transcription/dialect.ts'
@@ -8,7 +9,7 @@ import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { type Pair, pairOf } from '../../dataplane/translation/pair.ts'
 import type { TranscriptionRequest } from '../../dataplane/wire/inner-form.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
-import { ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
+import { bytesOf, ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 import { assertTrusted, CANARY, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
 
 const BOUNDARY = 'conformance-7'
@@ -51,7 +52,7 @@ function testRequests(provider: Provider): void {
     const request = aTranscription({ prompt: 'Hi', stream: 'True', api_base: CANARY })
     const { path, headers, body } = pairWith(provider).encode(request, someSettings(), undefined)
     assert.ok(path.split('?', 1)[0]?.endsWith('/audio/transcriptions'), path)
-    const form = await new Response(new Uint8Array(Buffer.from(body)), {
+    const form = await new Response(new Uint8Array(bytesOf(body)), {
       headers: { 'content-type': String(headers['content-type']) },
     }).formData()
     assert.equal(await (form.get('file') as File).text(), 'sound')
@@ -67,7 +68,7 @@ function testRequests(provider: Provider): void {
     const encoded = pairWith(provider).encode(request, someSettings(), undefined)
     const { body, rest = [], headers } = encoded
     assert.equal(rest[0]?.buffer, request.bytes.buffer)
-    const all = Buffer.concat([Buffer.from(body), ...rest])
+    const all = Buffer.concat([bytesOf(body), ...rest])
     const form = await new Response(new Uint8Array(all), {
       headers: { 'content-type': String(headers['content-type']) },
     }).formData()

@@ -2,6 +2,7 @@
 
 import { openAiChatDialect } from '../../apis/openai-chat/dialect.ts'
 import { systemClock } from '../../base/clock.ts'
+import { atOnce } from '../../base/steps.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from '../../connection/bounded-body.ts'
 import { openPool, wayTo } from '../../connection/client.ts'
@@ -10,9 +11,10 @@ import { askStatus } from '../../connection/status-question.ts'
 import type { Section } from '../../schema/index.ts'
 import { pairOf } from '../../translation/pair.ts'
 import { masked } from '../../upstream/attempt/masking.ts'
-import { signatureOf } from '../../upstream/attempt/pool-request.ts'
 import { faultOf } from '../../upstream/credentials/renewed-credential.ts'
 import { settingsFetched, sourceOf } from '../../upstream/credentials/upstream-credential.ts'
+import { signatureOf } from '../../upstream/encoding/pool-request.ts'
+import { writingBody } from '../../upstream/encoding/written-out.ts'
 import type { Environment } from '../../wire/credential-source.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
@@ -91,7 +93,7 @@ export async function tryCompletion(
   try {
     const pair = pairOf(openAiChatDialect, provider)
     if (pair === undefined) throw new Error(`${provider.name} serves no chat completions`)
-    const encoded = pair.encode(request, settings, undefined)
+    const encoded = atOnce(writingBody(pair.encode(request, settings, undefined)))
     asked += encoded.path.replace(/\?.*/, '')
     const { headers } = encoded
     const path = basePath + encoded.path

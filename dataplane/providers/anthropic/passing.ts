@@ -1,6 +1,7 @@
 /** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
 
-import { editMembers } from '../../json/edit.ts'
+import { type Change, editedBody } from '../../json/edit.ts'
+import { type Later, memberOf } from '../../json/unwritten.ts'
 import { isRecord, listOf, parsed, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
@@ -9,6 +10,7 @@ import type {
   Passed,
   ProviderSettings,
   SameWire,
+  UpstreamRequest,
   WireReader,
 } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
@@ -29,9 +31,9 @@ export function passedBody(
   request: ChatRequest,
   { model }: ProviderSettings,
   own: readonly string[] = [],
-): Buffer {
+): UpstreamRequest['body'] {
   const { bytes, spans, omitted } = request
-  const edits = new Map<string, string | undefined>()
+  const edits = new Map<string, Change>()
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
@@ -41,13 +43,13 @@ export function passedBody(
   if (messages !== undefined) edits.set('messages', messages)
   // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.
   if (isUnsealed && spans.has('thinking')) edits.set('thinking', undefined)
-  return editMembers(bytes, spans, edits)
+  return editedBody(bytes, spans, edits)
 }
 
 type Test = (block: unknown) => boolean
 
 /** The messages without some of their blocks; undefined where they have no such block. */
-function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | undefined {
+function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('messages')
   if (span === undefined) return undefined
   const messages = listOf(parsed(bytes.toString('utf8', span.start, span.end))).map(recordOf)
@@ -58,7 +60,8 @@ function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | undef
       ? { ...message, content: content.filter((block) => !isLeftOut(block)) }
       : message
   })
-  return JSON.stringify(kept.filter(({ content }) => !Array.isArray(content) || content.length > 0))
+  const filled = kept.filter(({ content }) => !Array.isArray(content) || content.length > 0)
+  return memberOf(filled, bytes)
 }
 
 function isThought(block: unknown): boolean {

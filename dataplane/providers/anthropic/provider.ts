@@ -1,5 +1,6 @@
 /** Anthropic's Messages API. */
 
+import { bodyOf } from '../../json/unwritten.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { Provider, ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
@@ -64,5 +65,5 @@ function translatedBody(
   maxTokens: number | undefined,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const message = messagesRequest(request, settings, version, maxTokens)
-  return { body: JSON.stringify(message), leftOut: leftOutOf(request.body, message) }
+  return { body: bodyOf(message, request.bytes), leftOut: leftOutOf(request.body, message) }
 }

@@ -1,5 +1,6 @@
 /** Amazon Bedrock's Converse API. */
 
+import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
 import { withConcession } from '../anthropic/thoughts.ts'
@@ -28,7 +29,7 @@ export const bedrock: Provider = {
         return {
           path: `/model/${segmentOf(model)}/${request.stream ? 'converse-stream' : 'converse'}`,
           headers: headersOf(settings, request.stream),
-          body: JSON.stringify(sent),
+          body: bodyOf(sent, request.bytes),
           leftOut: leftOutOf(request.body, sent),
         }
       },
@@ -41,7 +42,7 @@ export const bedrock: Provider = {
         return {
           path: `/model/${segmentOf(model)}/invoke`,
           headers: headersOf(settings, false),
-          body: JSON.stringify(embeddingsRequest(request, settings)),
+          body: bodyOf(embeddingsRequest(request, settings), request.bytes),
           leftOut: membersLeftOut(request.body, EMBEDDINGS_TAKEN, []),
         }
       },

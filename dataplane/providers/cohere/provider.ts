@@ -1,4 +1,5 @@
 /** Cohere's Chat, Embed and Rerank APIs. */
+import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
@@ -27,7 +28,7 @@ export const cohere: Provider = {
         return {
           path: '/chat',
           headers: headersOf(settings, request.stream ? SSE.mediaType : 'application/json'),
-          body: JSON.stringify(sent),
+          body: bodyOf(sent, request.bytes),
           leftOut: leftOutOf(request.body, sent),
         }
       },
@@ -38,7 +39,7 @@ export const cohere: Provider = {
       encode: (request, settings) => ({
         path: '/embed',
         headers: headersOf(settings, 'application/json'),
-        body: JSON.stringify(embedRequest(request, settings)),
+        body: bodyOf(embedRequest(request, settings), request.bytes),
         leftOut: embedLeftOut(request),
       }),
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),

@@ -1,4 +1,5 @@
 /** Google's Gemini API, at Google AI and on Vertex AI. */
+import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { modelPath } from './address.ts'
@@ -38,7 +39,7 @@ export const gemini: Provider = {
         return {
           path: `${modelPath(settings)}:${action}`,
           headers: headersOf(settings, request.stream ? FRAMES.mediaType : 'application/json'),
-          body: JSON.stringify(sent),
+          body: bodyOf(sent, request.bytes),
           leftOut,
         }
       },
@@ -51,7 +52,7 @@ export const gemini: Provider = {
         return {
           path: `${modelPath(settings)}:${action}`,
           headers: headersOf(settings, 'application/json'),
-          body: JSON.stringify(body),
+          body: bodyOf(body, request.bytes),
         }
       },
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),

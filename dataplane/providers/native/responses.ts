@@ -1,6 +1,7 @@
 /** OpenAI's responses at upstreams that have them: the client's bytes, changed only where they have to be. */
 
-import { editMembers } from '../../json/edit.ts'
+import { type Change, editedBody } from '../../json/edit.ts'
+import { type Later, memberOf } from '../../json/unwritten.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type {
@@ -9,6 +10,7 @@ import type {
   Headers,
   NativeWire,
   ProviderSettings,
+  UpstreamRequest,
 } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import { withoutHosted } from '../extras/hosted-tools.ts'
@@ -79,11 +81,11 @@ function bodyOf(
   settings: ProviderSettings,
   maxTokens: number | undefined,
   { own = [], seals, model: modelOf }: ResponsesOptions,
-): Buffer {
+): UpstreamRequest['body'] {
   const { allow } = settings
   const model = modelOf(settings)
   const { bytes, spans, body, omitted } = request
-  const edits = new Map(request.edits)
+  const edits = new Map<string, Change>(request.edits)
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   if (request.maxTokens === undefined && maxTokens !== undefined && request.below === undefined)
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
@@ -93,12 +95,12 @@ function bodyOf(
   const isSealed = (request.isUnsealed || !seals) && bytes.includes(SEALED)
   const input = isSealed ? unsealedInput(request) : undefined
   if (input !== undefined) edits.set('input', input)
-  return editMembers(bytes, spans, edits)
+  return editedBody(bytes, spans, edits)
 }
 
 /** The tools with those that the upstream may run. */
 function putTools(
-  edits: Map<string, string | undefined>,
+  edits: Map<string, Change>,
   { bytes, spans }: ChatRequest,
   allow: readonly string[] | undefined,
 ): void {
@@ -107,14 +109,14 @@ function putTools(
   const kept = withoutHosted(tools, allow)
   edits.delete('tools')
   edits.delete('tool_choice')
-  if (kept !== undefined) edits.set('tools', JSON.stringify(kept))
+  if (kept !== undefined) edits.set('tools', memberOf(kept, bytes))
 }
 
 /**
  * Without reasoning that only another upstream can open. Ids go along, because they would name items that belong to what
  * was taken out.
  */
-function unsealedInput({ bytes, spans }: ChatRequest): string | undefined {
+function unsealedInput({ bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('input')
   if (span === undefined) return undefined
   const items = parsed(bytes.toString('utf8', span.start, span.end))
@@ -123,7 +125,7 @@ function unsealedInput({ bytes, spans }: ChatRequest): string | undefined {
     const { type, encrypted_content: sealed, content } = recordOf(item)
     return type === 'reasoning' ? listOf(content).length > 0 : typeof sealed !== 'string'
   }
-  return JSON.stringify(items.filter(isOpen).map(withoutSeal))
+  return memberOf(items.filter(isOpen).map(withoutSeal), bytes)
 }
 
 function withoutSeal(item: unknown): unknown {

@@ -1,4 +1,5 @@
 /** Ollama, by its own API. */
+import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
@@ -33,7 +34,7 @@ export const ollama: Provider = {
       encode: (request, settings, maxTokens) => ({
         path: '/api/chat',
         headers: headersOf(settings, request.stream ? LINES.mediaType : 'application/json'),
-        body: JSON.stringify(chatRequest(request, settings, maxTokens)),
+        body: bodyOf(chatRequest(request, settings, maxTokens), request.bytes),
         leftOut: leftOutOf(request),
       }),
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
@@ -43,7 +44,7 @@ export const ollama: Provider = {
       encode: (request, settings, maxTokens) => ({
         path: '/api/generate',
         headers: headersOf(settings, request.stream ? LINES.mediaType : 'application/json'),
-        body: JSON.stringify(completionRequest(request, settings, maxTokens)),
+        body: bodyOf(completionRequest(request, settings, maxTokens), request.bytes),
         leftOut: completionLeftOut(request),
       }),
       decode: (body, _request, origin) => readCompletion(body, origin, RECOGNISERS),
@@ -53,7 +54,7 @@ export const ollama: Provider = {
       encode: (request, settings) => ({
         path: '/api/embed',
         headers: headersOf(settings, 'application/json'),
-        body: JSON.stringify(embedRequest(request, settings)),
+        body: bodyOf(embedRequest(request, settings), request.bytes),
         leftOut: embedLeftOut(request),
       }),
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),

@@ -1,7 +1,8 @@
 /** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
 
 import { valuesMaxOf } from '../../json/bounds.ts'
-import { editMembers } from '../../json/edit.ts'
+import type { Change } from '../../json/edit.ts'
+import { memberOf } from '../../json/unwritten.ts'
 import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import { fromBase64, toBase64 } from '../../json/vectors.ts'
 import type {
@@ -74,14 +75,14 @@ function encodeBody(
   model: string,
   options: EmbeddingsOptions & Pick<OpenAiLike, 'own'>,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
-  const { bytes, spans } = inWire(WIRE, request)
-  const edits = new Map<string, string | undefined>()
+  const { names, changed } = inWire(WIRE, request)
+  const edits = new Map<string, Change>()
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const [name, value] of Object.entries(options.rewrite?.(request) ?? {})) {
-    edits.set(name, JSON.stringify(value))
+    edits.set(name, memberOf(value, request.bytes))
   }
-  const leftOut = leaveOut(edits, spans, request.omitted, options)
-  return { body: editMembers(bytes, spans, edits), leftOut }
+  const leftOut = leaveOut(edits, names, request.omitted, options)
+  return { body: changed(edits), leftOut }
 }
 
 interface Answer {

@@ -2,9 +2,9 @@
  * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
  */
 
-import { editMembers } from '../../json/edit.ts'
+import { type Change, changedTree, editedBody } from '../../json/edit.ts'
+import { memberOf } from '../../json/unwritten.ts'
 import { isRecord } from '../../json/values.ts'
-import { writtenObject } from '../../json/written.ts'
 import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
@@ -18,7 +18,7 @@ export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_se
 /** Name of this wire; clients' dialects have the same. */
 export const WIRE = 'openai-chat'
 
-type Edits = Map<string, string | undefined>
+type Edits = Map<string, Change>
 type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints' | 'own'>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
@@ -32,37 +32,48 @@ export function encodeBody(
   options: OpenAiLike & Pick<ProviderFacts, 'name'>,
 ): Encoded {
   const { body } = request
-  const { bytes, spans } = inWire(WIRE, request)
+  const { names, changed } = inWire(WIRE, request)
   const edits: Edits = new Map()
   const model = options.model?.(settings) ?? settings.model
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   refuseUnsupported(options.name, body, options.cannot)
   const heard = withoutThoughts(options.developerRole ? body : withoutDevelopers(body))
-  if (heard !== body) edits.set('messages', JSON.stringify(heard.messages))
+  if (heard !== body) edits.set('messages', memberOf(heard.messages, request.bytes))
   if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
-  boundTokens(edits, { body, spans }, maxTokens, options)
+  boundTokens(edits, { body, names }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
-    edits.set(name, value === undefined ? undefined : JSON.stringify(value))
+    edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
-  const leftOut = leaveOut(edits, spans, request.omitted, options)
-  return { body: editMembers(bytes, spans, edits), leftOut }
+  const leftOut = leaveOut(edits, names, request.omitted, options)
+  return { body: changed(edits), leftOut }
+}
+
+/** Those of the members that are written. */
+type Names = Pick<ReadonlySet<string>, 'has' | 'keys'>
+
+/** A body in a wire that is yet to be changed. */
+export interface InWire {
+  readonly names: Names
+  changed(edits: Edits): UpstreamRequest['body']
 }
 
 /** The body in a wire: the client's bytes, or the inner form in writing. */
-export function inWire(wire: string, request: ModelRequest): Pick<ModelRequest, 'bytes' | 'spans'> {
-  if (request.wire === wire) return request
-  return writtenObject(request.body)
+export function inWire(wire: string, { wire: own, bytes, spans, body }: ModelRequest): InWire {
+  if (own === wire) return { names: spans, changed: (edits) => editedBody(bytes, spans, edits) }
+  const written = Object.entries(body).filter(([, member]) => member !== undefined)
+  const names = new Set(written.map(([name]) => name))
+  return { names, changed: (edits) => changedTree(body, edits, bytes) }
 }
 
 /** The members that the client sent and this runtime has no use for. */
 export function leaveOut(
   edits: Edits,
-  spans: ModelRequest['spans'],
+  names: Names,
   omitted: ReadonlySet<string> | undefined,
   { allow, cannot, hints, own }: Unused,
 ): string[] | undefined {
   let leftOut: string[] | undefined
-  for (const name of spans.keys()) {
+  for (const name of names.keys()) {
     // Members that it cannot do and that ask for something have been refused.
     // A limit may take the place of one that is omitted.
     const isOmitted = omitted?.has(name) && edits.get(name) === undefined
@@ -96,13 +107,13 @@ export function askUsage(
 
 function boundTokens(
   edits: Edits,
-  { body, spans }: Pick<ChatRequest, 'body' | 'spans'>,
+  { body, names }: Pick<ChatRequest, 'body'> & Pick<InWire, 'names'>,
   maxTokens: number | undefined,
   { maxTokens: member, maxTokensOnly, maxTokensDefault }: Bounds,
 ): void {
   const other = member === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
   const given = body.max_completion_tokens ?? body.max_tokens ?? undefined
-  const moves = maxTokensOnly === true && spans.has(other)
+  const moves = maxTokensOnly === true && names.has(other)
   if (moves) edits.set(other, undefined)
   if (given === undefined) {
     const bound = maxTokens ?? maxTokensDefault

@@ -1,5 +1,6 @@
 /** The order of documents in the wire that Cohere and the runtimes share. */
 
+import { bodyOf } from '../../json/unwritten.ts'
 import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type {
   RankedDocument,
@@ -43,7 +44,7 @@ export function rerankOf(
 ): ProviderOperation<'rerank'> {
   const taken = TAKEN.difference(new Set(ignores))
   return {
-    encode: ({ body }, settings) => ({
+    encode: ({ body, bytes }, settings) => ({
       path: '/rerank',
       headers: {
         'content-type': 'application/json',
@@ -51,7 +52,7 @@ export function rerankOf(
         'accept-encoding': 'identity',
         ...bearer(settings),
       },
-      body: JSON.stringify({ ...sentOf(body, settings, taken), ...always }),
+      body: bodyOf({ ...sentOf(body, settings, taken), ...always }, bytes),
       leftOut: membersLeftOut(body, taken, []),
     }),
     decode: (body, request, origin) => readAnswer(body, request, origin, recognisers),

@@ -5,11 +5,12 @@ import { forget, recall } from '../../body/request.ts'
 import { Journey, type Planner } from '../../upstream/attempt/journey.ts'
 import type { Outcome, Runner } from '../../upstream/attempt/parts.ts'
 import { type Ending, type Next, nextAttempt } from '../../upstream/attempt/plan.ts'
-import type { Encoded } from '../../upstream/attempt/pool-request.ts'
 import { refusalOf } from '../../upstream/attempt/refusal.ts'
 import { unreachedError, unservedError } from '../../upstream/attempt/unserved.ts'
 import { Hold } from '../../upstream/cold-start/hold.ts'
 import { fetchEnded } from '../../upstream/credentials/upstream-credential.ts'
+import type { Encoded } from '../../upstream/encoding/pool-request.ts'
+import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts'
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
@@ -31,7 +32,7 @@ export async function attempt(
   terms: Terms,
   gateway: Runner & Planner,
 ): Promise<Reply> {
-  const { request, witness, difficulty } = asked
+  const { request, presence, witness, difficulty } = asked
   if (asked.caller !== undefined) request.tenant = asked.caller.tenant
   const { route, lane, fits, yields, totalAt } = terms
   const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
@@ -51,8 +52,11 @@ export async function attempt(
     if (wait !== undefined) await wait
     // A drain may have refused the request before its body was whole.
     if (asked.presence.state === 'over') throw left()
-    const written = writtenFor(next, attempts)
+    const writing = writtenOut(request, () => encodedFor(next, attempts))
+    // Most bodies are written at once.
+    const written = writing instanceof Promise ? await writing : writing
     if (written === undefined) continue
+    if (presence.state === 'over') throw left()
     const outcome = await tried(next.candidate, written, attempts)
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
@@ -91,7 +95,7 @@ async function waited(target: Target, isPaused: boolean, attempts: Attempts): Pr
 }
 
 /** undefined if the target cannot do what the request asks for: it is passed over. */
-function writtenFor(next: Planned, attempts: Attempts): Encoded | undefined {
+function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
   const { asked, journey, gateway, writing } = attempts
   const { candidate } = next
   const written = writing.write(candidate)
@@ -106,11 +110,11 @@ function writtenFor(next: Planned, attempts: Attempts): Encoded | undefined {
 }
 
 /** Asks one target, and again in another form as long as it may take one. */
-async function tried(target: Target, written: Encoded, attempts: Attempts): Promise<Outcome> {
+async function tried(target: Target, written: Written, attempts: Attempts): Promise<Outcome> {
   const { writing, asked } = attempts
   // Its place has been chosen from the body by then.
   const drop = () => forget(asked.request)
-  let form: Encoded | undefined = written
+  let form: Written | undefined = written
   for (;;) {
     const outcome = await ask(target, form, attempts, drop)
     if (outcome.kind === 'whole' || outcome.kind === 'stream') writing.taken(target)

@@ -33,7 +33,7 @@ const TOO_LARGE = 'the answer is larger than 32 MiB'
 /** Throws where the upstream may not be asked now, or the client has left. */
 export async function askBeside(
   target: Target,
-  questionOf: (settings: ProviderSettings) => SideQuestion,
+  questionOf: (settings: ProviderSettings) => SideQuestion | Promise<SideQuestion>,
   { clock, presence }: Asker,
 ): Promise<SideAnswer> {
   const { state, settings: written } = target
@@ -47,9 +47,9 @@ export async function askBeside(
       `Upstream "${target.name}" cannot be asked now: ${out}.`,
       { retryAfterSeconds: 1 },
     )
-  if (presence.state === 'over') throw left()
   const settings = target.settingsNow ?? written
-  const { method, path, headers, body } = questionOf(settings)
+  const { method, path, headers, body } = await questionOf(settings)
+  if (presence.state === 'over') throw left()
   const leaving = new AbortController()
   presence.begin({ leave: () => leaving.abort() })
   try {

@@ -12,10 +12,10 @@ import { Tap } from '../answer/tap.ts'
 import { UpstreamStream } from '../answer/upstream-stream.ts'
 import { decodeWhole, WholeAnswer } from '../answer/whole-answer.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
+import { poolRequestOf } from '../encoding/pool-request.ts'
 import { Exchange, type Receiver } from './exchange.ts'
 import { masked } from './masking.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
-import { poolRequestOf } from './pool-request.ts'
 import { Judgement } from './verdict.ts'
 
 const LEFT: Outcome = { kind: 'left' }

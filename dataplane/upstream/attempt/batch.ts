@@ -6,11 +6,11 @@ import { factsOf } from '../../translation/pair.ts'
 import type { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { Dialect } from '../../wire/dialect.ts'
 import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../wire/inner-form.ts'
-import type { ProviderOperation } from '../../wire/provider.ts'
+import type { ProviderOperation, WrittenRequest } from '../../wire/provider.ts'
+import type { Encoded } from '../encoding/pool-request.ts'
 import { expected } from '../live/vectors.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
-import type { Encoded } from './pool-request.ts'
 
 /** The wires of a batch: calls are read, and one answer is written. */
 export interface BatchWires {
@@ -18,7 +18,7 @@ export interface BatchWires {
   readonly operation: ProviderOperation<'embeddings'>
 }
 
-type Calls = readonly Pick<Encoded, 'request' | 'upstream'>[]
+type Calls = readonly Pick<Encoded<WrittenRequest>, 'request' | 'upstream'>[]
 
 export class Batch {
   readonly outcome: Promise<Outcome>

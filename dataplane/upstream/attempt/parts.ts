@@ -7,8 +7,8 @@ import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
 import type { AnyPair } from '../../wire/inspection.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { OpenedStream } from '../answer/opened-stream.ts'
+import type { Sending } from '../encoding/pool-request.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import type { Sending } from './pool-request.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string }

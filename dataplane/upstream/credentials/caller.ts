@@ -1,9 +1,11 @@
 /** The facts about a caller that an upstream gets where its settings ask for that: headers, and a salt for its prompt cache. */
+
 import { hash } from 'node:crypto'
 import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { editMembers } from '../../json/edit.ts'
-import { scanMembers } from '../../json/members.ts'
+import { editedBody, editMembers } from '../../json/edit.ts'
+import { MembersScan, scanMembers } from '../../json/members.ts'
+import { AT_ONCE_BYTES, Later, Unwritten } from '../../json/unwritten.ts'
 import { rowOf, textOf } from '../../json/values.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
@@ -44,7 +46,23 @@ export function salted(
   if (operation !== 'chat' && operation !== 'completions') return upstream
   const { cache_salt: own }: Readonly<Record<string, unknown>> = body
   const salt = hash('sha256', JSON.stringify([caller.tenant, textOf(own) ?? null]), 'base64url')
-  const bytes = Buffer.from(upstream.body)
   const edits = new Map([['cache_salt', JSON.stringify(salt)]])
+  const { body: written } = upstream
+  if (written instanceof Unwritten || written.length > AT_ONCE_BYTES)
+    return { ...upstream, body: new Unwritten([new Later(() => salting(written, edits))]) }
+  const bytes = Buffer.from(written)
   return { ...upstream, body: editMembers(bytes, scanMembers(bytes), edits) }
 }
+
+function* salting(
+  body: UpstreamRequest['body'],
+  edits: ReadonlyMap<string, string>,
+): Generator<undefined, unknown> {
+  const bytes = body instanceof Unwritten ? yield* body.whole() : Buffer.from(body)
+  const scan = new MembersScan(bytes)
+  for (let until = SCAN_BYTES; !scan.run(until); until += SCAN_BYTES) yield
+  return editedBody(bytes, scan.spans, edits)
+}
+
+/** As much as is scanned between two steps. */
+const SCAN_BYTES = 65_536

@@ -13,7 +13,7 @@ function writing(name: string) {
   if (chat === undefined) throw new Error(`${name} has no chats`)
   return (times: number) => {
     for (let index = 0; index < times; index++)
-      written.length += chat.encode(request, settings, undefined).body.length
+      written.length += String(chat.encode(request, settings, undefined).body).length
   }
 }
 

@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { requireDistinct } from '../../../dataplane/json/distinct.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import { closingQuoteIn } from '../../../dataplane/json/tokens.ts'
-import { writtenObject } from '../../../dataplane/json/written.ts'
 import { watchedBytes } from '../../helpers/watched-bytes.ts'
 
 const LENGTH = 400_000
@@ -54,21 +53,6 @@ test('the end of a string is found regardless of what is escaped in it, at once 
       while (found < 0) found = closingQuoteIn(bytes, ~found, ~found + step)
       assert.equal(found, text.length)
       assert.equal(~closingQuoteIn(text, 0), text.length)
-    }),
-  )
-})
-
-test('an object is written as JSON.stringify writes it, and its members stand where they are said to', () => {
-  fc.assert(
-    fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (value) => {
-      const { bytes, spans } = writtenObject({ ...value, gone: undefined })
-      assert.equal(bytes.toString(), JSON.stringify(value))
-      for (const [name, { start, end }] of spans)
-        assert.deepEqual(
-          JSON.parse(bytes.toString('utf8', start, end)),
-          JSON.parse(JSON.stringify(value[name])),
-        )
-      assert.deepEqual([...spans.keys()], Object.keys(value))
     }),
   )
 })

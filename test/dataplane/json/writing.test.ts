@@ -1,11 +1,25 @@
 /** JSON that is written in steps: the bytes that JSON.stringify makes, and no long step. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { atOnce } from '../../../dataplane/base/steps.ts'
-import { writing } from '../../../dataplane/json/writing.ts'
+import { type Change, changedTree, editedBody } from '../../../dataplane/json/edit.ts'
+import { scanMembers } from '../../../dataplane/json/members.ts'
+import { later, Unwritten } from '../../../dataplane/json/unwritten.ts'
+import { joining, writing } from '../../../dataplane/json/writing.ts'
 
 const LONG = 200_000
+/** The length of a request whose JSON is written in steps. */
+const LARGE = { length: LONG }
+
+function* whole(value: object): Generator<undefined, Buffer> {
+  return yield* joining(yield* writing(value))
+}
+
+function textOf(body: Buffer | string | Unwritten): string {
+  return String(body instanceof Unwritten ? atOnce(body.whole()) : body)
+}
 
 test('a value is written as JSON.stringify writes it', () => {
   const value = fc.dictionary(
@@ -15,7 +29,7 @@ test('a value is written as JSON.stringify writes it', () => {
   fc.assert(
     fc.property(value, (one) => {
       const value = { ...one, list: [undefined, one], empty: [[], {}] }
-      assert.equal(String(atOnce(writing(value))), JSON.stringify(value))
+      assert.equal(String(atOnce(whole(value))), JSON.stringify(value))
     }),
   )
 })
@@ -24,29 +38,80 @@ test('a long text is written as JSON.stringify writes it, wherever its parts end
   for (const unit of ['a', '"\\', '\u{1f600}', '\ud83d', '\ude00', '漢'])
     for (const before of ['', 'x']) {
       const value = { a: before + unit.repeat(LONG), b: [unit] }
-      assert.equal(String(atOnce(writing(value))), JSON.stringify(value))
+      assert.equal(String(atOnce(whole(value))), JSON.stringify(value))
     }
 })
 
-for (const [what, unit] of Object.entries({
-  'JSON in a text': '"a\\',
-  'control characters': '\u0001',
-})) {
+const DENSE: Readonly<Record<string, object>> = {
+  'JSON in a text': { content: [{ type: 'text', text: '"a\\'.repeat(300_000) }] },
+  'control characters': { text: '\u0001'.repeat(1_000_000) },
+  'empty lists': Array.from({ length: 400_000 }, () => []),
+  numbers: { below: { numbers: Array.from({ length: 200_000 }, (_, at) => at * 1e-9) } },
+  'small objects': Array.from({ length: 60_000 }, (_, at) => ({ role: 'user', content: `${at}` })),
+  'members of one object': Object.fromEntries(
+    Array.from({ length: 60_000 }, (_, at) => [`name ${at}`, { a: [at] }]),
+  ),
+  'lists in lists': Array.from({ length: 60 }).reduce<object>(
+    (below) => [below, 'x'.repeat(20_000)],
+    [],
+  ),
+}
+
+for (const [what, value] of Object.entries(DENSE)) {
   test(`megabytes are written in short steps: ${what}`, (t) => {
+    const expected = JSON.stringify(value)
     const stringify = t.mock.method(JSON, 'stringify')
-    const steps = writing({
-      content: [{ type: 'text', text: unit.repeat(1_000_000 / unit.length) }],
-    })
+    const steps = writing(value)
     let longest = 0
-    for (let isOver = false; !isOver; ) {
+    for (;;) {
       stringify.mock.resetCalls()
-      isOver = steps.next().done === true
-      const written = stringify.mock.calls.map(({ arguments: [one] }) => String(one).length)
+      const next = steps.next()
+      const written = stringify.mock.calls.map(({ result }) => String(result).length)
       longest = Math.max(
         longest,
         written.reduce((sum, one) => sum + one, 0),
       )
+      if (next.done !== true) continue
+      assert.equal(String(Buffer.concat(next.value)), expected)
+      break
     }
-    assert.ok(longest <= 131_072 + 1000, `${longest} characters in one step`)
+    // A control character takes six.
+    assert.ok(longest <= 131_072 + 6 * 65_536, `${longest} characters in one step`)
   })
 }
+
+test('a long body is changed without a copy, and its long values are written later', () => {
+  const bytes = Buffer.from(JSON.stringify({ a: 1, text: 'x'.repeat(LONG), model: 'm', b: 2 }))
+  const changed = editedBody(
+    bytes,
+    scanMembers(bytes),
+    new Map<string, Change>([
+      ['a', undefined],
+      ['model', '"other"'],
+      ['c', later([1])],
+    ]),
+  )
+  assert.ok(changed instanceof Unwritten)
+  assert.deepEqual(JSON.parse(textOf(changed)), {
+    text: 'x'.repeat(LONG),
+    model: 'other',
+    b: 2,
+    c: [1],
+  })
+  assert.ok(atOnce(changed.steps()).some((page) => page.buffer === bytes.buffer))
+})
+
+test('a tree is written with its changes, at once or in steps', () => {
+  const changes = new Map([
+    ['gone', undefined],
+    ['model', '"other"'],
+    ['added', '{}'],
+  ])
+  const tree = { model: 'm', gone: 1, 'not there': undefined, text: 'x' }
+  const expected = { text: 'x', model: 'other', added: {} }
+  assert.deepEqual(JSON.parse(textOf(changedTree(tree, changes, { length: 10 }))), expected)
+  const long = changedTree(tree, changes, LARGE)
+  assert.ok(long instanceof Unwritten)
+  assert.deepEqual(JSON.parse(textOf(long)), expected)
+  assert.equal(textOf(changedTree({ a: undefined }, new Map(), LARGE)), '{}')
+})

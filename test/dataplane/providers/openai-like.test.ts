@@ -18,6 +18,7 @@ import { Meter } from '../../../dataplane/tokens/meter.ts'
 import {
   aRequest,
   aRequestOf,
+  bytesOf,
   chatStream,
   chatWith,
   someSettings,
@@ -84,7 +85,7 @@ test('where only the model changes, all other bytes stay', () => {
         Buffer.from(JSON.stringify(model)),
         request.bytes.subarray(span.end),
       ])
-      assert.deepEqual(Buffer.from(body), expected)
+      assert.deepEqual(bytesOf(body), expected)
     }),
   )
 })

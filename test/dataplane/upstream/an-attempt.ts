@@ -1,10 +1,13 @@
 /** An attempt that is under way at an upstream which is the test. */
+
 import assert from 'node:assert/strict'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import type { PoolHandler, PoolRequest } from '../../../dataplane/connection/http1/contract.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
 import { pairOf } from '../../../dataplane/translation/pair.ts'
 import { Attempt } from '../../../dataplane/upstream/attempt/attempt.ts'
+import { writingBody } from '../../../dataplane/upstream/encoding/written-out.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { assemble } from '../assembled-gateway.ts'
 
@@ -43,7 +46,7 @@ export function anAttempt(members: Fields = {}, upstream: Fields = {}) {
     new Attempt({
       request,
       pair,
-      upstream: pair.encode(request, settings, undefined),
+      upstream: atOnce(writingBody(pair.encode(request, settings, undefined))),
       target,
       permit: state.breaker.permit(clock.now()) ?? assert.fail('The breaker is open.'),
       metered: meter.begin('up', 'm'),

@@ -8,8 +8,10 @@ import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-completions/dialect.ts'
 import { openAiEmbeddingsDialect } from '../../../dataplane/apis/openai-embeddings/dialect.ts'
 import { rerankDialect } from '../../../dataplane/apis/rerank/dialect.ts'
+import { atOnce } from '../../../dataplane/base/steps.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
+import { Unwritten } from '../../../dataplane/json/unwritten.ts'
 import { type Pair, pairOf } from '../../../dataplane/translation/pair.ts'
 import type {
   ChatBody,
@@ -24,6 +26,7 @@ import type {
   Passed,
   Provider,
   ProviderSettings,
+  UpstreamRequest,
   WireReader,
 } from '../../../dataplane/wire/provider.ts'
 
@@ -59,6 +62,11 @@ export function aRequestOf(text: string): ChatRequest {
     createdSeconds: CREATED_SECONDS,
     sparse: false,
   }
+}
+
+/** The body of a request as it is sent. */
+export function bytesOf(body: UpstreamRequest['body']): Buffer {
+  return body instanceof Unwritten ? atOnce(body.whole()) : Buffer.from(body)
 }
 
 /** Stands in answers without a model and an id. */

@@ -1,5 +1,5 @@
 /** AWS Signature Version 4 over a request as it leaves. */
-import { createHmac, hash } from 'node:crypto'
+import { createHash, createHmac, hash } from 'node:crypto'
 import type { FinalRequest, Headers } from '../../../wire/provider.ts'
 import type { AccessKey } from './access-key.ts'
 import { segmentOf } from './endpoint.ts'
@@ -19,10 +19,10 @@ export class Signer {
     this.#region = region
   }
 
-  sign({ method, origin, path, headers, body, wallMs }: FinalRequest): Headers {
+  sign({ method, origin, path, headers, body, rest, wallMs }: FinalRequest): Headers {
     const { id, token } = this.#key
     const moment = momentOf(wallMs)
-    const digest = hash('sha256', body, 'hex')
+    const digest = rest === undefined ? hash('sha256', body, 'hex') : hashOf([body, ...rest])
     // In the order of their names, as the signature lists them.
     const signed = [
       ['content-type', headers['content-type'] ?? ''],
@@ -68,4 +68,10 @@ function momentOf(wallMs: number): string {
 /** Every segment is encoded once more than on the request line. */
 function canonicalPath(path: string): string {
   return path.split('/').map(segmentOf).join('/')
+}
+
+function hashOf(pages: readonly Buffer[]): string {
+  const digest = createHash('sha256')
+  for (const page of pages) digest.update(page)
+  return digest.digest('hex')
 }

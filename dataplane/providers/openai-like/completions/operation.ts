@@ -1,6 +1,7 @@
 /** Legacy completions in OpenAI's own wire: bytes pass, and only what has to changes. */
 
-import { editMembers } from '../../../json/edit.ts'
+import type { Change } from '../../../json/edit.ts'
+import { memberOf } from '../../../json/unwritten.ts'
 import type { CompletionsBody, CompletionsRequest } from '../../../wire/inner-form.ts'
 import type {
   Headers,
@@ -77,14 +78,14 @@ function encodeBody(
   maxTokens: number | undefined,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const { body } = request
-  const { bytes, spans } = inWire(WIRE, request)
-  const edits = new Map<string, string | undefined>()
+  const { names, changed } = inWire(WIRE, request)
+  const edits = new Map<string, Change>()
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   if (isUsageAsked) askUsage(edits, body, options)
   if (maxTokens !== undefined && (body.max_tokens ?? null) === null)
     edits.set('max_tokens', String(maxTokens))
   for (const [name, value] of Object.entries(options.rewrite?.(body) ?? {}))
-    edits.set(name, value === undefined ? undefined : JSON.stringify(value))
-  const leftOut = leaveOut(edits, spans, request.omitted, options)
-  return { body: editMembers(bytes, spans, edits), leftOut }
+    edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
+  const leftOut = leaveOut(edits, names, request.omitted, options)
+  return { body: changed(edits), leftOut }
 }

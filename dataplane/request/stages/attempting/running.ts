@@ -8,8 +8,8 @@ import { type Batch, batchOf } from '../../../upstream/attempt/batch.ts'
 import { closeEntry, openEntry, shownNames } from '../../../upstream/attempt/entry.ts'
 import type { Journey } from '../../../upstream/attempt/journey.ts'
 import type { AttemptParts, Outcome, Runner } from '../../../upstream/attempt/parts.ts'
-import type { Encoded } from '../../../upstream/attempt/pool-request.ts'
 import { namingCaller } from '../../../upstream/credentials/caller.ts'
+import type { Written } from '../../../upstream/encoding/written-out.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import { expected } from '../../../upstream/live/vectors.ts'
 import type { AnyPair } from '../../../wire/inspection.ts'
@@ -35,7 +35,7 @@ const NOT_PERMITTED: Outcome = {
 /** Asks the target once. `onSent` is called after the request has been handed to a connection. */
 export async function ask(
   target: Target,
-  written: Encoded,
+  written: Written,
   begun: Begun,
   onSent: () => void,
 ): Promise<Outcome> {
@@ -50,7 +50,7 @@ export async function ask(
 /** undefined if the breaker has opened since the attempt was planned. */
 function begin(
   target: Target,
-  { request, upstream, dropped, pair, calls }: Encoded,
+  { request, upstream, dropped, pair, calls }: Written,
   { asked, terms, journey, gateway }: Begun,
 ): Running | undefined {
   const { presence, witness } = asked

@@ -2,7 +2,8 @@
 import { recall } from '../../../body/request.ts'
 import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking, noteLacking } from '../../../upstream/answer/lacking-wires.ts'
-import { type Encoded, type Encoding, encodeFor } from '../../../upstream/attempt/pool-request.ts'
+import { type Encoded, type Encoding, encodeFor } from '../../../upstream/encoding/pool-request.ts'
+import { type Written, writtenOut } from '../../../upstream/encoding/written-out.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import type { ModelRequest } from '../../../wire/inner-form.ts'
 import type { Concession } from '../../../wire/provider.ts'
@@ -31,15 +32,19 @@ export class Writing {
   }
 
   /** Writes the request in another form; undefined if the target got that form already, or cannot take it. */
-  async writeOtherwise(target: Target, form: Concession): Promise<Encoded | undefined> {
+  async writeOtherwise(target: Target, form: Concession): Promise<Written | undefined> {
     const { request, dialect, presence } = this.#asked
     const forms = this.#formsOf(target)
     if (forms.includes(form)) return undefined
     this.#conceded = { target, forms: [...forms, form] }
     await recall(request, dialect.reading)
     if (presence.state === 'over') return undefined
-    const written = this.#encoded(inForms(request, this.#conceded), target)
-    return written instanceof Unsupported ? undefined : written
+    const other = inForms(request, this.#conceded)
+    const written = await writtenOut(request, () => {
+      const encoded = this.#encoded(other, target)
+      return encoded instanceof Unsupported ? undefined : encoded
+    })
+    return this.#asked.presence.state === 'over' ? undefined : written
   }
 
   /** An upstream that took only the translation is not asked in the client's wire again. */

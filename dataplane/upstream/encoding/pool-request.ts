@@ -1,4 +1,5 @@
 /** The request of an attempt as it leaves: encoded for the upstream's wire, with its headers, signed where it has to be. */
+
 import type { Clock } from '../../base/clock.ts'
 import type { Caller } from '../../call/call.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -10,20 +11,20 @@ import type { Continued } from '../../telemetry/correlation.ts'
 import { piecesOf } from '../../tokens/pieces.ts'
 import type { Pair } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
-import type { FinalRequest, Headers, UpstreamRequest } from '../../wire/provider.ts'
+import type { FinalRequest, Headers, UpstreamRequest, WrittenRequest } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import { salted } from '../credentials/caller.ts'
 import type { Target } from '../live/targets.ts'
 
 /** A request in an upstream's wire. */
-export interface Encoded {
+export interface Encoded<Upstream = UpstreamRequest> {
   /** Without what the upstream cannot do. */
   readonly request: ModelRequest
-  readonly upstream: UpstreamRequest
+  readonly upstream: Upstream
   /** The parts that it does not see. */
   readonly dropped: readonly string[] | undefined
   /** The calls it becomes, where the upstream takes fewer inputs in one; undefined: it is one. */
-  readonly calls?: readonly Pick<Encoded, 'request' | 'upstream'>[]
+  readonly calls?: readonly Pick<Encoded<Upstream>, 'request' | 'upstream'>[]
   /** The wires it was written with. */
   readonly pair: Pair
 }
@@ -119,7 +120,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
 }
 
 export interface Sending
-  extends Pick<Encoded, 'request' | 'upstream'>,
+  extends Pick<Encoded<WrittenRequest>, 'request' | 'upstream'>,
     Pick<Encoding, 'maxTokens'> {
   readonly target: Target
   readonly gateway: { readonly clock: Clock }
@@ -149,15 +150,10 @@ export function poolRequestOf(
 
 /** undefined where the provider signs nothing. */
 export function signatureOf(
-  {
-    rest = [],
-    ...final
-  }: Pick<FinalRequest, 'path' | 'headers' | 'body'> & Pick<PoolRequest, 'rest'>,
+  final: Pick<FinalRequest, 'path' | 'headers' | 'body' | 'rest'>,
   settings: UpstreamSettings,
   clock: Clock,
 ): Headers | undefined {
   const { provider, origin } = settings
-  if (provider.sign === undefined) return undefined
-  const body = rest.length === 0 ? final.body : Buffer.concat([final.body, ...rest])
-  return provider.sign({ ...final, body, method: 'POST', origin, wallMs: clock.wall() }, settings)
+  return provider.sign?.({ ...final, method: 'POST', origin, wallMs: clock.wall() }, settings)
 }
