@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Guard } from '../../../dataplane/guardrails/guard.ts'
+import { judgeInput } from '../../../dataplane/guardrails/input.ts'
 import { holdsTokens, textsOf, withTexts } from '../../../dataplane/guardrails/request-texts.ts'
 import {
   aCompletionsRequest,
@@ -109,4 +111,22 @@ test('a query and its documents are read, and changed in their places', () => {
   )
   const { body } = withTexts(request, places, ['Hidden?', 'one', 'x'])
   assert.deepEqual([body.query, body.documents], ['Hidden?', ['one', { text: 'x' }]])
+})
+
+test('the texts of a large request are read in a separate turn, and the changed ones put back in another', async (t) => {
+  const messages = Array.from({ length: 2_000 }, (_, at) => ({
+    role: 'user',
+    content: `secret ${at} ${'x'.repeat(40)}`,
+  }))
+  const request = aRequest({ messages })
+  const entries = t.mock.method(Object, 'entries')
+  const guard = {
+    judges: () => true,
+    judge: async (_side: string, places: readonly unknown[]) => places.map(() => 'hidden'),
+  } as unknown as Guard
+  const subject = { requestId: 'r', tenant: 't', key: 'k', model: 'm' }
+  const judging = judgeInput(request, [guard], subject, () => undefined)
+  assert.equal(entries.mock.callCount(), 0)
+  const { body } = await judging
+  assert.ok(body.messages.every(({ content }) => content === 'hidden'))
 })
