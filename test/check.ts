@@ -5,28 +5,19 @@
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const ROOT = join(import.meta.dirname, '..')
-const BIN = join(ROOT, 'node_modules/.bin')
-const env = { ...process.env, PATH: [BIN, process.env.PATH].join(delimiter) }
 
-type Command = readonly [program: string, ...args: string[]]
+/** A script of package.json, without `check:`, and its arguments. */
+type Check = readonly [script: string, ...args: string[]]
 
-/** The compiler keeps its findings about each file, and judges again only files that an edit touches. */
-const TYPES: Command = [
-  'tsc',
-  ...['--noEmit', '--incremental', '--tsBuildInfoFile', '.cache/check.tsbuildinfo'],
-]
-const RULES: Command = ['node', '--test', 'test/tidy.test.ts']
-const GENERATED: Command = ['node', '--test', 'test/generated.test.ts']
-
-/** Commands of one row run together; a row begins once those before it have passed. */
-const WHOLE: readonly (readonly Command[])[] = [
-  [['biome', 'check', '.'], TYPES, ['knip']],
-  [RULES],
-  [GENERATED],
+/** Checks of one row run together; a row begins once those before it have passed. */
+const WHOLE: readonly (readonly Check[])[] = [
+  [['format', '.'], ['types'], ['unused']],
+  [['rules']],
+  [['generated']],
 ]
 
 const { values } = parseArgs({ options: { changed: { type: 'boolean', default: false } } })
@@ -35,11 +26,9 @@ for (const row of values.changed ? [changedRow()] : WHOLE) {
   if (passed.includes(false)) process.exit(1)
 }
 
-function changedRow(): readonly Command[] {
+function changedRow(): readonly Check[] {
   const files = changedFiles()
-  // It fails without a file that it knows, as after an edit of documents alone.
-  const format: Command = ['biome', 'check', '--no-errors-on-unmatched', ...files]
-  return files.length === 0 ? [TYPES, RULES] : [format, TYPES, RULES]
+  return files.length === 0 ? [['types'], ['rules']] : [['format', ...files], ['types'], ['rules']]
 }
 
 /** The files that differ from the commit at which this branch left main, and new ones. */
@@ -59,9 +48,12 @@ function git(...args: readonly string[]): string {
 }
 
 /** Its output is written at once when it ends, so that the outputs of a row do not mix. */
-async function run([program, ...args]: Command): Promise<boolean> {
+async function run([script, ...args]: Check): Promise<boolean> {
   const began = performance.now()
-  const child = spawn(program, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn('npm', ['run', '--silent', `check:${script}`, '--', ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -74,8 +66,7 @@ async function run([program, ...args]: Command): Promise<boolean> {
     child.on('close', resolve)
   })
   const seconds = ((performance.now() - began) / 1000).toFixed(1)
-  const name = [program, ...args].join(' ').slice(0, 60)
   if (status !== 0) process.stdout.write(Buffer.concat(chunks))
-  process.stdout.write(`${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s: ${name}\n`)
+  process.stdout.write(`${status === 0 ? 'passed' : 'FAILED'} in ${seconds} s: check:${script}\n`)
   return status === 0
 }
