@@ -22,7 +22,7 @@ const PAIRS = CLIENTS.flatMap(({ name: api }) =>
   ['vllm', 'openai'].map((provider) => ({ api: 'messages', provider, isNative: true })),
 )
 /** `GW_CASES` conversations from `GW_SEED` on for each pair; else as many as a run has time for, 100,000 at length. */
-const CASES = Number(process.env.GW_CASES ?? cases(100, Math.ceil(100_000 / PAIRS.length)))
+const CASES = Number(process.env.GW_CASES ?? cases(60, Math.ceil(100_000 / PAIRS.length)))
 const SEED = Number(process.env.GW_SEED ?? 0)
 /** Kinds whose smallest case is printed; one mistake breaks thousands. */
 const SAMPLES_MAX = 3

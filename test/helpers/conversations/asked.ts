@@ -9,6 +9,7 @@ import { someSettings } from '../providers/a-request.ts'
 import type { Sent } from '../vendors/rules/contract.ts'
 import { CLIENTS, type Served } from './client/index.ts'
 import type { Conversation } from './model.ts'
+import { UPSTREAMS } from './upstream/index.ts'
 
 const SECONDS = 1_767_323_045
 
@@ -21,7 +22,7 @@ export interface Wire {
 
 export function wireOf(api: string, name: string, tenant: string, isNative = false): Wire {
   const client = CLIENTS.find((one) => one.name === api)
-  const provider = PROVIDERS.get(name)
+  const provider = PROVIDERS.get(UPSTREAMS[name]?.provider ?? name)
   const native = isNative ? [client?.dialect.wire ?? ''] : undefined
   const pair = client && provider && pairOf(client.dialect, provider, native)
   if (client === undefined || provider === undefined || pair === undefined)

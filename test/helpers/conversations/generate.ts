@@ -59,6 +59,7 @@ export function aConversation(random: Random, habits: Habits): Conversation {
     ...(habits.effort &&
       random(3) === 0 && { effort: oneOf(random, ['low', 'medium', 'high', 'max']) }),
     ...(random(10) === 0 && { format: oneOf(random, FORMATS) }),
+    ...(habits.signed && random(4) === 0 && { marks: oneOf(random, ['tools', 'system']) }),
     ...(random(6) === 0 && { user: `user_${'a1'.repeat(random(100))}` }),
     ...(tools.length > 0 && isForced && { choice: oneOf(random, ['auto', 'required', 'none']) }),
   }
@@ -108,7 +109,10 @@ function someExchange(
       someWords(random, habits),
       ...(random(6) === 0 ? [someWords(random, habits)] : []),
     ]
-  const results = calls.map(({ id }) => someResult(random, id))
+  const results = calls.map(({ id }) => ({
+    ...someResult(random, id),
+    ...(habits.signed && random(8) === 0 && { mark: true }),
+  }))
   const then = random(4) === 0 ? oneOf(random, TEXTS) : undefined
   const ordered = random(3) === 0 ? results.toReversed() : results
   return [turn, { who: 'tools', results: ordered, ...(then !== undefined && { then }) }]

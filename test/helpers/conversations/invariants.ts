@@ -3,7 +3,7 @@ import { complaintsOf, type Vendor } from '../vendors/index.ts'
 import type { Came } from './answered.ts'
 import type { Went } from './asked.ts'
 import { canonical } from './json-text.ts'
-import type { Case, Conversation } from './model.ts'
+import { type Case, type Conversation, PICTURE } from './model.ts'
 import { passes } from './passes.ts'
 import { UPSTREAMS, type Upstream } from './upstream/index.ts'
 import { piecesOf, thinkingIn } from './upstream/pieces.ts'
@@ -58,8 +58,8 @@ function brokenMeaning(
   }
   if (seen.pictures < meant.pictures && !/image|content|input/.test(names))
     add('picture', `${meant.pictures} became ${seen.pictures}`)
-  if (takes.marks && meant.marks > 0 && seen.marks === 0 && !/cache/.test(names))
-    add('cache mark', 'lost')
+  if (takes.marks && seen.marks < Math.min(4, meant.marks) && !/cache/.test(names))
+    add('cache mark', `${meant.marks} became ${seen.marks}`)
   if (takes.thinking && !/reasoning|thinking/.test(names))
     for (const thought of meant.thoughts)
       if (!squashed(seen.thinking).includes(squashed(thought))) add('thinking', thought)
@@ -97,7 +97,8 @@ export function brokenByAnswer(one: Case, came: Came, used: ReadonlySet<string>)
       ? [{ kind: `answer: ${style.ending} looks whole`, detail: '' }]
       : []
   const add = (kind: string, detail = '') => ({ kind: `answer: ${kind}`, detail })
-  if (came.failure !== undefined) return [add('failure', came.failure)]
+  // An API without pictures in answers may refuse them by name.
+  if (came.failure !== undefined) return answer.picture ? [] : [add('failure', came.failure)]
   if (came.broken !== undefined) return [add('the SDK raises', came.broken)]
   const { heard } = came
   if (heard === undefined || !came.isWhole || !heard.isWhole) return [add('a whole one looks cut')]
@@ -108,6 +109,7 @@ export function brokenByAnswer(one: Case, came: Came, used: ReadonlySet<string>)
   const thought = isPieced ? thinkingIn(piecesOf(answer, style)) : (answer.thinking?.text ?? '')
   const words = heard.thinking?.text ?? ''
   if (squashed(words) !== squashed(thought)) out.push(add('thinking', `${thought} became ${words}`))
+  if (answer.picture && !came.text.includes(PICTURE)) out.push(add('picture'))
   const ids = heard.calls.map(({ id }) => id)
   if (heard.calls.length !== answer.calls.length)
     out.push(add('calls', `${answer.calls.length} became ${heard.calls.length}`))

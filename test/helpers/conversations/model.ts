@@ -18,6 +18,7 @@ export interface Result {
   readonly text: string
   readonly picture?: boolean
   readonly isError?: boolean
+  readonly mark?: boolean
 }
 
 export type Turn =
@@ -52,6 +53,8 @@ export interface Conversation {
   readonly maxTokens?: number
   readonly effort?: string
   readonly user?: string
+  /** Cache marks behind the tools and the system's words. */
+  readonly marks?: 'tools' | 'system'
   /** The schema of a structured answer. */
   readonly format?: string
   readonly choice?: 'auto' | 'required' | 'none'
@@ -61,6 +64,8 @@ export interface Answer {
   readonly thinking?: Thinking
   readonly text: string
   readonly calls: readonly Call[]
+  /** A picture that the model has painted. */
+  readonly picture?: boolean
 }
 
 /** How a server cuts and orders an answer. */

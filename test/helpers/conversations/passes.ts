@@ -10,6 +10,7 @@ export function passes({
   if (isNative) return true
   if (api === 'messages') return provider === 'anthropic'
   return (
-    api === 'chat' && ['vllm', 'sglang', 'llamacpp', 'openai', 'azure_openai'].includes(provider)
+    api === 'chat' &&
+    ['vllm', 'sglang', 'llamacpp', 'openai', 'azure_openai', 'deepseek'].includes(provider)
   )
 }

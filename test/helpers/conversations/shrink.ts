@@ -34,7 +34,7 @@ function candidates(one: Case): Case[] {
     talk({ tools: conversation.tools.with(at, { name: tool.name, schema: tool.schema }) })
   }
   for (const system of each(conversation.system)) talk({ system })
-  for (const name of ['maxTokens', 'effort', 'user', 'choice', 'format'] as const) {
+  for (const name of ['maxTokens', 'effort', 'user', 'choice', 'format', 'marks'] as const) {
     const { [name]: _, ...rest } = conversation
     out.push({ ...one, conversation: rest })
   }
@@ -43,6 +43,8 @@ function candidates(one: Case): Case[] {
     for (const args of ['', '{}', '{"a":1}'])
       out.push({ ...one, answer: { ...answer, calls: answer.calls.with(at, { ...call, args }) } })
   const { thinking: _, ...thoughtless } = answer
+  const { picture: _painted, ...unpainted } = answer
+  out.push({ ...one, answer: unpainted })
   out.push(
     { ...one, answer: thoughtless },
     { ...one, answer: { ...answer, text: '' } },

@@ -3,7 +3,8 @@ import { answer, type Came } from './answered.ts'
 import { send, type Wire, wireOf } from './asked.ts'
 import { idFor } from './client/messages.ts'
 import { type Broken, brokenByAnswer, brokenByRequest } from './invariants.ts'
-import type { Case, Conversation, Turn } from './model.ts'
+import type { Answer, Case, Conversation, Turn } from './model.ts'
+import { UPSTREAMS, type Upstream } from './upstream/index.ts'
 
 export interface Tried {
   readonly broken: readonly Broken[]
@@ -20,7 +21,8 @@ export function tryCase(one: Case): Tried {
   const went = send(wire, one.conversation, one.stream)
   if ('refused' in went) return { broken: [], refused: went.refused, shown: { client: went.text } }
   const broken = brokenByRequest(one.conversation, one.provider, went)
-  const came = answer(wire, went.request, went.sent.path, one)
+  const known = { ...one, answer: namedAsSent(one, went.body, went.sent.path) }
+  const came = answer(wire, went.request, went.sent.path, known)
   const answered = brokenByAnswer(one, came, usedIn(one))
   const shown = { client: went.text, upstream: went.body, said: came.said, came: came.text }
   if (answered.length > 0 || came.heard === undefined || !came.isWhole)
@@ -28,6 +30,20 @@ export function tryCase(one: Case): Tried {
   const second = secondTurn(one, came)
   if (second === undefined) return { broken, shown }
   return tryAgain(wire, one, second, { broken, shown }, went.body)
+}
+
+/** The model calls tools by the names that it was sent. */
+function namedAsSent(
+  { answer: said, conversation, provider }: Case,
+  body: string,
+  path: string,
+): Answer {
+  const { tools } = (UPSTREAMS[provider] as Upstream).read(body, path)
+  const names = new Map(conversation.tools.map(({ name }, at) => [name, tools[at] ?? name]))
+  return {
+    ...said,
+    calls: said.calls.map((call) => ({ ...call, name: names.get(call.name) ?? call.name })),
+  }
 }
 
 function usedIn({ api, conversation }: Case): Set<string> {

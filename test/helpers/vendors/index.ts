@@ -7,7 +7,7 @@ import { gemini } from './gemini.ts'
 import { llamacpp } from './llamacpp.ts'
 import { mistral } from './mistral.ts'
 import { ollama } from './ollama.ts'
-import { openai } from './openai.ts'
+import { deepseek, openai } from './openai.ts'
 import { type Checker, type Complaint, Complaints, type Sent } from './rules/contract.ts'
 import { sglang } from './sglang.ts'
 import { tgi } from './tgi.ts'
@@ -22,6 +22,7 @@ export const VENDORS = {
   llamacpp,
   triton,
   openai,
+  deepseek,
   azure_openai,
   anthropic,
   gemini,

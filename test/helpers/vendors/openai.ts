@@ -21,6 +21,12 @@ export const OPENAI_CHAT: ChatRules = {
   checksSchemas: true,
 }
 
+/** DeepSeek, Kimi and others that speak OpenAI's API: they ignore members that they do not know. */
+export const deepseek: Checker = ({ path, body }, c) => {
+  const { roles, name, callId } = OPENAI_CHAT
+  if (path.includes('/chat/completions')) checkChat(body, { roles, name, callId }, c)
+}
+
 export const openai: Checker = ({ path, body }, c) => {
   if (path.includes('/chat/completions')) checkOpenAiChat(body, c)
   else if (/\/responses(\?|$)/.test(path)) checkResponses(body, c)

@@ -12,13 +12,13 @@ const CHOICES = { auto: 'auto', required: 'any', none: 'none' } as const
 export const messagesClient: Client = { name: 'messages', write, readWhole, readStream }
 
 function write(conversation: Conversation, stream: boolean): string {
-  const { system, turns, tools, maxTokens, effort, user, choice, format } = conversation
+  const { system, turns, tools, maxTokens, effort, user, choice, format, marks } = conversation
   return written({
     model: 'route',
     max_tokens: maxTokens ?? 8192,
-    ...(system.length > 0 && { system: system.map(textBlock) }),
+    ...(system.length > 0 && { system: marked(system.map(textBlock), marks === 'system') }),
     messages: turns.flatMap(messagesOf),
-    ...(tools.length > 0 && { tools: tools.map(toolOf) }),
+    ...(tools.length > 0 && { tools: marked(tools.map(toolOf), marks === 'tools') }),
     tool_choice: choice && { type: CHOICES[choice] },
     ...((effort ?? format) && {
       output_config: {
@@ -29,6 +29,11 @@ function write(conversation: Conversation, stream: boolean): string {
     metadata: user === undefined ? undefined : { user_id: user },
     ...(stream && { stream }),
   })
+}
+
+/** The last one has a cache mark. */
+function marked(list: Json[], isMarked: boolean): Json[] {
+  return isMarked ? list.with(-1, { ...list.at(-1), ...MARK }) : list
 }
 
 /** The API takes a closed schema without bounds. */
@@ -86,12 +91,13 @@ function callOf({ id, name, args }: Call): Json {
   return { type: 'tool_use', id: idFor(id), name, input: new Raw(args || '{}') }
 }
 
-function resultOf({ id, text, picture, isError }: Result): Json {
+function resultOf({ id, text, picture, isError, mark }: Result): Json {
   const content = picture ? [...[text].filter(isThere).map(textBlock), IMAGE] : text
   return {
     type: 'tool_result',
     tool_use_id: idFor(id),
     content,
     ...(isError && { is_error: true }),
+    ...(mark && MARK),
   }
 }

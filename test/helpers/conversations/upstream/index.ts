@@ -15,6 +15,8 @@ import * as others from './say-others.ts'
 import type { Seen } from './seen.ts'
 
 export interface Upstream {
+  /** The provider that speaks to this service, where it has another name. */
+  readonly provider?: string
   readonly models: readonly string[]
   /** Whether its thinking is signed. */
   readonly signs?: boolean
@@ -77,6 +79,10 @@ export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   triton: like(['llama'], 'reasoning_content', { cannotThink: true }),
   openai: like(['gpt-4.1', 'gpt-5.1', 'gpt-5.4', 'gpt-5.6'], 'reasoning_content', {
     cannotThink: true,
+  }),
+  deepseek: like(['deepseek-reasoner', 'kimi-k2-thinking'], 'reasoning_content', {
+    provider: 'openai',
+    takes: { thinking: true },
   }),
   azure_openai: like(['gpt-4.1', 'gpt-5.1', 'gpt-5.4'], 'reasoning_content', { cannotThink: true }),
   anthropic: {

@@ -1,7 +1,7 @@
 /** Answers of Gemini, Cohere and Ollama. */
 import { aRandom } from '../../random.ts'
 import { Raw, written } from '../json-text.ts'
-import type { Answer, Style } from '../model.ts'
+import { type Answer, PICTURE, type Style } from '../model.ts'
 import { cutSafely } from './pieces.ts'
 import type { Said } from './say-blocks.ts'
 
@@ -10,10 +10,14 @@ const objectOf = (args: string) => new Raw(args === '' ? '{}' : args.replace(/\n
 const COUNTS = { promptTokenCount: 9, candidatesTokenCount: 5, totalTokenCount: 14 }
 const GEMINI = { modelVersion: 'served', responseId: 'r1' }
 
-function geminiParts({ thinking, text, calls }: Answer, cut: (text: string) => string[]): object[] {
+function geminiParts(
+  { thinking, text, calls, picture }: Answer,
+  cut: (text: string) => string[],
+): object[] {
   return [
     ...(thinking ? cut(thinking.text).map((one) => ({ text: one, thought: true })) : []),
     ...(text === '' ? [] : cut(text).map((one) => ({ text: one }))),
+    ...(picture ? [{ inlineData: { mimeType: 'image/png', data: PICTURE } }] : []),
     ...calls.map(({ id, name, args }, at) => ({
       functionCall: {
         ...(id !== '' && { id }),

@@ -36,8 +36,10 @@ export class Seen {
 }
 
 /** The same of the client's conversation. */
-export function meantBy({ system, turns, tools }: Conversation): Seen {
+export function meantBy({ system, turns, tools, marks }: Conversation): Seen {
   const seen = new Seen()
+  const isThere = marks === 'tools' ? tools.length > 0 : system.length > 0
+  if (marks !== undefined && isThere) seen.marks++
   seen.system = system.join('')
   for (const { name } of tools) seen.tools.push(name)
   for (const turn of turns) {
@@ -59,7 +61,8 @@ export function meantBy({ system, turns, tools }: Conversation): Seen {
   return seen
 }
 
-function addResult(seen: Seen, { id, text, picture }: Result): void {
+function addResult(seen: Seen, { id, text, picture, mark }: Result): void {
+  if (mark) seen.marks++
   seen.result((call) => call.id === id, text)
   if (picture) seen.pictures++
 }

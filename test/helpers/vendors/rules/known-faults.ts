@@ -13,6 +13,7 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'answer: id with other letters': 'The id of a call has letters that the API of messages refuses.',
   'answer: name of a call': 'A name that comes late or again is lost or doubled.',
   'answer: one id for two calls': 'A call that is cut in two has one id twice.',
+  'answer: picture': 'A picture that the model has painted is dropped.',
   'answer: the SDK raises': 'Pieces of a call are cut in two, so that its arguments are no JSON.',
   'meaning: arguments': 'Numbers of arguments lose their text in the history.',
   'meaning: cache mark': 'Cache marks of chat parts are lost.',
