@@ -10,7 +10,7 @@ import {
 import type { AddressInfo } from 'node:net'
 import { aKey } from './a-key.ts'
 import { type GatewayOptions, type GatewayProcess, startGateway } from './gateway-process.ts'
-import { type Chosen, configuredAt, refusalAt, type Vendor } from './strict-vendors.ts'
+import { type Chosen, configuredAt, refusalAt } from './strict-vendors.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -305,7 +305,7 @@ export function aDocument(gw: Fields) {
  * upstreams fail.
  */
 export function anUpstream(fields: Fields): Fields {
-  const { provider = 'openai', endpoint } = fields as { provider?: Vendor; endpoint?: string }
+  const { provider = 'openai', endpoint } = fields as { provider?: string; endpoint?: string }
   if (endpoint !== undefined) configuredAt(endpoint, provider)
   return {
     provider: 'openai',

@@ -1,4 +1,5 @@
 /** The vendors that a fake upstream stands for, which refuse what they refuse. */
+import { providerNamed } from '../../dataplane/config/document/canonical.ts'
 import type { Vendor } from './vendors/index.ts'
 import { type Refusal, refusalBy, vendorAt } from './vendors/refusal.ts'
 import type { Sent } from './vendors/rules/contract.ts'
@@ -10,10 +11,11 @@ export type Chosen = Vendor | { readonly takesAll: string } | undefined
 /** The providers that are configured at an origin. */
 const configured = new Map<string, Set<Vendor>>()
 
-export function configuredAt(endpoint: string, provider: Vendor): void {
+/** The endpoint may be a reference, and the provider have another name. */
+export function configuredAt(endpoint: string, named: string): void {
   const origin = URL.parse(endpoint)?.origin
-  // It may be a reference.
-  if (origin === undefined) return
+  const provider = providerNamed(named) as Vendor | undefined
+  if (origin === undefined || provider === undefined) return
   configured.set(origin, (configured.get(origin) ?? new Set()).add(provider))
 }
 
