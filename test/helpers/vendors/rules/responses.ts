@@ -4,9 +4,9 @@ import { type Complaints, entries, type Json } from './contract.ts'
 import { checkOpenAiSchema } from './schema.ts'
 
 const MEMBERS =
-  'model input instructions background context_management conversation include max_output_tokens max_tool_calls metadata moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user'
+  'model input instructions background client_metadata context_management conversation include max_output_tokens max_tool_calls metadata moderation parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user'
 const ITEMS: Readonly<Record<string, string>> = {
-  message: 'type role content id status phase',
+  message: 'type role content id status phase end_turn',
   function_call: 'type call_id name arguments id status namespace',
   function_call_output: 'type call_id output id status',
   reasoning: 'type id summary content encrypted_content status',
