@@ -22,6 +22,8 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   #listener: AnswerListener | undefined
   #taker: BodyTaker | undefined
   #isTaken = false
+  /** The body breaks off before a stage takes it. */
+  #fault: GatewayError | undefined
   #waits = false
 
   constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
@@ -82,8 +84,10 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
       // Garbage behind a request is not its fault: it has its answer, which is the last one.
       this.answerLast()
       this.#outgoing.on('finish', () => socket.destroySoon())
-    } else if (!this.#outgoing.headersSent) this.#taker?.broken(refusal)
-    else if (!this.#outgoing.writableEnded) socket.destroy()
+    } else if (!this.#outgoing.headersSent) {
+      this.#fault ??= refusal
+      this.#taker?.broken(refusal)
+    } else if (!this.#outgoing.writableEnded) socket.destroy()
   }
 
   askForBody(): void {
@@ -106,6 +110,9 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     incoming.on('close', () => {
       if (!incoming.complete) taker.broken(leftEarly())
     })
+    const fault =
+      this.#fault ?? (incoming.destroyed && !incoming.complete ? leftEarly() : undefined)
+    if (fault !== undefined) taker.broken(fault)
   }
 
   tell(listener: AnswerListener): void {

@@ -35,6 +35,8 @@ export interface Carrier {
 }
 
 const NOTHING = Buffer.alloc(0)
+/** A body that no stage has taken yet is read up to this size. */
+const EARLY_BYTES_MAX = 65_536
 
 export class PlainExchange implements Incoming, Outgoing {
   readonly method: string
@@ -47,8 +49,10 @@ export class PlainExchange implements Incoming, Outgoing {
   /** Bytes of a body with a length that have not arrived. */
   #left = 0
   readonly #chunks: ChunkedBody | undefined
-  /** The part of it that came with the head. */
+  /** The part of it that came before a stage takes it: with the head, or while its caller is still being identified. */
   #first: Buffer = NOTHING
+  /** The body breaks off before a stage takes it. */
+  #fault: GatewayError | undefined
   #received = 0
   #isTaken = false
   #taker: BodyTaker | undefined
@@ -135,7 +139,10 @@ export class PlainExchange implements Incoming, Outgoing {
     this.#isTaken = true
     this.#taker = taker
     if (this.#first.length > 0) taker.data(this.#first)
-    if (this.#chunks?.fault !== undefined) taker.broken(this.#chunks.fault)
+    const fault = this.#chunks?.fault ?? this.#fault
+    if (fault !== undefined) taker.broken(fault)
+    else if (!this.takesMore) taker.ended()
+    else if (this.#first.length > EARLY_BYTES_MAX) this.#carrier.socket.resume()
   }
 
   /** More of the body; returns how much of the chunk was. */
@@ -144,22 +151,33 @@ export class PlainExchange implements Incoming, Outgoing {
     const data = this.#chunks?.take() ?? chunk.subarray(0, taken)
     this.#left -= this.#chunks === undefined ? taken : 0
     this.#received += taken
-    if (data.length > 0) this.#taker?.data(data)
+    if (this.#taker === undefined) this.#keep(data)
+    else if (data.length > 0) this.#taker.data(data)
     if (this.#chunks?.fault !== undefined) this.#taker?.broken(this.#chunks.fault)
     else if (!this.takesMore) this.#taker?.ended()
     return taken
   }
 
+  /** No stage has taken the body yet; after an answer none will. */
+  #keep(data: Buffer): void {
+    if (data.length === 0 || this.#isTaken || this.#isBegun || this.#isOver) return
+    // The memory of a chunk is used again.
+    this.#first = Buffer.concat([this.#first, data])
+    if (this.#first.length > EARLY_BYTES_MAX) this.#carrier.socket.pause()
+  }
+
   /** The rest of the body will not come. */
   breakBody(why: GatewayError): void {
-    if (this.takesMore) this.#taker?.broken(why)
+    if (!this.takesMore) return
+    this.#fault ??= why
+    this.#taker?.broken(why)
   }
 
   /** The connection is gone, or has taken everything. */
   close(): void {
     this.#isOver = true
     this.#listener?.closed()
-    if (this.takesMore) this.#taker?.broken(leftEarly())
+    this.breakBody(leftEarly())
   }
 
   tell(listener: AnswerListener): void {

@@ -86,6 +86,8 @@ function aRig() {
     now: 1_000,
     isClosing: false,
     holds: false,
+    /** Stages that take bodies only when they are called. */
+    late: undefined as (() => void)[] | undefined,
     exchanges: [] as PlainExchange[],
     bodies: [] as string[],
     broken: [] as string[],
@@ -111,11 +113,13 @@ function aRig() {
         rig.bodies.push(Buffer.concat(chunks).toString())
         if (!rig.holds) exchange.sendWhole(200, [], `${rig.bodies.length}`)
       }
-      const whole = exchange.takeWhole()
-      if (whole !== undefined) {
-        chunks.push(whole)
-        got()
-        return
+      const take = () => {
+        const whole = exchange.takeWhole()
+        if (whole === undefined) exchange.takeBody(taker)
+        else {
+          chunks.push(whole)
+          got()
+        }
       }
       const taker: BodyTaker = {
         sated: false,
@@ -123,7 +127,8 @@ function aRig() {
         ended: got,
         broken: ({ code }) => void rig.broken.push(code),
       }
-      exchange.takeBody(taker)
+      if (rig.late === undefined) take()
+      else rig.late.push(take)
     },
     handOver(connection, bytes, isBehind) {
       connection.release()
@@ -203,6 +208,30 @@ test('a body that comes in pieces is put together, and what is behind it is the 
       ['1', '2'],
     ],
   )
+})
+
+test('a body that comes before a stage takes it is whole, and not read beyond 64 KiB', async () => {
+  const { rig, socket, send } = aRig()
+  rig.late = []
+  const body = 'b'.repeat(80_000)
+  const text = aPlain(body)
+  send(text.slice(0, 1_000))
+  for (let at = 1_000; at < 70_000; at += 10_000) send(text.slice(at, at + 10_000))
+  assert.equal(socket.calls.at(-1), 'pause')
+  for (const take of rig.late) take()
+  assert.equal(socket.calls.at(-1), 'resume')
+  send(text.slice(71_000))
+  await turn()
+  assert.equal(rig.bodies[0], body)
+})
+
+test('a stage that takes a body after it broke off is told so', () => {
+  const { rig, socket, send } = aRig()
+  rig.late = []
+  send(aPlain('begun', 10))
+  socket.emit('end')
+  for (const take of rig.late) take()
+  assert.deepEqual([rig.bodies, rig.broken], [[], ['ERR_GW_INVALID_REQUEST']])
 })
 
 test('bytes that are no plain request are handed over, all of them, and the socket is let go', () => {
