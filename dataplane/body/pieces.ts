@@ -1,7 +1,8 @@
 /** Parses JSON of megabytes in pieces: short values many at once; long ones member by member. */
 import type { Found } from '../json/found.ts'
 import { MembersError } from '../json/members.ts'
-import { parseJson } from '../json/parse.ts'
+import { holds } from '../json/numbers.ts'
+import { parseExactly, parseJson } from '../json/parse.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -32,15 +33,16 @@ type Tree = Record<string, unknown>
  */
 export function* parseInPieces(
   bytes: Buffer,
-  found: Pick<Found, 'long' | 'pieceBytes'>,
+  found: Pick<Found, 'long' | 'pieceBytes' | 'hasOddNumbers'>,
   keeps: (name: string) => boolean,
 ): Work<Tree> {
   const start = skipSpace(bytes, 0)
   let end = bytes.length
   while (end > start && isSpace(bytes[end - 1])) end--
   const tree: Tree = {}
-  const { long, pieceBytes } = found
-  yield* members({ bytes, long, pieceBytes, keeps }, start, end, tree)
+  const { long, pieceBytes, hasOddNumbers } = found
+  const numbers = hasOddNumbers ? 'named' : 'plain'
+  yield* members({ bytes, long, pieceBytes, keeps, numbers }, start, end, tree)
   return tree
 }
 
@@ -49,6 +51,8 @@ interface Source {
   readonly long: ReadonlyMap<number, number>
   readonly pieceBytes: number
   readonly keeps: (name: string) => boolean
+  /** Numbers that keep their text: none, those in members of certain names, all. */
+  readonly numbers: 'plain' | 'named' | 'held'
 }
 
 function keepsAll(): boolean {
@@ -56,12 +60,22 @@ function keepsAll(): boolean {
 }
 
 /** The value that stands there; an empty one where it is not kept. */
-function* longValue(source: Source, start: number, end: number, isKept: boolean): Work<unknown> {
-  const { bytes } = source
-  const first = bytes[start]
+function* longValue(
+  { numbers, ...source }: Source,
+  { name, isKept }: { readonly name: string; readonly isKept: boolean },
+  start: number,
+  end: number,
+): Work<unknown> {
+  const first = source.bytes[start]
   if (first === QUOTE) return yield* longString(source, start, end, isKept)
   const made: Tree | unknown[] = first === OPEN_BRACKET ? [] : {}
-  yield* members({ ...source, keeps: isKept ? keepsAll : keepsNone }, start, end, made)
+  const isHeld = numbers === 'named' && first === OPEN_BRACE && holds(name)
+  const below = {
+    ...source,
+    keeps: isKept ? keepsAll : keepsNone,
+    numbers: isHeld ? 'held' : numbers,
+  } as const
+  yield* members(below, start, end, made)
   return made
 }
 
@@ -71,7 +85,7 @@ function keepsNone(): boolean {
 
 /** Puts what stands between the brackets at `start` and before `end` into `made`. */
 function* members(source: Source, start: number, end: number, made: Tree | unknown[]): Work<void> {
-  const { bytes, long, pieceBytes, keeps } = source
+  const { bytes, long, pieceBytes, keeps, numbers } = source
   const isList = bytes[start] === OPEN_BRACKET
   const last = end - 1
   if (bytes[last] !== (isList ? CLOSE_BRACKET : CLOSE_BRACE)) throw broken(last)
@@ -86,21 +100,21 @@ function* members(source: Source, start: number, end: number, made: Tree | unkno
     const far = long.get(valueAt)
     at = far ?? shortEnd(source, valueAt, last)
     if (far !== undefined || valueAt - nameAt > pieceBytes) {
-      putRun(bytes, runAt, runEnd, made, keeps)
+      putRun(source, runAt, runEnd, made)
       yield
       const name = isList ? '' : String(yield* longString(source, nameAt, nameEnd, true))
       const isKept = keeps(name)
       const value =
         far === undefined
-          ? parse(bytes.toString('utf8', valueAt, at), valueAt)
-          : yield* longValue(source, valueAt, at, isKept)
+          ? parse(bytes.toString('utf8', valueAt, at), valueAt, numbers)
+          : yield* longValue(source, { name, isKept }, valueAt, at)
       if (isKept) put(made, name, value)
       runEnd = -1
     } else {
       if (runEnd === -1) runAt = nameAt
       runEnd = at
       if (runEnd - runAt > pieceBytes) {
-        putRun(bytes, runAt, runEnd, made, keeps)
+        putRun(source, runAt, runEnd, made)
         runEnd = -1
         yield
       }
@@ -112,26 +126,25 @@ function* members(source: Source, start: number, end: number, made: Tree | unkno
     if (at >= last) throw broken(at)
     if (runEnd === -1) runAt = at
   }
-  putRun(bytes, runAt, runEnd, made, keeps)
+  putRun(source, runAt, runEnd, made)
 }
 
 /** Parses neighbours at once. */
 function putRun(
-  bytes: Buffer,
+  { bytes, keeps, numbers }: Source,
   from: number,
   to: number,
   made: Tree | unknown[],
-  keeps: (name: string) => boolean,
 ): void {
   if (to <= from) return
   const text = bytes.toString('utf8', from, to)
   if (Array.isArray(made)) {
-    const values = parse(`[${text}]`, from) as unknown[]
+    const values = parse(`[${text}]`, from, numbers) as unknown[]
     if (keeps !== keepsNone) for (const value of values) made.push(value)
     return
   }
   // Braces are around it.
-  const found = parse(`{${text}}`, from) as Tree
+  const found = parse(`{${text}}`, from, numbers) as Tree
   if (keeps === keepsNone) return
   for (const name of Object.keys(found)) put(made, name, found[name])
 }
@@ -151,7 +164,7 @@ function put(made: Tree | unknown[], name: string, value: unknown): void {
 
 /** Decodes part by part; a string that is not kept is only looked at. */
 function* longString(
-  { bytes, pieceBytes }: Source,
+  { bytes, pieceBytes }: Pick<Source, 'bytes' | 'pieceBytes'>,
   start: number,
   end: number,
   isKept: boolean,
@@ -221,9 +234,9 @@ function stringEnd({ bytes, long }: Source, start: number, last: number): number
   return quote + 1
 }
 
-function parse(text: string, at: number): unknown {
+function parse(text: string, at: number, numbers: Source['numbers'] = 'plain'): unknown {
   try {
-    return parseJson(text)
+    return numbers === 'plain' ? parseJson(text) : parseExactly(text, numbers === 'held')
   } catch {
     throw broken(at)
   }

@@ -6,7 +6,7 @@ import { LARGE_BYTES } from '../base/heavy-work.ts'
 import { atOnce, inSteps } from '../base/steps.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
-import { parseJson } from '../json/parse.ts'
+import { parseExactly, parseJson } from '../json/parse.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
 import { GONE } from '../wire/dropped-tree.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
@@ -77,7 +77,7 @@ export function understand<Request extends ModelRequest>(
   if (bytes.length > LARGE_BYTES)
     return inSteps(understanding({ bytes, found }, reading, createdSeconds))
   const text = bytes.toString('utf8')
-  const tree = parseBody(text)
+  const tree = parseBody(text, found.hasOddNumbers)
   const sparse = text.length === bytes.length && !text.includes('\\u')
   return reading.request(tree, { bytes, found, spans: found.spans, createdSeconds, sparse })
 }
@@ -202,9 +202,9 @@ export function checkFlag(value: unknown, member: string): void {
   throw invalid(`"${member}" must be true or false.`, member)
 }
 
-function parseBody(text: string): unknown {
+function parseBody(text: string, hasOddNumbers = false): unknown {
   try {
-    return parseJson(text)
+    return hasOddNumbers ? parseExactly(text) : parseJson(text)
   } catch (error) {
     throw invalid(`The body is not valid JSON: ${(error as Error).message.slice(0, 200)}`)
   }

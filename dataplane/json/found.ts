@@ -7,6 +7,8 @@ export interface Found {
   readonly long: ReadonlyMap<number, number>
   /** Longer values are parsed in several steps. */
   readonly pieceBytes: number
+  /** A nested number may be one that a double prints in another way. */
+  readonly hasOddNumbers: boolean
 }
 
 /** The span of one top-level member's value in the body's bytes. */

@@ -1,6 +1,7 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
 import type { Found } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
+import { isOddAt } from './numbers.ts'
 import { parseJson } from './parse.ts'
 import { Spans } from './spans.ts'
 import {
@@ -54,6 +55,7 @@ export class MembersScan implements Found {
   readonly spans = new Spans()
   readonly long: Map<number, number>
   readonly pieceBytes: number
+  hasOddNumbers = false
   readonly #bytes: Buffer
   readonly #isAnswer: boolean
   readonly #valuesMax: number
@@ -208,7 +210,10 @@ export class MembersScan implements Found {
           return
         }
       } else if (byte === COMMA) this.#count()
-      else if (isEmpty && !isSpace(byte)) isEmpty = false
+      else {
+        if (isEmpty && !isSpace(byte)) isEmpty = false
+        if (!this.hasOddNumbers && isOddAt(bytes, at)) this.hasOddNumbers = true
+      }
       at++
     }
     this.#at = at

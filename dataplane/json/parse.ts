@@ -8,6 +8,7 @@
  * test/bench/micro/parse-json.ts does not see beside the parse.
  */
 import { randomUUID } from 'node:crypto'
+import { keepText, mayHaveTexts, withPlainNumbers } from './numbers.ts'
 import { COLON, closingQuote, isSpace } from './tokens.ts'
 
 /** Letters that a name in quotes cannot hold as they are. */
@@ -16,10 +17,27 @@ const NEEDS_ESCAPE = /["\\\u0000-\u001f]/
 /** Begins the names that stand in for such names. No sender can guess it. */
 const STAND_IN = `${randomUUID()}:`
 
+type Reviver = (name: string, value: unknown) => unknown
+
 /** Throws the SyntaxError of JSON.parse. */
 export function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text)
-  return nextEscapedName(text, 0) === undefined ? value : parseWrittenOut(text)
+  return parse(text)
+}
+
+/**
+ * The same, and numbers of the user keep their text (`numbers.ts`); `isHeld`: all of the text is the user's, such as the
+ * arguments of a call. Throws the SyntaxError of JSON.parse.
+ */
+export function parseExactly(text: string, isHeld = false): unknown {
+  if (!mayHaveTexts(text, isHeld)) return parse(text)
+  // TypeScript does not know the third argument of a reviver yet.
+  const value = parse(text, keepText as Reviver)
+  return isHeld ? value : withPlainNumbers(value)
+}
+
+function parse(text: string, reviver?: Reviver): unknown {
+  const value: unknown = JSON.parse(text, reviver)
+  return nextEscapedName(text, 0) === undefined ? value : parseWrittenOut(text, reviver)
 }
 
 /** The fault of this runtime in a sentence for the log; undefined where it has none. */
@@ -51,9 +69,12 @@ function nextEscapedName(text: string, from: number): EscapedName | undefined {
   return undefined
 }
 
-function parseWrittenOut(text: string): unknown {
+function parseWrittenOut(text: string, reviver: Reviver | undefined): unknown {
   const standIns = new Map<string, string>()
-  const value: unknown = JSON.parse(writtenOut(text, ({ name }) => standInOf(name, standIns)))
+  const value: unknown = JSON.parse(
+    writtenOut(text, ({ name }) => standInOf(name, standIns)),
+    reviver,
+  )
   if (standIns.size > 0) rename(value, new Map([...standIns].map(([name, its]) => [its, name])))
   return value
 }

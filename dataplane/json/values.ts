@@ -3,10 +3,16 @@
  * is not there.
  */
 import { isWithinBounds } from './bounds.ts'
-import { parseJson } from './parse.ts'
+import { NumberText } from './numbers.ts'
+import { parseExactly, parseJson } from './parse.ts'
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof NumberText)
+  )
 }
 
 /** The object itself, or an empty one for everything else. */
@@ -59,9 +65,30 @@ export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown):
 
 /** undefined also where parsing would build more than anybody meant: see `isWithinBounds`. */
 export function parsed(text: string, valuesMax?: number): unknown {
-  if (!isWithinBounds(text, valuesMax)) return undefined
+  return isWithinBounds(text, valuesMax) ? readWith(parseJson, text) : undefined
+}
+
+/**
+ * The same, and numbers in arguments and schemas keep their text (`numbers.ts`). `word`: a text without it has none; few
+ * events of a stream have such numbers.
+ */
+export function parsedExactly(text: string, word = ''): unknown {
+  if (!text.includes(word)) return parsed(text)
+  return isWithinBounds(text) ? readWith(parseExactly, text) : undefined
+}
+
+/** The same of JSON that is all the user's: the arguments of a call. An empty object where they are none. */
+export function parsedArguments(text: string): Readonly<Record<string, unknown>> {
+  return recordOf(isWithinBounds(text) ? readWith(parseHeld, text) : undefined)
+}
+
+function parseHeld(text: string): unknown {
+  return parseExactly(text, true)
+}
+
+function readWith(parse: (text: string) => unknown, text: string): unknown {
   try {
-    return parseJson(text)
+    return parse(text)
   } catch {
     return undefined
   }
@@ -75,10 +102,13 @@ export function keepParsed(bytes: Buffer, value: unknown): void {
   parsedEarlier.set(bytes, { value })
 }
 
-/** The same of a whole answer. */
+/** `parsedExactly` of a whole answer; `valuesMax`: it holds nothing but numbers of ours. */
 export function parsedBytes(bytes: Buffer, valuesMax?: number): unknown {
   const earlier = parsedEarlier.get(bytes)
-  if (earlier === undefined) return parsed(bytes.toString(), valuesMax)
+  if (earlier === undefined)
+    return valuesMax === undefined
+      ? parsedExactly(bytes.toString())
+      : parsed(bytes.toString(), valuesMax)
   // The bytes may be kept for longer than their value is needed.
   parsedEarlier.delete(bytes)
   return earlier.value

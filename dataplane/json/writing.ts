@@ -1,4 +1,5 @@
 /** Writes JSON with texts of megabytes in steps: in one go it would hold up everybody else. */
+import { NumberText } from './numbers.ts'
 
 /** A longer text is written part by part, and so is a value with more in it. */
 const PART_CHARACTERS = 65_536
@@ -9,7 +10,7 @@ const STEP_CHARACTERS = 131_072
 /** As much as is copied between two steps. */
 const STEP_BYTES = 1_048_576
 
-/** The JSON of a value without methods, as JSON.stringify writes it, in pages. Yields where it may be interrupted. */
+/** What JSON.stringify writes of a value without methods of ours, in pages. Yields where it may be interrupted. */
 export function* writing(value: unknown): Generator<undefined, Buffer[]> {
   const pages: Buffer[] = []
   let text = ''
@@ -46,6 +47,7 @@ export function isWritten(value: unknown): boolean {
 
 function* pieces(value: unknown): Generator<string> {
   if (typeof value === 'string') yield* textPieces(value)
+  else if (value instanceof NumberText) yield value.text
   else if (roomBehind(value, PART_CHARACTERS) >= 0) yield JSON.stringify(value)
   else if (Array.isArray(value)) {
     let before = '['

@@ -1,6 +1,6 @@
 /** Writes whole answers as messages; streams share its members. */
 import { randomBytes } from 'node:crypto'
-import { parsed, recordOf } from '../../json/values.ts'
+import { parsedArguments } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatRequest,
@@ -90,6 +90,6 @@ function toolUse({ id, name, arguments: text }: ToolCall): Json {
     type: 'tool_use',
     id: id === '' ? mintedId('toolu') : id,
     name,
-    input: recordOf(parsed(text)),
+    input: parsedArguments(text),
   }
 }

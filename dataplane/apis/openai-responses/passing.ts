@@ -5,7 +5,7 @@
 import type { KeptText } from '../../base/kept-text.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { isRecord, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, parsed, parsedExactly, recordOf, textOf } from '../../json/values.ts'
 import type { Passing, StreamPasser } from '../../wire/dialect.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { WireEvent } from '../../wire/provider.ts'
@@ -31,7 +31,9 @@ export const passing: Passing<Sent<ChatRequest>> = {
     const session = sessionOf(request)
     // Most answers are passed unread.
     const isKept = session.state !== undefined
-    const shown = isKept ? session.shown(recordOf(parsed(bytes.toString()))) : { id: session.id }
+    const shown = isKept
+      ? session.shown(recordOf(parsedExactly(bytes.toString())))
+      : { id: session.id }
     const changes = Object.entries(shown).map(
       ([name, value]) => [name, JSON.stringify(value)] as const,
     )
@@ -73,7 +75,7 @@ class ResponsePasser implements StreamPasser {
   }
 
   #event({ event, data }: WireEvent, maybeSame: boolean): 'same' | string {
-    const members = parsed(data)
+    const members = parsedExactly(data)
     if (!isRecord(members)) return 'same'
     const type = textOf(members.type) ?? event
     const number = this.#session.nextNumber()

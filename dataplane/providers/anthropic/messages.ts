@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
@@ -50,8 +50,8 @@ function toolUse(call: Json, index: number): Json {
   if (textOf(called.name) === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const input = parsed(textOf(called.arguments) ?? '{}')
-  return { type: 'tool_use', id: toolId(call.id), name: called.name, input: recordOf(input) }
+  const input = parsedArguments(textOf(called.arguments) ?? '{}')
+  return { type: 'tool_use', id: toolId(call.id), name: called.name, input }
 }
 
 function toolResult(message: ChatMessage, index: number): Json {

@@ -2,7 +2,15 @@
 
 import { type Change, editedBody } from '../../json/edit.ts'
 import { type Later, memberOf } from '../../json/unwritten.ts'
-import { isRecord, listOf, parsed, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import {
+  isRecord,
+  listOf,
+  parsed,
+  parsedBytes,
+  parsedExactly,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type {
@@ -52,7 +60,7 @@ type Test = (block: unknown) => boolean
 function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('messages')
   if (span === undefined) return undefined
-  const messages = listOf(parsed(bytes.toString('utf8', span.start, span.end))).map(recordOf)
+  const messages = listOf(parsedExactly(bytes.toString('utf8', span.start, span.end))).map(recordOf)
   if (!messages.some(({ content }) => listOf(content).some(isLeftOut))) return undefined
   const kept = messages.map((message) => {
     const { content } = message

@@ -1,6 +1,6 @@
 /** Reads Anthropic's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, parsedExactly, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
@@ -47,7 +47,7 @@ export function openMessageStream(
   const progress: Progress = { usage: {}, calls: new Blocks(kept), thoughts }
   return {
     read({ data }) {
-      const event = parsed(data)
+      const event = parsedExactly(data, 'tool_use')
       // A broken event has no translation; pings and kinds that are not known have no meaning.
       if (!isRecord(event)) return NOTHING
       if (event.type === 'error') {

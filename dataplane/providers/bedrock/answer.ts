@@ -1,6 +1,14 @@
 /** Reads Bedrock's whole answers. */
 
-import { countOf, isRecord, listOf, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  listOf,
+  parsedExactly,
+  recordOf,
+  rowOf,
+  textOf,
+} from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -36,7 +44,7 @@ export function readAnswer(
   { model, id }: AnswerOrigin,
 ): Decoded<ChatAnswer> {
   const text = body.toString()
-  const answer = parsed(text)
+  const answer = parsedExactly(text)
   if (isRecord(answer) && (isError(answer) || textOf(answer.__type) !== undefined)) {
     return { kind: 'failure', failure: classifyException(text) }
   }

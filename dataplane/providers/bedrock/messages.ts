@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into the turns of a Bedrock conversation. */
 
-import { listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage, Thought } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { toolId } from '../anthropic/messages.ts'
@@ -74,7 +74,7 @@ function toolUse(call: Json, index: number): Json {
   if (textOf(called.name) === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const input = recordOf(parsed(textOf(called.arguments) ?? '{}'))
+  const input = parsedArguments(textOf(called.arguments) ?? '{}')
   return { toolUse: { toolUseId: toolId(call.id), name: called.name, input } }
 }
 

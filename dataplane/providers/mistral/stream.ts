@@ -1,6 +1,6 @@
 /** Reads Mistral's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, listOf, parsedExactly, recordOf, textOf } from '../../json/values.ts'
 import { idIn } from '../../wire/answer-facts.ts'
 import type { ChatEvent, ToolCallDelta } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
@@ -45,7 +45,7 @@ export function openCompletionStream(
   return {
     read({ event, data }) {
       if (data.trim() === '[DONE]') return { ...NOTHING, done: true }
-      const chunk = parsed(data)
+      const chunk = parsedExactly(data, 'tool_calls')
       // A broken event has no translation.
       if (!isRecord(chunk)) return NOTHING
       if (isError(chunk) || event === 'error') {

@@ -2,7 +2,7 @@
 
 import { type Change, editedBody } from '../../json/edit.ts'
 import { type Later, memberOf } from '../../json/unwritten.ts'
-import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedExactly, recordOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type {
   Concession,
@@ -105,7 +105,7 @@ function putTools(
   allow: readonly string[] | undefined,
 ): void {
   const span = spans.get('tools')
-  const tools = span && parsed(bytes.toString('utf8', span.start, span.end))
+  const tools = span && parsedExactly(bytes.toString('utf8', span.start, span.end))
   const kept = withoutHosted(tools, allow)
   edits.delete('tools')
   edits.delete('tool_choice')
@@ -119,7 +119,7 @@ function putTools(
 function unsealedInput({ bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('input')
   if (span === undefined) return undefined
-  const items = parsed(bytes.toString('utf8', span.start, span.end))
+  const items = parsedExactly(bytes.toString('utf8', span.start, span.end))
   if (!Array.isArray(items)) return undefined
   const isOpen = (item: unknown) => {
     const { type, encrypted_content: sealed, content } = recordOf(item)

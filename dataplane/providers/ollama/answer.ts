@@ -4,8 +4,8 @@ import {
   countOf,
   isRecord,
   listOf,
-  parsed,
   parsedBytes,
+  parsedExactly,
   recordOf,
   textOf,
 } from '../../json/values.ts'
@@ -65,7 +65,7 @@ export function openAnswerStream(
   let called = 0
   return {
     read({ data }) {
-      const line = parsed(data)
+      const line = parsedExactly(data, 'tool_calls')
       // A broken line has no translation.
       if (!isRecord(line)) return NOTHING
       if (isError(line)) return { ...NOTHING, failure: classifyError(recognisers, line) }

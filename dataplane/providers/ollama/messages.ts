@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into Ollama's: one text each, pictures beside it, calls with objects. */
 
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
@@ -47,8 +47,7 @@ function callOf(call: Json, index: number) {
   if (name === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const values = parsed(textOf(text) ?? '{}')
-  return { id: call.id, function: { name, arguments: recordOf(values) } }
+  return { id: call.id, function: { name, arguments: parsedArguments(textOf(text) ?? '{}') } }
 }
 
 function contentOf(content: unknown, index: number): { content: string; images?: string[] } {

@@ -21,7 +21,7 @@ export function aRequest(content: unknown, members: Record<string, unknown> = {}
     wire: 'openai-chat',
     bytes: Buffer.from(JSON.stringify(body)),
     body,
-    found: { spans: new Map(), long: new Map(), pieceBytes: 0 },
+    found: { spans: new Map(), long: new Map(), hasOddNumbers: false, pieceBytes: 0 },
     spans: new Map(),
     choices: 1,
     promptTokensMax: 0,

@@ -175,7 +175,7 @@ for (const stream of [true, false]) {
       ? client.chat.completions.runTools({ ...asked, stream: true })
       : client.chat.completions.runTools(asked)
     const words = await runner.finalContent()
-    assert.equal(words, 'get_weather says {"result":"1"}, get_time says {"result":"2"}.')
+    assert.equal(words, 'get_weather says 1, get_time says 2.')
     assert.deepEqual(cities, ['Oslo', 'Bergen'])
     const parts = fake.asked[1]?.body.contents[1].parts
     assert.equal(typeof parts[0].thoughtSignature, 'string')

@@ -1,6 +1,6 @@
 /** Reads Gemini's stream, whose events are answers in pieces. */
 
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { countOf, isRecord, listOf, parsedExactly, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
 import { classifyError } from '../../failures/classify.ts'
@@ -38,7 +38,7 @@ export function openAnswerStream(
   const stream = new AnswerStream(request, origin, reading)
   return {
     read({ data }) {
-      const event = parsed(data)
+      const event = parsedExactly(data, 'functionCall')
       if (isErrorBody(event)) {
         return { ...NOTHING, failure: classifyError(reading.recognisers, event) }
       }

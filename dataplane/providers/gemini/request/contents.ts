@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into the turns of Gemini's conversation. */
 
-import { isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import { listOf, parsedArguments, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
@@ -86,10 +86,9 @@ function callsOf(
         )
       }
       calls.byId.set(call.id, { name, place: calls.count++ })
-      const args = parsed(textOf(called.arguments) ?? '{}')
       const signature = signatureOf(call, position)
       return {
-        functionCall: { name, args: recordOf(args) },
+        functionCall: { name, args: parsedArguments(textOf(called.arguments) ?? '{}') },
         ...(signature && { thoughtSignature: signature }),
       }
     })
@@ -106,8 +105,7 @@ function resultOf(message: ChatMessage, index: number, calls: Calls): Placed {
       'send the id of an earlier tool call',
     )
   }
-  const text = textIn(message.content)
-  const value = parsed(text)
-  const response = isRecord(value) ? value : { result: text }
+  // As a text also where it is JSON: the API would read `$ref` in it as a reference, and its numbers as doubles.
+  const response = { result: textIn(message.content) }
   return { part: { functionResponse: { name, response } }, place: call?.place ?? 0 }
 }

@@ -42,7 +42,7 @@ export function answerOf(body: Json, path: string, signatureOf: SignatureOf): Pi
   }
   if (results.length > 0) {
     const read = results.map(({ functionResponse: { name, response } }) => {
-      return `${name} says ${JSON.stringify(response)}`
+      return `${name} says ${response.result ?? JSON.stringify(response)}`
     })
     return spoken([read.join(', '), '.'], config, say)
   }

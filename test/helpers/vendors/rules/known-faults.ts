@@ -3,7 +3,7 @@
  * takes its lines out.
  */
 export const KNOWN: Readonly<Record<string, string>> = {
-  'answer: arguments': 'Numbers of arguments lose their text in an answer.',
+  'answer: arguments': 'A call is cut in two by words.',
   'answer: arguments that are no JSON': 'A call without arguments reaches the client with "".',
   'answer: broken event looks whole': 'An event that cannot be read is left out of an answer.',
   'answer: call without an id': 'A call without an id passes to a client of chat completions.',
@@ -15,11 +15,8 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'answer: one id for two calls': 'A call that is cut in two has one id twice.',
   'answer: picture': 'A picture that the model has painted is dropped.',
   'answer: the SDK raises': 'Pieces of a call are cut in two, so that its arguments are no JSON.',
-  'meaning: arguments': 'Numbers of arguments lose their text in the history.',
   'meaning: cache mark': 'Cache marks of chat parts are lost.',
-  'meaning: number in a schema': 'Numbers of schemas lose their text.',
   'meaning: picture': 'A picture in a result is dropped for Gemini.',
-  'meaning: result': 'Numbers of results lose their text for Gemini.',
   'meaning: text of model': 'TGI does not see the words beside calls, and no header says so.',
   'meaning: thinking': 'Unsigned thinking is not handed back.',
   'request: blank-text': 'Blank texts are sent to Anthropic and Bedrock.',
@@ -31,7 +28,6 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'request: format': 'TGI gets a grammar beside tools.',
   'request: long user': 'The user is longer than OpenAI takes.',
   'request: part-type': 'A picture is sent where the vendor takes text alone.',
-  'request: ref-in-result': 'A result that is JSON is a reference to Gemini.',
   'request: result-empty': 'A blank result is an empty list at Bedrock.',
   'request: schema-keyword maxItems': 'Anthropic gets bounds in the schema of an answer.',
   'request: schema-keyword minimum': 'Anthropic gets bounds in the schema of an answer.',

@@ -1,0 +1,93 @@
+/** The text of a number that is the user's is the same on both sides, in each API and provider, or it is refused by name. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answer } from '../helpers/conversations/answered.ts'
+import { send, wireOf } from '../helpers/conversations/asked.ts'
+import { CLIENTS } from '../helpers/conversations/client/index.ts'
+import { canonical } from '../helpers/conversations/json-text.ts'
+import type { Case, Conversation } from '../helpers/conversations/model.ts'
+import { UPSTREAMS } from '../helpers/conversations/upstream/index.ts'
+
+const NUMBERS = ['1234567890123456789', '1.0', '-0', '1e400']
+/** Ids that each vendor takes. */
+const ID = 'D681PevK1'
+
+/** Arguments, a result and schemas that all hold the number. */
+function aCase(api: string, provider: string, number: string, stream: boolean): Case {
+  const args = `{"id":${number},"deep":[{"n":${number}},${number}]}`
+  const schema = `{"type":"object","properties":{"n":{"type":"number","default":${number}}}}`
+  const conversation: Conversation = {
+    model: UPSTREAMS[provider]?.models[0] ?? '',
+    system: [],
+    turns: [
+      { who: 'user', texts: ['Hi'] },
+      { who: 'model', text: '', calls: [{ id: ID, name: 'find', args }] },
+      { who: 'tools', results: [{ id: ID, text: `{"found":[${number}]}` }] },
+    ],
+    tools: [{ name: 'find', description: 'Finds.', schema }],
+  }
+  const said = { text: '', calls: [{ id: 'D681PevK2', name: 'find', args }] }
+  return { api, provider, stream, conversation, answer: said, style: { seed: 3 }, forgets: false }
+}
+
+/** A word for each place: `same`, `refused`, or the text that the number became. */
+function placesOf(one: Case, number: string): Record<string, string> {
+  const { api, provider, conversation, stream } = one
+  const upstream = UPSTREAMS[provider]
+  const wire = wireOf(api, provider, `numbers ${api} ${provider} ${number} ${stream}`)
+  const went = send(wire, conversation, stream)
+  if ('refused' in went)
+    return { request: went.refused.includes(number) ? 'refused' : went.refused }
+  const call = upstream?.read(went.body, went.sent.path).calls[0]
+  const sent = conversation.turns.flatMap((turn) => ('calls' in turn ? turn.calls : []))[0]
+  const came = answer(wire, went.request, went.sent.path, one)
+  const heard = came.heard?.calls[0]?.args ?? String(came.failure)
+  const compared = (meant: string | undefined, seen: string | undefined) =>
+    canonical(meant ?? '') === canonical(seen ?? '') ? 'same' : String(seen)
+  const format = formatOf(one, number)
+  return {
+    arguments: compared(canonical(sent?.args ?? ''), call?.args),
+    result: call?.result?.includes(`[${number}]`) ? 'same' : String(call?.result),
+    schema: hasDefault(went.body, number) ? 'same' : went.body,
+    format,
+    answer: compared(one.answer.calls[0]?.args, heard),
+  }
+}
+
+function formatOf(one: Case, number: string): string {
+  const { tools: _, ...rest } = one.conversation
+  const format = `{"type":"object","properties":{"n":{"type":"number","default":${number}}},"required":["n"],"additionalProperties":false}`
+  const plain = { ...rest, tools: [], turns: rest.turns.slice(0, 1), format }
+  const went = send(wireOf(one.api, one.provider, 'format'), plain, one.stream)
+  if ('refused' in went) return /format/.test(went.refused) ? 'refused' : went.refused
+  return hasDefault(went.body, number) ? 'same' : went.body
+}
+
+/** Also in a schema that is a text. */
+function hasDefault(body: string, number: string): boolean {
+  return new RegExp(`"default": ?${number.replaceAll('.', '\\.')}[,}]`).test(
+    body.replaceAll('\\', ''),
+  )
+}
+
+for (const { name: api } of CLIENTS) {
+  test(`${api}: numbers of arguments, results and schemas keep their text at every provider`, (t) => {
+    const changed: string[] = []
+    for (const provider of Object.keys(UPSTREAMS)) {
+      const words = new Set<string>()
+      for (const number of NUMBERS)
+        for (const stream of [false, true]) {
+          const places = Object.entries(placesOf(aCase(api, provider, number, stream), number))
+          for (const [place, word] of places) {
+            words.add(`${place} ${word}`)
+            if (word !== 'same' && word !== 'refused')
+              changed.push(
+                `${provider} ${stream ? 'streamed' : 'whole'} ${place} ${number}: ${word}`,
+              )
+          }
+        }
+      t.diagnostic(`${api} to ${provider}: ${[...words].join(', ').slice(0, 200)}`)
+    }
+    assert.deepEqual(changed, [])
+  })
+}
