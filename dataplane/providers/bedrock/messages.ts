@@ -81,6 +81,8 @@ function toolUse(call: Json, index: number): Json {
 function toolResult(message: ChatMessage, index: number): Piece {
   const pieces = piecesOf(message.content, index)
   const marks = pieces.flatMap((piece) => piece.slice(1)).slice(0, 1)
-  const content = pieces.flatMap((piece) => piece.slice(0, 1))
+  const blocks = pieces.flatMap((piece) => piece.slice(0, 1))
+  // A result needs a block, also that of a tool which printed nothing.
+  const content = blocks.length > 0 ? blocks : FILLER
   return [{ toolResult: { toolUseId: toolId(message.tool_call_id), content } }, ...marks]
 }

@@ -28,7 +28,6 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'request: format': 'TGI gets a grammar beside tools.',
   'request: long user': 'The user is longer than OpenAI takes.',
   'request: part-type': 'A picture is sent where the vendor takes text alone.',
-  'request: result-empty': 'A blank result is an empty list at Bedrock.',
   'request: schema-keyword maxItems': 'Anthropic gets bounds in the schema of an answer.',
   'request: schema-keyword minimum': 'Anthropic gets bounds in the schema of an answer.',
   'request: schema-open': 'Anthropic gets an open object as the schema of an answer.',
