@@ -77,9 +77,15 @@ export function parsedExactly(text: string, word = ''): unknown {
   return isWithinBounds(text) ? readWith(parseExactly, text) : undefined
 }
 
-/** The same of JSON that is all the user's: the arguments of a call. An empty object where they are none. */
-export function parsedArguments(text: string): Readonly<Record<string, unknown>> {
-  return recordOf(isWithinBounds(text) ? readWith(parseHeld, text) : undefined)
+/** The arguments of a call, out of their JSON text or as some send them; an empty object where they are no object. */
+export function parsedArguments(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'string') return recordOf(value)
+  return recordOf(isWithinBounds(value) ? readWith(parseHeld, value) : undefined)
+}
+
+/** The same as JSON text; a text stays as it is. */
+export function argumentsText(value: unknown): string {
+  return typeof value === 'string' && value.trim() !== '' ? value : JSON.stringify(recordOf(value))
 }
 
 function parseHeld(text: string): unknown {

@@ -50,7 +50,7 @@ function toolUse(call: Json, index: number): Json {
   if (textOf(called.name) === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const input = parsedArguments(textOf(called.arguments) ?? '{}')
+  const input = parsedArguments(called.arguments)
   return { type: 'tool_use', id: toolId(call.id), name: called.name, input }
 }
 

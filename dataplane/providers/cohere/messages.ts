@@ -1,6 +1,6 @@
 /** Writes messages as Cohere's API accepts them. */
 
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { argumentsText, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
@@ -46,7 +46,7 @@ function callOf(call: Json, index: number): Json {
   if (textOf(name) === undefined) {
     throw refused(`messages.${index}.tool_calls`, 'send calls of functions')
   }
-  const called = { name, arguments: textOf(input) ?? '{}' }
+  const called = { name, arguments: argumentsText(input) }
   return { id: textOf(call.id) ?? '', type: 'function', function: called }
 }
 

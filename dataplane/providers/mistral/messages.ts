@@ -1,6 +1,6 @@
 /** Writes messages as Mistral's API accepts them: it refuses members that it does not know. */
 
-import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { argumentsText, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
@@ -62,7 +62,7 @@ function callOf(call: Json, index: number): Json {
   if (textOf(name) === undefined) {
     throw refused(`messages.${index}.tool_calls`, 'send calls of functions')
   }
-  const called = { name, arguments: textOf(input) ?? '{}' }
+  const called = { name, arguments: argumentsText(input) }
   return { id: callId(call.id), type: 'function', function: called }
 }
 

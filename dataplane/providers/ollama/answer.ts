@@ -1,6 +1,7 @@
 /** Reads Ollama's answers: whole ones, and the pieces of one on the lines of a stream. */
 import { createHash } from 'node:crypto'
 import {
+  argumentsText,
   countOf,
   isRecord,
   listOf,
@@ -106,12 +107,8 @@ function callsIn({ tool_calls }: Json, first: number, origin: AnswerOrigin): Too
     const { id: own, function: called } = recordOf(call)
     const { name, arguments: values } = recordOf(called)
     const id = typeof own === 'string' && ID.test(own) ? own : derivedId(origin, first + place)
-    return { id, name: textOf(name) ?? '', arguments: textOfValues(values) }
+    return { id, name: textOf(name) ?? '', arguments: argumentsText(values) }
   })
-}
-
-function textOfValues(values: unknown): string {
-  return typeof values === 'string' ? values : JSON.stringify(values ?? {})
 }
 
 /** A repeated reading gives the same. */

@@ -47,7 +47,7 @@ function callOf(call: Json, index: number) {
   if (name === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  return { id: call.id, function: { name, arguments: parsedArguments(textOf(text) ?? '{}') } }
+  return { id: call.id, function: { name, arguments: parsedArguments(text) } }
 }
 
 function contentOf(content: unknown, index: number): { content: string; images?: string[] } {

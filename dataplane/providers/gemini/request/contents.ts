@@ -88,7 +88,7 @@ function callsOf(
       calls.byId.set(call.id, { name, place: calls.count++ })
       const signature = signatureOf(call, position)
       return {
-        functionCall: { name, args: parsedArguments(textOf(called.arguments) ?? '{}') },
+        functionCall: { name, args: parsedArguments(called.arguments) },
         ...(signature && { thoughtSignature: signature }),
       }
     })
