@@ -113,6 +113,8 @@ export interface UpstreamRequest<Body = Buffer | string | Unwritten> {
   readonly rest?: readonly Buffer[]
   /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
   readonly leftOut?: readonly string[] | undefined
+  /** Parts of the conversation that the upstream does not see, as the client knows them; a header names them. */
+  readonly lost?: readonly string[]
 }
 
 /** The same, whose body is there. */

@@ -42,16 +42,18 @@ export class Conversation {
     const calls = blocks.filter(({ type }) => type === 'tool_use').map(callOf)
     const text = blocks.map((block) => (block.type === 'text' ? block.text : '')).join('')
     const thoughts = blocks.filter(isThought)
+    const unsigned = thoughts.filter(isUnsigned).flatMap(({ thinking }) => textOf(thinking) ?? [])
     const known = ['text', 'tool_use', 'thinking', 'redacted_thinking']
     for (const { type } of blocks) if (!known.includes(String(type))) this.#lacksBlock(type, index)
-    if (text === '' && calls.length === 0) return
+    if (text === '' && calls.length === 0 && unsigned.length === 0) return
     const content = text === '' ? null : text
     this.messages.push({
       role: 'assistant',
       content,
       ...(calls.length > 0 && { tool_calls: calls }),
-      // They belong to the model that had them; others are not sent them.
+      // Signed thinking belongs to the model that had it; others are not sent it.
       ...(thoughts.length > 0 && { thinking_blocks: thoughts }),
+      ...(unsigned.length > 0 && { reasoning_content: unsigned.join('\n') }),
     })
   }
 
@@ -116,6 +118,10 @@ function namesFile(block: unknown): boolean {
 
 function isThought({ type }: Json): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
+}
+
+function isUnsigned({ type, signature }: Json): boolean {
+  return type === 'thinking' && textOf(signature) === undefined
 }
 
 function callOf({ id, name, input }: Json): Json {

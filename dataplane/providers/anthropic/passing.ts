@@ -34,11 +34,19 @@ export const WIRE = 'anthropic-messages'
 const SIGNATURE = '"signature"'
 const END = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
-/** The client's bytes, changed only where they have to be. `own` are members that are no client's to set. */
+/** Where servers of this wire differ. */
+export interface Passes {
+  /** Members that are no client's to set. */
+  readonly own?: readonly string[] | undefined
+  /** Whether it takes thinking without a signature; Anthropic refuses it. */
+  readonly takesUnsigned?: boolean
+}
+
+/** The client's bytes, changed only where they have to be. */
 export function passedBody(
   request: ChatRequest,
   { model }: ProviderSettings,
-  own: readonly string[] = [],
+  { own = [], takesUnsigned }: Passes = {},
 ): UpstreamRequest['body'] {
   const { bytes, spans, omitted } = request
   const edits = new Map<string, Change>()
@@ -46,7 +54,7 @@ export function passedBody(
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
   const { isUnsealed } = request
-  const isThinking = isUnsealed || bytes.includes(SIGNATURE)
+  const isThinking = isUnsealed || (!takesUnsigned && bytes.includes(SIGNATURE))
   const messages = isThinking ? without(isUnsealed ? isThought : isUnsigned, request) : undefined
   if (messages !== undefined) edits.set('messages', messages)
   // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.

@@ -18,14 +18,14 @@ const EXTENDED = '2024-09-01'
 export const azure_openai: Provider = {
   ...openAiLike(facts, {
     maxTokens: 'max_completion_tokens',
-    developerRole: true,
+    takes: () => ({ developerRole: true }),
     sendsVerdicts: true,
     variant: {
       isFor: isEarly,
       options: {
         maxTokens: 'max_tokens',
         maxTokensOnly: true,
-        developerRole: false,
+        takes: () => ({}),
         usageUnasked: true,
       },
     },

@@ -22,8 +22,8 @@ const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   usageUnasked: true,
-  // `asMistral` gives it another name.
-  developerRole: true,
+  // `asMistral` gives the role another name.
+  takes: () => ({ developerRole: true }),
   allow: MEMBERS,
   cannot: CANNOT,
   rewrite: asMistral,

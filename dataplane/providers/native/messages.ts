@@ -31,7 +31,7 @@ export function messagesOf(
         ...headersOf(settings)[request.stream ? 'stream' : 'whole'],
         ...request.forwarded,
       },
-      body: passedBody(request, settings, own),
+      body: passedBody(request, settings, { own, takesUnsigned: true }),
     }),
     decode(body, request) {
       const answer = passed.decode(body, request)

@@ -4,6 +4,7 @@ import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
 import type { TranscriptionOptions } from '../transcription/operation.ts'
+import type { Takes } from './asking/conversation.ts'
 import type { Repair } from './repair.ts'
 
 export interface OpenAiLike {
@@ -17,8 +18,8 @@ export interface OpenAiLike {
   readonly usageUnasked?: boolean
   /** Whether it can say the usage so far beside each piece of a stream: then it is asked to. */
   readonly repeatsUsage?: boolean
-  /** Whether messages may have the role `developer`; else it becomes `system`. */
-  readonly developerRole: boolean
+  /** The messages that it takes as clients write them; others are changed. */
+  readonly takes?: (settings: ProviderSettings) => Takes
   /** Members that it cannot do: left out where they ask for nothing, else refused. */
   readonly cannot?: readonly string[]
   /** Members without effect there that only wish: left out. */

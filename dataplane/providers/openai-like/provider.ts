@@ -4,6 +4,7 @@
 import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { classifyAnswer } from '../failures/classify.ts'
+import { withConcession } from '../failures/of-reasoning.ts'
 import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'
 import { transcriptionOf } from '../transcription/operation.ts'
@@ -65,7 +66,8 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
         transcription: transcriptionOf({ ...options, ...options.transcription }, headersOf),
       }),
     },
-    classify: (status, headers, body) => classifyAnswer(recognisers, status, headers, body),
+    classify: (status, headers, body) =>
+      withConcession(classifyAnswer(recognisers, status, headers, body)),
   }
 }
 

@@ -5,11 +5,12 @@
 import { type Change, changedTree, editedBody } from '../../json/edit.ts'
 import { memberOf } from '../../json/unwritten.ts'
 import { isRecord } from '../../json/values.ts'
-import type { ChatBody, ChatMessage, ChatRequest, ModelRequest } from '../../wire/inner-form.ts'
+import type { ChatBody, ChatRequest, ModelRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { refuseUnsupported } from '../../wire/unsupported.ts'
 import { ROUTING } from '../routing-members.ts'
+import { type Takes, takenBy } from './asking/conversation.ts'
 import type { OpenAiLike } from './options.ts'
 
 /** Members that only OpenAI's own API obeys. */
@@ -22,8 +23,8 @@ type Edits = Map<string, Change>
 type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints' | 'own'>
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
-/** The body, and the members that were left out of it because they have no effect there. */
-type Encoded = Pick<UpstreamRequest, 'body' | 'leftOut'>
+/** The body, and what was left out of it. */
+type Encoded = Pick<UpstreamRequest, 'body' | 'leftOut' | 'lost'>
 
 export function encodeBody(
   request: ChatRequest,
@@ -37,15 +38,26 @@ export function encodeBody(
   const model = options.model?.(settings) ?? settings.model
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   refuseUnsupported(options.name, body, options.cannot)
-  const heard = withoutThoughts(options.developerRole ? body : withoutDevelopers(body))
-  if (heard !== body) edits.set('messages', memberOf(heard.messages, request.bytes))
+  const { messages, lost } = takenBy(body.messages, takesOf(request, settings, options))
+  const heard = messages === body.messages ? body : { ...body, messages }
+  if (heard !== body) edits.set('messages', memberOf(messages, request.bytes))
   if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
   boundTokens(edits, { body, names }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
   const leftOut = leaveOut(edits, names, request.omitted, options)
-  return { body: changed(edits), leftOut }
+  return { body: changed(edits), leftOut, ...(lost.length > 0 && { lost }) }
+}
+
+/** A runtime that has refused thinking in a history is asked without it. */
+function takesOf(
+  { isUnsealed }: ChatRequest,
+  settings: ProviderSettings,
+  { takes }: Pick<OpenAiLike, 'takes'>,
+): Takes {
+  const all = takes?.(settings) ?? {}
+  return isUnsealed ? { ...all, reasoning: undefined } : all
 }
 
 /** Those of the members that are written. */
@@ -121,18 +133,4 @@ function boundTokens(
   } else if (moves && body[member] !== given) {
     edits.set(member, JSON.stringify(given))
   }
-}
-
-/** Thinking that another provider's model has signed. */
-function withoutThoughts(body: ChatBody): ChatBody {
-  if (!body.messages.some(({ thinking_blocks: blocks }) => blocks !== undefined)) return body
-  return { ...body, messages: body.messages.map(({ thinking_blocks: _, ...rest }) => rest) }
-}
-
-function withoutDevelopers(body: ChatBody): ChatBody {
-  const isDeveloper = (message: ChatMessage) => message.role === 'developer'
-  if (!body.messages.some(isDeveloper)) return body
-  const heard = (message: ChatMessage) =>
-    isDeveloper(message) ? { ...message, role: 'system' } : message
-  return { ...body, messages: body.messages.map(heard) }
 }

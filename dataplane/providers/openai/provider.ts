@@ -2,6 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { facts } from './facts.ts'
+import { takes } from './models.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
@@ -12,7 +13,7 @@ export const openai = openAiLike(facts, {
   // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their
   // explanation.
   maxTokens: 'max_completion_tokens',
-  developerRole: true,
+  takes,
   authentication: (dialect) => ({
     ...bearer(dialect),
     ...(dialect.project !== undefined && { 'openai-project': dialect.project }),

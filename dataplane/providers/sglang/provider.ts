@@ -33,7 +33,7 @@ const OWN = [
 
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
-  developerRole: false,
+  takes: () => ({ reasoning: 'reasoning_content' }),
   repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),

@@ -20,7 +20,6 @@ export const tgi = openAiLike(facts, {
   // The one is an alias of the other, and both together are a duplicate that is refused.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
-  developerRole: false,
   cannot: [
     ...HOSTED_MEMBERS,
     'n',

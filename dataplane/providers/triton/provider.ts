@@ -61,7 +61,6 @@ const RECOGNISERS: readonly Recogniser[] = [
 export const triton = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensDefault: MAX_TOKENS_DEFAULT,
-  developerRole: false,
   allow: UNDERSTOOD,
   cannot: CANNOT,
   rewrite: explicit,

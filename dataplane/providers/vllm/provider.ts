@@ -17,7 +17,7 @@ const RECOGNISERS: readonly Recogniser[] = [
 
 const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
-  developerRole: false,
+  takes: () => ({ reasoning: 'reasoning' }),
   repeatsUsage: true,
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),

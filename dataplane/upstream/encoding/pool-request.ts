@@ -53,6 +53,7 @@ export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
     try {
       refuseExtras(request, settings.provider, settings.allow)
       const upstream = pair.encode(request, settings, maxTokens)
+      dropped = joined(dropped, upstream.lost)
       return { request, upstream: salted(upstream, request, settings, caller), dropped, pair }
     } catch (error) {
       if (error instanceof TooManyInputs && !error.isBeyond(inputsOf(request)))
@@ -64,6 +65,15 @@ export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
       dropped = [...(dropped ?? []), ...error.params]
     }
   }
+}
+
+/** Each name once. */
+function joined(
+  dropped: readonly string[] | undefined,
+  lost: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (lost === undefined || lost.length === 0) return dropped
+  return [...new Set([...(dropped ?? []), ...lost])]
 }
 
 function inputsOf(request: ModelRequest): number {

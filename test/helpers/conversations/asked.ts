@@ -62,10 +62,11 @@ export function send(wire: Wire, conversation: Conversation, stream: boolean): W
       body,
       rest = [],
       leftOut = [],
+      lost = [],
     } = pair.encode(request, settings, undefined)
     const bytes = Buffer.concat([Buffer.from(body as string), ...rest])
     const sent = { path: `/v1${path}`, headers, body: JSON.parse(bytes.toString()) }
-    return { request, text, sent, body: bytes.toString(), named: [...named, ...leftOut] }
+    return { request, text, sent, body: bytes.toString(), named: [...named, ...leftOut, ...lost] }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
     return { text, refused: `${error.code} ${error.details.param ?? ''}: ${error.message}` }

@@ -9,6 +9,5 @@ const RECOGNISERS: readonly Recogniser[] = [
 
 export const template = openAiLike(facts, {
   maxTokens: 'max_tokens',
-  developerRole: false,
   recognisers: RECOGNISERS,
 })

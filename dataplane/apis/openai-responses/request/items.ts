@@ -1,6 +1,6 @@
 /** The items of a response's input as messages of the inner form. */
 import { invalid } from '../../../body/request.ts'
-import { isRecord, listOf, textOf } from '../../../json/values.ts'
+import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { Lacks } from './lacks.ts'
@@ -56,6 +56,7 @@ class Turns {
   readonly #messages: ChatMessage[] = []
   /** The assistant's message that is being put together. */
   #text: string | undefined
+  #thought: string | undefined
   #calls: Json[] = []
   #results: ChatMessage[] = []
   #pictures: Json[] = []
@@ -85,8 +86,8 @@ class Turns {
       case 'custom_tool_call_output':
         this.#result(item, param)
         return
-      // Only its own model could read it back, and that one is not known here.
       case 'reasoning':
+        this.#think(item)
         return
     }
     const type = textOf(item.type) ?? 'item_reference'
@@ -129,6 +130,16 @@ class Turns {
     this.#text = this.#text === undefined ? text : `${this.#text}\n${text}`
   }
 
+  /** In words alone: what is sealed only its own model could read back, and that one is not known here. */
+  #think({ content, summary, encrypted_content: sealed }: Json): void {
+    if (textOf(sealed) !== undefined) return
+    const parts = listOf(content).length > 0 ? listOf(content) : listOf(summary)
+    const text = parts.flatMap((part) => textOf(recordOf(part).text) ?? []).join('\n')
+    if (text === '') return
+    if (this.#results.length > 0) this.#flush()
+    this.#thought = this.#thought === undefined ? text : `${this.#thought}\n${text}`
+  }
+
   #call({ call_id: id, name, namespace }: Json, text: string, param: string): void {
     const callId = textOf(id)
     const called = textOf(name)
@@ -157,12 +168,14 @@ class Turns {
       this.#messages.push({
         role: 'assistant',
         content: this.#text ?? null,
+        ...(this.#thought !== undefined && { reasoning_content: this.#thought }),
         ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
       })
     }
     this.#messages.push(...this.#results)
     if (this.#pictures.length > 0) this.#messages.push({ role: 'user', content: this.#pictures })
     this.#text = undefined
+    this.#thought = undefined
     this.#calls = []
     this.#results = []
     this.#pictures = []

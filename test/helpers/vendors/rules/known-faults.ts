@@ -18,7 +18,6 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'meaning: cache mark': 'Cache marks of chat parts are lost.',
   'meaning: picture': 'A picture in a result is dropped for Gemini.',
   'meaning: text of model': 'TGI does not see the words beside calls, and no header says so.',
-  'meaning: thinking': 'Unsigned thinking is not handed back.',
   'request: blank-text': 'Blank texts are sent to Anthropic and Bedrock.',
   'request: budget': 'Bedrock gets a budget of thinking without a limit of tokens.',
   'request: budget-room': 'The budget of thinking leaves no room for an answer.',
@@ -37,5 +36,4 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'request: tool-name': 'Names of tools are too long for the vendor.',
   'request: tools-with-effort': 'New models of OpenAI refuse tools with an effort in chat.',
   'request: unknown-member cache_control': 'Cache marks are sent to OpenAI and Triton.',
-  'request: unknown-member reasoning_content': 'Reasoning is sent to OpenAI and Triton.',
 }

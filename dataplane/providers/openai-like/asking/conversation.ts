@@ -1,0 +1,49 @@
+/** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
+import type { ChatMessage } from '../../../wire/inner-form.ts'
+
+/** Where models and their servers differ in the messages that they take. */
+export interface Takes {
+  /** Whether messages may have the role `developer`; else it becomes `system`. */
+  readonly developerRole?: boolean
+  /** The member in which it wants the thinking of an earlier answer back; absent: it refuses or ignores it. */
+  readonly reasoning?: 'reasoning' | 'reasoning_content' | undefined
+}
+
+export interface Taken {
+  /** The same list where nothing has to change. */
+  readonly messages: readonly ChatMessage[]
+  /** As clients know them. */
+  readonly lost: readonly string[]
+}
+
+const THINKING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const
+
+export function takenBy(messages: readonly ChatMessage[], takes: Takes): Taken {
+  const lost = new Set<string>()
+  let isSame = true
+  const taken = messages.map((message) => {
+    const one = messageFor(message, takes, lost)
+    if (one !== message) isSame = false
+    return one
+  })
+  return { messages: isSame ? messages : taken, lost: [...lost] }
+}
+
+function messageFor(message: ChatMessage, takes: Takes, lost: Set<string>): ChatMessage {
+  if (message.role === 'developer' && !takes.developerRole) return { ...message, role: 'system' }
+  return message.role === 'assistant' ? thinkingFor(message, takes, lost) : message
+}
+
+/** Unsigned thinking goes back under the runtime's own name; no other model takes what one has signed. */
+function thinkingFor(message: ChatMessage, { reasoning }: Takes, lost: Set<string>): ChatMessage {
+  const there = THINKING.filter((name) => message[name] !== undefined)
+  if (there.every((name) => name === reasoning && message[name] !== '')) return message
+  const { reasoning_content: content, reasoning: other, reasoning_details, ...rest } = message
+  const { thinking_blocks: _signed, ...plain } = rest
+  const thought = [content, other].find((one) => typeof one === 'string' && one !== '')
+  const details = reasoning_details === undefined ? {} : { reasoning_details }
+  if (reasoning !== undefined)
+    return { ...plain, ...(thought !== undefined && { [reasoning]: thought }), ...details }
+  if (content !== undefined || thought !== undefined) lost.add('reasoning_content')
+  return plain
+}

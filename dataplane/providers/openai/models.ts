@@ -1,0 +1,30 @@
+/** The differences between models of OpenAI, and of services that speak its API, as far as a request shows them. */
+import type { ProviderSettings } from '../../wire/provider.ts'
+import type { Takes } from '../openai-like/asking/conversation.ts'
+
+type Named = Pick<ProviderSettings, 'model'>
+
+/** OpenAI's own families, by the beginnings of their names; 2026-11-26, https://platform.openai.com/docs/models. */
+const OF_OPENAI = /^(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o\d|codex-|computer-use-|davinci-|babbage-)/
+
+interface Family {
+  readonly of: RegExp
+  /** The member in which thinking goes back; absent: it is refused. */
+  readonly reasoning?: Takes['reasoning']
+}
+
+/** The first that matches; services write a model behind the name of its maker. */
+const FAMILIES: readonly Family[] = [
+  // 2026-11-26: unknown members of messages are refused, https://platform.openai.com/docs/api-reference/chat.
+  { of: OF_OPENAI },
+  // 2026-11-26: Groq refuses thinking with models that do not reason, github.com/vercel/ai/pull/8057.
+  { of: /llama|gemma|kimi-k2-instruct|mixtral/ },
+  // 2026-11-26: Groq and Cerebras know it by this name alone, github.com/janhq/jan/issues/8136.
+  { of: /gpt-oss|^qwen\/qwen3|^zai-glm/, reasoning: 'reasoning' },
+  // 2026-11-26: DeepSeek and Kimi refuse a turn that goes on behind calls without it, https://api-docs.deepseek.com.
+  { of: /^/, reasoning: 'reasoning_content' },
+]
+
+export function takes({ model }: Named): Takes {
+  return { developerRole: true, reasoning: FAMILIES.find(({ of }) => of.test(model))?.reasoning }
+}
