@@ -48,6 +48,8 @@ export interface RequestFacts {
   readonly keepers?: ReadonlySet<string>
   /** Sealed parts are left out: only the account that made them can open them. */
   readonly isUnsealed?: boolean
+  /** The client asks for thinking as long as the model likes, and for no effort. */
+  readonly thinksFreely?: boolean
   /** The model is not asked to think, because it cannot. */
   readonly isUnthinking?: boolean
   /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */

@@ -15,9 +15,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   'unknown members pass': 'The client names members of other servers, and the vendor tells it so.',
   'one call at once, by its own choice': 'The client asks for a strict tool without closing it.',
   'a named tool is the only one that is offered': 'A mend adds the schema that Ollama wants.',
-  'effort of an older model is a budget': 'A mend makes room for the answer.',
-  'effort of an older Claude is a budget': 'A mend makes room for the answer.',
-  'a budget stays below the limit': 'A mend makes room for the answer.',
 }
 
 for (const [name, provider] of PROVIDERS) {

@@ -64,6 +64,7 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
     stream: message.stream === true,
     includeUsage: true,
     named: body.model,
+    thinksFreely: recordOf(message.thinking).type === 'adaptive',
     oneCall: body.parallel_tool_calls === false,
     maxTokens,
     choices: 1,

@@ -1,7 +1,7 @@
-/** What Anthropic's models differ in as far as a request shows it. */
-
-import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { ChatBody } from '../../wire/inner-form.ts'
+/** The differences between Claudes as far as a request shows them. */
+import { recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import { lacksThoughts } from './open-turn.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 
 interface Traits {
@@ -10,28 +10,51 @@ interface Traits {
   readonly sampling: boolean
   /** How thinking is asked for: a budget of tokens, or an effort. */
   readonly thinking: 'none' | 'budget' | 'adaptive'
+  /** Whether it refuses `thinking: disabled`, and shows no thinking unless it is asked for a summary. */
+  readonly alwaysThinks?: boolean
+  /** The most tokens of an answer with its thinking. */
+  readonly output: number
 }
 
 /**
- * The first that matches; models that are not known are taken for new ones, which refuse sampling.
+ * The first that matches; models that are not known are taken for new ones. All rows: 2026-11-26,
+ * https://platform.claude.com/docs/en/about-claude/models/overview for the output, and
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html for thinking.
  */
 const MODELS: readonly Traits[] = [
+  { of: /^claude-3-5/, sampling: true, thinking: 'none', output: 8_192 },
   {
-    of: /^claude-(?:instant|2|3-(?:5|opus|sonnet|haiku))/,
+    of: /^claude-(?:instant|2|3-(?:opus|sonnet|haiku))/,
     sampling: true,
     thinking: 'none',
+    output: 4_096,
+  },
+  {
+    of: /^claude-opus-4(?:-[01])?(?:-20\d{6}|-latest|$)/,
+    sampling: true,
+    thinking: 'budget',
+    output: 32_000,
   },
   {
     of: /^claude-(?:3-7|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-20\d{6}|-latest|$))/,
     sampling: true,
     thinking: 'budget',
+    output: 64_000,
   },
-  { of: /^claude-(?:opus|sonnet|haiku)-4-6/, sampling: true, thinking: 'adaptive' },
-  { of: /^/, sampling: false, thinking: 'adaptive' },
+  {
+    of: /^claude-(?:opus|sonnet|haiku)-4-6/,
+    sampling: true,
+    thinking: 'adaptive',
+    output: 64_000,
+  },
+  // Opus 4.7 and later refuse a budget and `disabled`.
+  { of: /^/, sampling: false, thinking: 'adaptive', alwaysThinks: true, output: 128_000 },
 ]
 /** This version and later ones took sampling out of the API. */
 const NO_SAMPLING_SINCE = '2026-10-21'
 const BUDGET_MIN = 1_024
+/** Tokens of an answer beside its thinking: ordinary long answers end before it. */
+const ROOM = 32_000
 const EFFORTS: Readonly<Record<string, { readonly effort: string; readonly budget: number }>> = {
   minimal: { effort: 'low', budget: BUDGET_MIN },
   low: { effort: 'low', budget: 2_048 },
@@ -40,31 +63,58 @@ const EFFORTS: Readonly<Record<string, { readonly effort: string; readonly budge
   xhigh: { effort: 'xhigh', budget: 32_768 },
   max: { effort: 'max', budget: 49_152 },
 }
+/** The effort that the API takes where none is written. */
+const EFFORT_DEFAULT = 'high'
 
-interface Thinking {
+export interface Thinking {
   readonly effort?: string
   readonly thinking?: Readonly<Record<string, unknown>>
+  /** The limit of tokens that a budget needs, where the request has none. */
+  readonly maxTokens?: number
 }
 
+/** `limit`: of the client or the route, if one of them sets it. */
 export function thinkingOf(
-  body: ChatBody,
+  { body, thinksFreely }: Pick<ChatRequest, 'body' | 'thinksFreely'>,
   model: string,
-  maxTokens: number,
+  limit: number | undefined,
   thoughtsOf: ThoughtsOf,
 ): Thinking {
-  const kind = traitsOf(model).thinking
+  const traits = traitsOf(model)
   const asked = textOf(body.reasoning_effort)
-  if (asked === 'none') return kind === 'adaptive' ? { thinking: { type: 'disabled' } } : {}
-  const effort = rowOf(EFFORTS, asked)
-  if (effort === undefined || kind === 'none') return {}
-  const possible = !forcesTool(body) && !lacksThoughts(body, thoughtsOf)
-  if (kind === 'adaptive') {
-    return { effort: effort.effort, ...(possible && { thinking: { type: 'adaptive' } }) }
+  const isAdaptive = traits.thinking === 'adaptive'
+  if (asked === 'none')
+    return isAdaptive && !traits.alwaysThinks ? { thinking: { type: 'disabled' } } : {}
+  const effort = rowOf(EFFORTS, asked ?? (thinksFreely ? EFFORT_DEFAULT : undefined))
+  if (effort === undefined || traits.thinking === 'none') return {}
+  const isPossible = !forcesTool(body) && !lacksThoughts(body.messages, thoughtsOf)
+  if (!isAdaptive) return isPossible ? budgeted(effort.budget, limit, traits) : {}
+  const shown = traits.alwaysThinks === true && { display: 'summarized' }
+  return {
+    ...(asked !== undefined && { effort: effort.effort }),
+    ...(isPossible && { thinking: { type: 'adaptive', ...shown } }),
   }
-  const budget = Math.min(effort.budget, maxTokens - 1)
-  return possible && budget >= BUDGET_MIN
-    ? { thinking: { type: 'enabled', budget_tokens: budget } }
-    : {}
+}
+
+/** A budget leaves room for an answer: all of it, or else half of the limit. */
+function budgeted(wanted: number, given: number | undefined, { output }: Traits): Thinking {
+  const limit = given ?? Math.min(output, wanted + ROOM)
+  const budget = limit >= wanted + ROOM ? wanted : Math.min(wanted, Math.floor(limit / 2))
+  if (budget < BUDGET_MIN) return {}
+  return {
+    thinking: { type: 'enabled', budget_tokens: budget },
+    ...(given === undefined && { maxTokens: limit }),
+  }
+}
+
+/** The limit of an answer without thinking where the request has none. */
+export function outputDefault(model: string): number {
+  return Math.min(ROOM, traitsOf(model).output)
+}
+
+/** Whether the model refuses to be asked for no thinking. */
+export function alwaysThinks(model: string): boolean {
+  return traitsOf(model).alwaysThinks === true
 }
 
 /** Whether the model is asked to think, and so wants its thinking back. */
@@ -85,21 +135,12 @@ export function samplingOf(
   return typeof body.top_p === 'number' ? { top_p: body.top_p } : {}
 }
 
-function traitsOf(model: string): Pick<Traits, 'sampling' | 'thinking'> {
-  return MODELS.find(({ of }) => of.test(model)) ?? { sampling: false, thinking: 'adaptive' }
+function traitsOf(model: string): Traits {
+  // The last row matches every name.
+  return MODELS.find(({ of }) => of.test(model)) as Traits
 }
 
 function forcesTool(body: ChatBody): boolean {
   const choice = body.tool_choice
   return choice === 'required' || recordOf(choice).type === 'function'
-}
-
-/**
- * Whether the model's turn is still going on after calls of tools whose thinking is lost: it would have to be handed back
- * first, signed.
- */
-function lacksThoughts({ messages }: ChatBody, thoughtsOf: ThoughtsOf): boolean {
-  const asked = messages.findLastIndex(({ role }) => role === 'user')
-  const first = messages.slice(asked + 1).find(({ tool_calls: calls }) => listOf(calls).length > 0)
-  return first !== undefined && thoughtsOf(first).length === 0
 }

@@ -7,6 +7,7 @@ import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { facts } from './facts.ts'
+import { alwaysThinks } from './models.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
@@ -45,7 +46,7 @@ export const anthropic: Provider = {
             ...(settings.credential !== '' && { 'x-api-key': settings.credential }),
           },
           ...(request.wire === WIRE
-            ? { body: passedBody(request, settings) }
+            ? passed(request, settings)
             : translatedBody(request, settings, version, maxTokens)),
         }
       },
@@ -56,6 +57,18 @@ export const anthropic: Provider = {
   },
   classify: (status, headers, body) =>
     withConcession(classifyAnswer(RECOGNISERS, status, headers, body)),
+}
+
+/** The client's own bytes, without what the model that is asked refuses. */
+function passed(
+  request: ChatRequest,
+  settings: ProviderSettings,
+): Pick<UpstreamRequest, 'body' | 'leftOut'> {
+  const { body, spans } = request
+  const isRefused =
+    body.reasoning_effort === 'none' && spans.has('thinking') && alwaysThinks(settings.model)
+  const refused = isRefused ? ['thinking'] : []
+  return { body: passedBody(request, settings, { refused }), leftOut: refused }
 }
 
 function translatedBody(

@@ -6,13 +6,11 @@ import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
-import { isThinking, samplingOf, thinkingOf } from './models.ts'
+import { isThinking, outputDefault, samplingOf, thinkingOf } from './models.ts'
 import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** The API requires a limit; this one is sent where neither client nor route gives one. */
-const MAX_TOKENS_DEFAULT = 4_096
 /** Members without a place in the Messages API and in Bedrock's. */
 export const CANNOT = [
   'audio',
@@ -34,7 +32,6 @@ const TAKEN = new Set([
   'messages',
   'model',
   'parallel_tool_calls',
-  'reasoning_effort',
   'response_format',
   'safety_identifier',
   'service_tier',
@@ -58,17 +55,19 @@ export function messagesRequest(
 ): Json {
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound ?? MAX_TOKENS_DEFAULT
-  const thoughtsOf = thoughtsFor(settings.model, request)
-  const { effort, thinking } = thinkingOf(body, settings.model, maxTokens, thoughtsOf)
+  const { model } = settings
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const thoughtsOf = thoughtsFor(model, request)
+  const { effort, thinking, maxTokens } = thinkingOf(request, model, limit, thoughtsOf)
   const format = formatOf(body)
   const system = systemOf(body.messages, jsonInstruction(body))
   const stop = stopsOf(body)
   const tools = toolsOf(body)
   const user = textOf(body.user) ?? textOf(body.safety_identifier)
   return {
-    model: settings.model,
-    max_tokens: maxTokens,
+    model,
+    // The API requires one.
+    max_tokens: limit ?? maxTokens ?? outputDefault(model),
     ...(system.length > 0 && { system }),
     messages: conversationOf(body.messages, isThinking(thinking) ? thoughtsOf : NO_THOUGHTS),
     ...(stop.length > 0 && { stop_sequences: stop }),
@@ -77,7 +76,7 @@ export function messagesRequest(
     ...((format || effort) && { output_config: { ...format, ...(effort && { effort }) } }),
     ...(thinking && { thinking }),
     // Thinking goes only with the default sampling.
-    ...(thinking === undefined && samplingOf(body, settings.model, apiVersion)),
+    ...(thinking === undefined && samplingOf(body, model, apiVersion)),
     ...(user && { metadata: { user_id: user } }),
     ...serviceTier(body),
   }
@@ -85,7 +84,9 @@ export function messagesRequest(
 
 /** The members of the client's request that `sent` does not say. */
 export function leftOutOf(body: ChatBody, sent: Json): string[] {
-  const isSent = (name: string) => SAMPLING.includes(name) && name in sent
+  const isThinkingSaid = 'thinking' in sent || recordOf(sent.output_config).effort !== undefined
+  const isSent = (name: string) =>
+    name === 'reasoning_effort' ? isThinkingSaid : SAMPLING.includes(name) && name in sent
   return membersLeftOut(body, TAKEN, CANNOT).filter((name) => !isSent(name))
 }
 

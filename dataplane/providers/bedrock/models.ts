@@ -1,7 +1,7 @@
 /** The names of Bedrock's models, and what their families differ in as far as a request shows it. */
 
 import { rowOf, textOf } from '../../json/values.ts'
-import type { ChatBody } from '../../wire/inner-form.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import {
   samplingOf as claudeSampling,
   thinkingOf as claudeThinking,
@@ -20,6 +20,8 @@ export interface Traits {
   readonly effort?: string
   /** Of `additionalModelRequestFields`. */
   readonly fields: Json
+  /** The limit of tokens that its budget of thinking needs, where the request has none. */
+  readonly maxTokens?: number
   /** Whether it is asked to think, and wants its earlier thinking back. */
   readonly wantsThoughts?: boolean
 }
@@ -39,12 +41,13 @@ export function isClaude(model: string): boolean {
 }
 
 export function traitsOf(
-  body: ChatBody,
+  request: ChatRequest,
   model: string,
   maxTokens: number | undefined,
   thoughtsOf: ThoughtsOf,
 ): Traits {
-  if (isClaude(model)) return claudeTraits(body, namedIn(model).name, maxTokens, thoughtsOf)
+  const { body } = request
+  if (isClaude(model)) return claudeTraits(request, namedIn(model).name, maxTokens, thoughtsOf)
   const fields = reasoningFields(body, namedIn(model))
   // Reasoning goes only with the default sampling in the one family, and with any in the other.
   const isFixed = 'reasoningConfig' in fields
@@ -59,13 +62,13 @@ function samplingOf({ temperature, top_p: topP }: ChatBody): Json {
 }
 
 function claudeTraits(
-  body: ChatBody,
+  request: ChatRequest,
   name: string,
-  maxTokens: number = Number.POSITIVE_INFINITY,
+  limit: number | undefined,
   thoughtsOf: ThoughtsOf,
 ): Traits {
-  const { effort, thinking } = claudeThinking(body, name, maxTokens, thoughtsOf)
-  const { temperature, top_p: topP } = claudeSampling(body, name, '')
+  const { effort, thinking, maxTokens } = claudeThinking(request, name, limit, thoughtsOf)
+  const { temperature, top_p: topP } = claudeSampling(request.body, name, '')
   return {
     // Thinking goes only with the default sampling.
     sampling: {
@@ -74,6 +77,7 @@ function claudeTraits(
     },
     ...(effort !== undefined && { effort }),
     fields: { ...(thinking && { thinking }) },
+    ...(maxTokens !== undefined && { maxTokens }),
     wantsThoughts: isThinking(thinking),
   }
 }

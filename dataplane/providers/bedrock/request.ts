@@ -40,9 +40,10 @@ export function converseRequest(
 ): Json {
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const thoughtsOf = thoughtsFor(model, request)
-  const { sampling, effort, fields, wantsThoughts } = traitsOf(body, model, maxTokens, thoughtsOf)
+  const traits = traitsOf(request, model, limit, thoughtsOf)
+  const { sampling, effort, fields, wantsThoughts, maxTokens = limit } = traits
   const { toolConfig, choice } = toolsOf(body, model)
   const stops = stopsOf(body)
   const inference = {

@@ -30,13 +30,16 @@ export function checkClaude(body: Json, model: string, c: Complaints): void {
   if (isOn) checkThinkingFirst(body.messages, c)
 }
 
-/** The turn that is going on after calls begins with thinking, where the model thinks. */
+/** The turn that is going on after calls begins with thinking, where the model thinks: before the first of its calls. */
 function checkThinkingFirst(messages: Json, c: Complaints): void {
-  const last = messages?.at(-1)
-  const isOpen =
-    Array.isArray(last?.content) && last.content.some(({ type }: Json) => type === 'tool_result')
-  if (last?.role !== 'user' || !isOpen) return
-  const first = messages.at(-2)?.content?.[0]?.type
+  const hasResult = (message: Json) =>
+    message?.role === 'user' &&
+    Array.isArray(message.content) &&
+    message.content.some(({ type }: Json) => type === 'tool_result')
+  if (!hasResult(messages?.at(-1))) return
+  let begin = messages.length - 2
+  while (begin >= 2 && hasResult(messages[begin - 1])) begin -= 2
+  const first = messages[begin]?.content?.[0]?.type
   const fits = first === 'thinking' || first === 'redacted_thinking'
   c.demand(fits, 'thinking-first', 'messages', `Expected thinking, but found ${first}.`)
 }
