@@ -7,6 +7,7 @@ import { identify } from '../request/visit.ts'
 import { anthropicMessages } from './anthropic-messages/api.ts'
 import { anthropicWire } from './anthropic-messages/wire.ts'
 import { APIS } from './index.ts'
+import { nearestPath } from './nearest-path.ts'
 import { openAiWire } from './openai/wire.ts'
 import { wireOfClient } from './wire-of-client.ts'
 
@@ -35,10 +36,11 @@ export const UNKNOWN: Api = {
     const shown = shownPath(url).slice(0, PATH_SHOWN_MAX)
     const taken = APIS.find((api) => isSpelledAs(path, api.path))?.method
     const isSocket = visit.call.incoming.header('upgrade')?.toLowerCase() === 'websocket'
-    if (isSocket && taken === 'POST')
+    if (isSocket && method === 'GET' && taken === 'POST')
       throw new GatewayError(
-        'ERR_GW_ROUTE_NOT_FOUND',
+        'ERR_GW_UPGRADE_REQUIRED',
         `${shown} is no WebSocket here; send a POST.`,
+        { upgrade: 'HTTP/1.1' },
       )
     if (taken !== undefined) {
       throw new GatewayError(
@@ -47,7 +49,7 @@ export const UNKNOWN: Api = {
         { allow: taken === 'GET' ? 'GET, HEAD, OPTIONS' : `${taken}, OPTIONS` },
       )
     }
-    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(`${method} ${shown}`))
+    throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', messageOf(method, shown))
   },
 }
 
@@ -55,7 +57,11 @@ function isBelow(path: string, top: string): boolean {
   return path === top || path.startsWith(`${top}/`)
 }
 
-function messageOf(asked: string): string {
+function messageOf(method: string, shown: string): string {
+  const { method: right, path } = nearestPath(shown)
   const offers = OFFERED.join(', ')
-  return `${asked} is not offered by this gateway; it offers POST ${offers}. The base URL of an SDK ends in /v1.`
+  return (
+    `Did you mean ${right} ${path}? ${method} ${shown} is not offered by this gateway; it offers POST ${offers}. ` +
+    'The base URL of an SDK is the address of the gateway, with or without /v1.'
+  )
 }

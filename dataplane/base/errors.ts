@@ -76,6 +76,12 @@ export const ERRORS = {
     'The body is not application/json in plain UTF-8.',
     true,
   ),
+  ERR_GW_UPGRADE_REQUIRED: row(
+    426,
+    'invalid_request_error',
+    'A WebSocket was asked for, at a path that takes a POST.',
+    true,
+  ),
   ERR_GW_RATE_LIMIT_LOCAL: row(
     429,
     'rate_limit_error',
@@ -174,6 +180,8 @@ export interface ErrorDetails {
   readonly passedOn?: boolean
   /** Methods that the path takes, where another one was used. */
   readonly allow?: string
+  /** The protocol that the client has to speak, where it asked for another one. */
+  readonly upgrade?: string
   readonly learnt?: Learnt | undefined
   /** The count of the prompt that decided, for the trace. */
   readonly counted?: { readonly tokens: number; readonly exact: boolean }

@@ -4,6 +4,7 @@ import { GatewayError } from '../base/errors.ts'
 import { type Form, FormError, readForm } from '../base/form.ts'
 import { LARGE_BYTES } from '../base/heavy-work.ts'
 import { atOnce, inSteps } from '../base/steps.ts'
+import { editMembers } from '../json/edit.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseExactly, parseJson } from '../json/parse.ts'
@@ -29,6 +30,12 @@ export interface Scanned {
 }
 
 type Parsable = Pick<BodyFacts, 'bytes'> & { readonly found: Found }
+
+/** The body with this model, which stands above its own. Throws ERR_GW_INVALID_REQUEST. */
+export async function naming(bytes: Buffer, model: string): Promise<Buffer> {
+  const { spans } = await inSteps(finding(bytes))
+  return editMembers(bytes, spans, new Map([['model', JSON.stringify(model)]]))
+}
 
 /** Throws ERR_GW_INVALID_REQUEST; nothing has been parsed by then but the name of the model. */
 export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {

@@ -15,6 +15,8 @@ export interface Call {
 export interface Incoming {
   readonly method: string
   readonly url: string
+  /** The model that the path names, as Azure's do; it stands above the body's. */
+  readonly pathModel?: string | undefined
   /** The value of any header, by its lower-case name; repeated ones are joined. */
   header(name: string): string | undefined
   /** The other end of the connection: the client, or the last proxy before the gateway. Gone once it is closed. */

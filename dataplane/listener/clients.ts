@@ -11,6 +11,7 @@ import { corsHeaders, preflight } from './cors.ts'
 import type { HandedOver } from './handed-over.ts'
 import { Door } from './http1/door.ts'
 import type { PlainExchange } from './http1/exchange.ts'
+import { meantBy } from './meant.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { PreflightLog } from './preflight-log.ts'
 import {
@@ -106,7 +107,7 @@ export class ClientServer extends Server {
     const connection = handedOver(incoming.socket)
     if (connection.isLast) return
     const receivedAt = this.#gateway.clock.now()
-    const exchange = new NodeExchange(incoming, outgoing)
+    const exchange = new NodeExchange(incoming, outgoing, meantBy(incoming.url ?? ''))
     connection.answering.push(exchange)
     outgoing.on('finish', () => connection.answering.shift())
     const fault = wireFault(exchange, incoming.httpVersion)

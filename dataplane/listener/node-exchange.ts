@@ -13,10 +13,12 @@ import { headerIn } from '../http1/header-lines.ts'
 import { JOINED_BYTES_MAX } from '../http1/joined-write.ts'
 import { certificateOf } from './client-certificate.ts'
 import { type Answering, HandedOver } from './handed-over.ts'
+import type { Meant } from './meant.ts'
 
 export class NodeExchange implements Incoming, Outgoing, Answering {
   readonly method: string
   readonly url: string
+  readonly pathModel: string | undefined
   readonly #incoming: IncomingMessage
   readonly #outgoing: ServerResponse
   #listener: AnswerListener | undefined
@@ -26,9 +28,14 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   #fault: GatewayError | undefined
   #waits = false
 
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse) {
+  constructor(
+    incoming: IncomingMessage,
+    outgoing: ServerResponse,
+    { url, model }: Meant = { url: incoming.url ?? '' },
+  ) {
     this.method = incoming.method ?? ''
-    this.url = incoming.url ?? ''
+    this.url = url
+    this.pathModel = model
     this.#incoming = incoming
     this.#outgoing = outgoing
   }

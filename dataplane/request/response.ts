@@ -166,8 +166,9 @@ export class ClientResponse implements Deadline, AnswerListener {
   }
 
   #refuseUnsent(error: GatewayError): void {
-    const { retryAfterSeconds, allow } = error.details
+    const { retryAfterSeconds, allow, upgrade } = error.details
     if (allow !== undefined) this.headers.push('allow', allow)
+    if (upgrade !== undefined) this.headers.push('connection', 'upgrade', 'upgrade', upgrade)
     if (error.code === 'ERR_GW_AUTH_INVALID_KEY') this.headers.push('www-authenticate', 'Bearer')
     if (retryAfterSeconds !== undefined) {
       const milliseconds = String(retryAfterSeconds * 1000)

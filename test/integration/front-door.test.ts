@@ -144,8 +144,8 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
       method: 'GET',
       headers: { connection: 'upgrade', upgrade: 'websocket' },
     },
-    404,
-    'ERR_GW_ROUTE_NOT_FOUND',
+    426,
+    'ERR_GW_UPGRADE_REQUIRED',
   ],
   ['another method', { method: 'PUT' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
   ['GET of a chat', { method: 'GET' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
@@ -229,6 +229,38 @@ test('a wrong method hears which are right', async () => {
   assert.equal(chat.headers.allow, 'POST, OPTIONS')
   for (const path of ['/healthz', '/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
     assert.equal((await sendTo(front, { path })).headers.allow, 'GET, HEAD, OPTIONS', path)
+  }
+})
+
+test('a WebSocket hears at once that the path speaks HTTP/1.1, with a key and without, and the connection goes on', async () => {
+  const headers = {
+    ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  }
+  for (const more of [{}, BAD_KEY])
+    for (const path of ['/v1/responses', '/responses', '/v1/chat/completions']) {
+      const answer = await sendTo(front, { path, method: 'GET', headers: { ...headers, ...more } })
+      assert.equal(answer.status, 426, path)
+      assert.equal(answer.headers.upgrade, 'HTTP/1.1')
+      assert.match(String(answer.headers.connection), /^upgrade$/i)
+      assert.match(JSON.parse(answer.text).error.message, /is no WebSocket here; send a POST/)
+    }
+})
+
+test('an unknown path is answered with the one that is probably meant', async () => {
+  const rows = [
+    ['/v1/chat/completion', 'POST /v1/chat/completions'],
+    ['/V1/Chat/Completions', 'POST /v1/chat/completions'],
+    ['/api/chat', 'POST /v1/chat/completions'],
+    ['/v1/embed', 'POST /v1/embeddings'],
+    ['/anthropic/v1/messages', 'POST /v1/messages'],
+    ['/v1/model', 'GET /v1/models'],
+  ] as const
+  for (const [path, meant] of rows) {
+    const answer = await sendTo(front, { path })
+    assert.equal(answer.status, 404)
+    const { message } = JSON.parse(answer.text).error
+    assert.ok(message.startsWith(`Did you mean ${meant}? POST ${path} is not offered`), message)
   }
 })
 

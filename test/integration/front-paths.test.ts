@@ -45,6 +45,12 @@ const REQUESTS: Readonly<Record<string, string>> = {
   'a body above the limit': chatBytes({ body: CHAT_BODY.padEnd(LIMIT + 1) }),
   'a body that is not UTF-8': chatBytes({ body: '{"model":"\xff"}' }).replace('14', '12'),
   models: get('/v1/models'),
+  'a chat without /v1': chatBytes({ line: 'POST /chat/completions HTTP/1.1' }),
+  'a chat of a deployment': chatBytes({
+    line: 'POST /openai/deployments/chat/chat/completions?api-version=1 HTTP/1.1',
+    body: CHAT_BODY.replace('"model":"chat",', ''),
+  }),
+  'a WebSocket': get('/v1/responses', 'Connection: Upgrade', 'Upgrade: websocket'),
   'what arrived': get('/v1/debug/echo-headers', 'X-a:  b ', 'x-A: c', '__proto__: d', 'Accept:'),
   alive: get('/healthz'),
   ready: get('/readyz'),
@@ -82,6 +88,14 @@ for (const [what, bytes] of Object.entries(REQUESTS)) {
     const own = await heardOf(bytes)
     assert.equal(own, await heardOf(bytes, TURN))
     assert.match(own, /^HTTP\/1\.1 [1-5]\d\d /)
+  })
+}
+
+for (const path of ['/chat/completions', '//v1/chat/completions', '/v1/v1/chat/completions/']) {
+  test(`the same answer as at the path itself, header by header: ${path}`, async () => {
+    const line = `POST ${path} HTTP/1.1`
+    for (const body of [CHAT_BODY, STREAM, '{"model":'])
+      assert.equal(await heardOf(chatBytes({ line, body })), await heardOf(chatBytes({ body })))
   })
 }
 

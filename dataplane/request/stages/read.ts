@@ -2,7 +2,7 @@
 import type { Rules } from '../../accounts/store.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import type { HeldBody } from '../../body/bodies.ts'
-import { type Scanned, scanBody, scanForm, understand } from '../../body/request.ts'
+import { naming, type Scanned, scanBody, scanForm, understand } from '../../body/request.ts'
 import type { Call, Caller } from '../../call/call.ts'
 import type { Route, Snapshot } from '../../config/snapshot.ts'
 import { chargeRefused, type Limiter } from '../../limits/decision.ts'
@@ -42,6 +42,8 @@ export async function read(
   let bytes: Buffer | undefined
   try {
     bytes = await bodyOf(announced, held, snapshot, gateway, notes)
+    const { pathModel } = call.incoming
+    if (pathModel !== undefined) bytes = await naming(bytes, pathModel)
     const scanned = await scan(bytes, announced)
     const route = match(scanned.model, caller, snapshot)
     notes.matched(scanned, route, caller)
