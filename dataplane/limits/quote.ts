@@ -6,6 +6,7 @@ import type { Route } from '../config/snapshot.ts'
 import { isGenerated } from '../tokens/count.ts'
 import { type CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { inputMember } from '../tokens/input-member.ts'
+import { limitWords } from '../tokens/overflow-words.ts'
 import type { Lane, Target } from '../upstream/live/targets.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
 
@@ -177,8 +178,8 @@ function overflow(
   const counted = exact ? `${prompt} tokens` : `about ${prompt} tokens`
   const param = inputMember(request)
   const asked = `${counted} of ${param} and ${answer} of max_tokens were asked for`
-  const advice = `shorten the ${param} or lower max_tokens`
-  const message = `This route's largest context window is ${window} tokens, but ${asked}; ${advice}.`
+  const advice = 'Please reduce the length of the messages or lower max_tokens.'
+  const message = `${limitWords(window)}, but your prompt is too long: ${asked}. ${advice}`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param,
     facts: { prompt_tokens: prompt, max_tokens: answer, context_window: window },
@@ -197,8 +198,9 @@ function inputOverflow(
   const isAlone = typeof input === 'string' || typeof input[0] === 'number'
   const param = isAlone ? name : `${name}[${longestAt}]`
   const asked = answer === 0 ? '' : ` and ${answer} of max_tokens were asked for`
-  const found = `"${param}" has about ${longest} tokens${asked}`
-  const message = `${found}, but this route's largest context window is ${window}; shorten it.`
+  const found = `"${param}" has about ${longest} tokens${asked}, so your prompt is too long`
+  const advice = 'Please reduce the length of the messages or texts.'
+  const message = `${limitWords(window)}, but ${found}. ${advice}`
   return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
     param,
     facts: { prompt_tokens: longest, max_tokens: answer, context_window: window },

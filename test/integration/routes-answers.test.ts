@@ -156,7 +156,9 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     spills: true,
     status: 400,
     error: {
-      message: 'Too long by 3.',
+      message:
+        "Too long by 3. The prompt is too long: this model's maximum context length is 1000 tokens. " +
+        'Please reduce the length of the messages.',
       code: 'ERR_GW_CONTEXT_OVERFLOW',
       type: 'invalid_request_error',
       param: 'messages',

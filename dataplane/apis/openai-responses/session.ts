@@ -7,7 +7,7 @@ import type { GatewayError } from '../../base/errors.ts'
 import { isRecord, recordOf, textOf } from '../../json/values.ts'
 import type { StreamVoice } from '../../wire/dialect.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
-import { openAiWire } from '../openai/wire.ts'
+import { openAiCodeOf, openAiWire } from '../openai/wire.ts'
 import type { ResponsesBody, StateUse } from './request/shape.ts'
 import type { Tools } from './request/tools.ts'
 
@@ -21,14 +21,6 @@ interface Parts {
 }
 
 const ID_BYTES = 16
-/** Codes that clients know, for those that decide whether they try again. */
-const CODES: Readonly<Record<string, string>> = {
-  ERR_GW_BUDGET_EXCEEDED: 'insufficient_quota',
-  ERR_GW_CONTEXT_OVERFLOW: 'context_length_exceeded',
-  ERR_GW_RATE_LIMIT_LOCAL: 'rate_limit_exceeded',
-  ERR_GW_UPSTREAM_RATE_LIMIT: 'rate_limit_exceeded',
-}
-
 /** By the bytes of the request, which all copies of it share. */
 const sessions = new WeakMap<Buffer, Session>()
 
@@ -108,7 +100,7 @@ export class Session implements StreamVoice {
     const message = `${code}: ${error.message}${waitOf(error)}`
     const param = details.param ?? null
     const flat = { code, message, param, error: { type: 'server_error', code, message, param } }
-    const failed = { code: CODES[code] ?? 'server_error', message }
+    const failed = { code: openAiCodeOf(error) ?? 'server_error', message }
     return (
       this.begun() +
       this.event('error', flat) +
@@ -139,9 +131,10 @@ export class Session implements StreamVoice {
 }
 
 /** Agents read the time to wait out of the words. */
-function waitOf({ code, message, details }: GatewayError): string {
+function waitOf(error: GatewayError): string {
+  const { message, details } = error
   const { retryAfterSeconds: seconds } = details
-  const isKnown = CODES[code] === 'rate_limit_exceeded' && seconds !== undefined
+  const isKnown = openAiCodeOf(error) === 'rate_limit_exceeded' && seconds !== undefined
   return isKnown && !/try again in/i.test(message) ? ` Please try again in ${seconds}s.` : ''
 }
 

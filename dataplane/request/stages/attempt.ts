@@ -132,7 +132,10 @@ function endOf(why: Ending, { asked, journey, terms, gateway, writing }: Attempt
   const { last, unable } = journey
   if (last !== undefined && journey.unreached > 0)
     return unreachedError(last.target.name, journey.unreached)
-  if (last !== undefined) return refusalOf(last.failure, last.target.name, asked.request)
+  if (last !== undefined) {
+    const { name, contextWindow } = last.target
+    return refusalOf(last.failure, name, asked.request, contextWindow)
+  }
   if (unable !== undefined && !terms.lane.targets.some((one) => writing.mayTake(one))) return unable
   return unservedError(why, terms, gateway.clock.now())
 }

@@ -2,6 +2,7 @@
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys, shownFailure } from '../../base/shown-text.ts'
 import { inputMember } from '../../tokens/input-member.ts'
+import { tooLongWords } from '../../tokens/overflow-words.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 
@@ -10,11 +11,12 @@ const RETRY_AFTER_SECONDS_MAX = 60
 /** A repetition may succeed: too slow, in conflict with another request, too early. */
 const PASSING: ReadonlySet<number | undefined> = new Set([408, 409, 425])
 
-/** `request` is the one that has failed, where it was a client's. */
+/** `request` is the one that has failed, where it was a client's; `window` the upstream's, where it is known. */
 export function refusalOf(
   failure: Failure,
   upstream: string,
   request?: Pick<ModelRequest, 'operation' | 'wire'>,
+  window?: number,
 ): GatewayError {
   const message = maskKeys(failure.message)
   const said = wordsFor(failure, upstream)
@@ -22,7 +24,7 @@ export function refusalOf(
   const facts = { upstream_status: failure.status }
   switch (failure.class) {
     case 'context':
-      return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', message, {
+      return new GatewayError('ERR_GW_CONTEXT_OVERFLOW', tooLongWords(message, window), {
         ...(request && { param: inputMember(request) }),
         facts,
       })
