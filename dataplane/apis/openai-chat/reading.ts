@@ -6,6 +6,8 @@ import { promptTokensMax } from '../../tokens/count.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { limited, unlimitedOf } from '../openai/no-limit.ts'
+import { KEPT } from '../openai-responses/request/reading.ts'
+import { chatOfResponse, isResponseBody } from './response-body.ts'
 import { checkShape } from './shape.ts'
 
 /** A number may be written with a megabyte of digits, and counts all the same. */
@@ -18,12 +20,13 @@ const NUMBERS = [
 export const OPENAI_CHAT = 'openai-chat'
 
 export const chatReading: Reading<ChatRequest> = {
-  members: new Set([...CHAT_MEMBERS, ...EXTRA_MEMBERS, ...NUMBERS]),
+  members: new Set([...CHAT_MEMBERS, ...EXTRA_MEMBERS, ...NUMBERS, ...KEPT]),
   request: requestOf,
   body: (tree) => limited(tree as ChatBody, 1),
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
+  if (isResponseBody(tree)) return chatOfResponse(tree, facts)
   // The next line checks it; until then only the name of the type is claimed.
   const asked = tree as ChatBody
   checkShape(asked)

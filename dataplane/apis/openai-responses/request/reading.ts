@@ -58,9 +58,9 @@ const READ = [
   'truncation',
   'user',
 ]
-const MEMBERS: ReadonlySet<string> = new Set(READ)
+export const MEMBERS: ReadonlySet<string> = new Set(READ)
 /** Large members are kept for the rest. */
-const KEPT: ReadonlySet<string> = new Set([...READ, ...EXTRA_MEMBERS])
+export const KEPT: ReadonlySet<string> = new Set([...READ, ...EXTRA_MEMBERS])
 
 const NO_COMPACTION = {
   param: 'model',
@@ -141,7 +141,7 @@ interface Translated {
   readonly lacks: Lacks
 }
 
-function translated(asked: ResponsesBody): Translated {
+export function translated(asked: ResponsesBody): Translated {
   const lacks = new Lacks()
   const tools = new Tools(asked, lacks)
   // Nothing here would do it.
