@@ -50,6 +50,8 @@ function chargesOf(row: Row, prices: NonNullable<UsageAnswer['prices']>): Charge
   const price = prices[row.by.model ?? '']
   const { input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens } = row
   const plain = Math.max(0, input_tokens - cached_tokens - cache_write_tokens)
+  const hourly = row.cache_write_1h_tokens
+  const minutes = Math.max(0, cache_write_tokens - hourly)
   const kinds: readonly [
     meter: string,
     sku: string,
@@ -58,7 +60,8 @@ function chargesOf(row: Row, prices: NonNullable<UsageAnswer['prices']>): Charge
   ][] = [
     ['Input Tokens', 'input', plain, price?.input],
     ['Cache Read Input Tokens', 'cache-read', cached_tokens, price?.cached_input],
-    ['Cache Write Input Tokens', 'cache-write', cache_write_tokens, price?.cache_write],
+    ['Cache Write Input Tokens', 'cache-write', minutes, price?.cache_write],
+    ['Cache Write Input Tokens (1 Hour)', 'cache-write-1h', hourly, price?.cache_write_1h],
     ['Output Tokens', 'output', Math.max(0, output_tokens - reasoning_tokens), price?.output],
     ['Reasoning Output Tokens', 'reasoning', reasoning_tokens, price?.reasoning_output],
   ]

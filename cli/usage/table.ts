@@ -13,6 +13,8 @@ const AMOUNTS = {
   reasoning_tokens: z.number(),
   cost_nano_usd: z.number(),
   estimated: z.number(),
+  /** A pod of an earlier release does not count them apart. */
+  cache_write_1h_tokens: z.number().default(0),
 }
 type Amount = keyof typeof AMOUNTS
 const NAMES = Object.keys(AMOUNTS) as Amount[]
@@ -45,6 +47,7 @@ export const UsageAnswer = z.object({
         input: z.number(),
         cached_input: z.number(),
         cache_write: z.number(),
+        cache_write_1h: z.number().default(0),
         output: z.number(),
         reasoning_output: z.number(),
       }),

@@ -18,6 +18,10 @@ export interface Price {
   readonly input: number
   readonly cachedInput: number
   readonly cacheWrite: number
+  /** For tokens that a cache keeps for an hour. */
+  readonly cacheWrite1h: number
+  /** The most that a token of the prompt may cost; an hour in a cache counts if its price is written. */
+  readonly dearestInput: number
   readonly output: number
   readonly reasoning: number
   /** Nano-dollars of one search. */
@@ -59,6 +63,7 @@ interface Listed {
   readonly output: number
   readonly cached_input?: number | undefined
   readonly cache_write?: number | undefined
+  readonly cache_write_1h?: number | undefined
   readonly reasoning_output?: number | undefined
   readonly search?: number | undefined
 }
@@ -72,19 +77,29 @@ function changedBy(tier: Changes, listed: Listed): Listed {
     output: tier.output ?? listed.output,
     cached_input: tier.cached_input ?? listed.cached_input,
     cache_write: tier.cache_write ?? listed.cache_write,
+    cache_write_1h: tier.cache_write_1h ?? listed.cache_write_1h,
     reasoning_output: tier.reasoning_output ?? listed.reasoning_output,
     search: listed.search,
   }
 }
 
+/** As Anthropic prices them: 1.25 x input for five minutes, 2 x input for an hour. */
+const HOUR_TO_INPUT = 2
+const HOUR_TO_MINUTES = 1.6
+
 const NO_TIERS: readonly Tier[] = []
 
 function priceOf(listed: Listed, tiers: readonly Tier[]): Price {
   const { input, output, cached_input, cache_write, reasoning_output, search = 0 } = listed
+  const hourly = cache_write === undefined ? HOUR_TO_INPUT * input : HOUR_TO_MINUTES * cache_write
   return Object.freeze({
     input: picosOf(input),
     cachedInput: picosOf(cached_input ?? input),
     cacheWrite: picosOf(cache_write ?? input),
+    cacheWrite1h: picosOf(listed.cache_write_1h ?? hourly),
+    dearestInput: picosOf(
+      Math.max(input, cached_input ?? 0, cache_write ?? 0, listed.cache_write_1h ?? 0),
+    ),
     output: picosOf(output),
     reasoning: picosOf(reasoning_output ?? output),
     search: Math.round(search * NANOS_PER_USD),
@@ -107,11 +122,13 @@ export function costOf(usage: Usage, listed: Price | undefined): number {
   const price = tierOf(listed, usage.promptTokens)
   const cached = Math.min(usage.cachedTokens, usage.promptTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached)
+  const hourly = Math.min(usage.cacheWrite1hTokens ?? 0, written)
   const reasoning = Math.min(usage.reasoningTokens, usage.completionTokens)
   return total([
     [usage.promptTokens - cached - written, price.input],
     [cached, price.cachedInput],
-    [written, price.cacheWrite],
+    [written - hourly, price.cacheWrite],
+    [hourly, price.cacheWrite1h],
     [usage.completionTokens - reasoning, price.output],
     [reasoning, price.reasoning],
     [usage.searches ?? 0, price.search * PICOS_PER_NANO],
@@ -144,11 +161,11 @@ export function estimateOf(
 ): Amount {
   const tokens = bounded(promptTokens + answerTokens)
   if (price === undefined) return { tokens, nanos: 0 }
-  let input = Math.max(price.input, price.cachedInput, price.cacheWrite)
+  let input = price.dearestInput
   let output = Math.max(price.output, price.reasoning)
   for (const { above, price: tier } of price.tiers) {
     if (promptTokens <= above) continue
-    input = Math.max(input, tier.input, tier.cachedInput, tier.cacheWrite)
+    input = Math.max(input, tier.dearestInput)
     output = Math.max(output, tier.output, tier.reasoning)
   }
   return {

@@ -223,6 +223,7 @@ function shownUsage(usage: Usage, nanos: number): NonNullable<AttemptTrace['usag
     input_tokens: usage.promptTokens,
     cached_tokens: usage.cachedTokens,
     cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    ...(usage.cacheWrite1hTokens && { cache_write_1h_tokens: usage.cacheWrite1hTokens }),
     output_tokens: usage.completionTokens,
     reasoning_tokens: usage.reasoningTokens,
     searches: usage.searches,

@@ -112,6 +112,7 @@ const PriceTier = z.strictObject({
   output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
   cached_input: usdPerMillion().optional().describe('As for the model; its price if absent.'),
   cache_write: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  cache_write_1h: usdPerMillion().optional().describe('As for the model; its price if absent.'),
   reasoning_output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
 })
 
@@ -125,6 +126,11 @@ const ModelPrice = z.strictObject({
   cache_write: usdPerMillion()
     .optional()
     .describe('USD per million input tokens that are written into a cache; input if absent.'),
+  cache_write_1h: usdPerMillion()
+    .optional()
+    .describe(
+      'USD per million input tokens that a cache keeps for an hour; 1.6 times cache_write if absent, without that 2 times input.',
+    ),
   reasoning_output: usdPerMillion()
     .optional()
     .describe('USD per million reasoning tokens; output if absent.'),

@@ -122,6 +122,7 @@ function addUsage(row: Amounts, usage: AttemptUsage): void {
   row.input_tokens += usage.input_tokens
   row.cached_tokens += usage.cached_tokens
   row.cache_write_tokens += usage.cache_write_tokens
+  row.cache_write_1h_tokens += usage.cache_write_1h_tokens ?? 0
   row.output_tokens += usage.output_tokens
   row.reasoning_tokens += usage.reasoning_tokens
   row.cost_nano_usd += usage.cost_nano_usd

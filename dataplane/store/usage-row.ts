@@ -37,6 +37,8 @@ export const AMOUNTS = [
   'reasoning_tokens',
   'cost_nano_usd',
   'estimated',
+  // At the end: rows of earlier releases have the ones above.
+  'cache_write_1h_tokens',
 ] as const
 
 export interface Amounts {
@@ -54,6 +56,8 @@ export interface Amounts {
   cost_nano_usd: number
   /** Attempts whose upstream did not say what it used. */
   estimated: number
+  /** A part of `cache_write_tokens`: kept for an hour. */
+  cache_write_1h_tokens: number
 }
 
 export const NOTHING: Amounts = {
@@ -66,6 +70,7 @@ export const NOTHING: Amounts = {
   reasoning_tokens: 0,
   cost_nano_usd: 0,
   estimated: 0,
+  cache_write_1h_tokens: 0,
 }
 
 export interface Row extends Amounts {

@@ -1,5 +1,4 @@
 /** The last decisions of this process: what was refused and why, and each attempt with its timing. */
-
 import type { CountedBy } from '../tokens/counter.ts'
 import type { AnswerFacts } from '../wire/answer-facts.ts'
 import type { KeptTexts } from './kept-texts.ts'
@@ -39,6 +38,7 @@ export interface AttemptUsage {
   readonly input_tokens: number
   readonly cached_tokens: number
   readonly cache_write_tokens: number
+  readonly cache_write_1h_tokens?: number
   readonly output_tokens: number
   readonly reasoning_tokens: number
   /** Billed beside the tokens. */

@@ -286,8 +286,9 @@ export interface Usage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
-  /** Absent where the upstream does not say. */
+  /** Absent where the upstream does not say; below, those of them that are kept for an hour. */
   readonly cacheWriteTokens?: number
+  readonly cacheWrite1hTokens?: number
   readonly reasoningTokens: number
   /** Searches that the upstream bills beside the tokens. */
   readonly searches?: number

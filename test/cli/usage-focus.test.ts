@@ -6,13 +6,22 @@ import type { Row, UsageAnswer } from '../../cli/usage/table.ts'
 
 const NOTHING = {
   ...{ requests: 0, errors: 0, estimated: 0, input_tokens: 0, output_tokens: 0 },
-  ...{ cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, cost_nano_usd: 0 },
+  ...{
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: 0,
+    cost_nano_usd: 0,
+  },
 }
 const BY = {
   ...{ day: '2026-12-31', tenant: 'acme', key: 'k1', route: 'chat', upstream: 'eu' },
   ...{ provider: 'openai', model: 'gpt', tags: 'team=blue,feature=a' },
 }
-const PRICE = { input: 10, cached_input: 1, cache_write: 12.5, output: 20, reasoning_output: 30 }
+const PRICE = {
+  ...{ input: 10, cached_input: 1, cache_write: 12.5, cache_write_1h: 20 },
+  ...{ output: 20, reasoning_output: 30 },
+}
 
 function aReport(rows: readonly (Partial<Omit<Row, 'by'>> & { by?: object })[]): UsageAnswer {
   const by = Object.keys(BY)

@@ -5,7 +5,13 @@ import { csvOf, joined, printUsage, type Row, type UsageAnswer } from '../../cli
 
 const NOTHING = {
   ...{ requests: 0, errors: 0, estimated: 0, input_tokens: 0, output_tokens: 0 },
-  ...{ cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, cost_nano_usd: 0 },
+  ...{
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: 0,
+    cost_nano_usd: 0,
+  },
 }
 
 function anAnswer(rows: readonly Partial<Row>[], fields: Partial<UsageAnswer> = {}): UsageAnswer {
@@ -70,12 +76,12 @@ test('a name that a spreadsheet would run, and one with commas, quotes or line b
   const plain = ['a,b', 'say "so"', 'two\nlines']
   const csv = csvOf(anAnswer(names.map((name) => ({ by: { tenant: name, model: name } }))))
   const [head, ...rows] = readCsv(csv)
-  assert.equal(head?.length, 11)
+  assert.equal(head?.length, 12)
   assert.deepEqual(
     rows.map(([tenant]) => tenant),
     names.map((name) => (plain.includes(name) ? name : `'${name}`)),
   )
-  for (const row of rows) assert.equal(row.length, 11)
+  for (const row of rows) assert.equal(row.length, 12)
   assert.ok(rows.flat().every((cell) => !/^[\s\p{C}]*[=+\-@＝＋－＠]/u.test(cell)))
 })
 

@@ -506,7 +506,10 @@ test('the SDK lists the models and finds one, and a missing one is refused in it
 test('a path that is not offered says what is, in the envelope of its client', async () => {
   const error = await refusal(client.messages.batches.list().then(String))
   assert.equal(error.status, 404)
-  assert.match(error.message, /Did you mean POST \/v1\/messages\? GET .* is not offered by this gateway; it offers POST .*\/v1\/messages/)
+  assert.match(
+    error.message,
+    /Did you mean POST \/v1\/messages\? GET .* is not offered by this gateway; it offers POST .*\/v1\/messages/,
+  )
   assert.partialDeepStrictEqual(error.error, { type: 'error' })
 })
 

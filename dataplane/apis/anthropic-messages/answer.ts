@@ -73,7 +73,14 @@ export function usageOf(usage: Usage | undefined, request: Sent<ChatRequest>, se
   if (usage === undefined) return usageText(request.promptTokens ?? 0, seen)
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0 } = usage
   const read = Math.max(0, promptTokens - cachedTokens - cacheWriteTokens)
-  return usageText(read, completionTokens, cachedTokens, cacheWriteTokens)
+  const counts = usageText(read, completionTokens, cachedTokens, cacheWriteTokens)
+  const hourly = usage.cacheWrite1hTokens
+  if (hourly === undefined) return counts
+  const creation = {
+    ephemeral_5m_input_tokens: Math.max(0, cacheWriteTokens - hourly),
+    ephemeral_1h_input_tokens: hourly,
+  }
+  return { ...counts, cache_creation: creation }
 }
 
 function usageText(input: number, output: number, cached = 0, written = 0): Json {

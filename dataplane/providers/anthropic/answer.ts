@@ -95,6 +95,10 @@ export function readUsage(usage: unknown): Usage | undefined {
   if (input === undefined && output === undefined) return undefined
   const cached = countOf(counts.cache_read_input_tokens) ?? 0
   const written = countOf(counts.cache_creation_input_tokens) ?? 0
+  const hourly = Math.min(
+    countOf(recordOf(counts.cache_creation).ephemeral_1h_input_tokens) ?? 0,
+    written,
+  )
   const searches = countOf(recordOf(counts.server_tool_use).web_search_requests)
   const thinking = countOf(recordOf(counts.output_tokens_details).thinking_tokens) ?? 0
   return {
@@ -102,6 +106,7 @@ export function readUsage(usage: unknown): Usage | undefined {
     completionTokens: output ?? 0,
     cachedTokens: cached,
     cacheWriteTokens: written,
+    ...(hourly > 0 && { cacheWrite1hTokens: hourly }),
     reasoningTokens: Math.min(thinking, output ?? 0),
     ...(searches && { searches }),
     estimated: false,
@@ -126,5 +131,7 @@ export function knownCounts(usage: unknown): Json {
   for (const name of COUNTS) if (countOf(said[name]) !== undefined) counts[name] = said[name]
   const thinking = countOf(recordOf(said.output_tokens_details).thinking_tokens)
   if (thinking !== undefined) counts.output_tokens_details = { thinking_tokens: thinking }
+  const hourly = countOf(recordOf(said.cache_creation).ephemeral_1h_input_tokens)
+  if (hourly !== undefined) counts.cache_creation = { ephemeral_1h_input_tokens: hourly }
   return counts
 }

@@ -132,14 +132,24 @@ export function readUsage(usage: unknown): Usage | undefined {
   if (input === undefined && output === undefined) return undefined
   const cached = countOf(counts.cacheReadInputTokens) ?? 0
   const written = countOf(counts.cacheWriteInputTokens) ?? 0
+  const hourly = Math.min(hourlyIn(counts.cacheDetails), written)
   return {
     promptTokens: promptTokens(input ?? 0, output ?? 0, cached + written, counts.totalTokens),
     completionTokens: output ?? 0,
     cachedTokens: cached,
     cacheWriteTokens: written,
+    ...(hourly > 0 && { cacheWrite1hTokens: hourly }),
     reasoningTokens: 0,
     estimated: false,
   }
+}
+
+/** Tokens of the prompt that were written for an hour. */
+function hourlyIn(details: unknown): number {
+  return listOf(details)
+    .map(recordOf)
+    .filter(({ ttl }) => ttl === '1h')
+    .reduce((sum, { inputTokens }) => sum + (countOf(inputTokens) ?? 0), 0)
 }
 
 /** Some models count cached tokens as input already; the total shows it. */

@@ -46,6 +46,7 @@ export class UsageJournal implements Deadline {
     const file = { name: 'usage.sqlite', format: 1, table: TABLE, holds: 'usage' }
     this.#options = options
     this.#database = openDatabase(stateDir, file)
+    addColumns(this.#database)
     this.#upsert = this.#database.prepare(UPSERT)
     // The table holds what its statements have written.
     const rows = this.#database.prepare('SELECT * FROM rows ORDER BY hour').all()
@@ -95,4 +96,13 @@ export class UsageJournal implements Deadline {
     }
     for (const row of rows) this.#changed.delete(row)
   }
+}
+
+/** A file of an earlier release lacks the amounts that have come since. */
+function addColumns(database: DatabaseSync): void {
+  const there = database.prepare('SELECT name FROM pragma_table_info(?)').all('rows')
+  const names = new Set(there.map(({ name }) => name))
+  for (const amount of AMOUNTS)
+    if (!names.has(amount))
+      database.exec(`ALTER TABLE rows ADD COLUMN ${amount} INTEGER NOT NULL DEFAULT 0`)
 }

@@ -24,6 +24,7 @@ export interface UsageFacts {
   readonly output_tokens: number
   readonly cache_read_tokens: number
   readonly cache_write_tokens: number
+  readonly cache_write_1h_tokens: number
   readonly reasoning_tokens: number
   /** Billed beside the tokens, as rankings are. */
   readonly searches: number
@@ -84,6 +85,7 @@ function eventOf(
     output_tokens: usage.output_tokens,
     cache_read_tokens: usage.cached_tokens,
     cache_write_tokens: usage.cache_write_tokens,
+    cache_write_1h_tokens: usage.cache_write_1h_tokens ?? 0,
     reasoning_tokens: usage.reasoning_tokens,
     searches: usage.searches ?? 0,
     estimated: usage.estimated,

@@ -6,6 +6,7 @@ export interface ListedPrice {
   readonly input: number
   readonly cached_input: number
   readonly cache_write: number
+  readonly cache_write_1h: number
   readonly output: number
   readonly reasoning_output: number
   readonly search: number
@@ -27,6 +28,7 @@ function shownOf(price: Price): ListedPrice {
     input: usd(price.input),
     cached_input: usd(price.cachedInput),
     cache_write: usd(price.cacheWrite),
+    cache_write_1h: usd(price.cacheWrite1h),
     output: usd(price.output),
     reasoning_output: usd(price.reasoning),
     search: price.search / 1e9,

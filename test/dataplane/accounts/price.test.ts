@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/accounts/price.ts'
-import { readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
+import { knownCounts, readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
+import { readUsage as readConverseUsage } from '../../../dataplane/providers/bedrock/answer.ts'
 import type { Usage } from '../../../dataplane/wire/inner-form.ts'
 import { cases } from '../../helpers/cases.ts'
 
@@ -11,6 +12,7 @@ interface Listed {
   readonly output: number
   readonly cached_input?: number
   readonly cache_write?: number
+  readonly cache_write_1h?: number
   readonly reasoning_output?: number
   readonly search?: number
   readonly tiers?: readonly (Partial<Listed> & { readonly above_input_tokens: number })[]
@@ -84,6 +86,50 @@ test('what is written into a cache has its price, and each token of the prompt i
   assert.equal(costOf(aUsage(usage), priceOf({ input: 3, output: 15 })), 3_000_000)
   const absurd = { promptTokens: 10, cachedTokens: 4, cacheWriteTokens: 99 }
   assert.equal(costOf(aUsage(absurd), priceOf(CACHED)), 4 * 300 + 6 * 3750)
+})
+
+test('what a cache keeps for an hour has its price: the written one, else 1.6 times cache_write, else twice the input', () => {
+  const usage = aUsage({ promptTokens: 1000, cacheWriteTokens: 150, cacheWrite1hTokens: 100 })
+  const rows: readonly [Listed, number][] = [
+    [{ ...CACHED, cache_write_1h: 7 }, 850 * 3000 + 50 * 3750 + 100 * 7000],
+    [CACHED, 850 * 3000 + 50 * 3750 + 100 * 6000],
+    [{ input: 3, output: 15 }, 850 * 3000 + 50 * 3000 + 100 * 6000],
+    [{ ...CACHED, cache_write_1h: 0 }, 850 * 3000 + 50 * 3750],
+    [
+      { ...CACHED, tiers: [{ above_input_tokens: 10, cache_write: 10, cache_write_1h: 20 }] },
+      850 * 3000 + 50 * 10_000 + 100 * 20_000,
+    ],
+    [
+      { ...CACHED, tiers: [{ above_input_tokens: 10, cache_write: 10 }] },
+      850 * 3000 + 50 * 10_000 + 100 * 16_000,
+    ],
+  ]
+  for (const [listed, expected] of rows)
+    assert.equal(costOf(usage, priceOf(listed)), expected, JSON.stringify(listed))
+  // More of an hour than of both cannot be.
+  const absurd = aUsage({ promptTokens: 10, cacheWriteTokens: 4, cacheWrite1hTokens: 99 })
+  assert.equal(costOf(absurd, priceOf(CACHED)), 6 * 3000 + 4 * 6000)
+  assert.equal(estimateOf(10, 0, priceOf({ ...CACHED, cache_write_1h: 7 })).nanos, 70_000)
+  assert.equal(estimateOf(10, 0, priceOf(CACHED)).nanos, 37_500)
+})
+
+test("Anthropic's split of what was written is read, whole and in the pieces of a stream", () => {
+  const said = {
+    ...{ input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 300 },
+    cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
+  }
+  for (const usage of [said, knownCounts(said)])
+    assert.partialDeepStrictEqual(readUsage(usage), {
+      ...{ promptTokens: 310, cacheWriteTokens: 300, cacheWrite1hTokens: 200 },
+    })
+  const bedrock = readConverseUsage({
+    ...{ inputTokens: 10, outputTokens: 5, totalTokens: 315, cacheWriteInputTokens: 300 },
+    cacheDetails: [
+      { ttl: '5m', inputTokens: 100 },
+      { ttl: '1h', inputTokens: 200 },
+    ],
+  })
+  assert.partialDeepStrictEqual(bedrock, { cacheWriteTokens: 300, cacheWrite1hTokens: 200 })
 })
 
 test('a long input is charged by the longest tier that it exceeds, all of it', () => {

@@ -39,9 +39,9 @@ const FOLLOWS = `
 gateway.admin_port gateway.tls.min_version upstreams[].balance upstreams[].max_connections upstreams[].native
 upstreams[].tokenizer upstreams[].embeddings.model upstreams[].embeddings.input_type upstreams[].queue_metrics
 upstreams[].tls.min_version tls.min_version routes[].upstreams[].weight routes[].retry routes[].semantic.embedding.model
-pricing.models[].cached_input pricing.models[].cache_write pricing.models[].reasoning_output
+pricing.models[].cached_input pricing.models[].cache_write pricing.models[].cache_write_1h pricing.models[].reasoning_output
 pricing.models[].tiers[].input pricing.models[].tiers[].output pricing.models[].tiers[].cached_input
-pricing.models[].tiers[].cache_write pricing.models[].tiers[].reasoning_output
+pricing.models[].tiers[].cache_write pricing.models[].tiers[].cache_write_1h pricing.models[].tiers[].reasoning_output
 vector_stores[].embedding.model retrieval[].store retrieval[].text_field usage.sinks.otlp.otlp_endpoint
 `
 

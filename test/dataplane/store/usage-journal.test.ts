@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { StateError } from '../../../dataplane/store/memory/database.ts'
 import { UsageJournal } from '../../../dataplane/store/memory/usage-journal.ts'
@@ -53,6 +54,30 @@ test('rows come back as they were, and go on', () => {
   const [row] = third.rows().filter(({ tenant }) => tenant === 'acme')
   assert.deepEqual([row?.requests, row?.input_tokens, row?.tags], [3, 3 * 812, 'team=blue'])
   third.journal.close()
+})
+
+test('a file of an earlier release is read, and goes on with the amounts that it lacks', () => {
+  const stateDir = aFolder()
+  const first = open(stateDir)
+  first.add()
+  first.journal.close()
+  const file = new DatabaseSync(join(stateDir, 'usage.sqlite'))
+  file.exec('ALTER TABLE rows DROP COLUMN cache_write_1h_tokens')
+  file.close()
+  const second = open(stateDir)
+  assert.deepEqual(
+    second.rows().map(({ input_tokens, cache_write_1h_tokens: hourly }) => [input_tokens, hourly]),
+    [[812, 0]],
+  )
+  second.add({ attempts: [anAttempt({ usage: { ...USAGE, cache_write_1h_tokens: 60 } })] })
+  second.journal.close()
+  const third = open(stateDir)
+  assert.deepEqual(
+    third.rows().map((row) => [row.input_tokens, row.cache_write_1h_tokens]),
+    [[2 * 812, 60]],
+  )
+  third.journal.close()
+  assert.deepEqual(second.failures, [])
 })
 
 test('hours that the book has forgotten leave the file with the next write', () => {

@@ -50,7 +50,13 @@ test('an attempt that used something has an event with an id, and one that used 
       ...{ request_id: 'r-1', attempt: 2, tenant: 'acme', key: 'k1', route: 'chat' },
       ...{ upstream: 'eu', provider: 'azure_openai', model: 'gpt-4o-mini', operation: 'chat' },
       ...{ status: 200, code: null, input_tokens: 812, output_tokens: 233 },
-      ...{ cache_read_tokens: 512, cache_write_tokens: 100, reasoning_tokens: 33, searches: 0 },
+      ...{
+        cache_read_tokens: 512,
+        cache_write_tokens: 100,
+        cache_write_1h_tokens: 0,
+        reasoning_tokens: 33,
+        searches: 0,
+      },
       ...{ estimated: false, cost_nano_usd: 91_000, price: null },
       tags: { team: 'blue', feature: 'search' },
       ...{ duration_ms: 28, ttft_ms: 20, trace_id: TRACE_ID },
@@ -67,12 +73,18 @@ test('an event says the price that applied, tier by tier', () => {
     input: 10,
     cached_input: 1,
     cache_write: 10,
+    cache_write_1h: 20,
     output: 20.5,
     reasoning_output: 20.5,
     search: 0.002,
   }
   assert.deepEqual(listedPrice(price, 1000), short)
-  assert.deepEqual(listedPrice(price, 1001), { ...short, input: 15, cache_write: 15 })
+  assert.deepEqual(listedPrice(price, 1001), {
+    ...short,
+    input: 15,
+    cache_write: 15,
+    cache_write_1h: 30,
+  })
   assert.equal(listedPrice(undefined, 1), null)
 })
 

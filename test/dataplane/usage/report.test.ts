@@ -11,7 +11,13 @@ import { aTrace, snapshot } from '../telemetry/tracing/a-decision.ts'
 const HOUR_MS = 3_600_000
 const NOTHING = {
   ...{ requests: 0, errors: 0, estimated: 0, input_tokens: 0, output_tokens: 0 },
-  ...{ cached_tokens: 0, cache_write_tokens: 0, reasoning_tokens: 0, cost_nano_usd: 0 },
+  ...{
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    cache_write_1h_tokens: 0,
+    reasoning_tokens: 0,
+    cost_nano_usd: 0,
+  },
 }
 const PLACE = { tenant: 'acme', key: 'k', route: 'chat', upstream: 'eu', model: 'm', tags: '' }
 

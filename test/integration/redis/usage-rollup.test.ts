@@ -44,6 +44,7 @@ const NOTHING = {
   input_tokens: 0,
   cached_tokens: 0,
   cache_write_tokens: 0,
+  cache_write_1h_tokens: 0,
   output_tokens: 0,
   reasoning_tokens: 0,
   estimated: false,
@@ -78,7 +79,7 @@ test('every replica reads the sum of all, to the nano-dollar and beyond 32 bits'
     hour: hourOf(bench.clock.wall()),
     ...{ tenant: 'acme', key: 'k', route: 'none', upstream: 'up', model: 'm', tags: '' },
     ...{ requests: 2, errors: 0, estimated: 0 },
-    ...{ input_tokens: 14, cached_tokens: 0, cache_write_tokens: 0 },
+    ...{ input_tokens: 14, cached_tokens: 0, cache_write_tokens: 0, cache_write_1h_tokens: 0 },
     ...{ output_tokens: 6, reasoning_tokens: 0, cost_nano_usd: 5_000_000_000_003 },
   })
   assert.deepEqual([second?.tags, second?.key], ['team=blue', 'other\nline'])

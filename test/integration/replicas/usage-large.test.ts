@@ -61,6 +61,7 @@ const USED = {
   input_tokens: 7,
   cached_tokens: 0,
   cache_write_tokens: 0,
+  cache_write_1h_tokens: 0,
   output_tokens: 3,
   reasoning_tokens: 0,
   estimated: false,
