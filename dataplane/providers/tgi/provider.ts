@@ -54,7 +54,7 @@ function asTyped(body: ChatBody): Record<string, unknown> {
   return {
     ...typedAlike(body),
     ...(isRecord(format) && { response_format: grammar(format) }),
-    ...(body.messages.some(saysAndCalls) && { messages: body.messages.map(onlyCalls) }),
+    ...(body.messages.some(saysAndCalls) && { messages: body.messages.flatMap(apart) }),
   }
 }
 
@@ -74,6 +74,14 @@ function saysAndCalls(message: ChatMessage): boolean {
   return Array.isArray(message.tool_calls) && (message.content ?? null) !== null
 }
 
-function onlyCalls(message: ChatMessage): ChatMessage {
-  return saysAndCalls(message) ? { ...message, content: null } : message
+/** The words, then the calls. */
+function apart(message: ChatMessage): readonly ChatMessage[] {
+  if (!saysAndCalls(message)) return [message]
+  const { role, content } = message
+  const calls = { ...message, content: null }
+  return isBlank(content) ? [calls] : [{ role, content }, calls]
+}
+
+function isBlank(content: unknown): boolean {
+  return content === '' || (Array.isArray(content) && content.length === 0)
 }
