@@ -13,8 +13,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   'text beside calls would lose the calls': 'The history ends with a call, to be short.',
   'a result of no call, with its name': 'Such a history is wrong at the client already.',
   'unknown members pass': 'The client names members of other servers, and the vendor tells it so.',
-  'one call at once, by its own choice': 'The client asks for a strict tool without closing it.',
-  'a named tool is the only one that is offered': 'A mend adds the schema that Ollama wants.',
 }
 
 for (const [name, provider] of PROVIDERS) {

@@ -2,6 +2,7 @@
 
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
+import { isStrictable } from '../openai-responses/request/strict.ts'
 import type { MessagesBody } from './shape.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -33,7 +34,7 @@ export function optionsOf(body: MessagesBody, lacks: Lacks): Json {
     ...(format.type === 'json_schema' && {
       response_format: {
         type: 'json_schema',
-        json_schema: { name: 'answer', schema: format.schema, strict: true },
+        json_schema: { name: 'answer', schema: format.schema, strict: isStrictable(format.schema) },
       },
     }),
     ...(user && { user }),

@@ -1,9 +1,10 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
 
-import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { isThinking, outputDefault, samplingOf, thinkingOf } from './models.ts'
@@ -106,8 +107,9 @@ function toolsOf(body: ChatBody): Json[] {
       }
       return {
         name,
-        ...(textOf(description) && { description }),
-        input_schema: isRecord(parameters) ? parameters : { type: 'object', properties: {} },
+        ...(textOf(description)?.trim() && { description }),
+        input_schema:
+          strict === true ? closedSchema(objectSchema(parameters)) : objectSchema(parameters),
         ...(strict === true && { strict }),
       }
     })
@@ -136,7 +138,7 @@ function formatOf(body: ChatBody): Json | undefined {
   const format = recordOf(body.response_format)
   if (format.type !== 'json_schema') return undefined
   const schema = recordOf(format.json_schema).schema
-  return { format: { type: 'json_schema', schema: isRecord(schema) ? schema : { type: 'object' } } }
+  return { format: { type: 'json_schema', schema: closedSchema(objectSchema(schema)) } }
 }
 
 export function jsonInstruction(body: ChatBody): string | undefined {

@@ -1,6 +1,7 @@
 /** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
+import { hintsOfModel } from '../openai/models.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { deploymentOf, isDated, pathOf } from './address.ts'
 import { facts } from './facts.ts'
@@ -19,6 +20,8 @@ export const azure_openai: Provider = {
   ...openAiLike(facts, {
     maxTokens: 'max_completion_tokens',
     takes: () => ({ developerRole: true }),
+    hintsOfModel,
+    isStrict: true,
     sendsVerdicts: true,
     variant: {
       isFor: isEarly,

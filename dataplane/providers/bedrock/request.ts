@@ -1,14 +1,15 @@
 /** Writes a chat completion request as Bedrock's Converse API wants it. */
 
-import { isRecord, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
+import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { metadataOf } from './metadata.ts'
-import { traitsOf } from './models.ts'
+import { isClaude, traitsOf } from './models.ts'
 import { toolsOf } from './tools.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -51,7 +52,7 @@ export function converseRequest(
     ...sampling,
     ...(stops.length > 0 && { stopSequences: stops }),
   }
-  const output = { ...textFormat(body), ...(effort !== undefined && { effort }) }
+  const output = { ...textFormat(body, model), ...(effort !== undefined && { effort }) }
   const system = systemOf(body.messages, jsonInstruction(body))
   const tier = rowOf(TIERS, body.service_tier)
   return {
@@ -90,12 +91,13 @@ function filled(name: string, members: Json): Json {
   return Object.keys(members).length > 0 ? { [name]: members } : {}
 }
 
-function textFormat(body: ChatBody): Json {
+function textFormat(body: ChatBody, model: string): Json {
   const format = recordOf(body.response_format)
   if (format.type !== 'json_schema') return {}
   const { schema, name, description } = recordOf(format.json_schema)
+  const whole = objectSchema(schema)
   const jsonSchema = {
-    schema: JSON.stringify(isRecord(schema) ? schema : { type: 'object' }),
+    schema: JSON.stringify(isClaude(model) ? closedSchema(whole) : whole),
     ...(textOf(name) && { name }),
     ...(textOf(description) && { description }),
   }

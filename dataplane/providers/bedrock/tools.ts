@@ -1,8 +1,9 @@
 /** The tools of a request and the choice between them. */
 
-import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { calledNames } from './messages.ts'
 import { isClaude } from './models.ts'
@@ -30,7 +31,7 @@ export function toolsOf(body: ChatBody, model: string): Tools {
   const { mode, allowed } = choice
   const called = calledNames(body.messages)
   const declared = listOf(body.tools)
-    .map(toolSpec)
+    .map((tool) => toolSpec(tool, model))
     .filter(({ name }) => allowed === undefined || allowed.includes(name))
   // The API has no word for it; without tools there are no calls, but a conversation with calls must declare its tools.
   const isForbidden = mode === 'none'
@@ -69,15 +70,17 @@ function choiceOf(written: unknown): Choice {
   return { mode, named: undefined, allowed }
 }
 
-function toolSpec(tool: unknown): Json {
+function toolSpec(tool: unknown, model: string): Json {
   const { name, description, parameters, strict } = recordOf(recordOf(tool).function)
   if (textOf(name) === undefined) {
     throw unsupported(facts.name, 'tools', 'send only tools of type function')
   }
+  const schema = objectSchema(parameters)
+  const isClosed = strict === true && isClaude(model)
   return {
     name,
-    ...(textOf(description) && { description }),
-    inputSchema: { json: isRecord(parameters) ? parameters : { type: 'object', properties: {} } },
+    ...(textOf(description)?.trim() && { description }),
+    inputSchema: { json: isClosed ? closedSchema(schema) : schema },
     ...(strict === true && { strict }),
   }
 }

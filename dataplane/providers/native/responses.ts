@@ -15,6 +15,8 @@ import type {
 import { Unsupported } from '../../wire/unsupported.ts'
 import { withoutHosted } from '../extras/hosted-tools.ts'
 import type { Recogniser } from '../failures/classify.ts'
+import { shortNames } from '../openai-like/asking/names.ts'
+import { withSchemas, withSchemasOfResponse } from '../openai-like/asking/tools.ts'
 import { ROUTING } from '../routing-members.ts'
 import { isNoPath } from './concessions.ts'
 import { openResponse, readResponse } from './responses-answer.ts'
@@ -34,6 +36,10 @@ export interface ResponsesOptions {
   /** Whether it keeps responses and conversations, and makes long conversations compact. */
   readonly keeps?: boolean
   readonly recognisers: readonly Recogniser[]
+  /** Whether it bounds names of who asks, and wants types and properties in schemas of functions. */
+  readonly isStrict?: boolean | undefined
+  /** The members of chat completions that a model has no use for. */
+  readonly hintsOfModel?: ((settings: ProviderSettings) => readonly string[]) | undefined
 }
 
 /** Name of this wire; clients' dialects have the same. */
@@ -53,10 +59,13 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
       const { below = '', untranslated } = request
       if (untranslated !== undefined && below !== '' && options.keeps !== true)
         throw new Unsupported(untranslated.message, [untranslated.param])
+      const isEffortless = options.hintsOfModel?.(settings).includes('reasoning_effort')
+      const refused = isEffortless && request.spans.has('reasoning') ? ['reasoning'] : []
       return {
         path: options.path(settings, PATH + below),
         headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-        body: bodyOf(request, settings, maxTokens, options),
+        body: bodyOf(request, settings, maxTokens, { ...options, refused }),
+        leftOut: refused,
       }
     },
     decode: (body, request) => readResponse(body, request, options.recognisers),
@@ -80,7 +89,7 @@ function bodyOf(
   request: ChatRequest,
   settings: ProviderSettings,
   maxTokens: number | undefined,
-  { own = [], seals, model: modelOf }: ResponsesOptions,
+  { own = [], seals, model: modelOf, isStrict, refused }: ResponsesOptions & Refused,
 ): UpstreamRequest['body'] {
   const { allow } = settings
   const model = modelOf(settings)
@@ -91,11 +100,32 @@ function bodyOf(
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
+  for (const name of refused) edits.set(name, undefined)
   if (request.unsent?.some(({ extra }) => allow?.includes(extra))) putTools(edits, request, allow)
+  if (isStrict) bindNames(edits, request, allow)
   const isSealed = (request.isUnsealed || !seals) && bytes.includes(SEALED)
   const input = isSealed ? unsealedInput(request) : undefined
   if (input !== undefined) edits.set('input', input)
   return editedBody(bytes, spans, edits)
+}
+
+interface Refused {
+  readonly refused: readonly string[]
+}
+
+function bindNames(
+  edits: Map<string, Change>,
+  { body, bytes, spans }: ChatRequest,
+  allow: readonly string[] | undefined,
+): void {
+  for (const [name, value] of Object.entries(shortNames(body)))
+    edits.set(name, JSON.stringify(value))
+  const span = spans.get('tools')
+  // The tools of the inner form are the same functions, and need not be read again.
+  if (span === undefined || withSchemas(body.tools) === body.tools) return
+  const tools = parsed(bytes.toString('utf8', span.start, span.end))
+  const kept = withoutHosted(tools, allow) ?? tools
+  edits.set('tools', memberOf(withSchemasOfResponse(kept), bytes))
 }
 
 /** The tools with those that the upstream may run. */

@@ -4,6 +4,7 @@ import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 
@@ -116,7 +117,12 @@ function toolsOf(body: ChatBody): Json[] {
     throw unsupported(facts.name, 'tools', 'send only tools of type function')
   }
   const chosen = chosenNames(recordOf(choice))
-  return tools.filter(({ function: called }) => chosen?.includes(nameOf(called)) ?? true)
+  return tools
+    .filter(({ function: called }) => chosen?.includes(nameOf(called)) ?? true)
+    .map((tool) => {
+      const called = recordOf(tool.function)
+      return { ...tool, function: { ...called, parameters: objectSchema(called.parameters) } }
+    })
 }
 
 function chosenNames({ function: called, allowed_tools }: Json): unknown[] | undefined {

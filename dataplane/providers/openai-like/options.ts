@@ -24,6 +24,10 @@ export interface OpenAiLike {
   readonly cannot?: readonly string[]
   /** Members without effect there that only wish: left out. */
   readonly hints?: readonly string[]
+  /** The same for one model. */
+  readonly hintsOfModel?: (settings: ProviderSettings) => readonly string[]
+  /** Whether it bounds names of who asks, and wants types and properties in schemas of functions, as OpenAI does. */
+  readonly isStrict?: boolean
   /** Members that are no client's to set: left out of every request. */
   readonly own?: readonly string[] | undefined
   /** The only members understood, where others are refused: those are left out. */

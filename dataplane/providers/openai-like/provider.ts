@@ -51,6 +51,8 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
             model: options.model ?? (({ model }) => model),
             recognisers,
             own: options.own,
+            isStrict: options.isStrict,
+            hintsOfModel: options.hintsOfModel,
             ...options.responses,
           }),
           messagesOf(headersOf, recognisers, options.own),

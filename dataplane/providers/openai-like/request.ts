@@ -11,6 +11,8 @@ import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { refuseUnsupported } from '../../wire/unsupported.ts'
 import { ROUTING } from '../routing-members.ts'
 import { type Takes, takenBy } from './asking/conversation.ts'
+import { shortNames } from './asking/names.ts'
+import { withSchemas } from './asking/tools.ts'
 import type { OpenAiLike } from './options.ts'
 
 /** Members that only OpenAI's own API obeys. */
@@ -20,7 +22,9 @@ export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_se
 export const WIRE = 'openai-chat'
 
 type Edits = Map<string, Change>
-type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'hints' | 'own'>
+type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'own'> & {
+  readonly hints?: OpenAiLike['hints'] | undefined
+}
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
 /** The body, and what was left out of it. */
@@ -46,8 +50,28 @@ export function encodeBody(
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
-  const leftOut = leaveOut(edits, names, request.omitted, options)
+  if (options.isStrict) bindNames(edits, request)
+  const hints = hintsOf(request, settings, options)
+  const leftOut = leaveOut(edits, names, request.omitted, { ...options, hints })
   return { body: changed(edits), leftOut, ...(lost.length > 0 && { lost }) }
+}
+
+function bindNames(edits: Edits, { body, bytes }: ChatRequest): void {
+  const tools = withSchemas(body.tools)
+  if (tools !== body.tools) edits.set('tools', memberOf(tools, bytes))
+  for (const [name, value] of Object.entries(shortNames(body)))
+    edits.set(name, JSON.stringify(value))
+}
+
+/** A model that has refused an effort is asked without one. */
+function hintsOf(
+  { isUnthinking }: ChatRequest,
+  settings: ProviderSettings,
+  { hints, hintsOfModel }: Pick<OpenAiLike, 'hints' | 'hintsOfModel'>,
+): OpenAiLike['hints'] {
+  const refused = hintsOfModel?.(settings) ?? []
+  if (refused.length === 0 && !isUnthinking) return hints
+  return [...(hints ?? []), ...refused, ...(isUnthinking ? ['reasoning_effort'] : [])]
 }
 
 /** A runtime that has refused thinking in a history is asked without it. */

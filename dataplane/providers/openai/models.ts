@@ -25,6 +25,15 @@ const FAMILIES: readonly Family[] = [
   { of: /^/, reasoning: 'reasoning_content' },
 ]
 
+/** 2026-11-26, https://platform.openai.com/docs/guides/reasoning and https://console.groq.com/docs/reasoning. */
+const REASONS_NOT =
+  /^(?:ft:)?(?:gpt-[34]|chatgpt-4|gpt-5(?:\.\d+)?-chat)|llama|gemma|kimi-k2-instruct|mixtral/
+
+/** An effort is a hint, which models that do not reason refuse. */
+export function hintsOfModel({ model }: Named): readonly string[] {
+  return REASONS_NOT.test(model) ? ['reasoning_effort'] : []
+}
+
 export function takes({ model }: Named): Takes {
   return { developerRole: true, reasoning: FAMILIES.find(({ of }) => of.test(model))?.reasoning }
 }

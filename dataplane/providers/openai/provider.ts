@@ -2,7 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { facts } from './facts.ts'
-import { takes } from './models.ts'
+import { hintsOfModel, takes } from './models.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
@@ -14,6 +14,8 @@ export const openai = openAiLike(facts, {
   // explanation.
   maxTokens: 'max_completion_tokens',
   takes,
+  hintsOfModel,
+  isStrict: true,
   authentication: (dialect) => ({
     ...bearer(dialect),
     ...(dialect.project !== undefined && { 'openai-project': dialect.project }),

@@ -1,0 +1,65 @@
+/** JSON schemas as vendors take them: an object by its type, and closed where an answer is bound to one. */
+import { isRecord, listOf, recordOf, textOf } from '../json/values.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The parameters of a function; the same schema where it is one of an object already. */
+export function objectSchema(schema: unknown, wantsProperties = false): Json {
+  if (!isRecord(schema)) return { type: 'object', properties: {} }
+  const isTyped = schema.type === 'object'
+  const isWhole = !wantsProperties || isRecord(schema.properties)
+  if (isTyped && isWhole) return schema
+  return { ...schema, type: 'object', ...(!isWhole && { properties: {} }) }
+}
+
+/** Members that hold schemas: one, a list of them, or one for each name. */
+const ONE = ['items']
+const LISTS = ['anyOf', 'allOf']
+const MAPS = ['properties', '$defs', 'definitions']
+/** Members that stay as they are. */
+const PLAIN = ['type', 'title', 'enum', 'const', 'default', 'required', 'description']
+const FORMATS = [
+  ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
+]
+
+/**
+ * As Anthropic takes it for an answer, and for a tool that is strict: 2026-11-26, the transform of its SDKs. Objects are
+ * closed, and bounds and other keywords go into the description, where the model reads them.
+ */
+export function closedSchema(schema: unknown): Json {
+  const before = recordOf(schema)
+  if (textOf(before.$ref) !== undefined) return { $ref: before.$ref }
+  const kept: Record<string, unknown> = {}
+  const said: string[] = []
+  for (const [name, value] of Object.entries(before)) {
+    if (ONE.includes(name)) kept[name] = closedSchema(value)
+    else if (LISTS.includes(name)) kept[name] = listOf(value).map(closedSchema)
+    else if (name === 'oneOf') kept.anyOf = listOf(value).map(closedSchema)
+    else if (MAPS.includes(name)) kept[name] = eachClosed(value)
+    else if (PLAIN.includes(name) || isTaken(name, value)) kept[name] = value
+    else if (isWorthSaying(name, value)) said.push(`${name}: ${JSON.stringify(value)}`)
+  }
+  if (isObjects(before)) kept.additionalProperties = false
+  const words = [textOf(before.description), said.length > 0 && `{${said.join(', ')}}`]
+  const description = words.filter(Boolean).join('\n\n')
+  return { ...kept, ...(description !== '' && { description }) }
+}
+
+function eachClosed(schemas: unknown): Json {
+  const all = Object.entries(recordOf(schemas))
+  return Object.fromEntries(all.map(([name, one]) => [name, closedSchema(one)]))
+}
+
+function isTaken(name: string, value: unknown): boolean {
+  if (name === 'minItems') return value === 0 || value === 1
+  return name === 'format' && FORMATS.includes(String(value))
+}
+
+/** An object that is closed already, or a name of the schema itself, tells a model nothing. */
+function isWorthSaying(name: string, value: unknown): boolean {
+  return !name.startsWith('$') && !(name === 'additionalProperties' && typeof value === 'boolean')
+}
+
+function isObjects({ type, properties }: Json): boolean {
+  return type === 'object' || listOf(type).includes('object') || isRecord(properties)
+}
