@@ -123,12 +123,21 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
   return operations[operation] !== undefined
 }
 
+/** Any part may ask for a place in the cache, so the bytes are searched: a quote within a text has a backslash. */
+const MARK = Buffer.from('"cache_control"')
+
 function translation(dialect: Dialect, operation: ProviderOperation, provider: Provider): Pair {
   return {
     encode: encodeWith(operation, provider, () => true),
-    lost({ dropped, forwarded }) {
+    lost({ dropped, forwarded, bytes }) {
       const hint = dialect.hint !== undefined && forwarded?.[dialect.hint] !== undefined
-      return hint ? [...(dropped ?? []), dialect.hint] : dropped
+      const isUnmarked = provider.takesCacheMarks !== true && bytes.includes(MARK)
+      if (!hint && !isUnmarked) return dropped
+      return [
+        ...(dropped ?? []),
+        ...(isUnmarked ? ['cache_control'] : []),
+        ...(hint ? [dialect.hint] : []),
+      ]
     },
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)

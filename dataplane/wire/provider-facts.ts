@@ -106,6 +106,8 @@ export interface ProviderFacts {
   readonly foreign?: readonly string[]
   /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
   readonly takesInputType?: boolean
+  /** Whether requests say up to where a prompt is to be cached. */
+  readonly takesCacheMarks?: boolean
   /** Whether it keeps prefixes apart by the salt that a request names. */
   readonly takesCacheSalt?: boolean
   /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */

@@ -1,6 +1,6 @@
 /** Anthropic's turns of blocks as the messages of the inner form. */
 
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { AskedExtra } from '../../wire/extras.ts'
 import type { ChatMessage, ChatRequest } from '../../wire/inner-form.ts'
 
@@ -25,8 +25,17 @@ export class Conversation {
   }
 
   system(content: unknown): void {
-    const text = textsOf(content).filter((one) => !BILLING.test(one))
-    if (text.length > 0) this.messages.push({ role: 'system', content: text.join('\n\n') })
+    const blocks = blocksOf(content).filter(
+      ({ text }) => textOf(text) !== undefined && !BILLING.test(String(text)),
+    )
+    if (blocks.length === 0) return
+    const isMarked = blocks.some((block) => isRecord(block.cache_control))
+    const texts = blocks.map(({ text }) => text)
+    // Parts keep the place of a mark.
+    const parts = isMarked
+      ? blocks.map((block) => withMark(textPart(String(block.text)), block))
+      : undefined
+    this.messages.push({ role: 'system', content: parts ?? texts.join('\n\n') })
   }
 
   turn({ role, content }: Json, index: number): void {
@@ -54,6 +63,7 @@ export class Conversation {
       // Signed thinking belongs to the model that had it; others are not sent it.
       ...(thoughts.length > 0 && { thinking_blocks: thoughts }),
       ...(unsigned.length > 0 && { reasoning_content: unsigned.join('\n') }),
+      ...markIn(blocks),
     })
   }
 
@@ -63,7 +73,7 @@ export class Conversation {
     const parts: Json[] = []
     for (const result of results) parts.push(...this.#result(result, index))
     for (const block of blocks) {
-      if (block.type !== 'tool_result') parts.push(...this.#part(block, index))
+      if (block.type !== 'tool_result') parts.push(...this.#marked(block, index))
     }
     if (parts.length === 0) return
     this.messages.push({ role: 'user', content: parts })
@@ -74,8 +84,16 @@ export class Conversation {
     const blocks = blocksOf(result.content)
     const text = blocks.map((block) => textOf(block.text) ?? '').join('')
     const content = result.is_error === true ? `Error: ${text}` : text
-    this.messages.push({ role: 'tool', tool_call_id: result.tool_use_id, content })
+    const mark = markIn([...blocks, result])
+    this.messages.push({ role: 'tool', tool_call_id: result.tool_use_id, content, ...mark })
     return blocks.filter(({ type }) => type !== 'text').flatMap((block) => this.#part(block, index))
+  }
+
+  /** A mark stands behind all parts that a block becomes. */
+  #marked(block: Json, index: number): Json[] {
+    const parts = this.#part(block, index)
+    const last = parts.at(-1)
+    return last === undefined ? parts : parts.with(-1, withMark(last, block))
   }
 
   #part(block: Json, index: number): Json[] {
@@ -118,6 +136,16 @@ function namesFile(block: unknown): boolean {
 
 function isThought({ type }: Json): boolean {
   return type === 'thinking' || type === 'redacted_thinking'
+}
+
+function withMark(part: Json, { cache_control: mark }: Json): Json {
+  return isRecord(mark) ? { ...part, cache_control: mark } : part
+}
+
+/** The last mark of blocks that become one message. */
+function markIn(blocks: readonly Json[]): Json {
+  const mark = blocks.map((block) => block.cache_control).findLast(isRecord)
+  return mark === undefined ? {} : { cache_control: mark }
 }
 
 function isUnsigned({ type, signature }: Json): boolean {

@@ -54,6 +54,7 @@ function toolsOf(body: MessagesBody, lacks: Lacks): Json[] {
     return {
       type: 'function',
       function: { name, ...written, parameters, ...(strict === true && { strict }) },
+      ...(isRecord(tool.cache_control) && { cache_control: tool.cache_control }),
     }
   })
 }

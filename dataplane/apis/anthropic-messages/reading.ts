@@ -78,15 +78,9 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
   }
 }
 
-/** Any block may ask for a place in the cache, so the bytes are searched: a quote within a text has a backslash. */
-const CACHE = 'cache_control'
-const CACHE_MEMBER = Buffer.from(`"${CACHE}"`)
-
 /** undefined where other models see all of it. */
-function droppedOf({ bytes, spans }: BodyFacts): readonly string[] | undefined {
-  const dropped: string[] = []
-  if (bytes.includes(CACHE_MEMBER)) dropped.push(CACHE)
-  for (const name of spans.keys()) if (name !== CACHE && !MEMBERS.has(name)) dropped.push(name)
+function droppedOf({ spans }: BodyFacts): readonly string[] | undefined {
+  const dropped = [...spans.keys()].filter((name) => !MEMBERS.has(name))
   return dropped.length > 0 ? dropped : undefined
 }
 

@@ -5,6 +5,7 @@ export const facts: ProviderFacts = {
   name: 'anthropic',
   summary: "Anthropic's Messages API.",
   hosted: true,
+  takesCacheMarks: true,
   aliases: ['claude'],
   defaultEndpoint: 'https://api.anthropic.com/v1',
   settings: ['api_version'],

@@ -1,16 +1,19 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
-import { isRecord, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import { listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { markOf } from '../marks.ts'
 import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
-import { instructionsIn, type Turn, turnsOf } from './turns.ts'
+import { instructionsIn, markedBy, type Turn, turnsOf } from './turns.ts'
 
 type Json = Readonly<Record<string, unknown>>
 /** The texts before the conversation, and one more if there is any. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
-  const blocks = instructionsIn(messages).flatMap(({ content }, index) => blocksOf(content, index))
+  const blocks = instructionsIn(messages).flatMap((message, index) =>
+    markedBy(message, blocksOf(message.content, index), { marked }),
+  )
   return more === undefined ? blocks : [...blocks, { type: 'text', text: more }]
 }
 
@@ -28,6 +31,7 @@ export function conversationOf(
       return [...thoughts, ...blocksOf(message.content, index), ...calls]
     },
     tool: toolResult,
+    marked,
   })
   // The API refuses a conversation that the assistant opens.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('.')] })
@@ -56,9 +60,8 @@ function toolUse(call: Json, index: number): Json {
 
 function toolResult(message: ChatMessage, index: number): Json {
   const id = toolId(message.tool_call_id)
-  const content = Array.isArray(message.content)
-    ? blocksOf(message.content, index)
-    : (textOf(message.content) ?? '')
+  const blocks = Array.isArray(message.content) ? blocksOf(message.content, index) : []
+  const content = blocks.length > 0 ? blocks : (textOf(message.content) ?? '')
   return { type: 'tool_result', tool_use_id: id, content }
 }
 
@@ -70,20 +73,25 @@ export function toolId(id: unknown): string {
 }
 
 function blocksOf(content: unknown, index: number): Json[] {
-  if (typeof content === 'string') return content === '' ? [] : [textBlock(content)]
+  // Blank texts are refused.
+  if (typeof content === 'string') return content.trim() === '' ? [] : [textBlock(content)]
   return listOf(content).flatMap((part) => {
     const block = blockOf(recordOf(part), index)
     if (block === undefined) return []
-    const marked = isRecord(recordOf(part).prompt_cache_breakpoint)
-    return [marked ? { ...block, cache_control: { type: 'ephemeral' } } : block]
+    const mark = markOf(recordOf(part))
+    return [mark === undefined ? block : marked(block, mark)]
   })
+}
+
+function marked(block: Json, mark: Json): Json {
+  return { ...block, cache_control: mark }
 }
 
 function blockOf(part: Json, index: number): Json | undefined {
   const param = `messages.${index}.content`
   if (part.type === 'text' || part.type === 'refusal') {
     const text = textOf(part.text) ?? textOf(part.refusal)
-    return text === undefined ? undefined : textBlock(text)
+    return text === undefined || text.trim() === '' ? undefined : textBlock(text)
   }
   if (part.type === 'image_url') {
     const source = sourceOf(textOf(recordOf(part.image_url).url))

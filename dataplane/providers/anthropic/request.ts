@@ -4,6 +4,7 @@ import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { markOfTool, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
@@ -54,7 +55,7 @@ export function messagesRequest(
   apiVersion: string,
   bound: number | undefined,
 ): Json {
-  const { body } = request
+  const body = withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
   const { model } = settings
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
@@ -102,6 +103,7 @@ function toolsOf(body: ChatBody): Json[] {
   return listOf(body.tools)
     .map((tool) => {
       const { name, description, parameters, strict } = recordOf(recordOf(tool).function)
+      const mark = markOfTool(recordOf(tool))
       if (textOf(name) === undefined) {
         throw unsupported(facts.name, 'tools', 'send only tools of type function')
       }
@@ -111,6 +113,7 @@ function toolsOf(body: ChatBody): Json[] {
         input_schema:
           strict === true ? closedSchema(objectSchema(parameters)) : objectSchema(parameters),
         ...(strict === true && { strict }),
+        ...(mark && { cache_control: mark }),
       }
     })
     .filter(({ name }) => allowed === undefined || allowed.includes(name))

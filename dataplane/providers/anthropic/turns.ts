@@ -1,6 +1,7 @@
 /** The turns of a conversation as Anthropic's API and Bedrock's take it, each with its own form of blocks. */
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { markOf } from '../marks.ts'
 
 export interface Turn<Block> {
   readonly role: 'user' | 'assistant'
@@ -13,7 +14,11 @@ export interface Blocks<Block> {
   user(message: ChatMessage, index: number): readonly Block[]
   assistant(message: ChatMessage, index: number): readonly Block[]
   tool(message: ChatMessage, index: number): Block
+  /** The block with a cache mark, in Anthropic's form. */
+  marked(block: Block, mark: Mark): Block
 }
+
+type Mark = NonNullable<ReturnType<typeof markOf>>
 
 const ROLES = 'system, developer, user, assistant and tool'
 const SYSTEM = new Set(['system', 'developer'])
@@ -49,6 +54,25 @@ function conversationStart(messages: readonly ChatMessage[]): number {
 }
 
 function turnOf<Block>(message: ChatMessage, index: number, blocks: Blocks<Block>): Turn<Block> {
+  const { role, content } = plainTurnOf(message, index, blocks)
+  return { role, content: markedBy(message, content, blocks) }
+}
+
+/** A mark of the message is one of its last block. */
+export function markedBy<Block>(
+  message: ChatMessage,
+  content: readonly Block[],
+  { marked }: Pick<Blocks<Block>, 'marked'>,
+): readonly Block[] {
+  const [mark, last] = [markOf(message), content.at(-1)]
+  return mark === undefined || last === undefined ? content : content.with(-1, marked(last, mark))
+}
+
+function plainTurnOf<Block>(
+  message: ChatMessage,
+  index: number,
+  blocks: Blocks<Block>,
+): Turn<Block> {
   const { role } = message
   if (role === 'assistant') return { role, content: blocks.assistant(message, index) }
   if (role === 'tool') return { role: 'user', content: [blocks.tool(message, index)] }

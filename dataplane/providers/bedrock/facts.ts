@@ -8,6 +8,7 @@ export const facts: ProviderFacts = {
   genAiName: 'aws.bedrock',
   summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
+  takesCacheMarks: true,
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
   extras: ['service_tier'],

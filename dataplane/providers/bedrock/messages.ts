@@ -5,9 +5,9 @@ import type { ChatMessage, Thought } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { toolId } from '../anthropic/messages.ts'
 import type { ThoughtsOf } from '../anthropic/thoughts.ts'
-import { instructionsIn, type Turn, turnsOf } from '../anthropic/turns.ts'
+import { instructionsIn, markedBy, type Turn, turnsOf } from '../anthropic/turns.ts'
 import { facts } from './facts.ts'
-import { type Piece, piecesOf } from './parts.ts'
+import { marked, type Piece, piecesOf } from './parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 /** Says nothing, where the API requires a text. */
@@ -15,8 +15,8 @@ const FILLER: Piece = [{ text: '.' }]
 
 /** The texts before the conversation, and one more if there is any. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
-  const blocks = instructionsIn(messages).flatMap(({ content }, index) =>
-    piecesOf(content, index).flat(),
+  const blocks = instructionsIn(messages).flatMap((message, index) =>
+    markedBy(message, piecesOf(message.content, index), { marked }).flat(),
   )
   return more === undefined ? blocks : [...blocks, { text: more }]
 }
@@ -32,6 +32,7 @@ export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: Tho
       return [...thoughts, ...piecesOf(message.content, index), ...calls]
     },
     tool: toolResult,
+    marked,
   })
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [FILLER] })
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))

@@ -1,13 +1,13 @@
 /** Turns the parts of a message into Bedrock's blocks. */
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { markOf } from '../marks.ts'
 import { facts } from './facts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 /** A block, with the mark behind it up to which the prompt is to be cached. */
 export type Piece = readonly Json[]
 
-const CACHE_POINT: Json = { cachePoint: { type: 'default' } }
 const IMAGES: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpeg',
@@ -34,9 +34,17 @@ export function piecesOf(content: unknown, index: number): Piece[] {
   return listOf(content).flatMap((part, place) => {
     const block = blockOf(recordOf(part), `messages.${index}.content`, `${index + 1}-${place + 1}`)
     if (block === undefined) return []
-    const marked = isRecord(recordOf(part).prompt_cache_breakpoint)
-    return [marked ? [block, CACHE_POINT] : [block]]
+    const mark = markOf(recordOf(part))
+    return [mark === undefined ? [block] : marked([block], mark)]
   })
+}
+
+export function marked([block = {}]: Piece, mark: Json): Piece {
+  return [block, cachePoint(mark)]
+}
+
+export function cachePoint({ ttl }: Json): Json {
+  return { cachePoint: { type: 'default', ...(ttl === '1h' && { ttl }) } }
 }
 
 /** Blank texts are refused. */

@@ -4,6 +4,7 @@ import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
 import { withConcession } from '../anthropic/thoughts.ts'
+import { MARK } from '../marks.ts'
 import { readAnswer } from './answer.ts'
 import { accessKeyIn } from './aws/access-key.ts'
 import { credentialSource } from './aws/credentials.ts'
@@ -15,6 +16,7 @@ import { classify } from './errors.ts'
 import { facts } from './facts.ts'
 import { converseRequest, leftOutOf } from './request.ts'
 import { openConverseStream } from './stream.ts'
+import { losesMarks } from './tools.ts'
 
 const EMBEDDINGS_TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
 
@@ -31,6 +33,7 @@ export const bedrock: Provider = {
           headers: headersOf(settings, request.stream),
           body: bodyOf(sent, request.bytes),
           leftOut: leftOutOf(request.body, sent),
+          ...(losesMarks(request.body, model) && { lost: [MARK] }),
         }
       },
       decode: readAnswer,

@@ -5,6 +5,7 @@ import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
+import { withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
@@ -39,7 +40,7 @@ export function converseRequest(
   model: string,
   bound: number | undefined,
 ): Json {
-  const { body } = request
+  const body = withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const thoughtsOf = thoughtsFor(model, request)

@@ -3,10 +3,12 @@
 import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
+import { markOfTool } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { calledNames } from './messages.ts'
 import { isClaude } from './models.ts'
+import { cachePoint } from './parts.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -38,12 +40,29 @@ export function toolsOf(body: ChatBody, model: string): Tools {
   const shown = isForbidden && called.length === 0 ? [] : declared
   const specs = shown.length > 0 ? shown : called.map((name) => ({ name, inputSchema: ANYTHING }))
   if (specs.length === 0) return {}
-  const tools = specs.map((spec) => ({ toolSpec: spec }))
+  const pointsOf = pointsIn(body, model)
+  const tools = specs.flatMap((spec) => [{ toolSpec: spec }, ...(pointsOf.get(spec.name) ?? [])])
   const inWords = isClaude(model) ? claudeChoice(choice, body) : undefined
   // A choice in two places would be refused.
   if (inWords !== undefined) return { toolConfig: { tools }, choice: { tool_choice: inWords } }
   if (declared.length === 0 || isForbidden) return { toolConfig: { tools } }
   return { toolConfig: { tools, ...toolChoice(choice) } }
+}
+
+/** Other families take marks behind messages alone. */
+/** Whether tools have marks that this model does not take. */
+export function losesMarks({ tools }: ChatBody, model: string): boolean {
+  return !isClaude(model) && listOf(tools).some((tool) => markOfTool(recordOf(tool)) !== undefined)
+}
+
+function pointsIn(body: ChatBody, model: string): Map<unknown, readonly Json[]> {
+  const points = new Map<unknown, readonly Json[]>()
+  if (!isClaude(model)) return points
+  for (const tool of listOf(body.tools).map(recordOf)) {
+    const mark = markOfTool(tool)
+    if (mark !== undefined) points.set(recordOf(tool.function).name, [cachePoint(mark)])
+  }
+  return points
 }
 
 function toolChoice({ mode, named }: Choice): Json {

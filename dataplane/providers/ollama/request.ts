@@ -4,6 +4,7 @@ import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { withoutMarks } from '../marks.ts'
 import { objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
@@ -64,7 +65,7 @@ export function chatRequest(
   bound: number | undefined,
 ): Json {
   refuseUnsupported(facts.name, body, CANNOT)
-  const tools = toolsOf(body)
+  const tools = toolsOf(withoutMarks(body))
   const options = optionsOf(body, bound, contextWindow)
   const format = formatOf(body)
   const think = isUnthinking ? undefined : rowOf(EFFORTS, body.reasoning_effort)

@@ -9,6 +9,7 @@ import type { ChatBody, ChatRequest, ModelRequest } from '../../wire/inner-form.
 import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { refuseUnsupported } from '../../wire/unsupported.ts'
+import { MARK, withoutMarks } from '../marks.ts'
 import { ROUTING } from '../routing-members.ts'
 import { type Takes, takenBy } from './asking/conversation.ts'
 import { shortNames } from './asking/names.ts'
@@ -42,23 +43,26 @@ export function encodeBody(
   const model = options.model?.(settings) ?? settings.model
   if (body.model !== model) edits.set('model', JSON.stringify(model))
   refuseUnsupported(options.name, body, options.cannot)
-  const { messages, lost } = takenBy(body.messages, takesOf(request, settings, options))
-  const heard = messages === body.messages ? body : { ...body, messages }
-  if (heard !== body) edits.set('messages', memberOf(messages, request.bytes))
+  const takes = takesOf(request, settings, options)
+  const plain = takes.marks ? body : withoutMarks(body)
+  const { messages, lost } = takenBy(plain.messages, takes)
+  const heard = messages === plain.messages ? plain : { ...plain, messages }
+  if (messages !== body.messages) edits.set('messages', memberOf(messages, request.bytes))
+  const tools = options.isStrict ? withSchemas(heard.tools) : heard.tools
+  if (tools !== body.tools) edits.set('tools', memberOf(tools, request.bytes))
   if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
   boundTokens(edits, { body, names }, maxTokens, options)
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
-  if (options.isStrict) bindNames(edits, request)
+  if (options.isStrict) bindNames(edits, body)
   const hints = hintsOf(request, settings, options)
   const leftOut = leaveOut(edits, names, request.omitted, { ...options, hints })
-  return { body: changed(edits), leftOut, ...(lost.length > 0 && { lost }) }
+  const unseen = plain === body ? lost : [...lost, MARK]
+  return { body: changed(edits), leftOut, ...(unseen.length > 0 && { lost: unseen }) }
 }
 
-function bindNames(edits: Edits, { body, bytes }: ChatRequest): void {
-  const tools = withSchemas(body.tools)
-  if (tools !== body.tools) edits.set('tools', memberOf(tools, bytes))
+function bindNames(edits: Edits, body: ChatBody): void {
   for (const [name, value] of Object.entries(shortNames(body)))
     edits.set(name, JSON.stringify(value))
 }

@@ -11,14 +11,16 @@ interface Family {
   readonly of: RegExp
   /** The member in which thinking goes back; absent: it is refused. */
   readonly reasoning?: Takes['reasoning']
+  /** Whether it refuses cache marks; services such as OpenRouter hand them on. */
+  readonly refusesMarks?: boolean
 }
 
 /** The first that matches; services write a model behind the name of its maker. */
 const FAMILIES: readonly Family[] = [
   // 2026-11-26: unknown members of messages are refused, https://platform.openai.com/docs/api-reference/chat.
-  { of: OF_OPENAI },
+  { of: OF_OPENAI, refusesMarks: true },
   // 2026-11-26: Groq refuses thinking with models that do not reason, github.com/vercel/ai/pull/8057.
-  { of: /llama|gemma|kimi-k2-instruct|mixtral/ },
+  { of: /llama|gemma|kimi-k2-instruct|mixtral/, refusesMarks: true },
   // 2026-11-26: Groq and Cerebras know it by this name alone, github.com/janhq/jan/issues/8136.
   { of: /gpt-oss|^qwen\/qwen3|^zai-glm/, reasoning: 'reasoning' },
   // 2026-11-26: DeepSeek and Kimi refuse a turn that goes on behind calls without it, https://api-docs.deepseek.com.
@@ -35,5 +37,7 @@ export function hintsOfModel({ model }: Named): readonly string[] {
 }
 
 export function takes({ model }: Named): Takes {
-  return { developerRole: true, reasoning: FAMILIES.find(({ of }) => of.test(model))?.reasoning }
+  const family = FAMILIES.find(({ of }) => of.test(model))
+  const { reasoning, refusesMarks } = family ?? {}
+  return { developerRole: true, reasoning, marks: !refusesMarks }
 }

@@ -1,6 +1,6 @@
 /** Hugging Face's Text Generation Inference. */
 
-import { isRecord, recordOf } from '../../json/values.ts'
+import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import type { ChatBody, ChatMessage, CompletionsBody } from '../../wire/inner-form.ts'
 import { hintsExcept, unsupported } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
@@ -51,7 +51,12 @@ function typedAlike({ stop, top_p: topP }: ChatBody | CompletionsBody): Record<s
 
 function asTyped(body: ChatBody): Record<string, unknown> {
   const { response_format: format } = body
+  // Its grammar and tools exclude each other.
+  const isBound = isRecord(format) && format.type !== 'text' && listOf(body.tools).length > 0
+  if (isBound && body.tool_choice !== 'none')
+    throw unsupported(facts.name, 'response_format', 'leave it out where you send tools')
   return {
+    ...(isBound && { tools: undefined, tool_choice: undefined }),
     ...typedAlike(body),
     ...(isRecord(format) && { response_format: grammar(format) }),
     ...(body.messages.some(saysAndCalls) && { messages: body.messages.flatMap(apart) }),

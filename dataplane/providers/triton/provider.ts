@@ -1,5 +1,6 @@
 /** The OpenAI frontend of Triton with TensorRT-LLM. */
 
+import { listOf, recordOf } from '../../json/values.ts'
 import type { ChatBody, CompletionsBody } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import type { Recogniser } from '../failures/classify.ts'
@@ -81,6 +82,9 @@ export const triton = openAiLike(facts, {
 })
 
 function explicit(body: ChatBody): Record<string, unknown> {
+  for (const [index, { content }] of body.messages.entries())
+    if (listOf(content).some((part) => recordOf(part).type !== 'text'))
+      throw unsupported(facts.name, `messages.${index}.content`, 'send parts of type text')
   if (body.tool_choice === 'required' && Array.isArray(body.tools) && body.tools.length > 1) {
     // It would silently force the first of them.
     throw unsupported(facts.name, 'tool_choice', 'name one tool in tool_choice, or send auto')

@@ -55,12 +55,21 @@ function lastText(messages: readonly ChatMessage[]): string {
 function turnOf(message: ChatMessage, index: number, calls: Calls, signatureOf: SignatureOf): Turn {
   if (message.role === 'user')
     return { role: 'user', parts: behind(partsOf(message.content, index)) }
-  if (message.role === 'tool') return { role: 'user', parts: [resultOf(message, index, calls)] }
+  if (message.role === 'tool') {
+    const shown = listOf(message.content).filter((part) => !isText(recordOf(part)))
+    const pictures = behind(partsOf(shown, index))
+    return { role: 'user', parts: [resultOf(message, index, calls), ...pictures] }
+  }
   if (message.role === 'assistant') {
     const called = callsOf(message, index, calls, signatureOf)
     return { role: 'model', parts: behind([...partsOf(message.content, index), ...called]) }
   }
   throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
+}
+
+/** Only texts stand in a result. */
+function isText({ type }: Json): boolean {
+  return type === 'text' || type === 'refusal'
 }
 
 function behind(parts: readonly Json[]): Placed[] {

@@ -1,5 +1,8 @@
 /** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
+import { listOf, recordOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
+
+type Json = Readonly<Record<string, unknown>>
 
 /** Where models and their servers differ in the messages that they take. */
 export interface Takes {
@@ -7,6 +10,10 @@ export interface Takes {
   readonly developerRole?: boolean
   /** The member in which it wants the thinking of an earlier answer back; absent: it refuses or ignores it. */
   readonly reasoning?: 'reasoning' | 'reasoning_content' | undefined
+  /** Whether it takes cache marks, or hands them on to a vendor that does. */
+  readonly marks?: boolean
+  /** Whether results of tools may hold pictures; else they stand behind the results, as the user's. */
+  readonly picturesInResults?: boolean
 }
 
 export interface Taken {
@@ -20,13 +27,38 @@ const THINKING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinki
 
 export function takenBy(messages: readonly ChatMessage[], takes: Takes): Taken {
   const lost = new Set<string>()
+  const taken: ChatMessage[] = []
   let isSame = true
-  const taken = messages.map((message) => {
-    const one = messageFor(message, takes, lost)
+  /** Those of the results so far, which a user may send alone. */
+  let pictures: Json[] = []
+  const show = () => {
+    if (pictures.length === 0) return
+    taken.push({ role: 'user', content: pictures })
+    pictures = []
+  }
+  for (const message of messages) {
+    if (message.role !== 'tool') show()
+    const shown = takes.picturesInResults || message.role !== 'tool' ? [] : picturesIn(message)
+    const one = shown.length > 0 ? wordsOf(message) : messageFor(message, takes, lost)
+    pictures.push(...shown)
     if (one !== message) isSame = false
-    return one
-  })
+    taken.push(one)
+  }
+  show()
   return { messages: isSame ? messages : taken, lost: [...lost] }
+}
+
+function picturesIn({ content }: ChatMessage): Json[] {
+  return listOf(content)
+    .map(recordOf)
+    .filter((part) => part.type !== 'text' && part.type !== 'refusal')
+}
+
+function wordsOf(message: ChatMessage): ChatMessage {
+  const texts = listOf(message.content)
+    .map(recordOf)
+    .filter((part) => part.type === 'text')
+  return { ...message, content: texts.length > 0 ? texts : '' }
 }
 
 function messageFor(message: ChatMessage, takes: Takes, lost: Set<string>): ChatMessage {

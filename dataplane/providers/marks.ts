@@ -1,0 +1,94 @@
+/**
+ * Cache marks of the inner form: the prompt up to such a part, message or tool is to be cached. Clients write
+ * `cache_control` as Anthropic, OpenRouter and LiteLLM have it, or `prompt_cache_breakpoint` as OpenAI.
+ */
+import { isRecord, listOf, recordOf } from '../json/values.ts'
+import type { ChatBody, ChatMessage } from '../wire/inner-form.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The name by which clients know them. */
+export const MARK = 'cache_control'
+const BREAKPOINT = 'prompt_cache_breakpoint'
+/** Anthropic and Bedrock take no more. */
+const MARKS_MAX = 4
+
+/** As Anthropic writes it; undefined for a holder without one. */
+export function markOf(holder: Json): Json | undefined {
+  const mark = [holder[MARK], holder[BREAKPOINT]].find(isRecord)
+  if (mark === undefined) return undefined
+  return { type: 'ephemeral', ...((mark.ttl === '5m' || mark.ttl === '1h') && { ttl: mark.ttl }) }
+}
+
+/** A tool may have it beside its function or in it. */
+export function markOfTool(tool: Json): Json | undefined {
+  return markOf(tool) ?? markOf(recordOf(tool.function))
+}
+
+/** The same body where no mark is too many: those behind tools and instructions stay, and the last ones. */
+export function withFewMarks(body: ChatBody): ChatBody {
+  const lanes: string[] = []
+  mapped(body, (holder, lane) => {
+    lanes.push(lane)
+    return holder
+  })
+  if (lanes.length <= MARKS_MAX) return body
+  const first = [lanes.lastIndexOf('tools'), lanes.lastIndexOf('system')].filter((at) => at >= 0)
+  const rest = lanes.keys().filter((at) => !first.includes(at))
+  const kept = new Set([...first, ...[...rest].slice(first.length - MARKS_MAX)])
+  let at = 0
+  return mapped(body, (holder) => (kept.has(at++) ? holder : unmarked(holder)))
+}
+
+/** The same body where no client wrote `cache_control`; OpenAI takes its own form itself. */
+export function withoutMarks(body: ChatBody): ChatBody {
+  return mapped(body, (holder) => {
+    if (holder[MARK] === undefined) return holder
+    const { [MARK]: _mark, ...rest } = holder
+    return rest
+  })
+}
+
+function unmarked({ [MARK]: _mark, [BREAKPOINT]: _breakpoint, ...rest }: Json): Json {
+  return rest
+}
+
+type Change = (holder: Json, lane: string) => Json
+
+/** Changes each part, message, tool and function that has a mark, in their order. */
+function mapped(body: ChatBody, change: Change): ChatBody {
+  const tools = eachOf(body.tools, (tool) => {
+    const called = recordOf(tool.function)
+    const inner = seen(called, change, 'tools')
+    return seen(inner === called ? tool : { ...tool, function: inner }, change, 'tools')
+  })
+  const messages = eachOf(body.messages, (message) => {
+    const lane = message.role === 'system' || message.role === 'developer' ? 'system' : 'turns'
+    const content = eachOf(message.content, (part) => seen(part, change, lane))
+    return seen(content === message.content ? message : { ...message, content }, change, lane)
+  })
+  if (tools === body.tools && messages === body.messages) return body
+  // They are the same list with other members.
+  return {
+    ...body,
+    messages: messages as readonly ChatMessage[],
+    ...(tools !== undefined && { tools }),
+  }
+}
+
+function seen(holder: Json, change: Change, lane: string): Json {
+  return markOf(holder) === undefined && holder[MARK] === undefined ? holder : change(holder, lane)
+}
+
+/** The same value where nothing changes. */
+function eachOf(list: unknown, change: (one: Json) => Json): unknown {
+  const all = listOf(list)
+  let isSame = true
+  const fresh = all.map((one) => {
+    if (!isRecord(one)) return one
+    const changed = change(one)
+    if (changed !== one) isSame = false
+    return changed
+  })
+  return isSame ? list : fresh
+}
