@@ -30,6 +30,7 @@ import type {
   WireReader,
 } from '../wire/provider.ts'
 import { Unsupported, unsupported } from '../wire/unsupported.ts'
+import { passingOf } from './either-reader.ts'
 import { PassingReader } from './passing-reader.ts'
 import { writtenJson } from './written.ts'
 
@@ -77,9 +78,7 @@ export function pairOf(
       ? {
           encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
-          decode: sameWire.decode,
-          openStream: (request, _origin, kept = new KeptText()) =>
-            sameWire.openStream?.(request, kept),
+          ...passingOf(sameWire, translation(dialect, operation, provider), operation),
           ...(sameWire.concession && { concession: sameWire.concession }),
           ...(sameWire.counts && { counts: sameWire.counts }),
         }

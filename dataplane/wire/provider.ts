@@ -63,8 +63,18 @@ export interface ProviderOperation<O extends Operation = Operation> {
   ): StreamReader<Forms[O]['event']>
   /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
   readonly sameWire?: SameWire<O>
+  /** Where requests of some models are asked in another API, whose answers `decode` and `openStream` read too. */
+  readonly detour?: Detour
   /** Other wires that upstreams of this provider may speak beside it; each upstream's settings say which. */
   readonly natives?: readonly NativeWire<O>[]
+}
+
+/** Tells the answers of another API from those of the wire. */
+export interface Detour {
+  /** Whether requests for the model may be asked in it. */
+  of(model: string): boolean
+  isWhole(body: Buffer): boolean
+  isEvent(event: WireEvent): boolean
 }
 
 /** Where an answer comes from, for wires whose answers leave it out. */

@@ -1,7 +1,7 @@
 /** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
-import { hintsOfModel } from '../openai/models.ts'
+import { hintsOfModel, responsesFor } from '../openai/models.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { deploymentOf, isDated, pathOf } from './address.ts'
 import { facts } from './facts.ts'
@@ -21,6 +21,7 @@ export const azure_openai: Provider = {
     maxTokens: 'max_completion_tokens',
     takes: () => ({ developerRole: true }),
     hintsOfModel,
+    responsesFor,
     isStrict: true,
     sendsVerdicts: true,
     variant: {

@@ -116,7 +116,7 @@ function isContent(type: string, { delta, item }: Json): boolean {
   return type === 'response.output_item.done' && listOf(recordOf(item).content).length === 0
 }
 
-function usageOf(usage: unknown): Usage | undefined {
+export function usageOf(usage: unknown): Usage | undefined {
   const { input_tokens, output_tokens, input_tokens_details, output_tokens_details } =
     recordOf(usage)
   const promptTokens = countOf(input_tokens)

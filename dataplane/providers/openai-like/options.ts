@@ -1,5 +1,10 @@
 /** The differences of a runtime that speaks OpenAI's wire. */
-import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../wire/inner-form.ts'
+import type {
+  ChatBody,
+  ChatRequest,
+  CompletionsBody,
+  EmbeddingsRequest,
+} from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
@@ -42,6 +47,11 @@ export interface OpenAiLike {
   readonly sendsVerdicts?: boolean
   /** The name of the model there, where it is not the configured `model`. */
   readonly model?: (settings: ProviderSettings) => string
+  /** The requests that it takes as responses alone, and the models that have such. */
+  readonly responsesFor?: {
+    of(model: string): boolean
+    takes(request: ChatRequest, settings: ProviderSettings): boolean
+  }
   /** Corrections of answers; every event is read then. */
   readonly repair?: Repair
   /** How chat requests differ for upstreams with some settings. */

@@ -9,6 +9,7 @@ import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'
 import { transcriptionOf } from '../transcription/operation.ts'
 import { passAnswer } from './answer.ts'
+import { decodeAnswerOr, detourOf, eitherReader, encodeResponse } from './asking/detour.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
@@ -18,6 +19,7 @@ import { SSE } from './sse.ts'
 import { openWireReader } from './stream.ts'
 
 const CHAT_PATH = '/chat/completions'
+const RESPONSES_PATH = '/responses'
 
 interface OpenAiLikeProvider extends Provider {
   readonly operations: Provider['operations'] & { readonly chat: ProviderOperation<'chat'> }
@@ -27,19 +29,30 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
   const { recognisers, variant } = options
   const named = { ...options, name: facts.name }
   const varied = { ...named, ...variant?.options }
+  const detour = options.responsesFor && detourOf(options.responsesFor)
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
     framing: SSE,
     operations: {
       chat: {
-        encode: (request, settings, maxTokens) => ({
-          path: options.path?.(settings, CHAT_PATH) ?? CHAT_PATH,
-          headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
-          ...encodeBody(request, settings, maxTokens, variant?.isFor(settings) ? varied : named),
-        }),
-        decode: (body, request) => decodeAnswer(body, request, options),
-        openStream: (request, _origin, kept) => openReader(request, options, kept),
+        encode(request, settings, maxTokens) {
+          const isDetour = options.responsesFor?.takes(request, settings) === true
+          const path = isDetour ? RESPONSES_PATH : CHAT_PATH
+          const own = variant?.isFor(settings) ? varied : named
+          return {
+            path: options.path?.(settings, path) ?? path,
+            headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
+            ...(isDetour ? encodeResponse : encodeBody)(request, settings, maxTokens, own),
+          }
+        },
+        decode: (body, request) =>
+          decodeAnswerOr(decodeAnswer(body, request, options), body, options),
+        openStream: (request, { model }, kept) => {
+          const reader = openReader(request, options, kept)
+          return detour?.of(model) ? eitherReader(reader, recognisers, kept) : reader
+        },
+        ...(detour && { detour }),
         sameWire: {
           wire: WIRE,
           decode: (body, request) => passAnswer(body, request, options),

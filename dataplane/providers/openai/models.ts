@@ -1,4 +1,6 @@
 /** The differences between models of OpenAI, and of services that speak its API, as far as a request shows them. */
+import { listOf, textOf } from '../../json/values.ts'
+import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Takes } from '../openai-like/asking/conversation.ts'
 
@@ -40,4 +42,21 @@ export function takes({ model }: Named): Takes {
   const family = FAMILIES.find(({ of }) => of.test(model))
   const { reasoning, refusesMarks } = family ?? {}
   return { developerRole: true, reasoning, marks: !refusesMarks }
+}
+
+/**
+ * 2026-11-26, https://developers.openai.com/api/docs/guides/reasoning: GPT-5.4 and later refuse functions with an effort
+ * in chat completions, and GPT-5.6 and later without `none` as well.
+ */
+const OF_RESPONSES = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
+const WITHOUT_NONE = /^(?:ft:)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/
+
+/** The requests that such a model takes as responses alone. */
+export const responsesFor = {
+  of: (model: string) => OF_RESPONSES.test(model),
+  takes({ body, isUnthinking }: ChatRequest, { model }: Named) {
+    if (!OF_RESPONSES.test(model) || listOf(body.tools).length === 0) return false
+    const effort = isUnthinking ? undefined : textOf(body.reasoning_effort)
+    return effort === undefined ? WITHOUT_NONE.test(model) : effort !== 'none'
+  },
 }

@@ -2,7 +2,7 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { facts } from './facts.ts'
-import { hintsOfModel, takes } from './models.ts'
+import { hintsOfModel, responsesFor, takes } from './models.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
@@ -15,6 +15,7 @@ export const openai = openAiLike(facts, {
   maxTokens: 'max_completion_tokens',
   takes,
   hintsOfModel,
+  responsesFor,
   isStrict: true,
   authentication: (dialect) => ({
     ...bearer(dialect),

@@ -106,7 +106,9 @@ export function brokenByAnswer(one: Case, came: Came, used: ReadonlySet<string>)
   const out: Broken[] = []
   if (squashed(heard.text) !== squashed(answer.text))
     out.push(add('text', `${answer.text} became ${heard.text}`))
-  const isPieced = stream && UPSTREAMS[one.provider]?.isChat
+  // A response has no pieces of reasoning between those of a call.
+  const isResponse = came.said.startsWith('response.')
+  const isPieced = stream && UPSTREAMS[one.provider]?.isChat && !isResponse
   const thought = isPieced ? thinkingIn(piecesOf(answer, style)) : (answer.thinking?.text ?? '')
   const words = heard.thinking?.text ?? ''
   if (squashed(words) !== squashed(thought)) out.push(add('thinking', `${thought} became ${words}`))

@@ -19,5 +19,4 @@ export const KNOWN: Readonly<Record<string, string>> = {
   'request: call-id-twice': 'Ids of calls repeat over turns.',
   'request: call-name': 'Calls of the history have names that are too long.',
   'request: tool-name': 'Names of tools are too long for the vendor.',
-  'request: tools-with-effort': 'New models of OpenAI refuse tools with an effort in chat.',
 }

@@ -1,0 +1,69 @@
+/** Conversations that a model takes as responses alone: asked so, and read whichever of the two APIs answers. */
+import type { KeptText } from '../../../base/kept-text.ts'
+import { bodyOf } from '../../../json/unwritten.ts'
+import type { ChatAnswer, ChatEvent, ChatRequest } from '../../../wire/inner-form.ts'
+import type {
+  Decoded,
+  Detour,
+  ProviderSettings,
+  StreamReader,
+  UpstreamRequest,
+} from '../../../wire/provider.ts'
+import type { ProviderFacts } from '../../../wire/provider-facts.ts'
+import type { Recogniser } from '../../failures/classify.ts'
+import { MARK, withoutMarks } from '../../marks.ts'
+import { decodeResponse, isResponse } from '../../responses/answer.ts'
+import { leftOutOf, responsesRequest } from '../../responses/request.ts'
+import { isOfResponse, ResponseReader } from '../../responses/stream.ts'
+import type { OpenAiLike } from '../options.ts'
+import { takenBy } from './conversation.ts'
+
+export function detourOf({ of }: NonNullable<OpenAiLike['responsesFor']>): Detour {
+  return { of, isWhole: isResponse, isEvent: isOfResponse }
+}
+
+export function encodeResponse(
+  request: ChatRequest,
+  settings: ProviderSettings,
+  maxTokens: number | undefined,
+  options: OpenAiLike & Pick<ProviderFacts, 'name'>,
+): Pick<UpstreamRequest, 'body' | 'leftOut' | 'lost'> {
+  const model = options.model?.(settings) ?? settings.model
+  const plain = withoutMarks(request.body)
+  // Results may hold pictures there.
+  const takes = { ...options.takes?.(settings), picturesInResults: true }
+  const { messages, lost } = takenBy(plain.messages, takes)
+  const upstream = { provider: options.name, model, maxTokens }
+  const sent = responsesRequest(request, { ...plain, messages }, upstream)
+  const unseen = plain === request.body ? lost : [...lost, MARK]
+  return {
+    body: bodyOf(sent, request.bytes),
+    leftOut: leftOutOf(request.body),
+    ...(unseen.length > 0 && { lost: unseen }),
+  }
+}
+
+/** The answer as it was read, or as a response if it is one. */
+export function decodeAnswerOr(
+  read: Decoded<ChatAnswer>,
+  body: Buffer,
+  { responsesFor, recognisers }: Pick<OpenAiLike, 'responsesFor' | 'recognisers'>,
+): Decoded<ChatAnswer> {
+  if (read.kind === 'answer' || responsesFor === undefined || !isResponse(body)) return read
+  return decodeResponse(body, recognisers)
+}
+
+/** The first event shows which of the two it is. */
+export function eitherReader(
+  reader: StreamReader<ChatEvent>,
+  recognisers: readonly Recogniser[],
+  kept: KeptText,
+): StreamReader<ChatEvent> {
+  let chosen: StreamReader<ChatEvent> | undefined
+  return {
+    read(event) {
+      chosen ??= isOfResponse(event) ? new ResponseReader(recognisers, kept) : reader
+      return chosen.read(event)
+    },
+  }
+}

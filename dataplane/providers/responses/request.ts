@@ -1,0 +1,129 @@
+/** Writes a conversation as a request of OpenAI's Responses. */
+import { listOf, recordOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { shortNames } from '../openai-like/asking/names.ts'
+import { objectSchema } from '../schemas.ts'
+import { itemsOf } from './items.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members that it has no place for. */
+const CANNOT = [
+  'audio',
+  'frequency_penalty',
+  'function_call',
+  'functions',
+  'logit_bias',
+  'modalities',
+  'n',
+  'presence_penalty',
+  'stop',
+  'web_search_options',
+]
+/** Members by the same name. */
+const SAME = [
+  'metadata',
+  'parallel_tool_calls',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'temperature',
+  'top_p',
+  'user',
+]
+const TAKEN = new Set([
+  ...SAME,
+  'logprobs',
+  'max_completion_tokens',
+  'max_tokens',
+  'messages',
+  'model',
+  'reasoning_effort',
+  'response_format',
+  'store',
+  'stream',
+  'stream_options',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'verbosity',
+])
+/** The API takes no smaller limit. */
+const OUTPUT_TOKENS_MIN = 16
+
+interface Upstream {
+  readonly provider: string
+  readonly model: string
+  readonly maxTokens: number | undefined
+}
+
+/** `body` is that of the request, as the upstream takes its messages. */
+export function responsesRequest(
+  { stream, isUnthinking }: Pick<ChatRequest, 'stream' | 'isUnthinking'>,
+  body: ChatBody,
+  { provider, model, maxTokens }: Upstream,
+): Json {
+  refuseUnsupported(provider, body, CANNOT)
+  const limit = body.max_completion_tokens ?? body.max_tokens ?? maxTokens
+  const effort = isUnthinking ? undefined : textOf(body.reasoning_effort)
+  const format = formatOf(recordOf(body.response_format))
+  const verbosity = textOf(body.verbosity)
+  const same = SAME.filter((name) => body[name] != null).map((name) => [name, body[name]])
+  const tools = listOf(body.tools).map((tool) => toolOf(recordOf(tool), provider))
+  return {
+    model,
+    input: itemsOf(body.messages, provider),
+    ...Object.fromEntries(same),
+    ...shortNames(body),
+    ...(tools.length > 0 && { tools, ...choiceOf(body.tool_choice) }),
+    ...(limit !== undefined && { max_output_tokens: Math.max(OUTPUT_TOKENS_MIN, limit) }),
+    ...(effort !== undefined && { reasoning: { effort } }),
+    ...((format || verbosity) && { text: { ...format, ...(verbosity && { verbosity }) } }),
+    ...logprobsOf(body),
+    // Without a word the API keeps it.
+    store: body.store === true,
+    ...(stream && { stream }),
+  }
+}
+
+/** The hints that it does not say. */
+export function leftOutOf(body: ChatBody): string[] {
+  return membersLeftOut(body, TAKEN, CANNOT)
+}
+
+function toolOf(tool: Json, provider: string): Json {
+  const { name, description, parameters, strict } = recordOf(tool.function)
+  if (textOf(name) === undefined)
+    throw unsupported(provider, 'tools', 'send only tools of type function')
+  return {
+    type: 'function',
+    name,
+    ...(textOf(description) && { description }),
+    parameters: objectSchema(parameters, true),
+    // Without a word a function is strict there.
+    strict: strict === true,
+  }
+}
+
+function choiceOf(choice: unknown): Json {
+  if (choice == null) return {}
+  const { type, function: called, allowed_tools: allowed } = recordOf(choice)
+  if (type === 'function') return { tool_choice: { type, name: recordOf(called).name } }
+  if (type !== 'allowed_tools') return { tool_choice: choice }
+  const { mode, tools } = recordOf(allowed)
+  const names = listOf(tools).map((one) => recordOf(recordOf(one).function).name)
+  return { tool_choice: { type, mode, tools: names.map((name) => ({ type: 'function', name })) } }
+}
+
+function formatOf({ type, json_schema: asked }: Json): Json | undefined {
+  if (type === 'json_object') return { format: { type } }
+  return type === 'json_schema' ? { format: { type, ...recordOf(asked) } } : undefined
+}
+
+function logprobsOf({ logprobs, top_logprobs: most }: ChatBody): Json {
+  if (logprobs !== true) return {}
+  const include = ['message.output_text.logprobs']
+  return { include, ...(typeof most === 'number' && { top_logprobs: most }) }
+}
