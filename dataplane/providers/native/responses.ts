@@ -123,7 +123,7 @@ function bindNames(
   const span = spans.get('tools')
   // The tools of the inner form are the same functions, and need not be read again.
   if (span === undefined || withSchemas(body.tools) === body.tools) return
-  const tools = parsed(bytes.toString('utf8', span.start, span.end))
+  const tools = parsedExactly(bytes.toString('utf8', span.start, span.end))
   const kept = withoutHosted(tools, allow) ?? tools
   edits.set('tools', memberOf(withSchemasOfResponse(kept), bytes))
 }
