@@ -225,7 +225,7 @@ test('a body that comes before a stage takes it is whole, and not read beyond 64
   assert.equal(rig.bodies[0], body)
 })
 
-test('a stage that takes a body after it broke off is told so', () => {
+test('a stage that takes a body after it broke off learns so', () => {
   const { rig, socket, send } = aRig()
   rig.late = []
   send(aPlain('begun', 10))
