@@ -1,19 +1,8 @@
 /** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
 
 import { KeptText } from '../base/kept-text.ts'
-import { BAD_INDEX, indexIn } from '../providers/answers/blocks.ts'
-import { AnswerFacts, idIn } from '../wire/answer-facts.ts'
-import type { Dialect, StreamWriter } from '../wire/dialect.ts'
-import type {
-  Answer,
-  AnswerEvent,
-  ChatDelta,
-  ChatEvent,
-  ModelRequest,
-  Operation,
-  Sent,
-  Usage,
-} from '../wire/inner-form.ts'
+import type { Dialect } from '../wire/dialect.ts'
+import type { ModelRequest, Operation, Sent } from '../wire/inner-form.ts'
 import type { Inspection } from '../wire/inspection.ts'
 import type {
   AnswerOrigin,
@@ -24,14 +13,18 @@ import type {
   Provider,
   ProviderOperation,
   ProviderSettings,
-  StreamReader,
+  SameWire,
   UpstreamRequest,
-  WireMeaning,
   WireReader,
 } from '../wire/provider.ts'
 import { Unsupported, unsupported } from '../wire/unsupported.ts'
+import { settledAnswer } from './calls.ts'
 import { passingOf } from './either-reader.ts'
+import { fitted } from './fit.ts'
+import { namesOf } from './names.ts'
+import { PassedCalls, PassedCallsReader } from './passed-calls.ts'
 import { PassingReader } from './passing-reader.ts'
+import { factsOf, Translated } from './translated.ts'
 import { writtenJson } from './written.ts'
 
 /** All that an attempt needs of the two wires. */
@@ -67,7 +60,7 @@ export function pairOf(
 ): Pair | undefined {
   const operation: ProviderOperation | undefined = provider.operations[dialect.operation]
   if (operation === undefined) return undefined
-  if (native?.includes(dialect.wire)) return nativePair(dialect, operation)
+  if (native?.includes(dialect.wire)) return nativePair(dialect, operation, provider)
   const known = made.get(operation)?.get(dialect)
   if (known !== undefined) return known
   const pairs = made.get(operation) ?? new Map<Dialect, Pair>()
@@ -76,9 +69,12 @@ export function pairOf(
   const pair: Pair =
     sameWire?.wire === dialect.wire
       ? {
-          encode: encodeWith(operation, provider, ({ isRewritten }) => isRewritten === true),
+          encode: encodeWith(operation, provider, {
+            isTranslated: ({ isRewritten }) => isRewritten === true,
+            passes: true,
+          }),
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
-          ...passingOf(sameWire, translation(dialect, operation, provider), operation),
+          ...passingOf(withCalls(sameWire), translation(dialect, operation, provider), operation),
           ...(sameWire.concession && { concession: sameWire.concession }),
           ...(sameWire.counts && { counts: sameWire.counts }),
         }
@@ -90,7 +86,11 @@ export function pairOf(
 const madeNative = new WeakMap<object, Pair>()
 
 /** Bytes pass, though the provider's own wire is another one. */
-function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | undefined {
+function nativePair(
+  dialect: Dialect,
+  operation: ProviderOperation,
+  { calls }: Provider,
+): Pair | undefined {
   const native = operation.natives?.find(({ wire }) => wire === dialect.wire)
   if (native === undefined) return undefined
   const known = madeNative.get(native)
@@ -99,16 +99,19 @@ function nativePair(dialect: Dialect, operation: ProviderOperation): Pair | unde
   const pair: Pair = {
     lost: ({ unsent }, { allow }) =>
       unsent?.filter(({ extra }) => !allow?.includes(extra)).map(({ param }) => param),
-    encode: (request, settings, maxTokens) => native.encode(request, settings, maxTokens),
+    encode: (request, settings, maxTokens) =>
+      native.encode(fitted(request, calls, true), settings, maxTokens),
     decode(body, request) {
-      const passed = native.decode(body, request)
+      const passed = decodePassing(native, body, request)
       if (passed.kind === 'failure' || passing === undefined) return passed
       return { ...passed, body: passing.answer(passed.body, request) }
     },
     openStream(request, _origin, kept = new KeptText()) {
       const reader = native.openStream?.(request, kept)
-      if (reader === undefined || passing === undefined) return reader
-      return new PassingReader(reader, passing.open(request, kept), kept)
+      if (reader === undefined) return undefined
+      if (passing === undefined) return passingCalls(reader, request, kept)
+      const passed = new PassingReader(reader, passing.open(request, kept), kept)
+      return passingCalls(passed, request, kept)
     },
     ...(native.concession && { concession: native.concession }),
     ...(native.counts && { counts: native.counts }),
@@ -127,7 +130,7 @@ const MARK = Buffer.from('"cache_control"')
 
 function translation(dialect: Dialect, operation: ProviderOperation, provider: Provider): Pair {
   return {
-    encode: encodeWith(operation, provider, () => true),
+    encode: encodeWith(operation, provider, { isTranslated: () => true, passes: false }),
     lost({ dropped, forwarded, bytes }) {
       const hint = dialect.hint !== undefined && forwarded?.[dialect.hint] !== undefined
       const isUnmarked = provider.takesCacheMarks !== true && bytes.includes(MARK)
@@ -141,7 +144,8 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
-      const { answer, usage } = decoded
+      const { usage } = decoded
+      const answer = settledAnswer(decoded.answer, namesOf(request))
       const facts = factsOf(answer, { origin, operation })
       const written = writtenJson(dialect.writeAnswer(answer, usage, request), body.length)
       if (typeof written === 'string') return { kind: 'body', body: written, usage, facts }
@@ -152,7 +156,8 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const reader = operation.openStream?.(request, origin, kept)
       const writer = dialect.openWriter?.(request, kept)
       if (reader === undefined || writer === undefined) return undefined
-      return new Translated({ reader, writer, source: { origin, operation } }, request.choices)
+      const parts = { reader, writer, names: namesOf(request), source: { origin, operation } }
+      return new Translated(parts, request.choices)
     },
   }
 }
@@ -160,8 +165,8 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
 /** Refuses what is missing in the inner form where the request is written out of it, and limits that say no limit. */
 function encodeWith(
   operation: ProviderOperation,
-  { name, noLimits }: Provider,
-  isTranslated: (request: ModelRequest) => boolean,
+  { name, noLimits, calls }: Provider,
+  { isTranslated, passes }: Passing,
 ): Pair['encode'] {
   return (request, settings, maxTokens) => {
     const { untranslated: lack, unlimited } = request
@@ -173,111 +178,39 @@ function encodeWith(
         unlimited.member,
         `send a whole number from 1 or leave ${unlimited.member} out`,
       )
-    return operation.encode(request, settings, maxTokens)
+    return operation.encode(fitted(request, calls, passes), settings, maxTokens)
   }
 }
 
-interface TranslatedParts {
-  readonly reader: StreamReader<AnswerEvent>
-  readonly writer: StreamWriter<AnswerEvent>
-  readonly source: Source
+interface Passing {
+  /** Whether the request is written out of the inner form. */
+  isTranslated(request: ModelRequest): boolean
+  /** Whether the client speaks the upstream's wire. */
+  readonly passes: boolean
 }
 
-/** A stream that is read into the inner form and written out of it. */
-export class Translated implements WireReader {
-  readonly passesComments = false
-  readonly facts = new AnswerFacts()
-  readonly #reader: StreamReader<AnswerEvent>
-  readonly #writer: StreamWriter<AnswerEvent>
-  readonly #source: Source
-  readonly #choices: number
-  readonly #ended = new Set<number>()
-
-  constructor({ reader, writer, source }: TranslatedParts, choices: number) {
-    this.#reader = reader
-    this.#writer = writer
-    this.#source = source
-    this.#choices = choices
-  }
-
-  read(event: Parameters<WireReader['read']>[0]): WireMeaning {
-    const { events, ...meaning } = this.#reader.read(event)
-    let out = ''
-    for (const one of events) {
-      if (isEnd(one)) this.#end(one)
-      else if (isMisnumbered(one)) return { ...MISNUMBERED, ...meaning }
-      out += this.#writer.write(one.kind === 'start' ? this.#begin(one) : one)
-    }
-    const content = events.some(isDelta)
-    return {
-      ...meaning,
-      out,
-      content,
-      ...(content && { said: events.map(saidIn).join('') }),
-      finished: this.#ended.size >= this.#choices,
-    }
-  }
-
-  end(usage: Usage | undefined): string {
-    return this.#writer.end(usage)
-  }
-
-  /** Every event for a client repeats its id and its model. */
-  #begin({ id, model }: Extract<ChatEvent, { kind: 'start' }>): ChatEvent {
-    begin(this.facts, { id, model }, this.#source)
-    return { kind: 'start', id: idIn(id) ?? 'unknown', model: idIn(model) ?? '' }
-  }
-
-  #end({ choice, finish }: Extract<ChatEvent, { kind: 'end' }>): void {
-    if (this.#ended.size < this.#choices) this.#ended.add(choice)
-    this.facts.end(choice, finish)
+/** Its answers with the calls as the client is to see them. */
+function withCalls(wire: SameWire): SameWire {
+  const { openStream } = wire
+  return {
+    ...wire,
+    decode: (body, request) => decodePassing(wire, body, request),
+    ...(openStream && {
+      openStream: (request, kept) => passingCalls(openStream(request, kept), request, kept),
+    }),
   }
 }
 
-/** Reads them out of an answer in the inner form. */
-export function factsOf(answer: Answer, source: Source): AnswerFacts {
-  const facts = new AnswerFacts()
-  if ('model' in answer) begin(facts, answer, source)
-  if ('choices' in answer)
-    for (const [choice, { finish }] of answer.choices.entries()) facts.end(choice, finish)
-  return facts
+function decodePassing(
+  wire: Pick<SameWire, 'decode'>,
+  body: Buffer,
+  request: Sent<ModelRequest>,
+): Passed {
+  const isChat = request.operation === 'chat'
+  return wire.decode(isChat ? new PassedCalls(request).settledBody(body) : body, request)
 }
 
-/** Ids in the inner form look like OpenAI's, and wires without ids get one of ours: neither is what the upstream says. */
-function begin(facts: AnswerFacts, { id, model }: Begun, { origin, operation }: Source): void {
-  const isOpenAi = operation.sameWire?.wire.startsWith('openai-')
-  const said = isOpenAi ? id : id?.replace(/^chatcmpl-/, '')
-  facts.begin(said === 'unknown' || said === origin.id ? undefined : said, model)
-}
-
-/** The upstream of an answer, and how it speaks. */
-export interface Source {
-  readonly origin: AnswerOrigin
-  readonly operation: Pick<ProviderOperation, 'sameWire'>
-}
-
-interface Begun {
-  readonly id?: string
-  readonly model?: string
-}
-
-const MISNUMBERED = { out: '', content: false, finished: false, done: false, failure: BAD_INDEX }
-
-function isMisnumbered(event: AnswerEvent): boolean {
-  if (event.kind !== 'delta' || !('call' in event.delta)) return false
-  return event.delta.call !== undefined && indexIn(event.delta.call.index) === undefined
-}
-
-function isDelta({ kind }: ChatEvent): boolean {
-  return kind === 'delta'
-}
-
-function saidIn(event: AnswerEvent): string {
-  if (event.kind !== 'delta') return ''
-  const { text = '', reasoning = '', refusal = '', call }: ChatDelta = event.delta
-  return text + reasoning + refusal + (call?.name ?? '') + (call?.arguments ?? '')
-}
-
-function isEnd(event: ChatEvent): event is Extract<ChatEvent, { kind: 'end' }> {
-  return event.kind === 'end'
+function passingCalls(reader: WireReader, request: Sent<ModelRequest>, kept: KeptText): WireReader {
+  if (request.operation !== 'chat') return reader
+  return new PassedCallsReader(reader, request, kept)
 }

@@ -1,9 +1,10 @@
-/** An answer's id, model and finish reasons, for traces. A stream fills them in as it passes. */
+/** An answer's id, model and finish reasons, for traces, and the tokens that it used. */
 
 /** Upstreams may send ids of any length, and traces are kept. */
 const TEXT_MAX = 256
 const CHOICES_MAX = 128
 
+/** A stream fills them in as it passes. */
 export class AnswerFacts {
   id: string | undefined = undefined
   model: string | undefined = undefined
@@ -28,4 +29,22 @@ export class AnswerFacts {
 /** A name that an upstream gives, such as an id. A longer text does not count, because every event would repeat it. */
 export function idIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX ? value : undefined
+}
+
+/** Tokens that one attempt used. */
+export interface Usage {
+  /** All tokens of the prompt: read anew, read from a cache, written into one. */
+  readonly promptTokens: number
+  readonly completionTokens: number
+  readonly cachedTokens: number
+  /** Absent where the upstream does not say; below, those of them that are kept for an hour. */
+  readonly cacheWriteTokens?: number
+  readonly cacheWrite1hTokens?: number
+  readonly reasoningTokens: number
+  /** Searches that the upstream bills beside the tokens. */
+  readonly searches?: number
+  /** Counted from what was seen, because the upstream did not say. */
+  readonly estimated: boolean
+  /** The half that the upstream left out: it is 0 here, and the meter estimates it. */
+  readonly lacks?: 'promptTokens' | 'completionTokens'
 }

@@ -5,6 +5,8 @@
 import type { Form } from '../base/form.ts'
 import type { RequestFacts } from './request-facts.ts'
 
+export type { Usage } from './answer-facts.ts'
+
 /** The operations that a client may ask a model for. */
 export type Operation = 'chat' | 'completions' | 'embeddings' | 'rerank' | 'transcription'
 
@@ -70,6 +72,8 @@ export interface ChatChoice {
   readonly refusal?: string
   readonly calls: readonly ToolCall[]
   readonly finish: FinishReason
+  /** The stop sequence at which it ended, where the upstream says so. */
+  readonly stop?: string
   /** As OpenAI shapes log probabilities. */
   readonly logprobs?: unknown
 }
@@ -101,7 +105,13 @@ export type ChatEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string }
   | { readonly kind: 'delta'; readonly choice: number; readonly delta: ChatDelta }
   | { readonly kind: 'thought'; readonly choice: number; readonly thought: Thought }
-  | { readonly kind: 'end'; readonly choice: number; readonly finish: FinishReason }
+  | {
+      readonly kind: 'end'
+      readonly choice: number
+      readonly finish: FinishReason
+      /** The stop sequence at which it ended, where the upstream says so. */
+      readonly stop?: string
+    }
 
 /** One piece of an answer; one of `text`, `reasoning`, `refusal` and `call` is there. */
 export interface ChatDelta {
@@ -278,22 +288,4 @@ export interface TranscriptionRequest extends RequestFacts {
 
 export interface TranscriptionAnswer {
   readonly text: string
-}
-
-/** Tokens that one attempt used. */
-export interface Usage {
-  /** All tokens of the prompt: read anew, read from a cache, written into one. */
-  readonly promptTokens: number
-  readonly completionTokens: number
-  readonly cachedTokens: number
-  /** Absent where the upstream does not say; below, those of them that are kept for an hour. */
-  readonly cacheWriteTokens?: number
-  readonly cacheWrite1hTokens?: number
-  readonly reasoningTokens: number
-  /** Searches that the upstream bills beside the tokens. */
-  readonly searches?: number
-  /** Counted from what was seen, because the upstream did not say. */
-  readonly estimated: boolean
-  /** The half that the upstream left out: it is 0 here, and the meter estimates it. */
-  readonly lacks?: 'promptTokens' | 'completionTokens'
 }

@@ -65,6 +65,16 @@ export interface TokenQuestion {
   read(answer: unknown): number | undefined
 }
 
+/** The form of names and ids that an API takes in conversations. */
+export interface CallRules {
+  /** Names of tools. */
+  readonly name: RegExp
+  /** The most letters of one. */
+  readonly nameMax: number
+  /** Ids of calls, each of which may stand in a history once; absent: it takes any, or has none. */
+  readonly id?: RegExp
+}
+
 export interface ProviderFacts {
   readonly name: string
   /** One sentence for the table of providers. */
@@ -92,6 +102,8 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
+  /** Absent where it takes any names and ids. */
+  readonly calls?: CallRules
   /** The values of a limit of tokens that mean no limit there, as an absent limit does. */
   readonly noLimits?: readonly number[]
   /** The APIs that `native` may name; absent: requests are translated to its own API. */

@@ -236,18 +236,18 @@ function testStreams(provider: Provider): void {
     testInner(provider, stream)
   }
 
-  test(`${provider.name}: a broken event is no content and no exception`, () => {
+  test(`${provider.name}: an event that cannot be read ends the answer, or reaches a client of its wire`, () => {
     const reader = chatStream(provider, aRequest({ stream: true }))
-    for (const data of [
-      '',
-      '{',
-      'null',
-      '[]',
-      '7',
-      '"text"',
-      '{"choices":7}',
-      '{"choices":[null]}',
-    ]) {
+    for (const data of ['{', '{"choices":[{"index":0,"delta":{"con']) {
+      const { content, finished, broken, failure } = reader.read({ event: '', data })
+      assert.deepEqual([content, finished], [false, false], data)
+      assert.ok(failure?.class === 'malformed' || broken, data)
+    }
+  })
+
+  test(`${provider.name}: an event that says nothing is no content and no exception`, () => {
+    const reader = chatStream(provider, aRequest({ stream: true }))
+    for (const data of ['', 'null', '[]', '7', '"text"', '{"choices":7}', '{"choices":[null]}']) {
       const { content, finished, done, failure } = reader.read({ event: '', data })
       assert.deepEqual([content, finished, done, failure], [false, false, false, undefined], data)
     }

@@ -27,7 +27,15 @@ export function writeAnswer(
   request: Sent<ChatRequest>,
 ): object {
   const [choice] = choices
-  const { text = '', reasoning, thoughts = [], refusal, calls = [], finish = 'stop' } = choice ?? {}
+  const {
+    text = '',
+    reasoning,
+    thoughts = [],
+    refusal,
+    calls = [],
+    finish = 'stop',
+    stop,
+  } = choice ?? {}
   const said = text + (refusal ?? '')
   const content = [
     ...thinkingOf(reasoning, thoughts),
@@ -37,8 +45,7 @@ export function writeAnswer(
   return {
     ...messageOf(request),
     content,
-    stop_reason: stopReason(finish, refusal !== undefined),
-    stop_sequence: null,
+    ...stopOf({ finish, ...(stop !== undefined && { stop }) }, refusal !== undefined),
     usage: usageOf(usage, request),
   }
 }
@@ -64,8 +71,17 @@ export function mintedId(kind: 'msg' | 'toolu'): string {
   return `${kind}_${randomBytes(ID_BYTES).toString('hex')}`
 }
 
-export function stopReason(finish: FinishReason, isRefused: boolean): string {
-  return isRefused && finish === 'stop' ? 'refusal' : STOPS[finish]
+interface Ended {
+  readonly finish: FinishReason
+  readonly stop?: string | undefined
+}
+
+/** Why it ended, and at which of the client's texts. */
+export function stopOf({ finish, stop }: Ended, isRefused: boolean): Json {
+  const isStopped = finish === 'stop' && !isRefused && stop !== undefined
+  if (isStopped) return { stop_reason: 'stop_sequence', stop_sequence: stop }
+  const reason = isRefused && finish === 'stop' ? 'refusal' : STOPS[finish]
+  return { stop_reason: reason, stop_sequence: null }
 }
 
 /** Cached tokens stand beside the others here, not among them. */

@@ -11,13 +11,16 @@ import type {
   ToolCallDelta,
   Usage,
 } from '../../wire/inner-form.ts'
-import { blockOf, messageOf, mintedId, stopReason, usageOf } from './answer.ts'
+import { blockOf, messageOf, mintedId, stopOf, usageOf } from './answer.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Kind = 'text' | 'thinking'
 
-/** A call whose pieces wait until the block before it has ended. */
-interface Waiting {
+/** Comes while a call is open, and waits until that one has ended. */
+type Waiting = WaitingCall | Thought | { readonly kind: Kind; text: string }
+
+interface WaitingCall {
+  readonly index: number
   readonly id: string
   readonly name: string
   arguments: string
@@ -28,6 +31,11 @@ const EMPTY_BLOCKS: Readonly<Record<Kind, Json>> = {
   thinking: { type: 'thinking', thinking: '', signature: '' },
 }
 
+const PIECES: Readonly<Record<Kind, (text: string) => Json>> = {
+  text: (text) => ({ type: 'text_delta', text }),
+  thinking: (thinking) => ({ type: 'thinking_delta', thinking }),
+}
+
 export class MessageWriter implements StreamWriter<ChatEvent> {
   readonly #request: Sent<ChatRequest>
   readonly #kept: KeptText
@@ -35,8 +43,9 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #block = 0
   /** The kind of the open block, or the index of its call. */
   #open: Kind | number | undefined
-  readonly #waiting = new Map<number, Waiting>()
+  #waiting: Waiting[] = []
   #finish: FinishReason = 'stop'
+  #stop: string | undefined
   #isRefused = false
   #deltas = 0
 
@@ -50,12 +59,13 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     if (event.kind === 'delta') return this.#delta(event.delta)
     if (event.kind === 'thought') return this.#thought(event.thought)
     this.#finish = event.finish
+    this.#stop = event.stop
     return this.#closeAll()
   }
 
   /** Behind the usage: clients read the counts of a whole stream from the event before the last. */
   end(usage: Usage | undefined): string {
-    const delta = { stop_reason: stopReason(this.#finish, this.#isRefused), stop_sequence: null }
+    const delta = stopOf({ finish: this.#finish, stop: this.#stop }, this.#isRefused)
     const counted = usageOf(usage, this.#request, this.#deltas)
     return (
       this.#closeAll() +
@@ -78,15 +88,29 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   #delta({ text, reasoning, refusal, call }: ChatDelta): string {
     this.#deltas++
     if (call !== undefined) return this.#call(call)
-    if (reasoning) return this.#words('thinking', { type: 'thinking_delta', thinking: reasoning })
+    if (reasoning) return this.#said('thinking', reasoning)
     if (refusal) this.#isRefused = true
     const said = text ?? refusal
     // An empty text would open a block beside a call.
-    return said ? this.#words('text', { type: 'text_delta', text: said }) : ''
+    return said ? this.#said('text', said) : ''
+  }
+
+  #said(kind: Kind, text: string): string {
+    if (typeof this.#open !== 'number') return this.#words(kind, PIECES[kind](text))
+    const last = this.#waiting.at(-1)
+    if (last !== undefined && 'kind' in last && last.kind === kind) {
+      this.#kept.keep(text)
+      last.text += text
+    } else this.#wait({ kind, text }, text)
+    return ''
   }
 
   /** Ends the block whose pieces have gone out, or is one by itself. */
   #thought(thought: Thought): string {
+    if (typeof this.#open === 'number') {
+      this.#wait(thought, ...Object.values(thought))
+      return ''
+    }
     if (thought.type === 'redacted_thinking')
       return this.#closeAll() + this.#openBlock(blockOf(thought)) + this.#closeBlock()
     const { signature } = thought
@@ -100,24 +124,30 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   }
 
   #call({ index, id, name, arguments: part }: ToolCallDelta): string {
-    const waiting = this.#waiting.get(index)
+    const waiting = this.#waiting.find(
+      (one): one is WaitingCall => 'index' in one && one.index === index,
+    )
     if (waiting !== undefined) {
       this.#kept.keep(part)
       waiting.arguments += part
       return ''
     }
     if (this.#open === index) return this.#input(part)
-    const call = { id: id || mintedId('toolu'), name: name ?? '', arguments: part }
+    const call = { index, id: id || mintedId('toolu'), name: name ?? '', arguments: part }
     // One that may still grow stays open, so the next one waits.
     if (typeof this.#open === 'number') {
-      this.#kept.keepEntry(call.id, call.name, part)
-      this.#waiting.set(index, call)
+      this.#wait(call, call.id, call.name, part)
       return ''
     }
-    return this.#close() + this.#openCall(index, call)
+    return this.#close() + this.#openCall(call)
   }
 
-  #openCall(index: number, { id, name, arguments: text }: Waiting): string {
+  #wait(one: Waiting, ...texts: readonly string[]): void {
+    this.#kept.keepEntry(...texts)
+    this.#waiting.push(one)
+  }
+
+  #openCall({ index, id, name, arguments: text }: WaitingCall): string {
     const opened = this.#openBlock({ type: 'tool_use', id, name, input: {} })
     this.#open = index
     return opened + this.#input(text)
@@ -147,9 +177,14 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
 
   #closeAll(): string {
     let text = this.#close()
-    for (const [index, call] of this.#waiting) text += this.#openCall(index, call) + this.#close()
-    this.#waiting.clear()
-    return text
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const one of waiting) {
+      if ('index' in one) text += this.#close() + this.#openCall(one) + this.#close()
+      else if ('kind' in one) text += this.#said(one.kind, one.text)
+      else text += this.#thought(one)
+    }
+    return text + this.#close()
   }
 }
 

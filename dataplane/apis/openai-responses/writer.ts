@@ -15,6 +15,7 @@ import { endOf, type Status, usageOf } from './output.ts'
 import { type Session, sessionOf } from './session.ts'
 
 type Json = Readonly<Record<string, unknown>>
+type Words = Exclude<OpenItem['kind'], 'call'>
 
 export class ResponseWriter implements StreamWriter<ChatEvent> {
   readonly #request: Sent<ChatRequest>
@@ -25,6 +26,8 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   /** Calls may grow by turns; of all others one is open. */
   readonly #calls = new Map<number, CallItem>()
   #open: ReasoningItem | SaidItem | undefined
+  /** Words that came while calls were open: they wait until those have ended. */
+  #waiting: { readonly kind: Words; text: string }[] = []
   #finish: FinishReason = 'stop'
   #characters = 0
 
@@ -59,20 +62,26 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     this.#kept.keep(piece)
     this.#characters += piece.length
     if (call !== undefined) return this.#call(call)
-    if (reasoning) return this.#words(reasoning, ReasoningItem, 'reasoning')
-    if (refusal) return this.#words(refusal, SaidItem, 'refusal')
-    return text ? this.#words(text, SaidItem, 'output_text') : ''
+    if (reasoning) return this.#words(reasoning, 'reasoning')
+    if (refusal) return this.#words(refusal, 'refusal')
+    return text ? this.#words(text, 'output_text') : ''
   }
 
-  #words(
-    piece: string,
-    Item: typeof ReasoningItem | typeof SaidItem,
-    kind: OpenItem['kind'],
-  ): string {
+  #words(piece: string, kind: Words): string {
+    if (this.#calls.size > 0) {
+      const last = this.#waiting.at(-1)
+      if (last?.kind === kind) last.text += piece
+      else {
+        this.#kept.keepEntry()
+        this.#waiting.push({ kind, text: piece })
+      }
+      return ''
+    }
     let before = ''
-    if (this.#open?.kind !== kind || this.#calls.size > 0) {
-      before = this.#closeAll('completed')
+    if (this.#open?.kind !== kind) {
+      before = this.#closeWords('completed')
       this.#kept.keepEntry()
+      const Item = kind === 'reasoning' ? ReasoningItem : SaidItem
       this.#open = new Item(this.#session, this.#place(), kind)
       before += this.#open.added()
     }
@@ -98,7 +107,10 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     let text = this.#closeWords(status)
     for (const item of this.#calls.values()) text += this.#done(item, status)
     this.#calls.clear()
-    return text
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const { kind, text: words } of waiting) text += this.#words(words, kind)
+    return text + this.#closeWords(status)
   }
 
   #closeWords(status: Status): string {

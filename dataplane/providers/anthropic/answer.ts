@@ -9,6 +9,7 @@ import type {
   Usage,
 } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { type Asker, keepThoughts, thoughtIn } from './thoughts.ts'
@@ -28,7 +29,7 @@ const REFUSED = 'The model refused to answer.'
 
 export function readMessage(
   body: Buffer,
-  asker: Asker,
+  asker: Asker & Asked,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
@@ -49,12 +50,15 @@ function choiceOf(
   answer: Json,
   blocks: readonly Json[],
   vouching: string,
-  asker: Asker,
+  asker: Asker & Asked,
 ): ChatChoice {
   const text = blocks.map((block) => (block.type === 'text' ? textOf(block.text) : '')).join('')
   const reasoning = blocks.map((block) => textOf(block.thinking)).join('')
   const refusal = refusalOf(answer)
-  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall)
+  const ids = new CallIds(asker)
+  const calls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map((block, place) => toolCall(block, ids, `${textOf(answer.id)}/${place}`))
   const thoughts = blocks.flatMap((block) => thoughtIn(block, vouching))
   keepThoughts(thoughts, calls, asker)
   return {
@@ -67,9 +71,9 @@ function choiceOf(
   }
 }
 
-function toolCall({ id, name, input }: Json): ToolCall {
+function toolCall({ id, name, input }: Json, ids: CallIds, place: string): ToolCall {
   const text = JSON.stringify(input ?? {})
-  return { id: textOf(id) ?? '', name: textOf(name) ?? '', arguments: text }
+  return { id: ids.of(textOf(id), place), name: textOf(name) ?? '', arguments: text }
 }
 
 /** The words of a refusal, from a message or from a stream's `message_delta`. */

@@ -6,6 +6,7 @@ export const facts: ProviderFacts = {
   summary: "Anthropic's Messages API.",
   hosted: true,
   takesCacheMarks: true,
+  calls: { name: /^[a-zA-Z0-9_-]{1,128}$/, nameMax: 128, id: /^/ },
   aliases: ['claude'],
   defaultEndpoint: 'https://api.anthropic.com/v1',
   settings: ['api_version'],

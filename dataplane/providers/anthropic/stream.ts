@@ -4,6 +4,8 @@ import { isRecord, parsedExactly, recordOf, rowOf, textOf } from '../../json/val
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
 import { type Asker, ThoughtReader } from './thoughts.ts'
@@ -22,6 +24,7 @@ interface Call {
 interface Progress {
   usage: Json
   readonly calls: Blocks<Call>
+  readonly ids: CallIds
   readonly thoughts: ThoughtReader
 }
 
@@ -40,15 +43,21 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 export function openMessageStream(
   { model }: AnswerOrigin,
   recognisers: readonly Recogniser[],
-  asker: Asker,
+  asker: Asker & Asked,
   kept: KeptText,
 ): StreamReader<ChatEvent> {
   const thoughts = new ThoughtReader(model, asker, kept)
-  const progress: Progress = { usage: {}, calls: new Blocks(kept), thoughts }
+  const progress: Progress = {
+    usage: {},
+    calls: new Blocks(kept),
+    ids: new CallIds(asker),
+    thoughts,
+  }
   return {
     read({ data }) {
       const event = parsedExactly(data, 'tool_use')
-      // A broken event has no translation; pings and kinds that are not known have no meaning.
+      if (isBroken(data, event)) return { ...NOTHING, failure: BROKEN }
+      // Pings and kinds that are not known have no meaning.
       if (!isRecord(event)) return NOTHING
       if (event.type === 'error') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
@@ -74,7 +83,8 @@ function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const input = JSON.stringify(recordOf(block.input))
   if (!progress.calls.begin(event.index, { index, input, hasInput: false }, input))
     return MISNUMBERED
-  const [id, name] = [textOf(block.id) ?? '', textOf(block.name) ?? '']
+  const id = progress.ids.of(textOf(block.id), String(index))
+  const name = textOf(block.name) ?? ''
   if (index === 0) progress.thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
 }

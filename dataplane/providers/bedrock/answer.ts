@@ -19,6 +19,7 @@ import type {
   Usage,
 } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, Failure } from '../../wire/provider.ts'
+import { CallIds } from '../answers/call-ids.ts'
 import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed, unlikeAsked } from '../failures/classify.ts'
@@ -66,11 +67,15 @@ function choiceOf(
   reason: unknown,
   blocks: readonly Json[],
   vouching: string,
-  { oneCall, tenant }: Sent<ChatRequest>,
+  request: Sent<ChatRequest>,
 ): ChatChoice {
+  const { oneCall, tenant } = request
+  const ids = new CallIds(request)
   const text = blocks.map(textIn).join('')
   const reasoning = blocks.map(reasoningIn).join('')
-  const calls = blocks.flatMap(({ toolUse }) => (isRecord(toolUse) ? [callOf(toolUse)] : []))
+  const calls = blocks.flatMap(({ toolUse }, place) =>
+    isRecord(toolUse) ? [callOf(toolUse, ids, String(place))] : [],
+  )
   const refusal = text === '' ? refusalOf(reason) : undefined
   const thoughts = blocks.flatMap(({ reasoningContent }) =>
     thoughtIn(thinkingBlock(recordOf(reasoningContent)), vouching),
@@ -103,9 +108,9 @@ function thinkingBlock({ reasoningText, redactedContent }: Json): Json {
   return { type: 'thinking', thinking: text, signature }
 }
 
-function callOf({ toolUseId, name, input }: Json): ToolCall {
+function callOf({ toolUseId, name, input }: Json, ids: CallIds, place: string): ToolCall {
   const text = JSON.stringify(input ?? {})
-  return { id: textOf(toolUseId) ?? '', name: textOf(name) ?? '', arguments: text }
+  return { id: ids.of(textOf(toolUseId), place), name: textOf(name) ?? '', arguments: text }
 }
 
 /** The words in place of an answer that was filtered away. */

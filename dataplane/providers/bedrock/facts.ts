@@ -9,6 +9,7 @@ export const facts: ProviderFacts = {
   summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
   takesCacheMarks: true,
+  calls: { name: /^[a-zA-Z0-9_-]{1,64}$/, nameMax: 64, id: /^/ },
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
   extras: ['service_tier'],

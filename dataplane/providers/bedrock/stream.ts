@@ -4,6 +4,8 @@ import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
+import { CallIds } from '../answers/call-ids.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { ThoughtReader } from '../anthropic/thoughts.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
 import { FAILED } from './aws/frames.ts'
@@ -18,6 +20,7 @@ interface Progress {
   readonly callsMax: number
   /** Place among the calls, and whether any input has come. */
   readonly calls: Blocks<{ readonly index: number; hasInput: boolean }>
+  readonly ids: CallIds
   readonly thoughts: ThoughtReader
   hasText: boolean
 }
@@ -35,18 +38,27 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 }
 
 export function openConverseStream(
-  { oneCall, tenant }: Sent<ChatRequest>,
+  request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   kept: KeptText,
 ): StreamReader<ChatEvent> {
+  const { oneCall, tenant } = request
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
   const thoughts = new ThoughtReader(origin.model, { tenant }, kept)
-  const progress: Progress = { origin, callsMax, calls: new Blocks(kept), thoughts, hasText: false }
+  const progress: Progress = {
+    origin,
+    callsMax,
+    calls: new Blocks(kept),
+    ids: new CallIds(request),
+    thoughts,
+    hasText: false,
+  }
   return {
     read({ event, data }) {
       if (event === FAILED) return { ...NOTHING, failure: classifyException(data) }
       const content = parsed(data)
-      // A broken event has no translation, and kinds that are not known have no meaning.
+      if (isBroken(data, content)) return { ...NOTHING, failure: BROKEN }
+      // Kinds that are not known have no meaning.
       if (!isRecord(content)) return NOTHING
       return rowOf(READERS, event)?.(content, progress) ?? NOTHING
     },
@@ -59,12 +71,13 @@ function startMessage(_event: Json, { origin }: Progress): Meaning<ChatEvent> {
 }
 
 /** Only calls of tools begin with an event. */
-function startBlock(event: Json, { calls, callsMax, thoughts }: Progress): Meaning<ChatEvent> {
+function startBlock(event: Json, { calls, callsMax, ids, thoughts }: Progress): Meaning<ChatEvent> {
   const { toolUse } = recordOf(event.start)
   if (!isRecord(toolUse) || calls.size >= callsMax) return NOTHING
   const index = calls.size
   if (!calls.begin(event.contentBlockIndex, { index, hasInput: false })) return MISNUMBERED
-  const [id, name] = [textOf(toolUse.toolUseId) ?? '', textOf(toolUse.name) ?? '']
+  const id = ids.of(textOf(toolUse.toolUseId), String(index))
+  const name = textOf(toolUse.name) ?? ''
   if (index === 0) thoughts.called(id)
   return delta({ call: { index, id, name, arguments: '' } })
 }

@@ -3,6 +3,7 @@
 import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice, ChatRequest, ToolCall } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { deltaOf, failureOf, finishOf, logprobsOf, readUsage } from './said.ts'
@@ -11,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>
 
 export function readAnswer(
   body: Buffer,
-  { oneCall }: Pick<ChatRequest, 'oneCall'>,
+  { oneCall, ...asked }: Pick<ChatRequest, 'oneCall'> & Asked,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
@@ -25,7 +26,10 @@ export function readAnswer(
   const failure = failureOf(answer.finish_reason, answer.error)
   if (failure !== undefined) return { kind: 'failure', failure }
   const id = textOf(answer.id) ?? origin.id
-  const calls = listOf(answer.message.tool_calls).map((call, at) => callOf(recordOf(call), id, at))
+  const ids = new CallIds(asked)
+  const calls = listOf(answer.message.tool_calls).map((call, at) =>
+    callOf(recordOf(call), id, at, ids),
+  )
   const choice = choiceOf(answer, answer.message, oneCall ? calls.slice(0, 1) : calls)
   const read = { id, model: origin.model, choices: [choice] }
   return { kind: 'answer', answer: read, usage: readUsage(answer.usage) }
@@ -46,10 +50,10 @@ function choiceOf(answer: Json, message: Json, calls: readonly ToolCall[]): Chat
 }
 
 /** Also the beginning of a call in a stream, whose arguments may still be empty there. */
-export function callOf(call: Json, answerId: string, position: number): ToolCall {
+export function callOf(call: Json, answerId: string, position: number, ids: CallIds): ToolCall {
   const { name, arguments: input } = recordOf(call.function)
   return {
-    id: textOf(call.id) ?? `call_${answerId}_${position}`,
+    id: ids.of(textOf(call.id) ?? `call_${answerId}_${position}`, String(position)),
     name: textOf(name) ?? '',
     arguments: textOf(input) ?? '{}',
   }

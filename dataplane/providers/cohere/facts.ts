@@ -5,6 +5,7 @@ export const facts: ProviderFacts = {
   name: 'cohere',
   summary: "Cohere's hosted API.",
   hosted: true,
+  calls: { name: /^[a-zA-Z0-9_-]{1,128}$/, nameMax: 128, id: /^/ },
   defaultEndpoint: 'https://api.cohere.com/v2',
   versionPath: '/v2',
   requestIdHeader: 'x-debug-trace-id',

@@ -5,6 +5,8 @@ import { idIn } from '../../wire/answer-facts.ts'
 import type { ChatDelta, ChatEvent, ChatRequest } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { callOf } from './answer.ts'
@@ -23,6 +25,7 @@ interface Progress {
   id: string | undefined
   readonly origin: AnswerOrigin
   readonly callsMax: number
+  readonly ids: CallIds
   begun: number
   /** The calls that have begun and not ended. */
   readonly open: Blocks<Call>
@@ -42,18 +45,25 @@ const READERS: Readonly<Record<string, (event: Json, progress: Progress) => Mean
 }
 
 export function openChatStream(
-  { oneCall }: Pick<ChatRequest, 'oneCall'>,
+  { oneCall, ...asked }: Pick<ChatRequest, 'oneCall'> & Asked,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
   kept: KeptText,
 ): StreamReader<ChatEvent> {
   const callsMax = oneCall ? 1 : Number.POSITIVE_INFINITY
-  const progress: Progress = { id: undefined, origin, callsMax, begun: 0, open: new Blocks(kept) }
+  const progress: Progress = {
+    id: undefined,
+    origin,
+    callsMax,
+    ids: new CallIds(asked),
+    begun: 0,
+    open: new Blocks(kept),
+  }
   return {
     read({ event: name, data }) {
       if (data.trim() === '[DONE]') return { ...NOTHING, done: true }
       const event = parsed(data)
-      // A broken event has no translation.
+      if (isBroken(data, event)) return { ...NOTHING, failure: BROKEN }
       if (!isRecord(event)) return NOTHING
       if (name === 'error' || isError(event) || typeof event.message === 'string') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
@@ -99,7 +109,7 @@ function startCall(event: Json, progress: Progress): Meaning<ChatEvent> {
   const call = { index, hasInput: part !== undefined }
   if (!progress.open.begin(event.index, call)) return { ...NOTHING, failure: BAD_INDEX }
   progress.begun++
-  const { id, name } = callOf(raw, String(progress.id), index)
+  const { id, name } = callOf(raw, String(progress.id), index, progress.ids)
   return delta({ call: { index, id, name, arguments: part ?? '' } })
 }
 

@@ -8,6 +8,7 @@ export const facts: ProviderFacts = {
   genAiName: 'gcp.gemini',
   summary: "Google's Gemini API, or with project and region the same models on Vertex AI.",
   hosted: true,
+  calls: { name: /^[a-zA-Z_][\w.:-]{0,63}$/, nameMax: 64 },
   aliases: ['googlegemini'],
   defaultEndpoint: (settings) => `https://${hostOf(settings)}${versionPathOf(settings)}`,
   versionPath: versionPathOf,

@@ -44,7 +44,7 @@ export const gemini: Provider = {
         }
       },
       decode: (body, request, origin) => readAnswer(body, request, origin, READING),
-      openStream: (request, origin) => openAnswerStream(request, origin, READING),
+      openStream: (request, origin, kept) => openAnswerStream(request, origin, READING, kept),
     },
     embeddings: {
       encode(request, settings) {

@@ -3,6 +3,8 @@
 import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
+import { NAMELESS } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { readUsage } from '../openai-like/members.ts'
@@ -12,6 +14,7 @@ type Json = Readonly<Record<string, unknown>>
 
 export function readCompletion(
   body: Buffer,
+  request: Asked,
   recognisers: readonly Recogniser[],
   origin: AnswerOrigin,
 ): Decoded<ChatAnswer> {
@@ -26,18 +29,21 @@ export function readCompletion(
   const failure = failureIn(choices)
   if (failure !== undefined) return { kind: 'failure', failure }
   const id = textOf(answer.id) ?? origin.id
-  const read = choices.map((choice, position) => choiceOf(choice, `${id}/${position}`))
+  const ids = new CallIds(request)
+  const read = choices.map((choice, position) => choiceOf(choice, `${id}/${position}`, ids))
+  if (read.some(({ calls }) => calls.some(({ name }) => name === '')))
+    return { kind: 'failure', failure: NAMELESS }
   const model = textOf(answer.model) ?? origin.model
   const usage = readUsage(answer.usage)
   return { kind: 'answer', answer: { id, model, choices: read }, usage }
 }
 
-function choiceOf(choice: Json, seed: string): ChatChoice {
+function choiceOf(choice: Json, seed: string, ids: CallIds): ChatChoice {
   const message = recordOf(choice.message)
   const said = deltasOf(message.content)
   const reasoning = said.map((piece) => piece.reasoning).join('')
   const calls = listOf(message.tool_calls).map((call, position) =>
-    callOf(recordOf(call), `${seed}/${position}`),
+    callOf(recordOf(call), `${seed}/${position}`, ids),
   )
   return {
     text: said.map(({ text }) => text).join(''),

@@ -6,6 +6,7 @@ export const facts: ProviderFacts = {
   genAiName: 'mistral_ai',
   summary: "Mistral's hosted API.",
   hosted: true,
+  calls: { name: /^[a-zA-Z0-9_-]{1,64}$/, nameMax: 64, id: /^/ },
   aliases: ['mistralai'],
   defaultEndpoint: 'https://api.mistral.ai/v1',
   requestIdHeader: 'mistral-correlation-id',

@@ -40,8 +40,9 @@ export const mistral: Provider = {
     ...like.operations,
     chat: {
       encode: like.operations.chat.encode,
-      decode: (body, _request, origin) => readCompletion(body, RECOGNISERS, origin),
-      openStream: (_request, origin, kept) => openCompletionStream(RECOGNISERS, origin, kept),
+      decode: (body, request, origin) => readCompletion(body, request, RECOGNISERS, origin),
+      openStream: (request, origin, kept) =>
+        openCompletionStream(request, RECOGNISERS, origin, kept),
     },
   },
 }

@@ -3,6 +3,7 @@
 import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, FinishReason, ToolCall } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
+import type { CallIds } from '../answers/call-ids.ts'
 import { derivedId } from './ids.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -38,15 +39,21 @@ function textIn(chunk: unknown): string | undefined {
 }
 
 /** The id of a call; undefined where the answer has none, or the word for it. */
-export function ownId(call: Json): string | undefined {
+function ownId(call: Json): string | undefined {
   return call.id === 'null' ? undefined : textOf(call.id)
 }
 
 /** `seed` makes the id of a call without one. */
-export function callOf(call: Json, seed: string): ToolCall {
+export function callOf(call: Json, seed: string, ids: CallIds): ToolCall {
+  const { name, arguments: text = '{}' } = pieceOf(call)
+  return { id: ids.of(ownId(call) ?? derivedId(seed), seed), name: name ?? '', arguments: text }
+}
+
+/** A call, or a piece of one; arguments may be an object. */
+export function pieceOf(call: Json) {
   const { name, arguments: input } = recordOf(call.function)
-  const text = isRecord(input) ? JSON.stringify(input) : (textOf(input) ?? '{}')
-  return { id: ownId(call) ?? derivedId(seed), name: textOf(name) ?? '', arguments: text }
+  const text = isRecord(input) ? JSON.stringify(input) : textOf(input)
+  return { id: ownId(call), name: textOf(name), arguments: text }
 }
 
 export function finishOf(reason: unknown, called: boolean): FinishReason {

@@ -1,5 +1,6 @@
 /** Reads Ollama's answers: whole ones, and the pieces of one on the lines of a stream. */
 import { createHash } from 'node:crypto'
+import type { KeptText } from '../../base/kept-text.ts'
 import {
   argumentsText,
   countOf,
@@ -20,6 +21,8 @@ import type {
   Usage,
 } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, Meaning, StreamReader } from '../../wire/provider.ts'
+import { CallIds } from '../answers/call-ids.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 
@@ -31,7 +34,7 @@ const ID = /^[a-zA-Z0-9_-]{1,64}$/
 
 export function readAnswer(
   body: Buffer,
-  { oneCall }: Sent<ChatRequest>,
+  request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
@@ -43,8 +46,8 @@ export function readAnswer(
     return { kind: 'failure', failure: malformed('The upstream answered without a whole message.') }
   }
   const { message } = answer
-  const all = callsIn(message, 0, origin)
-  const calls = oneCall ? all.slice(0, 1) : all
+  const all = callsIn(message, 0, origin, new CallIds(request))
+  const calls = request.oneCall ? all.slice(0, 1) : all
   const reasoning = textOf(message.thinking)
   const choice = {
     text: textOf(message.content) ?? '',
@@ -58,23 +61,27 @@ export function readAnswer(
 }
 
 export function openAnswerStream(
-  { oneCall }: Sent<ChatRequest>,
+  request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   recognisers: readonly Recogniser[],
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
+  const { oneCall } = request
+  const ids = new CallIds(request, kept)
   let isBegun = false
   let called = 0
   return {
     read({ data }) {
       const line = parsedExactly(data, 'tool_calls')
-      // A broken line has no translation.
+      if (isBroken(data, line)) return { ...NOTHING, failure: BROKEN }
       if (!isRecord(line)) return NOTHING
       if (isError(line)) return { ...NOTHING, failure: classifyError(recognisers, line) }
       if (!isRecord(line.message)) return NOTHING
       const events: ChatEvent[] = []
       if (!isBegun) events.push({ kind: 'start', ...answeredBy(line, origin) })
       isBegun = true
-      const calls = callsIn(line.message, called, origin).slice(0, oneCall ? 1 - called : undefined)
+      const all = callsIn(line.message, called, origin, ids)
+      const calls = all.slice(0, oneCall ? 1 - called : undefined)
       events.push(...deltasOf(line, calls, called))
       called += calls.length
       if (line.done !== true) return { events, done: false }
@@ -102,12 +109,18 @@ function answeredBy(answer: Json, { id, model }: AnswerOrigin) {
 }
 
 /** `first` is the place of the first of them in the whole answer. Older builds give no ids. */
-function callsIn({ tool_calls }: Json, first: number, origin: AnswerOrigin): ToolCall[] {
+function callsIn(
+  { tool_calls }: Json,
+  first: number,
+  origin: AnswerOrigin,
+  ids: CallIds,
+): ToolCall[] {
   return listOf(tool_calls).map((call, place) => {
     const { id: own, function: called } = recordOf(call)
     const { name, arguments: values } = recordOf(called)
     const id = typeof own === 'string' && ID.test(own) ? own : derivedId(origin, first + place)
-    return { id, name: textOf(name) ?? '', arguments: argumentsText(values) }
+    const given = ids.of(id, String(first + place))
+    return { id: given, name: textOf(name) ?? '', arguments: argumentsText(values) }
   })
 }
 

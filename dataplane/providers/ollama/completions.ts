@@ -15,6 +15,7 @@ import type {
   StreamReader,
 } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { finishOf, usageIn } from './answer.ts'
@@ -93,7 +94,7 @@ export function openCompletion(
   return {
     read({ data }) {
       const line = parsed(data)
-      // A broken line has no translation.
+      if (isBroken(data, line)) return { ...NOTHING, failure: BROKEN }
       if (!isRecord(line)) return NOTHING
       if (isError(line)) return { ...NOTHING, failure: classifyError(recognisers, line) }
       const text = textOf(line.response)

@@ -38,7 +38,7 @@ export const ollama: Provider = {
         leftOut: leftOutOf(request),
       }),
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
-      openStream: (request, origin) => openAnswerStream(request, origin, RECOGNISERS),
+      openStream: (request, origin, kept) => openAnswerStream(request, origin, RECOGNISERS, kept),
     },
     completions: {
       encode: (request, settings, maxTokens) => ({

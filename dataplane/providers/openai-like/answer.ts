@@ -6,6 +6,7 @@ import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { Failure, Passed } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
+import { withCallIds } from './call-ids.ts'
 import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
@@ -53,7 +54,7 @@ export function readAnswer(
   if (failing) return failed(failing)
   const usage = readUsage(answer.usage, answer)
   if (options.repair === undefined) {
-    const renamed = withReasonings(answer, 'message')
+    const renamed = withCallIds(withReasonings(answer, 'message'), request)
     return { kind: 'answer', answer: renamed, same: renamed === answer, usage }
   }
   const repaired = repairAnswer(answer, body, request, options.repair)

@@ -3,6 +3,7 @@ import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { ChatRequest, CompletionsRequest, Sent } from '../../wire/inner-form.ts'
 import type { Failure, WireEvent } from '../../wire/provider.ts'
+import { isBroken, NAMELESS } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError } from '../failures/classify.ts'
 import { failingReason } from './answer.ts'
@@ -44,7 +45,7 @@ export function openChunks(request: Streamed, options: Streaming, kept: KeptText
     read({ event, data }: WireEvent): Read {
       if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }
       const chunk = parsed(data)
-      if (!isRecord(chunk)) return { kind: 'unknown', broken: chunk === undefined }
+      if (!isRecord(chunk)) return { kind: 'unknown', broken: isBroken(data, chunk) }
       if (isError(chunk) || event === 'error') {
         return { kind: 'failure', failure: classifyError(options.recognisers, chunk) }
       }
@@ -52,6 +53,8 @@ export function openChunks(request: Streamed, options: Streaming, kept: KeptText
       const failure = failing.find(Boolean)
       if (failure) return { kind: 'failure', failure }
       const repaired = repair?.read(chunk, data).map(piece)
+      if (repair?.lacksName && listOf(chunk.choices).map(recordOf).some(isFinished))
+        return { kind: 'failure', failure: NAMELESS }
       const pieces = repaired ?? piecesOf(chunk, data, options)
       return { kind: 'pieces', pieces, isRepaired: repaired !== undefined }
     },

@@ -11,9 +11,12 @@ import type {
   Sent,
 } from '../../wire/inner-form.ts'
 import type { Decoded, Meaning, StreamReader } from '../../wire/provider.ts'
+import { CallIds } from '../answers/call-ids.ts'
+import { CallPieces } from '../answers/call-pieces.ts'
+import { BROKEN, NAMELESS } from '../answers/faults.ts'
 import { readAnswer } from './answer.ts'
 import { type Chunk, openChunks } from './chunks.ts'
-import { readUsage, withReasoning } from './members.ts'
+import { CHOICES_MAX, pieceOf, readUsage, withReasoning } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 
 const FINISH: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter'])
@@ -26,11 +29,16 @@ export function decodeAnswer(
   const read = readAnswer(body, request, options)
   if (read.kind === 'failure') return read
   const { id, model, choices } = read.answer
+  const ids = new CallIds(request)
   const answer = {
     id: textOf(id) ?? 'unknown',
     model: textOf(model) ?? '',
-    choices: listOf(choices).map((choice) => choiceOf(recordOf(choice))),
+    choices: listOf(choices).map((choice, place) =>
+      choiceOf(recordOf(choice), ids, `${textOf(id)}/${place}`),
+    ),
   }
+  const isNamed = answer.choices.every(({ calls }) => calls.every(({ name }) => name !== ''))
+  if (!isNamed) return { kind: 'failure', failure: NAMELESS }
   return { kind: 'answer', answer, usage: read.usage }
 }
 
@@ -40,10 +48,21 @@ export function openReader(
   kept: KeptText,
 ): StreamReader<ChatEvent> {
   const chunks = openChunks(request, options, kept)
+  const ids = new CallIds(request)
+  const callsOf = new Map<number, CallPieces>()
   let started = false
 
+  function choiceEvents(one: Chunk, id: unknown): ChatEvent[] {
+    const choice = Math.min(countOf(one.index) ?? 0, CHOICES_MAX)
+    const calls = callsOf.get(choice) ?? new CallPieces(ids, `${textOf(id)}/${choice}`, kept)
+    callsOf.set(choice, calls)
+    return choiceEventsOf(one, choice, calls)
+  }
+
   function eventsOf(chunk: Chunk): ChatEvent[] {
-    const events = listOf(chunk.choices).flatMap((choice) => choiceEvents(recordOf(choice)))
+    const events = listOf(chunk.choices).flatMap((choice) =>
+      choiceEvents(recordOf(choice), chunk.id),
+    )
     if (started) return events
     started = true
     return [
@@ -56,16 +75,25 @@ export function openReader(
     read(event): Meaning<ChatEvent> {
       const read = chunks.read(event)
       if (read.kind === 'failure') return { events: [], done: false, failure: read.failure }
-      if (read.kind === 'unknown') return { events: [], done: false }
+      if (read.kind === 'unknown') {
+        return { events: [], done: false, ...(read.broken && { failure: BROKEN }) }
+      }
       if (read.kind === 'done') return { events: read.held.flatMap(eventsOf), done: true }
       const usage = read.pieces.map(({ chunk }) => readUsage(chunk.usage, chunk)).find(Boolean)
       const events = read.pieces.flatMap(({ chunk }) => eventsOf(chunk))
-      return { events, done: false, ...(usage && { usage }) }
+      const isEnd = events.some(({ kind }) => kind === 'end')
+      const isNameless = isEnd && [...callsOf.values()].some(({ lacksName }) => lacksName)
+      const failure = isNameless ? NAMELESS : undefined
+      return { events, done: false, ...(usage && { usage }), ...(failure && { failure }) }
     },
   }
 }
 
-function choiceOf({ message: raw, finish_reason: reason, logprobs }: Chunk): ChatChoice {
+function choiceOf(
+  { message: raw, finish_reason: reason, logprobs, ...rest }: Chunk,
+  ids: CallIds,
+  seed: string,
+): ChatChoice {
   const message = withReasoning(recordOf(raw))
   const reasoning = textOf(message.reasoning_content)
   const refusal = textOf(message.refusal)
@@ -73,27 +101,38 @@ function choiceOf({ message: raw, finish_reason: reason, logprobs }: Chunk): Cha
     text: textOf(message.content) ?? '',
     ...(reasoning !== undefined && { reasoning }),
     ...(refusal !== undefined && { refusal }),
-    calls: listOf(message.tool_calls).map((call) => {
-      const { name, arguments: text } = recordOf(recordOf(call).function)
-      const id = textOf(recordOf(call).id) ?? ''
-      return { id, name: textOf(name) ?? '', arguments: textOf(text) ?? '' }
+    calls: listOf(message.tool_calls).map((call, place) => {
+      const { id: own, name = '', arguments: text } = pieceOf(recordOf(call))
+      const id = ids.of(own, `${seed}/${place}`)
+      return { id, name, arguments: text.trim() === '' ? '{}' : text }
     }),
     finish: finishOf(reason),
+    ...stopIn(rest),
     ...(logprobs != null && { logprobs }),
   }
 }
 
-function choiceEvents({ index, delta, finish_reason: reason, logprobs }: Chunk): ChatEvent[] {
-  const choice = countOf(index) ?? 0
-  const deltas = deltasOf(withReasoning(recordOf(delta)))
+function choiceEventsOf(
+  { delta, finish_reason: reason, logprobs, ...rest }: Chunk,
+  choice: number,
+  calls: CallPieces,
+): ChatEvent[] {
+  const deltas = deltasOf(withReasoning(recordOf(delta)), calls)
   const first = deltas[0]
   if (first !== undefined && logprobs != null) deltas[0] = { ...first, logprobs }
   const events: ChatEvent[] = deltas.map((one) => ({ kind: 'delta', choice, delta: one }))
-  if (reason != null) events.push({ kind: 'end', choice, finish: finishOf(reason) })
-  return events
+  if (reason == null) return events
+  for (const call of calls.end()) events.push({ kind: 'delta', choice, delta: { call } })
+  return [...events, { kind: 'end', choice, finish: finishOf(reason), ...stopIn(rest) }]
 }
 
-function deltasOf(delta: Chunk): ChatDelta[] {
+/** The stop sequence that ended the answer: vLLM's name for it, or SGLang's. Numbers are tokens. */
+function stopIn({ stop_reason: own, matched_stop: matched }: Chunk): { readonly stop?: string } {
+  const stop = textOf(own) ?? textOf(matched)
+  return stop ? { stop } : {}
+}
+
+function deltasOf(delta: Chunk, calls: CallPieces): ChatDelta[] {
   const reasoning = textOf(delta.reasoning_content)
   const text = textOf(delta.content)
   const refusal = textOf(delta.refusal)
@@ -101,18 +140,10 @@ function deltasOf(delta: Chunk): ChatDelta[] {
     ...(reasoning === undefined ? [] : [{ reasoning }]),
     ...(text === undefined ? [] : [{ text }]),
     ...(refusal === undefined ? [] : [{ refusal }]),
-    ...listOf(delta.tool_calls).map((call) => ({ call: callDelta(recordOf(call)) })),
+    ...listOf(delta.tool_calls).flatMap((raw) =>
+      calls.add(pieceOf(recordOf(raw))).map((call) => ({ call })),
+    ),
   ]
-}
-
-function callDelta(call: Chunk) {
-  const { name, arguments: part } = recordOf(call.function)
-  const id = textOf(call.id)
-  return {
-    index: countOf(call.index) ?? 0,
-    ...(id !== undefined && { id, name: textOf(name) ?? '' }),
-    arguments: textOf(part) ?? '',
-  }
 }
 
 export function finishOf(reason: unknown): FinishReason {

@@ -2,8 +2,12 @@
 
 import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
+import type { CallPiece } from '../answers/call-pieces.ts'
 
 type Json = Readonly<Record<string, unknown>>
+
+/** More choices than a client can ask for have no calls to remember. */
+export const CHOICES_MAX = 128
 
 /** Usage as far as its numbers make sense, else undefined. `extras` is the answer around it. */
 export function readUsage(
@@ -79,4 +83,15 @@ function withTokenBytes(token: unknown): unknown {
 /** The place of a choice among those that were asked for. */
 export function indexOf({ index }: Readonly<Record<string, unknown>>): number {
   return countOf(index) ?? 0
+}
+
+/** A piece of a call in a delta. */
+export function pieceOf(call: Json): CallPiece {
+  const { name, arguments: part } = recordOf(call.function)
+  return {
+    index: countOf(call.index),
+    id: textOf(call.id),
+    name: textOf(name),
+    arguments: textOf(part) ?? '',
+  }
 }

@@ -2,8 +2,10 @@
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
-import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
-import { withBytes, withReasoning } from './members.ts'
+import type { ChatRequest, Sent, ToolCallDelta } from '../../wire/inner-form.ts'
+import { CallIds, isNumber } from '../answers/call-ids.ts'
+import { CallPieces } from '../answers/call-pieces.ts'
+import { CHOICES_MAX, pieceOf, withBytes, withReasoning } from './members.ts'
 
 export interface Repair {
   /** The answer's id is empty or not unique there. */
@@ -24,6 +26,8 @@ interface StreamRepair {
   read(chunk: Chunk, data: string): readonly Chunk[]
   /** Chunks still held back when the stream ended. */
   end(): readonly Chunk[]
+  /** Whether a call of a tool has no name so far. */
+  readonly lacksName: boolean
 }
 
 const LEGAL = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
@@ -37,6 +41,7 @@ export function repairAnswer(
   repair: Repair,
 ): Chunk {
   const seed = seedOf(request, body)
+  const ids = new CallIds(request)
   const reached = repair.lengthAtBound && reachedBound(answer, request, repair.lengthAtBound)
   const choices = listOf(answer.choices).map((choice, position) => {
     const message = withReasoning(recordOf(recordOf(choice).message))
@@ -47,7 +52,9 @@ export function repairAnswer(
       message: {
         ...message,
         ...(calls.length > 0 && {
-          tool_calls: calls.map((call, index) => withToolId(call, `${seed}/${position}/${index}`)),
+          tool_calls: calls.map((call, index) =>
+            repairCall(call, ids, `${seed}/${position}/${index}`),
+          ),
         }),
       },
       ...knownLogprobs(choice),
@@ -65,36 +72,25 @@ export function openRepair(
   let seed = ''
   let id = ''
   let held: Chunk | undefined
-  /** Tool calls that were announced with id, type and name, as `choice/index`, and the choices that have such calls. */
-  const announced = new Set<string>()
-  const calling = new Set<number>()
+  const ids = new CallIds(request)
+  const callsOf = new Map<number, CallPieces>()
 
   function repairChoice(choice: Chunk): Chunk {
     const delta = withReasoning(recordOf(choice.delta))
-    const position = countOf(choice.index) ?? 0
-    const calls = listOf(delta.tool_calls).map((call, place) =>
-      repairCall(recordOf(call), `${position}/${countOf(recordOf(call).index) ?? place}`),
-    )
-    if (calls.length > 0) calling.add(position)
-    const called = calling.has(position)
+    const position = Math.min(countOf(choice.index) ?? 0, CHOICES_MAX)
+    const pieces =
+      callsOf.get(position) ?? new CallPieces(ids, `${seed}/${position}`, kept, derived)
+    callsOf.set(position, pieces)
+    const news = listOf(delta.tool_calls).flatMap((call) => pieces.add(pieceOf(recordOf(call))))
+    const reason = finishReason(choice.finish_reason, pieces.size > 0, repair)
+    const calls = (reason === null ? news : [...news, ...pieces.end()]).map(callDelta)
+    const { tool_calls: _, ...words } = delta
     return {
       ...choice,
       ...knownLogprobs(choice),
-      delta: calls.length > 0 ? { ...delta, tool_calls: calls } : delta,
-      finish_reason: finishReason(choice.finish_reason, called, repair),
+      delta: calls.length > 0 ? { ...words, tool_calls: calls } : words,
+      finish_reason: reason,
     }
-  }
-
-  /** Id, type and name stand once, in the first delta of a call. */
-  function repairCall(call: Chunk, key: string): Chunk {
-    const index = Number(key.slice(key.indexOf('/') + 1))
-    if (!announced.has(key)) {
-      kept.keepEntry(key)
-      announced.add(key)
-      return { ...withToolId(call, `${seed}/${key}`), index, type: 'function' }
-    }
-    const { name: _, ...rest } = recordOf(call.function)
-    return { index, function: rest }
   }
 
   return {
@@ -120,7 +116,16 @@ export function openRepair(
       return [first, repaired]
     },
     end: () => (held === undefined ? [] : [held]),
+    get lacksName() {
+      return [...callsOf.values()].some(({ lacksName }) => lacksName)
+    },
   }
+}
+
+/** Id, type and name stand once, in the first delta of a call. */
+function callDelta({ index, id, name, arguments: part }: ToolCallDelta): Chunk {
+  if (id === undefined) return { index, function: { arguments: part } }
+  return { index, id, type: 'function', function: { name, arguments: part } }
 }
 
 function endedBy(chunk: Chunk, reached: boolean): Chunk {
@@ -152,7 +157,8 @@ function finishReason(reason: unknown, called: boolean, { finishReasons }: Repai
   const own = typeof reason === 'number' ? String(reason) : textOf(reason)
   const known = rowOf(finishReasons, own) ?? own ?? ''
   const legal = LEGAL.has(known) ? known : 'stop'
-  return legal === 'stop' && called ? 'tool_calls' : legal
+  if (legal !== 'stop' && legal !== 'tool_calls') return legal
+  return called ? 'tool_calls' : 'stop'
 }
 
 function knownLogprobs(choice: unknown): Chunk {
@@ -160,11 +166,20 @@ function knownLogprobs(choice: unknown): Chunk {
   return isRecord(logprobs) ? { logprobs: withBytes(logprobs) } : {}
 }
 
-function withToolId(call: unknown, seed: string): Chunk {
-  const own = textOf(recordOf(call).id)
-  // TGI numbers its calls, so that every call of a conversation would be "0".
-  const usable = own !== undefined && !/^[0-9]+$/.test(own)
-  return { ...recordOf(call), id: usable ? own : `call_${digest(seed)}` }
+/** Clients hand the id back, and parse the arguments. */
+function repairCall(call: unknown, ids: CallIds, seed: string): Chunk {
+  const { id, arguments: text } = pieceOf(recordOf(call))
+  const called = recordOf(recordOf(call).function)
+  return {
+    ...recordOf(call),
+    id: ids.of(id === undefined || isNumber(id) ? derived(seed) : id, seed),
+    function: text.trim() === '' ? { ...called, arguments: '{}' } : called,
+  }
+}
+
+/** The id of a call without one. */
+function derived(place: string): string {
+  return `call_${digest(place)}`
 }
 
 function answerId(id: unknown, seed: string, { newIds }: Repair): string {

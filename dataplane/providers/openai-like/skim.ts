@@ -20,6 +20,12 @@ const MARKS = [
   '"finish_reason": "',
   OTHER_NAME,
 ]
+/** Stands in each piece of a call. */
+export const CALLS = '"tool_calls"'
+/** Found sooner than the whole: a quote stands nearly everywhere. */
+const CALLS_END = '_calls"'
+const NAMES = ['"name":"', '"name": "']
+const ID = '"id"'
 /** The ends of the names of members that hold text of the answer. */
 const TEXTS = ['content":', 'arguments":', '"text":', 'refusal":']
 const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c] as const
@@ -46,6 +52,7 @@ export function skimmer({
       hidesUsage && plain.includes(NULL_USAGE) ? plain.replaceAll(NULL_USAGE, '') : plain
     if (MARKS.some((mark) => shown.includes(mark))) return undefined
     const events = countEvents(text)
+    if (shown.includes(CALLS_END) && beginsCall(shown, events)) return undefined
     // One without a delta is a verdict.
     if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
     hearer.contentEvents += events
@@ -54,6 +61,11 @@ export function skimmer({
     if (shown === text || (repeated !== undefined && showsRepeated)) return frames
     return Buffer.from(shown, 'latin1')
   }
+}
+
+/** Whether there is the name of a call, or its id beside that of the chunk; other pieces have neither. */
+function beginsCall(text: string, events: number): boolean {
+  return NAMES.some((name) => text.includes(name)) || text.split(ID).length - 1 > events
 }
 
 function reportLast({ usage }: RepeatedUsage, hearer: Hearer): void {

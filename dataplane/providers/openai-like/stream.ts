@@ -6,7 +6,9 @@ import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { WireMeaning, WireReader } from '../../wire/provider.ts'
+import { BROKEN } from '../answers/faults.ts'
 import { keepingBesideUsage } from './beside-usage.ts'
+import { openCallIds } from './call-ids.ts'
 import {
   type Chunk,
   isFinished,
@@ -16,7 +18,7 @@ import {
   type Streaming,
 } from './chunks.ts'
 import { indexOf, readUsage } from './members.ts'
-import { skimmer } from './skim.ts'
+import { CALLS, skimmer } from './skim.ts'
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const END = 'data: [DONE]\n\n'
@@ -38,6 +40,7 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
   const setApart = openUsage(request, options)
   const last = openLast(request, options)
   const isRead = options.repair !== undefined
+  const withIds = isRead || request.operation !== 'chat' ? undefined : openCallIds(request, kept)
   const facts = new AnswerFacts()
   return {
     facts,
@@ -52,7 +55,11 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
     read(event) {
       const read = chunks.read(event)
       if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
-      if (read.kind === 'unknown') return { ...PASSED, broken: read.broken }
+      if (read.kind === 'unknown') {
+        // Its pieces would not pass as they came.
+        if (isRead && read.broken) return { ...PASSED, out: '', failure: BROKEN }
+        return { ...PASSED, broken: read.broken }
+      }
       if (read.kind === 'done') {
         const late = last.take()
         if (late !== '') return { ...PASSED, out: late, done: true }
@@ -62,13 +69,22 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
         return { ...PASSED, out: written(texts), finished: true, done: true }
       }
       const same = read.isRepaired ? undefined : event.data
-      const one = meaning(read.pieces, same, request, options)
-      for (const { chunk } of read.pieces) note(chunk, one.finished, facts)
-      if (one.usage !== undefined) last.see(read.pieces, one.finished)
-      if (one.finished && !isLast(read.pieces)) return { ...one, finished: false }
-      return one.usage === undefined ? one : setApart(one, read.pieces)
+      const pieces = withIds === undefined ? read.pieces : read.pieces.map(identified(withIds))
+      const one = meaning(pieces, same, request, options)
+      for (const { chunk } of pieces) note(chunk, one.finished, facts)
+      if (one.usage !== undefined) last.see(pieces, one.finished)
+      if (one.finished && !isLast(pieces)) return { ...one, finished: false }
+      return one.usage === undefined ? one : setApart(one, pieces)
     },
     end: () => last.take() + END,
+  }
+}
+
+function identified(withIds: (chunk: Chunk) => Chunk) {
+  return (piece: Piece): Piece => {
+    if (!piece.text.includes(CALLS)) return piece
+    const chunk = withIds(piece.chunk)
+    return chunk === piece.chunk ? piece : { chunk, text: JSON.stringify(chunk) }
   }
 }
 

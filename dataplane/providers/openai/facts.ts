@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   name: 'openai',
   summary: "OpenAI's hosted API, or any service that speaks exactly like it.",
   hosted: true,
+  calls: { name: /^[a-zA-Z0-9_-]{1,64}$/, nameMax: 64, id: /^.{1,40}$/s },
   natives: ['responses', 'messages'],
   nativeDefault: () => ['responses'],
   defaultEndpoint: 'https://api.openai.com/v1',

@@ -2,7 +2,9 @@
 
 import type { Deadline, Deadlines } from '../../base/clock.ts'
 import { KeptText } from '../../base/kept-text.ts'
-import { factsOf, type Source, Translated } from '../../translation/pair.ts'
+import { type Names, settledAnswer } from '../../translation/calls.ts'
+import { namesOf } from '../../translation/names.ts'
+import { factsOf, type Source, Translated } from '../../translation/translated.ts'
 import { writtenJson } from '../../translation/written.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type { AnswerEvent, ModelRequest, Sent, Usage } from '../../wire/inner-form.ts'
@@ -43,7 +45,8 @@ export function inspectedPair(
     decode(body, request, origin) {
       const decoded = operation.decode(body, request, origin)
       if (decoded.kind === 'failure') return decoded
-      const { answer, usage } = decoded
+      const { usage } = decoded
+      const answer = settledAnswer(decoded.answer, namesOf(request))
       const facts = factsOf(answer, { origin, operation })
       const passed = async (): Promise<Passed> => {
         const shown = await within(allowance, inspector.whole(answer))
@@ -58,7 +61,13 @@ export function inspectedPair(
       const writer = dialect.openWriter?.(request, kept)
       if (reader === undefined || writer === undefined) return undefined
       return new Inspected(
-        { reader, writer, inspector: inspector.open(kept), source: { origin, operation } },
+        {
+          reader,
+          writer,
+          inspector: inspector.open(kept),
+          names: namesOf(request),
+          source: { origin, operation },
+        },
         request,
         allowance,
       )
@@ -70,6 +79,7 @@ interface Parts {
   readonly reader: StreamReader<AnswerEvent>
   readonly writer: StreamWriter<AnswerEvent>
   readonly inspector: StreamInspector
+  readonly names: Names | undefined
   readonly source: Source
 }
 
@@ -89,9 +99,9 @@ class Inspected implements ClientReader {
     this.#parts = parts
     this.#allowance = allowance
     this.#choices = choices
-    const { reader, source } = parts
+    const { reader, names, source } = parts
     const writer = { write: (one: AnswerEvent) => this.#keep(one), end }
-    this.#upstream = new Translated({ reader, writer, source }, choices)
+    this.#upstream = new Translated({ reader, writer, names, source }, choices)
     this.facts = this.#upstream.facts
   }
 

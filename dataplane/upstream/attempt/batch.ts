@@ -2,7 +2,7 @@
 
 import { malformed } from '../../providers/failures/classify.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
-import { factsOf } from '../../translation/pair.ts'
+import { factsOf } from '../../translation/translated.ts'
 import type { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { Dialect } from '../../wire/dialect.ts'
 import type { EmbeddingsAnswer, ModelRequest, Usage } from '../../wire/inner-form.ts'

@@ -1,9 +1,11 @@
 /** Finish reasons, refusals, tool calls and usage, alike in whole answers and in the events of a stream. */
 import { createHash } from 'node:crypto'
+import type { KeptText } from '../../../base/kept-text.ts'
 import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import { idIn } from '../../../wire/answer-facts.ts'
 import type { FinishReason, ToolCall, Usage } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
+import { type Asked, CallIds } from '../../answers/call-ids.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../models.ts'
 import type { Asker, Signatures } from '../signatures.ts'
@@ -78,8 +80,10 @@ export class CallReader {
   readonly #origin: AnswerOrigin
   readonly #asker: Asker
   readonly #signatures: Signatures
+  readonly #ids: CallIds
 
-  constructor(origin: AnswerOrigin, asker: Asker, signatures: Signatures) {
+  constructor(origin: AnswerOrigin, asker: Asker & Asked, signatures: Signatures, kept?: KeptText) {
+    this.#ids = new CallIds(asker, kept)
     this.#origin = origin
     this.#asker = asker
     this.#signatures = signatures
@@ -89,7 +93,8 @@ export class CallReader {
   read({ functionCall, thoughtSignature }: Json, answered: Answered, ...place: number[]): ToolCall {
     const { id: own, name: called, args } = recordOf(functionCall)
     const name = textOf(called) ?? ''
-    const id = callId(own, `${answered.id} ${place.join(' ')}`)
+    const at = `${answered.id} ${place.join(' ')}`
+    const id = this.#ids.of(callId(own, at), at)
     const signature = textOf(thoughtSignature)
     const signed = signature && { signature, model: bareName(this.#origin.model) }
     return {

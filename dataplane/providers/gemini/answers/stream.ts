@@ -1,8 +1,10 @@
 /** Reads Gemini's stream, whose events are answers in pieces. */
 
+import type { KeptText } from '../../../base/kept-text.ts'
 import { countOf, isRecord, listOf, parsedExactly, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
+import { BROKEN, isBroken } from '../../answers/faults.ts'
 import { classifyError } from '../../failures/classify.ts'
 import { isErrorBody, type Reading } from './answer.ts'
 import {
@@ -34,15 +36,16 @@ export function openAnswerStream(
   request: Sent<ChatRequest>,
   origin: AnswerOrigin,
   reading: Reading,
+  kept: KeptText,
 ): StreamReader<ChatEvent> {
-  const stream = new AnswerStream(request, origin, reading)
+  const stream = new AnswerStream(request, origin, reading, kept)
   return {
     read({ data }) {
       const event = parsedExactly(data, 'functionCall')
       if (isErrorBody(event)) {
         return { ...NOTHING, failure: classifyError(reading.recognisers, event) }
       }
-      // A broken event has no translation.
+      if (isBroken(data, event)) return { ...NOTHING, failure: BROKEN }
       return isRecord(event) ? stream.read(event) : NOTHING
     },
   }
@@ -56,10 +59,15 @@ class AnswerStream {
   #answered: Answered | undefined
   #usage: Json = {}
 
-  constructor(request: Sent<ChatRequest>, origin: AnswerOrigin, { signatures }: Reading) {
+  constructor(
+    request: Sent<ChatRequest>,
+    origin: AnswerOrigin,
+    { signatures }: Reading,
+    kept: KeptText,
+  ) {
     this.#request = request
     this.#origin = origin
-    this.#calls = new CallReader(origin, request, signatures)
+    this.#calls = new CallReader(origin, request, signatures, kept)
     this.#choices = Array.from({ length: request.choices }, () => ({
       calls: 0,
       hasText: false,

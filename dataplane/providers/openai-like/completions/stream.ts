@@ -10,6 +10,7 @@ import type {
   WireMeaning,
   WireReader,
 } from '../../../wire/provider.ts'
+import { BROKEN } from '../../answers/faults.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { type Chunk, isFinished, openChunks } from '../chunks.ts'
 import { finishOf } from '../inner.ts'
@@ -43,7 +44,9 @@ export function openTextReader(
       const event = logprobs === undefined ? raw : { ...raw, data: logprobs.event(raw.data) }
       const read = chunks.read(event)
       if (read.kind === 'failure') return { events: [], done: false, failure: read.failure }
-      if (read.kind === 'unknown') return { events: [], done: false }
+      if (read.kind === 'unknown') {
+        return { events: [], done: false, ...(read.broken && { failure: BROKEN }) }
+      }
       if (read.kind === 'done') {
         const failure = endings.failure()
         return failure === undefined

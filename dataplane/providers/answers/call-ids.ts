@@ -1,0 +1,66 @@
+/** Ids of the calls in one answer: each is new in its conversation, and has the letters that the client's API takes. */
+import { createHash } from 'node:crypto'
+import type { KeptText } from '../../base/kept-text.ts'
+import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
+
+/** The part of a request that names the ids which its conversation has. */
+export type Asked = Pick<Sent<ChatRequest>, 'bytes' | 'wire'>
+
+/** Clients of Anthropic's API hand back no other ids. */
+const OF_MESSAGES = /^[a-zA-Z0-9_-]{1,64}$/
+const MESSAGES = 'anthropic-messages'
+/** Enough of a request to tell two apart: the newest message stands at its end. */
+const SEED_BYTES_MAX = 4_096
+
+export class CallIds {
+  readonly #asked: Asked
+  readonly #given = new Set<string>()
+  readonly #kept: KeptText | undefined
+  #seed: string | undefined
+
+  /** `kept` counts the ids, for readers that keep nothing else of a call. */
+  constructor(asked: Asked, kept?: KeptText) {
+    this.#asked = asked
+    this.#kept = kept
+  }
+
+  /**
+   * The upstream's own id where the client can use it, else one that is made of it and of the call's `place`: there is no
+   * chance in here, so a repeated reading gives the same. Throws AnswerTooLarge.
+   */
+  of(own: string | undefined, place: string): string {
+    if (own && this.#fits(own)) return this.#take(own)
+    for (let round = 0; ; round++) {
+      const made = this.#made(`${place} ${own ?? ''} ${round}`)
+      if (!this.#isTaken(made)) return this.#take(made)
+    }
+  }
+
+  #fits(own: string): boolean {
+    const isWritten = this.#asked.wire !== MESSAGES || OF_MESSAGES.test(own)
+    return isWritten && !this.#isTaken(own)
+  }
+
+  #take(id: string): string {
+    this.#kept?.keepEntry(id)
+    this.#given.add(id)
+    return id
+  }
+
+  /** An id of the conversation stands in the request as a text. */
+  #isTaken(id: string): boolean {
+    return this.#given.has(id) || this.#asked.bytes.includes(JSON.stringify(id))
+  }
+
+  #made(seed: string): string {
+    const { bytes, wire } = this.#asked
+    this.#seed ??= createHash('sha256').update(bytes.subarray(-SEED_BYTES_MAX)).digest('base64url')
+    const hash = createHash('sha256').update(`${this.#seed} ${seed}`).digest('hex')
+    return `${wire === MESSAGES ? 'toolu' : 'call'}_${hash.slice(0, 24)}`
+  }
+}
+
+/** A server that numbers its calls has the same ids in each answer. */
+export function isNumber(id: string): boolean {
+  return /^[0-9]+$/.test(id)
+}

@@ -1,0 +1,16 @@
+/** Faults of an answer that end it, because the rest would look whole. */
+import type { Failure } from '../../wire/provider.ts'
+import { malformed } from '../failures/classify.ts'
+
+/** An event that is cut, or too large to be read at once. */
+export const BROKEN: Failure = malformed(
+  'The upstream sent an event that cannot be read: it is no JSON object, or larger than 1 MiB.',
+)
+
+/** Whether an event was to say something, though it cannot be read: `value` is what its text was parsed to. */
+export function isBroken(data: string, value: unknown): boolean {
+  return value === undefined && data.trim() !== ''
+}
+
+/** A client could not say which of its tools is meant. */
+export const NAMELESS: Failure = malformed('The upstream called a tool without its name.')

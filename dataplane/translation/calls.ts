@@ -1,0 +1,52 @@
+/** The calls of an answer as the client is to see them: with the names that it gave its tools, and a finish that fits them. */
+import type { Answer, AnswerEvent, ChatAnswer, FinishReason } from '../wire/inner-form.ts'
+
+/** The client's names of tools by those that the upstream has, where they differ. */
+export type Names = ReadonlyMap<string, string>
+
+/** The calls in the events of a stream. */
+export class StreamedCalls {
+  readonly #names: Names | undefined
+  /** The choices that have calls. */
+  readonly #calling = new Set<number>()
+
+  constructor(names: Names | undefined) {
+    this.#names = names
+  }
+
+  settled(event: AnswerEvent): AnswerEvent {
+    if (event.kind === 'end') {
+      const finish = settledFinish(event.finish, this.#calling.has(event.choice))
+      return finish === event.finish ? event : { ...event, finish }
+    }
+    if (event.kind !== 'delta' || !('call' in event.delta)) return event
+    const { call } = event.delta
+    if (call === undefined) return event
+    this.#calling.add(event.choice)
+    const name = call.name === undefined ? undefined : this.#names?.get(call.name)
+    if (name === undefined) return event
+    return { ...event, delta: { ...event.delta, call: { ...call, name } } }
+  }
+}
+
+export function settledAnswer<A extends Answer>(answer: A, names: Names | undefined): A {
+  return isChat(answer) ? { ...answer, choices: answer.choices.map(settledChoice(names)) } : answer
+}
+
+function settledChoice(names: Names | undefined) {
+  return (choice: ChatAnswer['choices'][number]) => ({
+    ...choice,
+    calls: choice.calls.map((call) => ({ ...call, name: names?.get(call.name) ?? call.name })),
+    finish: settledFinish(choice.finish, choice.calls.length > 0),
+  })
+}
+
+/** Agents go by it; an answer that was cut or filtered is no order to run its calls. */
+function settledFinish(finish: FinishReason, hasCalls: boolean): FinishReason {
+  if (finish !== 'stop' && finish !== 'tool_calls') return finish
+  return hasCalls ? 'tool_calls' : 'stop'
+}
+
+function isChat(answer: Answer): answer is ChatAnswer {
+  return 'choices' in answer && answer.choices.every((choice) => 'calls' in choice)
+}

@@ -1,0 +1,17 @@
+/** The names of tools that a request was given for an upstream which does not take the client's. */
+import type { ModelRequest } from '../wire/inner-form.ts'
+import type { Names } from './calls.ts'
+
+/** By the bytes of the request, which all copies of it share. */
+const given = new WeakMap<Buffer, Map<string, string>>()
+
+export function namesOf({ bytes }: Pick<ModelRequest, 'bytes'>): Names | undefined {
+  return given.get(bytes)
+}
+
+/** Upstreams of one request may take names of different lengths: no two names that are made are the same. */
+export function keepNames({ bytes }: Pick<ModelRequest, 'bytes'>, names: Names): void {
+  const known = given.get(bytes) ?? new Map<string, string>()
+  given.set(bytes, known)
+  for (const [made, own] of names) known.set(made, own)
+}

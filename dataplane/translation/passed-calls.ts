@@ -1,0 +1,107 @@
+/**
+ * The calls in an answer that passes to a client of the same wire: with the names that it gave its tools, and with ids that
+ * are new in its conversation. All other bytes stay as they are.
+ */
+import type { KeptText } from '../base/kept-text.ts'
+import { CallIds } from '../providers/answers/call-ids.ts'
+import type { ChatRequest, Sent } from '../wire/inner-form.ts'
+import type { WireEvent, WireMeaning, WireReader } from '../wire/provider.ts'
+import type { Names } from './calls.ts'
+import { namesOf } from './names.ts'
+import { isFree, NAME_OR_ID } from './places.ts'
+import { changedStrings, type Path } from './strings.ts'
+
+/** One of them stands in every answer or event with a call that has an id. */
+const MARKS = ['"tool_calls"', '"tool_use"', '"call_id"']
+
+export class PassedCalls {
+  readonly #names: Names | undefined
+  readonly #ids: CallIds
+  /** An upstream that keeps the conversation knows its calls by its own ids. */
+  readonly #keepsIds: boolean
+  /** The client's ids by the upstream's. */
+  readonly #known = new Map<string, string>()
+
+  constructor(request: Sent<ChatRequest>, kept?: KeptText) {
+    this.#names = namesOf(request)
+    this.#ids = new CallIds(request, kept)
+    this.#keepsIds = request.keepers !== undefined
+  }
+
+  /** `text` is JSON. */
+  settled(text: string): string {
+    if (!this.#concerns((mark) => text.includes(mark))) return text
+    return this.#changed(Buffer.from(text))?.toString() ?? text
+  }
+
+  settledBody(body: Buffer): Buffer {
+    if (!this.#concerns((mark) => body.includes(mark))) return body
+    return this.#changed(body) ?? body
+  }
+
+  #concerns(has: (mark: string) => boolean): boolean {
+    return this.#names !== undefined || (!this.#keepsIds && MARKS.some(has))
+  }
+
+  /** undefined where nothing has changed. */
+  #changed(bytes: Buffer): Buffer | undefined {
+    try {
+      const changed = changedStrings(bytes, NAME_OR_ID, (value, path) => this.#change(value, path))
+      return changed === bytes ? undefined : changed
+    } catch {
+      // No JSON: its reader says so.
+      return undefined
+    }
+  }
+
+  #change(value: string, path: Path): string | undefined {
+    if (isFree(path)) return undefined
+    if (path.at(-1) === 'name') return this.#names?.get(value)
+    if (this.#keepsIds || !isCall(path)) return undefined
+    const known = this.#known.get(value) ?? this.#ids.of(value, String(this.#known.size))
+    this.#known.set(value, known)
+    return known === value ? undefined : known
+  }
+}
+
+/** An id of a call in a chat completion, a message or a response. */
+function isCall(path: Path): boolean {
+  const member = path.at(-1)
+  if (member !== 'id') return member === 'call_id'
+  const above = typeof path.at(-2) === 'number' ? path.at(-3) : path.at(-2)
+  return above === 'tool_calls' || above === 'content' || above === 'content_block'
+}
+
+/** Reads a stream that passes, and its calls as the client is to see them. */
+export class PassedCallsReader implements WireReader {
+  readonly passesComments: boolean
+  readonly facts: WireReader['facts']
+  readonly skim?: NonNullable<WireReader['skim']>
+  readonly #reader: WireReader
+  readonly #calls: PassedCalls
+
+  constructor(reader: WireReader, request: Sent<ChatRequest>, kept: KeptText) {
+    this.#reader = reader
+    this.#calls = new PassedCalls(request, kept)
+    this.passesComments = reader.passesComments
+    this.facts = reader.facts
+    const { skim } = reader
+    // Events that are skimmed begin no call.
+    if (skim !== undefined) this.skim = (frames, hearer) => skim.call(reader, frames, hearer)
+  }
+
+  read(event: WireEvent): WireMeaning {
+    const data = this.#calls.settled(event.data)
+    if (data === event.data) return this.#reader.read(event)
+    const meaning = this.#reader.read({ ...event, data })
+    return meaning.out === 'same' ? { ...meaning, out: frame(event.event, data) } : meaning
+  }
+
+  end(usage: Parameters<WireReader['end']>[0]): string {
+    return this.#reader.end(usage)
+  }
+}
+
+function frame(event: string, data: string): string {
+  return `${event === '' ? '' : `event: ${event}\n`}data: ${data}\n\n`
+}

@@ -1,0 +1,88 @@
+/** Changes some strings of a JSON text, wherever they stand, and leaves all other bytes as they are. */
+import { memberName } from '../json/members.ts'
+import { type Edit, splice } from '../json/splice.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  closingQuoteIn,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../json/tokens.ts'
+
+/** The names and places above a value, with its own. */
+export type Path = readonly (string | number)[]
+
+/** The text to stand there instead; undefined where it stays. */
+export type StringChange = (value: string, path: Path) => string | undefined
+
+/** An object or a list that has not ended. */
+interface Level {
+  /** The member or the entry that is being read. */
+  at: string | number
+  isNameNext: boolean
+}
+
+/** `change` is asked for the members with these names, in their order. The bytes themselves where nothing has changed. */
+export function changedStrings(
+  bytes: Buffer,
+  names: ReadonlySet<string>,
+  change: StringChange,
+): Buffer {
+  const edits: Edit[] = []
+  const levels: Level[] = []
+  for (let at = 0; at < bytes.length; at++) {
+    const level = levels.at(-1)
+    switch (bytes[at]) {
+      case QUOTE: {
+        const end = closingQuoteIn(bytes, at + 1) + 1
+        // No JSON: its reader says so.
+        if (end <= 0) return bytes
+        if (level?.isNameNext) {
+          level.at = memberName(bytes, at, end)
+          level.isNameNext = false
+        } else if (typeof level?.at === 'string' && names.has(level.at)) {
+          const path = levels.map((one) => one.at)
+          const text = change(memberName(bytes, at, end), path)
+          if (text !== undefined) edits.push({ start: at, end, text: JSON.stringify(text) })
+        }
+        at = end - 1
+        break
+      }
+      case OPEN_BRACE:
+        levels.push({ at: '', isNameNext: true })
+        break
+      case OPEN_BRACKET:
+        levels.push({ at: 0, isNameNext: false })
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        levels.pop()
+        break
+      case COMMA:
+        if (typeof level?.at === 'number') level.at++
+        else if (level !== undefined) level.isNameNext = true
+    }
+  }
+  return edits.length === 0 ? bytes : splice(bytes, edits)
+}
+
+/** The same of a value that was parsed. */
+export function changedStringsOf<Value>(
+  value: Value,
+  names: ReadonlySet<string>,
+  change: StringChange,
+  path: Path = [],
+): Value {
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value)
+  const changed = entries.map(([name, below]) => {
+    const at = [...path, Array.isArray(value) ? Number(name) : name]
+    if (typeof below !== 'string') return changedStringsOf(below, names, change, at)
+    return (names.has(name) ? change(below, at) : undefined) ?? below
+  })
+  if (changed.every((one, place) => one === entries[place]?.[1])) return value
+  if (Array.isArray(value)) return changed as Value
+  return Object.fromEntries(entries.map(([name], place) => [name, changed[place]])) as Value
+}
