@@ -47,10 +47,10 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
           }
         },
         decode: (body, request) =>
-          decodeAnswerOr(decodeAnswer(body, request, options), body, options),
+          decodeAnswerOr(decodeAnswer(body, request, options), body, request, options),
         openStream: (request, { model }, kept) => {
           const reader = openReader(request, options, kept)
-          return detour?.of(model) ? eitherReader(reader, recognisers, kept) : reader
+          return detour?.of(model) ? eitherReader(reader, request, recognisers, kept) : reader
         },
         ...(detour && { detour }),
         sameWire: {

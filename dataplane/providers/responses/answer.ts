@@ -2,6 +2,7 @@
 import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice, FinishReason } from '../../wire/inner-form.ts'
 import type { Decoded } from '../../wire/provider.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from '../native/responses-answer.ts'
 
@@ -17,6 +18,7 @@ export function isResponse(body: Buffer): boolean {
 
 export function decodeResponse(
   body: Buffer,
+  asked: Asked,
   recognisers: readonly Recogniser[],
 ): Decoded<ChatAnswer> {
   const answer = recordOf(parsedBytes(body))
@@ -29,13 +31,13 @@ export function decodeResponse(
     answer: {
       id: textOf(answer.id) ?? 'unknown',
       model: textOf(answer.model) ?? '',
-      choices: [choiceOf(answer)],
+      choices: [choiceOf(answer, new CallIds(asked))],
     },
     usage: usageOf(answer.usage),
   }
 }
 
-function choiceOf(answer: Json): ChatChoice {
+function choiceOf(answer: Json, ids: CallIds): ChatChoice {
   const items = listOf(answer.output).map(recordOf)
   const partsOf = (type: string) =>
     items
@@ -51,10 +53,10 @@ function choiceOf(answer: Json): ChatChoice {
     text: said.flatMap(({ text }) => textOf(text) ?? []).join(''),
     ...(thoughts.length > 0 && { reasoning: thoughts.join('\n') }),
     ...(refusal !== '' && { refusal }),
-    calls: calls.map(({ call_id: id, name, arguments: text }) => ({
-      id: textOf(id) ?? '',
+    calls: calls.map(({ call_id: id, name, arguments: text }, place) => ({
+      id: ids.of(textOf(id), `${textOf(answer.id)}/${place}`),
       name: textOf(name) ?? '',
-      arguments: textOf(text) ?? '',
+      arguments: textOf(text) ?? '{}',
     })),
     finish: finishOf(answer, calls.length > 0),
     ...(logprobs.length > 0 && { logprobs: { content: logprobs, refusal: null } }),

@@ -3,6 +3,8 @@ import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { Meaning, StreamReader, WireEvent } from '../../wire/provider.ts'
+import { type Asked, CallIds } from '../answers/call-ids.ts'
+import { BROKEN, isBroken } from '../answers/faults.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from '../native/responses-answer.ts'
 import { CLIENTS, finishOf } from './answer.ts'
@@ -34,15 +36,18 @@ export class ResponseReader implements StreamReader<ChatEvent> {
   readonly #recognisers: readonly Recogniser[]
   readonly #kept: KeptText
   readonly #calls = new Map<unknown, Call>()
+  readonly #ids: CallIds
   #hasBegun = false
 
-  constructor(recognisers: readonly Recogniser[], kept: KeptText) {
+  constructor(asked: Asked, recognisers: readonly Recogniser[], kept: KeptText) {
+    this.#ids = new CallIds(asked)
     this.#recognisers = [CLIENTS, ...recognisers]
     this.#kept = kept
   }
 
   read({ event: name, data }: WireEvent): Meaning<ChatEvent> {
     const event = parsed(data)
+    if (isBroken(data, event)) return { ...NOTHING, failure: BROKEN }
     if (!isRecord(event)) return NOTHING
     const type = textOf(event.type) ?? name
     const response = recordOf(event.response)
@@ -86,9 +91,10 @@ export class ResponseReader implements StreamReader<ChatEvent> {
   }
 
   #call(place: unknown, { call_id: id, name }: Json, text: string): ChatEvent[] {
-    const [callId, called] = [textOf(id) ?? '', textOf(name) ?? '']
-    this.#kept.keepEntry(callId, called)
     const index = this.#calls.size
+    const callId = this.#ids.of(textOf(id), String(index))
+    const called = textOf(name) ?? ''
+    this.#kept.keepEntry(callId, called)
     this.#calls.set(place, { index, hasArguments: text !== '' })
     return [deltaOf({ call: { index, id: callId, name: called, arguments: text } })]
   }
@@ -105,7 +111,7 @@ export class ResponseReader implements StreamReader<ChatEvent> {
     const text = textOf(item.arguments) ?? ''
     const call = this.#calls.get(place)
     if (call === undefined) return this.#call(place, item, text)
-    return call.hasArguments ? [] : this.#grow(place, text === '' ? undefined : text)
+    return call.hasArguments ? [] : this.#grow(place, text === '' ? '{}' : text)
   }
 }
 

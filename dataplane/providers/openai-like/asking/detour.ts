@@ -10,6 +10,7 @@ import type {
   UpstreamRequest,
 } from '../../../wire/provider.ts'
 import type { ProviderFacts } from '../../../wire/provider-facts.ts'
+import type { Asked } from '../../answers/call-ids.ts'
 import type { Recogniser } from '../../failures/classify.ts'
 import { MARK, withoutMarks } from '../../marks.ts'
 import { decodeResponse, isResponse } from '../../responses/answer.ts'
@@ -47,22 +48,24 @@ export function encodeResponse(
 export function decodeAnswerOr(
   read: Decoded<ChatAnswer>,
   body: Buffer,
+  request: Asked,
   { responsesFor, recognisers }: Pick<OpenAiLike, 'responsesFor' | 'recognisers'>,
 ): Decoded<ChatAnswer> {
   if (read.kind === 'answer' || responsesFor === undefined || !isResponse(body)) return read
-  return decodeResponse(body, recognisers)
+  return decodeResponse(body, request, recognisers)
 }
 
 /** The first event shows which of the two it is. */
 export function eitherReader(
   reader: StreamReader<ChatEvent>,
+  request: Asked,
   recognisers: readonly Recogniser[],
   kept: KeptText,
 ): StreamReader<ChatEvent> {
   let chosen: StreamReader<ChatEvent> | undefined
   return {
     read(event) {
-      chosen ??= isOfResponse(event) ? new ResponseReader(recognisers, kept) : reader
+      chosen ??= isOfResponse(event) ? new ResponseReader(request, recognisers, kept) : reader
       return chosen.read(event)
     },
   }
