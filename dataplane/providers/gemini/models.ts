@@ -83,3 +83,10 @@ function familyOf(model: string): Family {
   const name = bareName(model)
   return FAMILIES.find(({ of }) => of.test(name)) ?? NEWEST
 }
+
+/** 2026-11-26, https://ai.google.dev/gemini-api/docs/image-generation: models whose answers are pictures. */
+const PAINTERS = /^gemini-[\w.-]*-image(?:-|$)|^gemini-2\.0-flash-(?:exp|preview)-image-generation/
+
+export function paints(model: string): boolean {
+  return PAINTERS.test(model)
+}

@@ -5,7 +5,7 @@ import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
-import { thinkingOf } from '../models.ts'
+import { paints, thinkingOf } from '../models.ts'
 import type { Signatures } from '../signatures.ts'
 import { contentsOf } from './contents.ts'
 import { systemOf } from './instructions.ts'
@@ -63,6 +63,8 @@ export function generateRequest(
 ): Translated {
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
+  // The picture would be charged, and no client could see it.
+  if (paints(model)) throw unsupported(facts.name, 'model', 'ask a model that answers in text')
   const system = systemOf(body.messages)
   const hints = hintsOf(body, model)
   const config = { ...configOf(body, bound), ...hints.seed, ...hints.reasoning_effort }
