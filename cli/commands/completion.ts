@@ -1,4 +1,4 @@
-/** `gw completion`: what a shell needs to complete the tool's commands and options. */
+/** `gw completion`: a script with which a shell completes the tool's commands and options. */
 import { Argument, Command } from 'commander'
 import type { Shell } from '../printing/completion.ts'
 import { endUsageWith64, printText } from '../printing/output.ts'

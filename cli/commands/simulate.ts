@@ -11,24 +11,24 @@ const MILLION = 1_000_000
 
 export const simulate = endUsageWith64(
   new Command('simulate')
-    .description('Run an OpenAI-compatible upstream that echoes, for trying a configuration.')
+    .description('Run an OpenAI-compatible upstream that echoes prompts, to try a configuration.')
     .option('--port <port>', 'port to listen on; 0: a free one', wholeNumber(0, 65_535), 9000)
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--model <name>', 'the only model it serves; absent: it answers to every name')
+    .option('--model <name>', 'the only model that it serves; absent: it serves every name')
     .option('--latency-ms <n>', 'time to the first token', wholeNumber(0, MILLION))
     .option('--tokens-per-second <n>', 'pace of each answer', numberBetween(0.01, MILLION))
     .option(
       '--tokens <n>',
-      'length of answers; absent: as long as the echo',
+      'length of answers; absent: the length of the echo',
       wholeNumber(1, 65_536),
     )
     .option('--error-rate <fraction>', 'share of requests that fail, 0 to 1', numberBetween(0, 1))
-    .option('--error-status <status>', 'what they fail with', wholeNumber(400, 599), 500)
+    .option('--error-status <status>', 'status of these failures', wholeNumber(400, 599), 500)
     .option('--api-key <key>', 'key that callers must send')
     .option('--slots <n>', 'requests answered at a time; the others wait', wholeNumber(1, MILLION))
     .option(
       '--seed <n>',
-      'chooses which requests fail and the filling words',
+      'seed of the random choices: which requests fail, and filler words',
       wholeNumber(0, MILLION),
     )
     .addOption(formatOption())
@@ -56,6 +56,6 @@ async function simulateUpstream({ output, ...options }: SimulateOptions): Promis
 function whyNotListening(error: NodeJS.ErrnoException, options: SimulatorOptions): string {
   const place = `${options.host}:${options.port}`
   if (error.code === 'EADDRINUSE') return `${place} is in use; choose another with --port`
-  if (error.code === 'EACCES') return `${place} may not be bound by this user; choose a higher port`
+  if (error.code === 'EACCES') return `this user may not bind ${place}; choose a higher port`
   return `cannot listen on ${place}: ${error.message}`
 }

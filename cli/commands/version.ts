@@ -1,4 +1,4 @@
-/** `gw version`: of the tool, and of the gateways that it can ask. */
+/** `gw version`: shows the versions of the tool and of the gateways that it finds. */
 import { Command } from 'commander'
 import { VERSION } from '../../dataplane/base/version.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
@@ -30,7 +30,7 @@ async function showVersion(options: VersionOptions, command: Command): Promise<v
   })
 }
 
-/** Without a gateway the version of the tool is an answer all the same. */
+/** Without a gateway, the command still prints the version of the tool. */
 async function versionsOf(options: VersionOptions, command: Command) {
   const { askEach, withGateways } = await import('../asking/asked-gateways.ts')
   try {

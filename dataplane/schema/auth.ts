@@ -1,9 +1,9 @@
-/** `gw.auth`: who may call beside the keys, by tokens that an issuer has signed or by a certificate. */
+/** `gw.auth`: callers without a key, known by a signed token or by a client certificate. */
 import { z } from 'zod'
 import { name, text, url } from './fields.ts'
 import { SCOPES } from './keys.ts'
 
-/** Signatures with a pair of keys only: the key that checks one cannot make one. */
+/** Asymmetric algorithms only: a public key that verifies tokens cannot sign one. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA'],
@@ -36,7 +36,7 @@ const Jwks = z.strictObject({
   kubernetes: z
     .literal(true)
     .optional()
-    .describe('The keys of the own cluster, which the operator brings.'),
+    .describe("The keys of the operator's cluster, which the operator delivers."),
 })
 
 export const JwtIssuer = z.strictObject({
@@ -46,47 +46,45 @@ export const JwtIssuer = z.strictObject({
     .array(text())
     .min(1)
     .max(32)
-    .describe(
-      'One of them must be in the claim `aud`: a token made for another service is refused.',
-    ),
+    .describe('Accepted values of the claim `aud`; a token made for another service is refused.'),
   jwks: Jwks.describe('Where the public keys are.'),
   algorithms: z
     .array(z.enum(ALGORITHMS))
     .min(1)
     .max(ALGORITHMS.length)
     .default(['RS256', 'ES256', 'EdDSA'])
-    .describe('Signatures that are taken.'),
+    .describe('Accepted signature algorithms.'),
   require: z
     .record(pointer(), z.array(text()).min(1).max(1024))
     .default({})
-    .describe('Claims by JSON pointer, and the values of which each must have one.'),
+    .describe('Required claims by JSON pointer, with the accepted values of each.'),
   tenant: z
     .strictObject({
-      name: name().optional().describe('The tenant of all its tokens.'),
+      name: name().optional().describe('One tenant for all tokens of the issuer.'),
       claim: pointer().optional().describe('JSON pointer to the claim with the tenant.'),
       map: z
         .record(z.string().max(253), name())
         .optional()
         .describe('Value of the claim to tenant; absent: the value is the tenant.'),
     })
-    .describe('The tenant that a token stands for, with its limits and budgets.'),
+    .describe('Tenant whose limits and budgets the tokens use.'),
   id: Claim.default({ claim: '/sub' }).describe('Names the caller in logs and traces.'),
   routes: z
     .array(z.union([z.literal('*'), name()]))
     .min(1)
     .max(1024)
     .optional()
-    .describe('Routes its tokens may use; ["*"] means all.'),
-  routes_from: Listed.optional().describe('The claim that says which routes, instead of a list.'),
+    .describe('Routes that these tokens may use; ["*"] means all.'),
+  routes_from: Listed.optional().describe('Claim that lists the routes, instead of `routes`.'),
   scopes: z
     .array(z.enum(SCOPES))
     .min(1)
     .max(8)
     .default([...SCOPES])
-    .describe('Permissions of its tokens; both if absent.'),
+    .describe('Permissions of these tokens; both if absent.'),
 })
 
-/** A URI, or a host; `/*` behind a URI stands for every path below it, `*.` before a host for one label. */
+/** A URI or a host name. `/*` after a URI matches every path below, `*.` before a host name one label. */
 const SAN =
   /^([a-z][a-z0-9+.-]*:\/\/[^\s*,"/][^\s*,"]*(\/\*)?|(\*\.)?[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*)$/
 
@@ -105,21 +103,21 @@ const ClientCertificates = z.strictObject({
     .min(1)
     .max(256)
     .describe(
-      'Names in the certificate (URI or DNS), of which one is enough; `/*` stands for every path below, `*.` for one label.',
+      'Accepted names in the certificate (URI or DNS); one match is enough. `/*` matches every path below, `*.` one label.',
     ),
-  tenant: name().describe('The tenant that it stands for, with its limits and budgets.'),
+  tenant: name().describe('Tenant whose limits and budgets the client uses.'),
   routes: z
     .array(z.union([z.literal('*'), name()]))
     .min(1)
     .max(1024)
     .optional()
-    .describe('Routes that it may use; all if absent.'),
+    .describe('Routes that the client may use; all if absent.'),
   scopes: z
     .array(z.enum(SCOPES))
     .min(1)
     .max(8)
     .default([...SCOPES])
-    .describe('Its permissions; both if absent.'),
+    .describe('Permissions of the client; both if absent.'),
 })
 
 export const Auth = z.strictObject({
@@ -127,13 +125,15 @@ export const Auth = z.strictObject({
     .array(JwtIssuer)
     .max(16)
     .default([])
-    .describe('Issuers whose tokens are taken beside keys, as `Authorization: Bearer`.'),
+    .describe(
+      'Issuers whose tokens clients may send instead of a key, as `Authorization: Bearer`.',
+    ),
   certificates: z
     .array(ClientCertificates)
     .max(256)
     .default([])
     .describe(
-      'Certificates of clients that take the place of a key; needs `gateway.tls.client_ca`.',
+      'Client certificates that the gateway accepts instead of a key; needs `gateway.tls.client_ca`.',
     ),
 })
 

@@ -14,20 +14,20 @@ export const VectorStore = z.strictObject({
       model: text().optional().describe("Embedding model. Default: the upstream's."),
     })
     .optional()
-    .describe('The model that made the vectors of the store, for those of questions.'),
+    .describe(
+      'Model that embeds questions; it must be the model that made the vectors in the store.',
+    ),
   tenant_field: text()
     .optional()
     .describe('Payload field that must equal the tenant; `a.b` is the member b of a.'),
   shared: z
     .boolean()
     .default(false)
-    .describe('Every tenant may read the whole collection. Stands in place of tenant_field.'),
-  vector_field: text()
-    .optional()
-    .describe('Named vector, or column; needed where there are several.'),
+    .describe('Every tenant may read the whole collection; replaces tenant_field.'),
+  vector_field: text().optional().describe('Named vector or column; needed if there are several.'),
   timeout_ms: count(60_000)
     .default(2000)
-    .describe('Deadline of the embedding and of the search, each, in milliseconds.'),
+    .describe('Deadline in milliseconds, once for the embedding and once for the search.'),
 })
 
 const OverflowStrategy = z.enum(['truncate_lowest_score'])
@@ -36,11 +36,13 @@ export const Retrieval = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   store: name()
     .optional()
-    .describe('Vector store; absent: the one of the same name, else the only one.'),
-  top_k: count(1000).default(5).describe('Passages asked for.'),
-  max_context_tokens: count(10_000_000).optional().describe('Tokens that passages may take.'),
+    .describe('Vector store. Default: the store with the same name, else the only store.'),
+  top_k: count(1000).default(5).describe('Number of passages to look up.'),
+  max_context_tokens: count(10_000_000)
+    .optional()
+    .describe('Most tokens that the passages may use.'),
   overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
-    'Which passages go if they do not fit.',
+    'Which passages to drop if they do not fit.',
   ),
   text_field: text()
     .optional()
@@ -59,9 +61,9 @@ export const Context = z.strictObject({
     .min(0)
     .max(10_000_000)
     .optional()
-    .describe('Taken from the window before assembling context.'),
+    .describe('Tokens of the context window that are kept free for the answer.'),
   overflow_strategy: OverflowStrategy.default('truncate_lowest_score').describe(
-    'Which part goes if the context does not fit.',
+    'How to shorten a context that does not fit.',
   ),
 })
 
@@ -69,13 +71,24 @@ export const Guardrail = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   endpoint: url().describe('Base URL of the sidecar.'),
   protocol: z.enum(['webhook', 'litellm']).default('webhook').describe('Protocol of the sidecar.'),
-  stage: z.enum(['input', 'output', 'both']).default('input').describe('Side that it judges.'),
+  stage: z
+    .enum(['input', 'output', 'both'])
+    .default('input')
+    .describe('Whether the guardrail judges requests, answers or both.'),
   timeout_ms: count(600_000).default(1000).describe('Deadline in milliseconds.'),
-  on_error: z.enum(['allow', 'block']).default('block').describe('Decision if it does not answer.'),
+  on_error: z
+    .enum(['allow', 'block'])
+    .default('block')
+    .describe('Decision if the sidecar does not answer.'),
   parallel: z
     .boolean()
     .default(false)
-    .describe('Judge requests while an upstream is asked; nothing is sent before the verdict.'),
-  redact: z.boolean().default(false).describe('Whether its changed text replaces the original.'),
+    .describe(
+      'Judge a request while the upstream answers; the client gets nothing before the verdict.',
+    ),
+  redact: z
+    .boolean()
+    .default(false)
+    .describe('Whether the text that the sidecar changed replaces the original.'),
   headers: headers().optional().describe('Headers sent to the sidecar.'),
 })

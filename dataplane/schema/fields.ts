@@ -27,7 +27,7 @@ export const seconds = (most = 86_400) => z.int().min(1).max(most)
 
 export const count = (most = 1_000_000_000) => z.int().min(1).max(most)
 
-/** Header name to value; values may be references and are never printed. */
+/** Header names and values. A value may be a reference; values are never printed. */
 export const headers = () => z.record(z.string().max(128), z.string().max(4096))
 
 export const tlsVersion = () =>

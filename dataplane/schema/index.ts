@@ -13,11 +13,11 @@ export const API_VERSION = 'inference.gw/v1'
 export const KIND = 'GatewayConfig'
 
 const Alerts = z.strictObject({
-  webhook_url: url().optional().describe('Where budget and objective alerts are posted.'),
-  headers: headers().optional().describe('Headers sent with them.'),
+  webhook_url: url().optional().describe('URL that gets the alerts of budgets and objectives.'),
+  headers: headers().optional().describe('Headers sent with the alerts.'),
 })
 
-/** A collector may get these. */
+/** The kinds of data that a collector can get. */
 export const SIGNALS = ['traces', 'metrics', 'logs'] as const
 export type Signal = (typeof SIGNALS)[number]
 
@@ -31,34 +31,34 @@ const Telemetry = z.strictObject({
     .array(z.enum(SIGNALS))
     .max(3)
     .default(['traces'])
-    .describe('The collector gets these: traces, metrics (as at /metrics), logs (as on stdout).'),
+    .describe('Data for the collector: traces, metrics (as at /metrics), logs (as on stdout).'),
   otlp_protocol: z
     .enum(['http/protobuf', 'http/json'])
     .default('http/protobuf')
-    .describe('How batches are written.'),
+    .describe('Encoding of the batches.'),
   otlp_compression: z
     .enum(['none', 'gzip'])
     .default('none')
-    .describe('Whether batches are compressed, which costs CPU.'),
+    .describe('Compression of the batches; gzip costs CPU.'),
   otlp_metrics_seconds: seconds(3600)
     .default(60)
-    .describe('How often the collector gets the metrics.'),
+    .describe('Seconds between two exports of the metrics.'),
   otlp_headers: headers().optional().describe('Headers sent to the collector.'),
   otlp_timeout_ms: count(60_000)
     .default(10_000)
-    .describe('Milliseconds that the collector has for one batch.'),
+    .describe('Deadline for one batch in milliseconds.'),
   sample_ratio: z
     .number()
     .min(0)
     .max(1)
     .default(0.01)
     .describe(
-      'Share of traces that is kept where the client has not decided; errors and slow requests are always kept.',
+      'Share of traces to keep if the client has not decided; errors and slow requests are always kept.',
     ),
   slow_ms: count(86_400_000)
     .default(10_000)
-    .describe('A request that takes this long is kept as a trace.'),
-  service_name: name().default('gw').describe('service.name of what the collector gets.'),
+    .describe('Requests that take this many milliseconds or more are always kept as traces.'),
+  service_name: name().default('gw').describe('service.name of the exported data.'),
   trace_ring: z
     .int()
     .min(0)
@@ -76,19 +76,19 @@ const UsageSinks = z.strictObject({
       path: text().describe('File that events are appended to; relative to this file.'),
       max_bytes: count(1_099_511_627_776)
         .default(67_108_864)
-        .describe('Bytes of a segment, before it becomes path.1.'),
-      keep: count(1_000).default(10).describe('Full segments that stay.'),
+        .describe('Size in bytes at which the file is renamed to path.1.'),
+      keep: count(1_000).default(10).describe('Number of full segments to keep.'),
     })
     .optional()
     .describe('Events as lines of JSON.'),
   webhook: z
     .strictObject({
-      webhook_url: url().describe('Where batches of CloudEvents are posted.'),
-      headers: headers().optional().describe('Headers sent with them.'),
+      webhook_url: url().describe('URL that gets batches of CloudEvents.'),
+      headers: headers().optional().describe('Headers sent with the batches.'),
       signing_key: text()
         .optional()
         .describe('Key of the HMAC-SHA256 of the body in X-Gw-Signature, as a reference.'),
-      timeout_ms: count(60_000).default(10_000).describe('Milliseconds that a batch may take.'),
+      timeout_ms: count(60_000).default(10_000).describe('Deadline for one batch in milliseconds.'),
     })
     .optional()
     .describe('Batches of up to 100 events.'),
@@ -111,19 +111,19 @@ const Usage = z.strictObject({
     .max(TAGS_MAX)
     .default([])
     .describe(
-      'Names of tags that a key, X-Gw-Tags or metadata of the request may set, such as team; usage is counted by them.',
+      'Names of tags, such as team, that a key, X-Gw-Tags or metadata of the request may set; usage is counted by tag.',
     ),
   sinks: UsageSinks.optional().describe(
-    'Where an event for each attempt that used tokens is sent, with an id by which repeats are known.',
+    'Where usage events are sent: one for each attempt that used tokens, with an id that is the same in repeats.',
   ),
 })
 
 export const GatewaySection = z.strictObject({
-  gateway: Listener.prefault({}).describe('Listeners and what bounds every request.'),
+  gateway: Listener.prefault({}).describe('Listeners, and the bounds of every request.'),
   upstreams: z.array(Upstream).min(1).max(1024).describe('Model servers and hosted APIs.'),
   routes: z.array(Route).min(1).max(1024).describe('Names clients send in `model`.'),
   aliases: Aliases.default({}).describe(
-    'Model name to route name. A name that ends with * stands for all that begin so; exact names win, then the longest.',
+    'Model name to route name. A name that ends with * matches every name with that prefix; exact names win, then the longest.',
   ),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
@@ -139,7 +139,7 @@ export const GatewaySection = z.strictObject({
     .default([])
     .describe('Token and money budgets by tenant, group of tenants, or key.'),
   pricing: Pricing.optional().describe('Prices of tokens.'),
-  tls: Tls.optional().describe('How upstreams are verified.'),
+  tls: Tls.optional().describe('TLS settings of the connections to upstreams.'),
   http_proxy: url().optional().describe('Egress proxy.'),
   no_proxy: z
     .array(text())
@@ -147,19 +147,27 @@ export const GatewaySection = z.strictObject({
     .default([])
     .describe('Hosts, .suffixes, addresses or CIDRs that bypass the proxy.'),
   context: Context.optional().describe('How retrieved context is assembled.'),
-  vector_stores: z.array(VectorStore).max(64).default([]).describe('Stores that retrieval asks.'),
-  retrieval: z.array(Retrieval).max(64).default([]).describe('Passages to look up for a prompt.'),
+  vector_stores: z
+    .array(VectorStore)
+    .max(64)
+    .default([])
+    .describe('Stores that retrieval searches.'),
+  retrieval: z
+    .array(Retrieval)
+    .max(64)
+    .default([])
+    .describe('Searches for passages that a prompt gets as context.'),
   guardrails: z
     .array(Guardrail)
     .max(64)
     .default([])
     .describe('Sidecars that judge requests and answers.'),
   slo: Slo.optional().describe('Objective for the time to first token.'),
-  alerts: Alerts.optional().describe('Where alerts go, besides log and metric.'),
+  alerts: Alerts.optional().describe('Where alerts are sent, besides log and metric.'),
   state_dir: text()
     .optional()
     .describe(
-      'Folder in which a stand-alone gateway keeps budgets over restarts; relative to this file.',
+      'Folder where a stand-alone gateway keeps its budgets across restarts; relative to this file.',
     ),
   usage: Usage.prefault({}).describe('How usage is counted.'),
   telemetry: Telemetry.prefault({}).describe('Log and traces.'),
@@ -179,7 +187,7 @@ export const GatewayConfig = z.strictObject({
     .optional()
     .describe('Kubernetes shape of the data plane; has no effect outside a cluster.'),
   gw: GatewaySection.describe('The configuration of the gateway.'),
-  status: z.looseObject({}).optional().describe("The operator's."),
+  status: z.looseObject({}).optional().describe('Written by the operator.'),
 })
 
 export type Configuration = z.output<typeof GatewayConfig>

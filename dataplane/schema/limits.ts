@@ -12,11 +12,11 @@ const limitFields = {
     .describe('Simultaneous requests; a stream holds its place to the end.'),
   tokens_per_minute: count()
     .optional()
-    .describe('Token rate: the estimate is charged, usage reconciles it.'),
+    .describe('Token rate: a request is charged by its estimate, then corrected by its usage.'),
   priority: z
     .enum(['low', 'normal'])
     .optional()
-    .describe('low finds an upstream full at three quarters of its max_queue_depth; advisory.'),
+    .describe('low priority may use at most three quarters of max_queue_depth; advisory.'),
 }
 
 const Redis = z.strictObject({
@@ -34,12 +34,14 @@ const Redis = z.strictObject({
   timeout_ms: count(60_000)
     .default(50)
     .describe(
-      'Milliseconds that an answer is waited for; with fail_open: false at least 250, because nothing else can decide.',
+      'Milliseconds to wait for an answer of Redis; at least 250 with fail_open: false, because no replica can decide alone.',
     ),
   fail_open: z
     .boolean()
     .default(false)
-    .describe('true: a local share of each limit while Redis is away; false: 503.'),
+    .describe(
+      'true: each replica applies its share of each limit while Redis is unreachable; false: 503.',
+    ),
 })
 
 export const RateLimits = z.strictObject({
@@ -51,7 +53,7 @@ export const RateLimits = z.strictObject({
     .array(z.strictObject({ tenant: name().describe('Tenant the rule is for.'), ...limitFields }))
     .max(10_000)
     .default([])
-    .describe('Rules by tenant; what a rule leaves out comes from default.'),
+    .describe('Rules by tenant; fields that a rule omits come from default.'),
   backend: z
     .enum(['memory', 'redis'])
     .default('memory')
@@ -73,9 +75,7 @@ const tenantOrEach = () =>
 export const Budget = z.strictObject({
   tenant: tenantOrEach()
     .optional()
-    .describe(
-      'Tenant the budget is for; "*": each tenant without another budget of this form has this one.',
-    ),
+    .describe('Tenant the budget is for; "*": each tenant that has no other budget of this form.'),
   tenants: z
     .array(tenantOrEach())
     .min(1)
@@ -85,7 +85,7 @@ export const Budget = z.strictObject({
   name: name()
     .optional()
     .describe(
-      'Names the shared counter of tenants, so that it stays the same when they change; their names if absent.',
+      'Name of the shared counter, which keeps the counter if the tenants change. Default: the names of the tenants.',
     ),
   key: name().optional().describe('Id of the key that the budget is for, instead of tenant.'),
   tokens_per_day: count(1_000_000_000_000).optional().describe('Tokens a UTC day.'),
@@ -93,8 +93,8 @@ export const Budget = z.strictObject({
   on_exceeded: z
     .enum(['reject', 'downgrade'])
     .default('reject')
-    .describe('402, or the downgrade route.'),
-  downgrade_route: name().optional().describe('Route that serves an exceeded tenant.'),
+    .describe('reject: answer 402; downgrade: use the downgrade route.'),
+  downgrade_route: name().optional().describe('Route for requests after the budget is spent.'),
   alert_thresholds: z
     .array(z.number().min(0).max(1))
     .max(16)
@@ -106,14 +106,14 @@ const usdPerMillion = () => z.number().min(0).max(1_000_000)
 
 const PriceTier = z.strictObject({
   above_input_tokens: count(100_000_000).describe(
-    'A request with more input tokens is charged by this tier, all of it.',
+    'A request with more input tokens is charged by this tier for all its tokens.',
   ),
-  input: usdPerMillion().optional().describe('As for the model; its price if absent.'),
-  output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
-  cached_input: usdPerMillion().optional().describe('As for the model; its price if absent.'),
-  cache_write: usdPerMillion().optional().describe('As for the model; its price if absent.'),
-  cache_write_1h: usdPerMillion().optional().describe('As for the model; its price if absent.'),
-  reasoning_output: usdPerMillion().optional().describe('As for the model; its price if absent.'),
+  input: usdPerMillion().optional().describe('Default: the price of the model.'),
+  output: usdPerMillion().optional().describe('Default: the price of the model.'),
+  cached_input: usdPerMillion().optional().describe('Default: the price of the model.'),
+  cache_write: usdPerMillion().optional().describe('Default: the price of the model.'),
+  cache_write_1h: usdPerMillion().optional().describe('Default: the price of the model.'),
+  reasoning_output: usdPerMillion().optional().describe('Default: the price of the model.'),
 })
 
 const ModelPrice = z.strictObject({
@@ -140,7 +140,7 @@ const ModelPrice = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'USD for one search, as upstreams that rank documents bill them, and Anthropic for web_search; 0 if absent.',
+      'USD for one search: a request to rank documents, or a web_search of Anthropic; 0 if absent.',
     ),
   tiers: z.array(PriceTier).max(8).optional().describe('Other prices for long inputs.'),
 })

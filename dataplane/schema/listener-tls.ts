@@ -1,8 +1,8 @@
-/** `gw.gateway.tls`: the certificate that clients see, and the certificates that they have to show. */
+/** `gw.gateway.tls`: the certificate of the gateway, and the certificates that clients must present. */
 import { z } from 'zod'
 import { tlsVersion } from './fields.ts'
 
-/** A certificate with its chain, or the authorities of an overlap. */
+/** Room for a certificate with its chain, or for old and new authorities together. */
 const PEM_LENGTH_MAX = 65_536
 
 const pem = () => z.string().min(1).max(PEM_LENGTH_MAX)
@@ -21,8 +21,8 @@ export const ListenerTls = z.strictObject({
     .enum(['none', 'request', 'require'])
     .optional()
     .describe(
-      'Whether clients show a certificate of client_ca; request refuses bad ones only. ' +
-        'Absent: require where client_ca is written, else none.',
+      'Whether clients must present a certificate signed by client_ca; request refuses only invalid ones. ' +
+        'Absent: require if client_ca is set, else none.',
     ),
   min_version: tlsVersion(),
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { port, seconds, text } from './fields.ts'
 import { ListenerTls } from './listener-tls.ts'
 
-/** Where the admin API of a pod is, unless the configuration or GW_ADMIN_PORT says otherwise. */
+/** Admin port of a pod, unless the configuration or GW_ADMIN_PORT sets another. */
 export const POD_ADMIN_PORT = 9091
 
 const Cors = z.strictObject({
@@ -39,7 +39,7 @@ export function keepaliveSeconds(
   return keepalive_seconds ?? KEEPALIVE_SECONDS[place]
 }
 
-/** Absent in the file: what a gateway listens on where the environment says nothing either. */
+/** Bind address if neither the file nor the environment sets one. */
 const LISTEN_ADDRESS = { file: '127.0.0.1', pod: '0.0.0.0' } as const
 
 export function listenAddress(
@@ -61,8 +61,8 @@ export const Listener = z.strictObject({
   admin_port: port()
     .optional()
     .describe(
-      'Port of loopback for the admin API. Absent: 9091 in pods, and stand-alone only the Unix socket ' +
-        'that the tool finds. GW_ADMIN_PORT wins.',
+      'Loopback port of the admin API. Absent: 9091 in pods; stand-alone only a Unix socket, which the ' +
+        'tool finds. GW_ADMIN_PORT wins.',
     ),
   tls: ListenerTls.optional().describe(
     'Serves clients over TLS; plain HTTP if absent. The certificate is renewed without a restart.',
@@ -72,10 +72,10 @@ export const Listener = z.strictObject({
     .min(1024)
     .max(1_073_741_824)
     .default(8_388_608)
-    .describe('Largest request body in bytes; above it 413.'),
+    .describe('Largest request body in bytes; a larger one gets 413.'),
   request_timeout_seconds: seconds()
     .default(600)
-    .describe('Ceiling over everything one request may take, retries and fallbacks included.'),
+    .describe('Most seconds that one request may take, retries and fallbacks included.'),
   keepalive_seconds: seconds()
     .optional()
     .describe(
@@ -84,7 +84,7 @@ export const Listener = z.strictObject({
   load_balancer_idle_seconds: seconds()
     .optional()
     .describe(
-      'Idle timeout of the load balancer in front; bounds the silence of an answer that is not a stream.',
+      'Idle timeout of the load balancer in front; an answer that is not a stream must end before it.',
     ),
   drain_timeout_seconds: seconds()
     .default(30)

@@ -29,7 +29,7 @@ const Overflow = z.strictObject({
 const Retry = z.strictObject({
   max_attempts: count(10)
     .optional()
-    .describe('Bounds all attempts of one request, fallbacks included; 2 advised.'),
+    .describe('Most attempts of one request, fallbacks included; 2 advised.'),
   backoff: z.enum(['exponential']).default('exponential').describe('How the delay grows.'),
   initial_delay_ms: z.int().min(0).max(60_000).default(100).describe('First delay before jitter.'),
   jitter: z
@@ -42,8 +42,16 @@ const Retry = z.strictObject({
 const Semantic = z.strictObject({
   easy: name().describe('Upstream for easy prompts.'),
   hard: name().describe('Upstream for hard prompts.'),
-  threshold: z.number().min(0).max(1).default(0.5).describe('A score at or above it is hard.'),
-  classifier: z.enum(['builtin', 'embedding']).default('builtin').describe('Scorer of the prompt.'),
+  threshold: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe('Prompts with this score or more are hard.'),
+  classifier: z
+    .enum(['builtin', 'embedding'])
+    .default('builtin')
+    .describe('How prompts are scored.'),
   embedding: z
     .strictObject({
       upstream: name().describe('Upstream that embeds the prompt.'),
@@ -53,7 +61,7 @@ const Semantic = z.strictObject({
           easy: z.array(z.string().min(1).max(4096)).max(256).default([]),
           hard: z.array(z.string().min(1).max(4096)).max(256).default([]),
         })
-        .describe('Prompts of both kinds; a prompt goes to the side that it is nearer to.'),
+        .describe('Examples of both kinds; a prompt goes to the side with the nearer examples.'),
     })
     .optional()
     .describe('Settings of the embedding classifier.'),
@@ -97,17 +105,17 @@ export const Route = z.strictObject({
   retry: Retry.optional().describe('How failed attempts are repeated.'),
   timeout_seconds: seconds()
     .optional()
-    .describe('Ceiling over everything a request on this route may take.'),
+    .describe('Most seconds that a request on this route may take.'),
   max_tokens_default: count(10_000_000)
     .optional()
     .describe(
-      'Sent to the upstream where the client gives no limit and a budget applies; absent: nothing is sent.',
+      'Limit sent to the upstream if the client sets none and a budget applies; absent: none is sent.',
     ),
   on_unsupported: z
     .enum(['refuse', 'drop'])
     .default('refuse')
     .describe(
-      'Parameters that an upstream cannot do: another upstream is asked, else 400; drop leaves them out.',
+      'How to treat parameters that an upstream does not support. refuse: try another upstream, else 400; drop: leave them out.',
     ),
   semantic: Semantic.optional().describe('Settings of the semantic strategy.'),
   retrieval: z

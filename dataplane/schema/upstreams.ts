@@ -36,10 +36,10 @@ export const CircuitBreaker = z.strictObject({
     .describe('Consecutive failed attempts before the breaker opens.'),
   open_duration_seconds: seconds(3600)
     .default(30)
-    .describe('Seconds the open breaker refuses at once.'),
+    .describe('Seconds that an open breaker refuses requests.'),
   half_open_probes: count(100)
     .default(1)
-    .describe('Trial requests that must succeed before it closes again.'),
+    .describe('Trial requests that must succeed before the breaker closes again.'),
 })
 
 const Tokenizer = z.strictObject({
@@ -47,11 +47,11 @@ const Tokenizer = z.strictObject({
     .enum(ENCODINGS)
     .optional()
     .describe(
-      'A bundled encoding; prompts are counted exactly where a budget or a window needs it.',
+      'A bundled encoding; prompts are counted exactly if a budget or a context window needs it.',
     ),
   file: text()
     .optional()
-    .describe('Path of a tokenizer.json, by which prompts are counted as its model does.'),
+    .describe('Path of a tokenizer.json, to count prompts exactly as its model does.'),
   upstream: z
     .boolean()
     .optional()
@@ -62,15 +62,15 @@ const Embeddings = z.strictObject({
   model: text()
     .optional()
     .describe(
-      'Name of the embedding model where upstreams call the same one by several names. Default: model.',
+      'Common name of the embedding model if upstreams name it differently. Default: model.',
     ),
   dimensions: count(65_536)
     .optional()
-    .describe('Length of its vectors; answers of another length are refused.'),
+    .describe('Length of the vectors; answers with another length are refused.'),
   input_type: z
     .enum(['search_document', 'search_query', 'classification', 'clustering'])
     .optional()
-    .describe('The purpose of its vectors, for an API that demands one. Default: search_document.'),
+    .describe('Purpose of the vectors, for an API that requires one. Default: search_document.'),
 })
 
 const QueueMetrics = z.strictObject({
@@ -84,34 +84,36 @@ const QueueMetrics = z.strictObject({
 const ColdStart = z.strictObject({
   max_wait_seconds: seconds(600)
     .default(300)
-    .describe('Seconds a request waits for an endpoint, within its own time.'),
+    .describe('Seconds that a request waits for an endpoint, within the timeout of the request.'),
   max_waiting: count(1000)
     .default(100)
-    .describe('Requests of one replica that wait; a further one is refused with 503.'),
+    .describe('Most requests of one replica that may wait; further ones get 503.'),
   prefer_wait: z
     .boolean()
     .default(false)
-    .describe('As a primary: wait for it although a fallback could answer.'),
+    .describe('Wait for this upstream as the primary, even if a fallback could answer.'),
 })
 
-/** `timeout_seconds` of a stream, if it is absent. Another answer is silent until it is whole, so it has no such limit. */
+/** Default `timeout_seconds` of a stream. Other answers stay silent until they are whole, so they have no default. */
 export const FIRST_CONTENT_SECONDS = 30
 
-/** Bounds of one upstream, and of all of a gateway. */
+/** Most endpoints of one upstream, and of all upstreams of a gateway. */
 export const ENDPOINTS_MAX = 256
 export const ENDPOINTS_OF_ALL_MAX = 2000
 const ENDPOINTS = ['url', 'dns', 'pods', 'pool'] as const
 const BALANCES = ['least', 'affinity'] as const
 
-/** Ends the host of an upstream that is a pool: shown, and never dialled. */
+/** Suffix of the host that is shown for a pool; never dialled. */
 export const POOL_DOMAIN = '.inferencepool'
 
 const label = () =>
-  text().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a name as Kubernetes takes it')
+  text().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a valid Kubernetes name')
 
 const Pool = z.strictObject({
   name: label().describe('Name of the InferencePool.'),
-  namespace: label().optional().describe('Its namespace. Default: that of the gateway.'),
+  namespace: label()
+    .optional()
+    .describe('Namespace of the pool. Default: the namespace of the gateway.'),
 })
 
 export const Upstream = z.strictObject({
@@ -124,23 +126,23 @@ export const Upstream = z.strictObject({
     .enum(ENDPOINTS)
     .optional()
     .describe(
-      'Where requests go: url is the endpoint itself; dns is each address of its name, with connections apart; ' +
-        'pods is each ready pod of the Service that it names, as the operator sends them; pool is the same for the ' +
-        'pods of an InferencePool. Default: url.',
+      'Where requests go. url: the endpoint itself. dns: each address of its host name, with separate connections. ' +
+        'pods: each ready pod of the Service that the endpoint names, which needs the operator. pool: each ready pod of ' +
+        'an InferencePool. Default: url.',
     ),
   pool: Pool.optional().describe('The InferencePool of endpoints: pool, which needs no endpoint.'),
   balance: z
     .enum(BALANCES)
     .optional()
     .describe(
-      'How one of several endpoints is chosen: least takes the less loaded of two; affinity sends the requests of a ' +
-        'conversation to the same one. Default: least.',
+      'How one of several endpoints is chosen. least: the less loaded of two. affinity: the same endpoint for all ' +
+        'requests of a conversation. Default: least.',
     ),
   cache_salt: z
     .enum(['tenant'])
     .optional()
     .describe(
-      'tenant: no tenant finds prompts of another one in the prefix cache of the runtime. Absent: all tenants share it.',
+      'tenant: each tenant has a separate prefix cache in the runtime. Absent: all tenants share one.',
     ),
   caller_headers: headers()
     .optional()
@@ -149,16 +151,16 @@ export const Upstream = z.strictObject({
     .boolean()
     .optional()
     .describe(
-      "Endpoints in the zone of the gateway's own pod come first, while they are not loaded far above the others. " +
+      "Prefer endpoints in the zone of the gateway's pod, unless their load is far above that of the others. " +
         'Default: false.',
     ),
   balance_header: text()
     .max(128)
     .optional()
     .describe(
-      'Header of the client that names a conversation for balance: affinity. Default: x-session-id.',
+      'Request header that identifies a conversation for balance: affinity. Default: x-session-id.',
     ),
-  model: text().describe('The model served there or asked for.'),
+  model: text().describe('Model name that requests to this upstream carry.'),
   weight: z
     .number()
     .min(0)
@@ -169,41 +171,41 @@ export const Upstream = z.strictObject({
     .optional()
     .describe(
       'Seconds from sending a request to the first content of a stream, or to the head of another answer. ' +
-        'Absent: 30 for a stream; another answer has the whole time of the request.',
+        'Absent: 30 for a stream; other answers have the whole timeout of the request.',
     ),
   connect_timeout_seconds: seconds(60)
     .default(2)
-    .describe('Seconds a connection may take, inside timeout_seconds.'),
+    .describe('Seconds to connect, as a part of timeout_seconds.'),
   idle_timeout_seconds: seconds()
     .default(60)
-    .describe('Seconds between bytes once the answer has begun.'),
+    .describe('Most seconds between two bytes of an answer that has begun.'),
   max_queue_depth: count(1_000_000)
     .optional()
     .describe(
-      'Requests in flight to this upstream from one replica, or to each of its endpoints; above it the upstream is full.',
+      'Most requests in flight from one replica to this upstream, or to each of its endpoints; then the upstream is full.',
     ),
   max_connections: count(100_000)
     .optional()
-    .describe('Connections of one replica to this upstream, or to each of its endpoints.'),
+    .describe('Most connections of one replica to this upstream, or to each of its endpoints.'),
   api_key: text()
     .optional()
     .describe('Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal.'),
   headers: headers().optional().describe('Headers added to every request to this upstream.'),
-  region: text().optional().describe('Cloud region, where the provider has one.'),
-  api_version: text().optional().describe('API version, where the provider has one.'),
-  deployment: text().optional().describe('Deployment name, where the provider has one.'),
-  project: text().optional().describe('Project or organisation, where the provider has one.'),
+  region: text().optional().describe('Cloud region, if the provider has one.'),
+  api_version: text().optional().describe('API version, if the provider has one.'),
+  deployment: text().optional().describe('Deployment name, if the provider has one.'),
+  project: text().optional().describe('Project or organisation, if the provider has one.'),
   context_window: count()
     .optional()
     .describe(
-      "Tokens that prompt and answer may hold together. Default: what the runtime's models tell, or the hosted model has.",
+      'Most tokens of prompt and answer together. Default: as the runtime reports, or as the hosted model is known to have.',
     ),
   native: z
     .array(z.enum(NATIVE_APIS))
     .max(16)
     .optional()
     .describe(
-      "Clients' APIs that the upstream speaks itself: their bytes pass. Others are translated. " +
+      'APIs of clients that the upstream supports itself: their requests pass unchanged. Others are translated. ' +
         'Default: responses for openai and azure_openai.',
     ),
   allow: z
@@ -211,13 +213,13 @@ export const Upstream = z.strictObject({
     .max(EXTRAS.length)
     .optional()
     .describe(
-      "Extras that clients may ask for beside the model's tokens: they cost extra, or name what the account keeps. " +
+      'Extras that clients may use besides tokens: each costs extra, or refers to data that the account stores. ' +
         'Default: none.',
     ),
   tokenizer_revision: text()
     .optional()
     .describe(
-      'Pins the tokenizer to the served model revision; an upstream that serves another one is not asked.',
+      'Pins the tokenizer to the served model revision; an upstream that serves another one gets no requests.',
     ),
   tokenizer_autodetect: z
     .boolean()
@@ -227,12 +229,12 @@ export const Upstream = z.strictObject({
     'How prompt tokens are counted; default by provider and model.',
   ),
   embeddings: Embeddings.optional().describe(
-    'Vectors of upstreams in a route compare only where these are the same.',
+    'Facts about the vectors, which must be the same for all upstreams of a route.',
   ),
   queue_metrics: QueueMetrics.optional().describe('Queue gauges for least_queue.'),
   health_check: HealthCheck.optional().describe('Active health probes.'),
   cold_start: ColdStart.optional().describe(
-    'Hold requests while nothing listens at the endpoint, as with a model scaled to zero. Absent: they fail.',
+    'Hold requests while nothing listens at the endpoint, as with a model scaled to zero. Absent: the requests fail.',
   ),
   circuit_breaker: CircuitBreaker.optional().describe(
     'When failing attempts take the upstream out.',

@@ -5,7 +5,7 @@ import type { KubeObject } from '../kube/objects.ts'
 
 export interface ClusterFacts {
   readonly gateway: KubeObject
-  /** Checked, with defaults. */
+  /** The checked configuration, with defaults. */
   readonly gw: Section
 }
 

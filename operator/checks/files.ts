@@ -1,4 +1,4 @@
-/** Settings that name files of the machine: a pod has none, but for the Secrets that it mounts. */
+/** Settings that refer to local files: a pod has no files except its mounted Secrets. */
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { type Finding, type Path, refuse } from '../../dataplane/config/judgement/problems.ts'
@@ -12,7 +12,7 @@ export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
         refuse(
           ['gw', 'api_keys_file'],
           'a pod has no such file',
-          'Write the keys under gw.api_keys, or make GatewayKey resources of them.',
+          'Write the keys under gw.api_keys, or create GatewayKey resources.',
         ),
       ]),
   ...(gw.state_dir === undefined
@@ -20,8 +20,8 @@ export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
     : [
         refuse(
           ['gw', 'state_dir'],
-          'a pod keeps no files over its restart',
-          'Remove it, and give rate_limits a redis url: budgets are kept there.',
+          'a pod keeps no files across a restart',
+          'Remove it, and set rate_limits.redis.url: budgets are kept in Redis.',
         ),
       ]),
   ...(valueBelow(gw, 'usage', 'sinks', 'file') === undefined
@@ -29,15 +29,15 @@ export const filesOfOurOwn: ClusterCheck = ({ gw }) => [
     : [
         refuse(
           ['gw', 'usage', 'sinks', 'file'],
-          'a pod keeps no files over its restart',
-          'Write webhook: or otlp: in its place.',
+          'a pod keeps no files across a restart',
+          'Write webhook: or otlp: instead.',
         ),
       ]),
 ]
 
 /**
- * Every `${file:}` below `value`. In a pod a path may lead to a Secret that the author was never asked about, so that
- * none is read; `${secret:NAME/KEY}` says which Secret is meant, and the admission policy can judge it.
+ * Every `${file:}` below `value`. In a pod, a path could lead to any Secret, past the admission policy, so no path is
+ * read. `${secret:NAME/KEY}` names the Secret, so that the policy can judge it.
  */
 export function fileReferences(value: unknown, path: Path): Finding[] {
   if (typeof value === 'string') return isFile(value) ? [refuse(path, NO_FILE, USE_SECRET)] : []

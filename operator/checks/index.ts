@@ -1,4 +1,4 @@
-/** Checks for settings that cannot work in a cluster, or not as meant. Messages keep this order. */
+/** Checks for settings that have no effect, or a wrong one, in a cluster. Messages appear in this order. */
 import type { Finding } from '../../dataplane/config/judgement/problems.ts'
 import type { ClusterCheck, ClusterFacts } from './contract.ts'
 import { filesOfOurOwn } from './files.ts'

@@ -9,24 +9,24 @@ import type { ClusterCheck } from './contract.ts'
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
-/** Both are made, but the route speaks HTTP to a port of TLS. */
+/** Both are created, but the route sends plain HTTP to a TLS port. */
 export const routeSpeaksTls: ClusterCheck = ({ gateway, gw }) => {
   const { tls } = gw.gateway
   if (tls === undefined || valueBelow(gateway, 'spec', 'route') === undefined) return []
   const isMutual = clientAuthOf(tls) === 'require'
   const message = isMutual
-    ? 'demands certificates of clients, and few Gateways of spec.route can show one'
+    ? 'requires client certificates, and few Gateways of spec.route can present one'
     : 'needs a BackendTLSPolicy beside spec.route: without it the Gateway speaks plain HTTP to this port'
   const fix = isMutual
     ? 'Write client_auth: request, or remove spec.route.'
-    : 'Make one for the Service of the gateway, with validation.hostname and caCertificateRefs.'
+    : 'Create one for the Service of the gateway, with validation.hostname and caCertificateRefs.'
   return [warn(['gw', 'gateway', 'tls'], message, fix)]
 }
 
-/** Tags of releases that do not know the setting: they leave it out and serve plain HTTP. */
+/** Tags of releases that ignore the setting and serve plain HTTP. */
 const WITHOUT_TLS = /:v?(0\.\d+|1\.[0-4])\.\d+(-[^@]*)?(@|$)/
 
-/** A digest without a tag says nothing; the pods then report the setting as ignored. */
+/** A digest without a tag does not tell the release; old pods then report the setting as ignored. */
 export const imageKnowsTls: ClusterCheck = ({ gateway, gw }) => {
   const image = valueBelow(gateway, 'spec', 'image')
   if (gw.gateway.tls === undefined || typeof image !== 'string' || !WITHOUT_TLS.test(image))
@@ -44,7 +44,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
       ? [
           refuse(
             ['gw', 'gateway', 'listen_address'],
-            `${listen_address} is reached from inside the pod only`,
+            `${listen_address} can be reached only from inside the pod`,
             'Remove it; the default is every address of the pod.',
           ),
         ]
@@ -63,7 +63,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
       .map((port) =>
         refuse(
           ['gw', 'gateway', port],
-          `${PUSH_PORT} is the port at which the pod takes its configuration`,
+          `${PUSH_PORT} is the port where the pod receives its configuration`,
           'Choose another port.',
         ),
       ),
@@ -72,7 +72,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
       .map((port) =>
         refuse(
           ['gw', 'gateway', port],
-          'ports below 1024 may not be bound by the pod, which runs without privileges',
+          'ports below 1024 need privileges, which the pod does not have',
           'Choose a port above 1023; spec.service.port is what clients use.',
         ),
       ),

@@ -1,4 +1,4 @@
-/** Names that the API server takes for a gateway, and refuses for the objects that are made of it. */
+/** Names that the API server accepts for a gateway but refuses for the objects of the gateway. */
 import { NAME_RULE } from '../../crds/gateway-config.ts'
 import { refuse, warn } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -13,12 +13,12 @@ export const nameableObjects: ClusterCheck = ({ gateway }) => {
   return [refuse(['metadata', 'name'], message, fix)]
 }
 
-/** A Service that is reached from outside shows no metrics; they have another one, with a longer name. */
+/** A Service that is open to the outside has no metrics port; the metrics have a second Service with a longer name. */
 export const nameableMetrics: ClusterCheck = ({ gateway }) => {
   const { name } = gateway.metadata
   const type = valueBelow(gateway, 'spec', 'service', 'type') ?? 'ClusterIP'
   if (type === 'ClusterIP' || !NAME_RULE.holds(name) || fitsService(names.metrics(name))) return []
-  const message = `leaves no room for the Service ${names.metrics(name)}: no Service has the metrics of its pods`
+  const message = `leaves no room for the Service ${names.metrics(name)}: no Service serves the metrics of its pods`
   const fix = 'Use a name of at most 55 characters, or find the pods by a PodMonitor.'
   return [warn(['metadata', 'name'], message, fix)]
 }

@@ -1,4 +1,4 @@
-/** Passwords that are written out: a resource is read by many, and no secret may pass through us. */
+/** Literal passwords: many people may read a resource, and the operator must never see a secret. */
 import {
   literalPasswords,
   PASSWORD_FIX,

@@ -1,9 +1,9 @@
-/** Numbers of pods that two settings contradict each other about. */
+/** Two settings that contradict each other about the number of pods. */
 import { warn } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ClusterCheck } from './contract.ts'
 
-/** It comes from Git, or from a scaler that has the gateway instead of its Deployment as its target. */
+/** spec.replicas comes from Git, or from a scaler whose target is the gateway instead of its Deployment. */
 export const replicasHaveEffect: ClusterCheck = ({ gateway }) => {
   const autoscaling = valueBelow(gateway, 'spec', 'autoscaling')
   const replicas = valueBelow(gateway, 'spec', 'replicas')

@@ -1,10 +1,10 @@
-/** A configuration travels in a ConfigMap, which holds a mebibyte. */
+/** The size of a configuration, which must fit into a ConfigMap of one mebibyte. */
 
 import { refuse } from '../../dataplane/config/judgement/problems.ts'
 import { canonicalJson } from '../../dataplane/delivery/signed.ts'
 import type { ClusterCheck } from './contract.ts'
 
-/** Measured as text in text; the rest of the mebibyte is for ten thousand keys. */
+/** Measured as JSON text within JSON; the rest of the mebibyte is for ten thousand keys. */
 const DOCUMENT_BYTES_MAX = 320 * 1024
 
 export const documentFits: ClusterCheck = ({ gateway }) => {

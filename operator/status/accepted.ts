@@ -7,7 +7,8 @@ import type { Policy } from './policies.ts'
 
 const paused: Policy = ({ isPaused }) => {
   if (!isPaused) return undefined
-  const message = 'spec.paused is true: the pods keep what they have. Set it to false to go on.'
+  const message =
+    'spec.paused is true: the pods keep their configuration. Set it to false to continue.'
   return unknown(message, 'Paused')
 }
 

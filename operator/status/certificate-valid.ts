@@ -1,4 +1,4 @@
-/** CertificateValid: whether clients take the certificate of the listener, as the pods report it. */
+/** CertificateValid: whether the certificate of the listener is valid now, as the pods report it. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ReportedCertificate } from '../delivery/pod-reports.ts'
 import { no, type StatusFacts, unknown, yes } from './facts.ts'
@@ -23,7 +23,7 @@ const notYetValid: Policy = (facts) => {
   return no('NotYetValid', `${named(certificate)} begins on ${moment(certificate.from)}.`)
 }
 
-/** Certificates of a few days are renewed late in their life as well. */
+/** Short-lived certificates are renewed late in their life, too. */
 const expiresSoon: Policy = (facts) => {
   const certificate = firstToEnd(facts)
   if (certificate === undefined) return undefined
@@ -41,14 +41,14 @@ const valid: Policy = (facts) => {
 
 export const CERTIFICATE_VALID = [noReport, expired, notYetValid, expiresSoon, valid]
 
-const RENEW = 'Renew it in its Secret; the pods take the new one within two minutes.'
+const RENEW = 'Renew it in its Secret; the pods serve the new one within two minutes.'
 
-/** Absent where clients come without TLS. */
+/** Absent if the listener serves plain HTTP. */
 export function wantsCertificate({ gateway, isPaused }: StatusFacts): boolean {
   return !isPaused && isRecord(valueBelow(gateway, 'gw', 'gateway', 'tls'))
 }
 
-/** While a Secret reaches the pods one after the other, the oldest certificate counts. */
+/** A new Secret reaches the pods one by one; until then the oldest certificate counts. */
 function firstToEnd({ pods }: StatusFacts): ReportedCertificate | undefined {
   const shown = pods.flatMap(({ report, target }) =>
     target.ready && report?.certificate ? [report.certificate] : [],

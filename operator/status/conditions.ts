@@ -36,7 +36,7 @@ export function conditionsOf(facts: StatusFacts): Condition[] {
   return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))
 }
 
-/** For pipelines that wait (kstatus): whether waiting helps. Both are absent where there is nothing to wait for. */
+/** For pipelines that wait (kstatus): whether waiting helps. Both are absent if there is nothing to wait for. */
 function progressOf({ Accepted, WorkloadAvailable }: Judgements): {
   readonly Stalled?: ConditionState
   readonly Reconciling?: ConditionState
@@ -46,7 +46,7 @@ function progressOf({ Accepted, WorkloadAvailable }: Judgements): {
   return reason === 'RolloutInProgress' ? { Reconciling: yes(reason, message) } : {}
 }
 
-/** The time moves only when the status does; otherwise each write would cause the next one. */
+/** The time changes only with the status; otherwise each write would cause the next one. */
 function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState): Condition {
   const before = facts.before.conditions.find((condition) => condition.type === type)
   const isSame = before?.status === judgement.status
@@ -60,7 +60,7 @@ function conditionOf(facts: StatusFacts, type: string, judgement: ConditionState
   }
 }
 
-/** Reasons that pass by themselves; they must not hide one that does not. */
+/** Reasons that end without help; a reason that needs help comes first. */
 const PASSING: ReadonlySet<string> = new Set(['RolloutInProgress', 'Progressing'])
 
 function judgeReady(judgements: Judgements, { pods }: StatusFacts): ConditionState {

@@ -30,8 +30,8 @@ const usingLastKnownGood: Policy = ({ documents, pods, compiled }) => {
   if (!isRefused && behind.length === 0) return undefined
   const names = isRefused ? 'the pods' : listed(behind.map(({ target }) => target.name))
   const message =
-    `The newest generation is not enforced; ${names} go on with the last good configuration. ` +
-    `Correct what Accepted and Programmed name.`
+    `The newest generation is not enforced; ${names} continue with the last good configuration. ` +
+    `See Accepted and Programmed for the cause.`
   return yes('UsingLastKnownGood', message)
 }
 
@@ -45,9 +45,8 @@ const secretUnusable: Policy = ({ pods, documents }) => {
   const what = listed(distinct(problems.map(shownProblem)))
   const fixes = distinct(problems.map(({ fix }) => fix).filter((fix) => fix !== ''))
   const message =
-    `${what.replace(/\.$/, '')}. Pods that cannot use what the Secret holds now: ` +
-    `${listed(struck.map(({ pod }) => pod))}. They serve with the values of before; restart none of them ` +
-    `before the Secret is mended. ${fixes.slice(0, 3).join(' ')}`
+    `${what.replace(/\.$/, '')}. Pods that cannot use the content of the Secret: ` +
+    `${listed(struck.map(({ pod }) => pod))}. They serve with the earlier values; do not restart them before you correct the Secret. ${fixes.slice(0, 3).join(' ')}`
   return yes('SecretUnusable', message.trimEnd())
 }
 
@@ -55,7 +54,7 @@ const upstreamsDisabled: Policy = (facts) => {
   const unresolved = reportsOf(facts).flatMap((report) => report.unresolved)
   const upstreams = distinct(unresolved.map(({ upstream }) => upstream))
   if (upstreams.length === 0) return undefined
-  const message = `Without their credentials these upstreams are out: ${listed(upstreams)}. See ResolvedRefs.`
+  const message = `These upstreams get no requests, because their credentials are missing: ${listed(upstreams)}. See ResolvedRefs.`
   return yes('UpstreamsDisabled', message)
 }
 
@@ -64,7 +63,7 @@ const noEndpoints: Policy = ({ endpointsTrouble: { empty } }) => {
   const names = listed(empty.map(({ upstream, source }) => `${upstream} (${source})`))
   const message =
     `No pod takes requests for upstreams: ${names}. Requests that no other upstream can serve get 503. ` +
-    'Start its pods, or look why they are not ready.'
+    'Start their pods, or find out why they are not ready.'
   return yes('NoEndpoints', message)
 }
 
@@ -80,7 +79,7 @@ const credentialRejected: Policy = ({ pods }) => {
   })
   const message =
     `Upstreams refuse the credential of the gateway: ${listed(byUpstream)}. ` +
-    'Renew what their api_key or headers refer to; the pods take it without an edit.'
+    'Renew the Secrets that their api_key or headers refer to; the pods read them without an edit.'
   return yes('CredentialRejected', message)
 }
 
@@ -91,8 +90,7 @@ const storeAway: Policy = ({ pods }) => {
 
 const endpointsRefused: Policy = ({ endpointsTrouble: { refused } }) => {
   if (refused === undefined) return undefined
-  const fix =
-    'The pods go on with the endpoints that they have. Select fewer, or split the upstream.'
+  const fix = 'The pods continue with their last endpoints. Select fewer, or split the upstream.'
   return yes('EndpointsRefused', `${refused} ${fix}`)
 }
 
@@ -106,11 +104,11 @@ const fieldsIgnored: Policy = (facts) => {
 const waitsForNewPods: Policy = (facts) => {
   const waiting = distinct(reportsOf(facts).flatMap((report) => report.waitsForStart))
   if (waiting.length === 0) return undefined
-  const message = `A change of ${listed(waiting)} takes effect in new pods, which replace the old ones now.`
+  const message = `A change of ${listed(waiting)} takes effect in new pods, which are replacing the old ones.`
   return yes('WaitsForNewPods', message)
 }
 
-/** The worst comes first. */
+/** Policies in order of severity, the worst first. */
 const FAULTS: readonly Policy[] = [
   usingLastKnownGood,
   secretUnusable,

@@ -1,4 +1,6 @@
-/** Exposed: whether the Gateways that `spec.route` names send clients here, as their controllers say in the HTTPRoute. */
+/**
+ * Exposed: whether the Gateways that `spec.route` names send clients here, as their controllers say in the HTTPRoute.
+ */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { listed, no, type StatusFacts, unknown, yes } from './facts.ts'
@@ -45,7 +47,7 @@ const unanswered: Policy = ({ httpRoute, gateway }) => {
   )
   const missing = [...new Set(wanted)].filter((parent) => !accepted.has(parent))
   if (missing.length === 0) return undefined
-  const fix = 'If that lasts, look whether it exists, and whether its controller runs.'
+  const fix = 'If this lasts, check that the Gateway exists and that its controller runs.'
   return unknown(`No controller has accepted the route for Gateway ${listed(missing)} yet. ${fix}`)
 }
 
@@ -56,7 +58,7 @@ const exposed: Policy = ({ httpRoute }) => {
 
 export const EXPOSED = [notServed, conflict, requested, refused, unanswered, exposed]
 
-/** The base address for clients of the Gateway; absent where no whole host name is written. */
+/** The base address for clients of the Gateway; absent if no complete host name is set. */
 export function exposedAddress({ gateway }: StatusFacts): string | undefined {
   const names = valueBelow(gateway, 'spec', 'route', 'hostnames')
   const host = (Array.isArray(names) ? names : []).find((name) => !String(name).startsWith('*'))
@@ -74,7 +76,7 @@ interface Said {
   readonly message: string
 }
 
-/** The conditions by which each controller judges this generation of the route. */
+/** The conditions that each controller set for this generation of the route. */
 function parentsOf(
   route: KubeObject | undefined,
 ): { readonly parent: string; readonly conditions: readonly Said[] }[] {
@@ -106,13 +108,13 @@ function nameOf(reference: unknown, { metadata }: KubeObject): string {
   return section === undefined ? name : `${name}/${section}`
 }
 
-/** Another controller's word, in the form that the API server takes. */
+/** Another controller's message, in a form that the API server accepts. */
 function reasonOf(reason: string): string {
   const word = reason.slice(0, 256)
   return /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/.test(word) ? word : 'NotAccepted'
 }
 
-/** Absent where no route is asked for. */
+/** Absent if spec.route is absent. */
 export function wantsRoute({ gateway, isPaused }: StatusFacts): boolean {
   return !isPaused && valueBelow(gateway, 'spec', 'route') !== undefined
 }

@@ -19,16 +19,16 @@ export interface StatusFacts {
   readonly documents: Stored
   readonly lastKnownGoodHash: string | undefined
   readonly pods: readonly PodState[]
-  /** The same pods and those that do not run, as the API server has them. */
+  /** All pods as the API server has them, including those that do not run. */
   readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
   readonly httpRoute: KubeObject | undefined
-  /** Whether the operator can make one. */
+  /** Whether the operator can create an HTTPRoute. */
   readonly hasHttpRoutes: boolean
-  /** Pods that clients of the Service reach; absent where that is unknown. */
+  /** Pods that clients of the Service reach; absent if unknown. */
   readonly endpoints: number | undefined
-  /** Why endpoints that upstreams ask for are missing. */
+  /** Why the endpoints of upstreams are missing. */
   readonly endpointsTrouble: EndpointsTrouble
   readonly workload: WorkloadOutcome | { readonly kind: 'failed'; readonly message: string }
 }
@@ -51,7 +51,7 @@ export function unknown(message: string, reason = 'Pending'): ConditionState {
   return { status: 'Unknown', reason, message }
 }
 
-/** Whether the pod enforces the wanted configuration, whichever number the document has. */
+/** Whether the pod enforces the wanted configuration, under any number of the document. */
 export function enforces({ report }: PodState, hash: string | undefined): boolean {
   return hash !== undefined && report?.configuration.hash === hash
 }

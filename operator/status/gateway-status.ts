@@ -24,7 +24,7 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const count = (member: string) => Number(valueBelow(deployment, 'status', member) ?? 0)
   const holds = (wanted: string) =>
     conditions.some(({ type, status }) => type === wanted && status === 'True')
-  // Absent until every ready pod has this one: the time of the former configuration says nothing about it.
+  // Absent until every ready pod has this configuration; the time of the former one does not apply.
   const acknowledgedAt = before.activeHash === configuration?.hash ? before.programmedAt : undefined
   const programmedAt = acknowledgedAt ?? (holds('Programmed') ? facts.now : undefined)
   return withoutAbsent({
@@ -84,7 +84,7 @@ const STATES = {
   unreachable: 'Unreachable',
 } as const
 
-/** Pods that do not run, so that they cannot be asked. */
+/** Pods that do not run, so the operator cannot ask them. */
 function podsHeldBack({ pods, podObjects }: StatusFacts): PodStatus[] {
   const asked = new Set(pods.map(({ target }) => target.uid))
   return podObjects.flatMap(({ metadata, ...pod }) => {
@@ -95,7 +95,7 @@ function podsHeldBack({ pods, podObjects }: StatusFacts): PodStatus[] {
   })
 }
 
-/** Those in trouble first, so that a cut list holds them. */
+/** Pods in trouble come first, so that a shortened list contains them. */
 function podsOf({ pods, documents }: StatusFacts): PodStatus[] {
   const urgency = { Unreachable: 0, Rejected: 1, Pending: 2, Programmed: 3 }
   return pods
@@ -128,9 +128,9 @@ function errorOf(pod: PodState, documents: StatusFacts['documents']): string | u
 
 type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
 
-/** Server-side apply takes `null` and absence for two things. */
+/** Server-side apply distinguishes `null` from absence. */
 function withoutAbsent<T extends object>(fields: T): Present<T> {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined)
-  // Only members that were undefined are gone.
+  // The cast holds: only members that were undefined are removed.
   return Object.fromEntries(present) as Present<T>
 }

@@ -1,4 +1,4 @@
-/** The conditions of a GatewayKey: whether its gateway takes it, and whether a client can call with it. Pure. */
+/** The conditions of a GatewayKey: whether its gateway accepts it, and whether clients can use it. Pure. */
 import type { Condition } from '../../crds/conditions.ts'
 import type { KeyState, KeyVerdict } from '../compile/compile-keys.ts'
 import { type ConditionState, no, yes } from './facts.ts'
@@ -9,7 +9,7 @@ const ENDED: Readonly<Record<Exclude<KeyState, 'ACTIVE'>, string>> = {
   ROTATED: 'Rotated',
 }
 
-const MAKING = 'The operator makes the key, and writes it into its Secret.'
+const MAKING = 'The operator is making the key, and will write it to the Secret.'
 
 export interface KeyFacts {
   readonly verdict: KeyVerdict

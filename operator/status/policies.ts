@@ -1,7 +1,7 @@
 /** A condition is judged by an ordered list of named policies: the first one that applies decides. */
 import { type ConditionState, distinct, type StatusFacts } from './facts.ts'
 
-/** Undefined where the policy does not apply. */
+/** Undefined if the policy does not apply. */
 export type Policy = (facts: StatusFacts) => ConditionState | undefined
 
 /** The last policy of a list always applies. */

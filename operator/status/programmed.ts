@@ -18,8 +18,8 @@ const beforeFirstConfiguration: Policy = ({ documents }) =>
 
 const paused: Policy = (facts) => {
   if (!facts.isPaused) return undefined
-  const given = `the pods were given ${facts.documents.configuration?.generation}`
-  const message = `While spec.paused is true, no pod is given generation ${generationOf(facts)}; ${given}.`
+  const given = `the pods have ${facts.documents.configuration?.generation}`
+  const message = `While spec.paused is true, no pod gets generation ${generationOf(facts)}; ${given}.`
   return unknown(message, 'Paused')
 }
 
@@ -40,7 +40,7 @@ const noPods: Policy = (facts) => {
   if (readyOf(facts).length > 0) return undefined
   const isScaledAway = valueBelow(facts.deployment, 'spec', 'replicas') === 0
   const message = isScaledAway
-    ? 'The gateway is scaled to 0 pods, so nothing serves. Scale it up to go on.'
+    ? 'The gateway is scaled to 0 pods, so nothing serves. Scale it up to serve again.'
     : 'No pod is ready. See WorkloadAvailable.'
   return no('NoPods', message)
 }
@@ -78,7 +78,7 @@ function generationOf({ gateway }: StatusFacts): number {
   return gateway.metadata.generation ?? 0
 }
 
-/** A pod that has not reported yet read the same bundle when it started: scaling does not change the configuration. */
+/** A pod that has not reported yet read the same bundle when it started, so scaling does not change this condition. */
 function freshPods({ before, documents }: StatusFacts, ready: readonly PodState[]): PodState[] {
   const was = before.conditions.find(({ type }) => type === 'Programmed')?.status
   const isSame = before.activeHash === documents.configuration?.hash

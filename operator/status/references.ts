@@ -9,7 +9,7 @@ import { shownProblem, unusableIn } from './unusable.ts'
 
 const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
 
-/** It says what is wrong before any pod can. */
+/** This policy reports a fault before any pod can. */
 const poolsLacking: Policy = ({ endpointsTrouble: { pools } }) => {
   const [first] = pools
   if (first === undefined) return undefined
@@ -59,10 +59,10 @@ const unresolved: Policy = ({ pods, gateway, documents }) => {
   if (found.length === 0) return undefined
   const cost =
     refused.length > 0
-      ? 'The configuration is refused until this is there.'
+      ? 'The pods refuse the configuration until the references resolve.'
       : lost.length > 0
-        ? 'The pods serve with the values of before; a pod that starts now cannot.'
-        : 'Only these upstreams are out.'
+        ? 'The running pods serve with the earlier values; a new pod cannot start.'
+        : 'Only these upstreams get no requests.'
   const { namespace = '' } = gateway.metadata
   return no('SecretUnresolved', `${listed(found)}. ${cost} ${remedyOf(found, namespace)}`)
 }
@@ -72,7 +72,7 @@ const noConfiguration: Policy = ({ pods }) =>
     ? unknown('No pod has taken a configuration yet.')
     : undefined
 
-const resolved: Policy = () => yes('ResolvedRefs', 'Every reference leads somewhere.')
+const resolved: Policy = () => yes('ResolvedRefs', 'Every reference resolves.')
 
 export const RESOLVED_REFS = [
   worstOf([poolsLacking, servicesLacking, unresolved]),
@@ -89,7 +89,7 @@ function refusedFor(pods: readonly PodState[]): string[] {
   return problems.filter(({ isUnresolved }) => isUnresolved).map(shownProblem)
 }
 
-/** The same of a document that the pods enforce: what it refers to has gone since. */
+/** The same for a document that the pods enforce, if its references stopped resolving later. */
 function lostSince(pods: readonly PodState[], documents: Stored): string[] {
   return pods
     .flatMap((pod) => unusableIn(pod, documents))
@@ -97,7 +97,7 @@ function lostSince(pods: readonly PodState[], documents: Stored): string[] {
     .map(shownProblem)
 }
 
-/** A Secret that arrives heals the pods without an edit; the variables of a pod are those of its start. */
+/** Pods pick up a new Secret without an edit; the variables of a pod are fixed at its start. */
 function remedyOf(found: readonly string[], namespace: string): string {
   const references = found
     .flatMap((text) => splitReferences(text))

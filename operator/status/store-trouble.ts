@@ -3,7 +3,7 @@ import type { PodState } from '../delivery/pusher.ts'
 import { listed } from './facts.ts'
 
 interface StoreTrouble {
-  /** Some pod answers every request with 503. */
+  /** True if some pod answers every request with 503. */
   readonly refuses: boolean
   readonly message: string
 }

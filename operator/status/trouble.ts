@@ -1,4 +1,4 @@
-/** Why pods are missing or not ready: what Kubernetes says of them, and what they say themselves. */
+/** Why pods are missing or not ready, as Kubernetes and the pods report it. */
 import { isRecord, parsed, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { StatusFacts } from './facts.ts'
@@ -6,24 +6,27 @@ import type { StatusFacts } from './facts.ts'
 type Facts = Pick<StatusFacts, 'deployment' | 'pods' | 'podObjects'>
 
 const LENGTH_MAX = 600
-/** A line of the log, or what is left of one: Kubernetes keeps the last 2 KiB. */
+/** A line of the log, perhaps cut: Kubernetes keeps the last 2 KiB. */
 const ENTRY = /^\{|":.*\}$/
 const FAULTS = new Set(['error', 'warn'])
-/** A container on its way. */
+/** Waiting reasons of a container that starts normally. */
 const USUAL = new Set(['ContainerCreating', 'PodInitializing'])
 
 const FIXES: readonly (readonly [of: RegExp, fix: string])[] = [
   [/Image|Inspect/, 'Correct spec.image or spec.imagePullSecrets, or push the image.'],
-  [/ContainerConfig/, 'Create what is named there, or correct spec.env and spec.envFrom.'],
+  [
+    /ContainerConfig/,
+    'Create the object that the message names, or correct spec.env and spec.envFrom.',
+  ],
   [/CrashLoop|Error/, 'Look at its log.'],
 ]
 
-/** A sentence or two; undefined where nothing is known to be wrong. */
+/** One or two sentences; undefined if no trouble is known. */
 export function troubleOf(facts: Facts): string | undefined {
   return refusalOf(facts.deployment) ?? podTrouble(facts)
 }
 
-/** Kubernetes does not even make the pods: a quota, a policy, an admission webhook. */
+/** Kubernetes does not create the pods, because of a quota, a policy or an admission webhook. */
 function refusalOf(deployment: KubeObject | undefined): string | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure')
   if (failure?.status !== 'True') return undefined
@@ -48,7 +51,7 @@ function podTrouble({ pods, podObjects }: Facts): string | undefined {
   return found.length === 1 ? first : `${first} (and ${found.length - 1} more pods in trouble)`
 }
 
-/** Why the pod itself does not come to run; undefined where it does, or is about to. */
+/** Why the pod does not start; undefined if it runs or is starting. */
 export function heldBack(pod: KubeObject): string | undefined {
   return failed(pod) ?? unscheduled(pod) ?? waitingContainer(pod)
 }
@@ -79,7 +82,7 @@ function waitingContainer({ status }: KubeObject): string | undefined {
   return undefined
 }
 
-/** How the container ended last, by its own words where it had some. */
+/** How the container ended last, in the words of its log if there are any. */
 function endOf(terminated: unknown): string | undefined {
   if (!isRecord(terminated)) return undefined
   const reason = text(terminated.reason) || 'Error'
@@ -88,7 +91,7 @@ function endOf(terminated: unknown): string | undefined {
   return said === '' ? `${code}.` : `${code}: ${sentence(said)}`
 }
 
-/** The log is JSON, of which only faults tell why it ended; a fault before it begins is plain text. */
+/** The log is JSON, and only its errors explain an exit; an error before the log starts is plain text. */
 function lastWords(log: string): string {
   for (const line of log.trimEnd().split('\n').reverse()) {
     if (!ENTRY.test(line)) return line

@@ -1,10 +1,10 @@
-/** Secrets that pods can no longer use: they serve with what they read before, and a pod that starts now cannot. */
+/** Secrets that pods can no longer use: running pods serve with the values they read before, a new pod cannot start. */
 import type { Stored } from '../delivery/bundle.ts'
 import { isSpoilt, type PodProblem } from '../delivery/pod-reports.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import { enforces } from './facts.ts'
 
-/** Only a Secret can turn a document into one that is refused: the pod enforces that very document. */
+/** The pod enforces this very document, so only a changed Secret can make it refuse the document. */
 export function unusableIn(
   pod: PodState,
   { configuration: wanted }: Stored,
@@ -12,7 +12,7 @@ export function unusableIn(
   const { configuration } = pod.report ?? {}
   const { refused } = configuration ?? {}
   if (configuration === undefined || refused === undefined) return []
-  // Its content under the next number.
+  // The same content with the next number.
   const isRenumbered = refused.documentHash === wanted?.documentHash && enforces(pod, wanted.hash)
   return isSpoilt(configuration) || isRenumbered ? refused.problems : []
 }

@@ -1,4 +1,4 @@
-/** WorkloadAvailable: whether Kubernetes runs the pods, and a Service reaches them. */
+/** WorkloadAvailable: whether Kubernetes runs the pods and the Service reaches them. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { isRolling, isStuck, PROGRESS_DEADLINE_MINUTES } from '../workload/rolling.ts'
 import { no, type StatusFacts, unknown, yes } from './facts.ts'
@@ -10,13 +10,13 @@ const conflict: Policy = ({ workload }) =>
 
 const applyFailed: Policy = ({ workload }) => {
   if (workload.kind !== 'failed') return undefined
-  const fix = 'Correct the field of spec that this comes from, or what forbids it.'
+  const fix = 'Correct the field of spec that causes this, or the policy that forbids it.'
   return no('ApplyFailed', `${workload.message}. ${fix}`)
 }
 
 const beforeFirstConfiguration: Policy = ({ documents }) =>
   documents.configuration === undefined
-    ? unknown('Pods are made when there is a first valid configuration.')
+    ? unknown('The operator creates pods after the first valid configuration.')
     : undefined
 
 const beforeDeployment: Policy = ({ deployment }) =>
@@ -27,7 +27,7 @@ const noEndpoints: Policy = (facts) => {
   if (!isComplete(facts) || wanted === 0 || facts.endpoints !== 0) return undefined
   const { name, namespace } = facts.gateway.metadata
   const message =
-    `No pod stands behind Service ${name} yet; that takes a moment. If it lasts, look at its EndpointSlices: ` +
+    `Service ${name} has no ready pod yet, which may take a moment. If this lasts, look at its EndpointSlices: ` +
     `kubectl get endpointslices -n ${namespace} -l kubernetes.io/service-name=${name}.`
   return no('NoEndpoints', message)
 }
@@ -42,7 +42,7 @@ const available: Policy = (facts) => {
 const noReplicas: Policy = (facts) => {
   const counts = countsOf(facts)
   if (counts.available > 0 || counts.wanted === 0) return undefined
-  const starting = 'They are starting; if that lasts, look at their events and logs.'
+  const starting = 'The pods are starting; if this lasts, look at their events and logs.'
   const why = troubleOf(facts) ?? starting
   const message = `None of ${counts.wanted} pods is available. ${why}${stuckOf(facts)}${waitOf(facts)}`
   return no('NoReplicasAvailable', message)
@@ -53,7 +53,7 @@ const rollout: Policy = (facts) => {
   const trouble = troubleOf(facts)
   const why = trouble === undefined ? '' : ` ${trouble}`
   const pods = `${counts.available} of ${counts.wanted} pods are available`
-  const message = `${pods}, ${counts.updated} are of the newest shape.${why}${stuckOf(facts)}${waitOf(facts)}`
+  const message = `${pods}, ${counts.updated} are up to date.${why}${stuckOf(facts)}${waitOf(facts)}`
   return no('RolloutInProgress', message)
 }
 

@@ -121,7 +121,7 @@ test('-f goes on with what is written, through rotation, until Ctrl-C', async (t
 })
 
 const misuses = [
-  [['--file', file, '-n', 'ai'], /--file reads a file and no cluster/],
+  [['--file', file, '-n', 'ai'], /--file reads a file, not a cluster/],
   [['gwc/a', '--gateway', 'b'], /both name a gateway/],
   [['--status', '42'], /Give statuses such as 429/],
   [['--file', file, '--previous'], /--previous reads pods of a cluster/],

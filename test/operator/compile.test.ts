@@ -121,7 +121,7 @@ const REFUSED: readonly (readonly [
   [
     'a listener on loopback',
     { gw: { gateway: { listen_address: '127.0.0.1' } } },
-    /^gw\.gateway\.listen_address: 127\.0\.0\.1 is reached from inside/,
+    /^gw\.gateway\.listen_address: 127\.0\.0\.1 can be reached only from inside/,
   ],
   [
     "a listener on the admin API's port",

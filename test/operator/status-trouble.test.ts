@@ -63,7 +63,7 @@ const TROUBLES: readonly (readonly [what: string, status: object, says: RegExp])
         waiting: { reason: 'CreateContainerConfigError', message: 'secret "gone" not found' },
       },
     }),
-    /CreateContainerConfigError\): secret "gone" not found\. Create what is named there/,
+    /CreateContainerConfigError\): secret "gone" not found\. Create the object that the message names/,
   ],
   [
     'a program that ends',

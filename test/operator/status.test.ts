@@ -115,7 +115,7 @@ test('a generation that came during a pause is not called enforced', () => {
   const gateway = aGateway({ spec: { paused: true }, metadata: { generation: 4 } })
   const status = statusOf({ gateway, isPaused: true, compiled: undefined, before: statusOf() })
   assert.equal(says(status, 'Programmed'), 'Unknown Paused')
-  assert.match(conditionOf(status, 'Programmed').message, /generation 4; the pods were given 3/)
+  assert.match(conditionOf(status, 'Programmed').message, /generation 4; the pods have 3/)
   assert.equal(says(status, 'Ready'), 'Unknown Paused')
 })
 
@@ -175,7 +175,7 @@ test('an upstream that refuses the credential is named with the pods that are re
   assert.equal(says(status, 'Degraded'), 'True CredentialRejected')
   assert.match(
     conditionOf(status, 'Degraded').message,
-    /hosted \(401 to a\)\. Renew what their api_key/,
+    /hosted \(401 to a\)\. Renew the Secrets that their api_key/,
   )
   assert.equal(says(status, 'Ready'), 'True Ready')
   const all = statusOf({ pods: [aPod('a', undefined, { refusedCredentials })] })

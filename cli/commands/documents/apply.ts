@@ -1,4 +1,4 @@
-/** `gw apply`: a configuration file put into force, in a cluster or in a running stand-alone gateway. */
+/** `gw apply`: puts a configuration file into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
 import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
@@ -26,12 +26,12 @@ export const apply = endUsageWith64(
   )
     .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
     .addOption(
-      new Option('--strategy <name>', 'how pods are made anew where they must be').choices([
-        'rolling',
-      ]),
+      new Option('--strategy <name>', 'how pods are replaced if the change needs new pods').choices(
+        ['rolling'],
+      ),
     )
     .addOption(
-      new Option('--drain-timeout <time>', 'what requests get to finish when a pod ends')
+      new Option('--drain-timeout <time>', 'time that requests get to finish when a pod ends')
         .argParser(durationMs)
         .conflicts('reload'),
     )
@@ -43,7 +43,7 @@ export const apply = endUsageWith64(
         .argParser(durationMs)
         .default(FIVE_MINUTES_MS, '5m'),
     )
-    .option('--force-conflicts', 'take over fields that have another owner')
+    .option('--force-conflicts', 'take over fields that another manager owns')
     .addOption(formatOption())
     .action(applyFile),
 )

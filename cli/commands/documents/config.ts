@@ -1,4 +1,4 @@
-/** `gw config`: is a file right, what does it mean, what is it, or what a gateway enforces, in full. */
+/** `gw config`: validates and explains a file, and shows the full configuration of a file or a gateway. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../../dataplane/config/load.ts'
@@ -20,7 +20,7 @@ interface ShowOptions extends PlaceOptions {
 }
 
 interface LoadedFile extends Loaded {
-  /** TenantPolicies beside the configuration, where there are any. */
+  /** TenantPolicies beside the configuration, if there are any. */
   readonly policies?: number
 }
 
@@ -29,14 +29,14 @@ const FILE_MEANING = 'configuration file; - reads standard input'
 
 const validate = new Command('validate')
   .description(
-    'Say whether a configuration file is right, and what is wrong with it; TenantPolicies may stand beside it.',
+    'Check a configuration file and list its mistakes; the file may also contain TenantPolicies.',
   )
   .requiredOption(FILE_FLAG, FILE_MEANING)
-  .option('--explain', 'also say in words what happens to a request on each route')
-  .option('--strict', 'take warnings for errors')
+  .option('--explain', 'also describe what happens to a request on each route')
+  .option('--strict', 'treat warnings as errors')
   .option(
     '--cluster',
-    'judge as gw apply does for a cluster; a document with spec or metadata.namespace always is',
+    'check as gw apply does for a cluster; always on for a document with spec or metadata.namespace',
   )
   .addOption(formatOption())
   .action(validateFile)
@@ -46,7 +46,7 @@ const show = addPlace(
     'Print a configuration in canonical form, with all defaults: of a file, or what a gateway enforces.',
   ),
 )
-  .option(FILE_FLAG, `${FILE_MEANING}; absent: a running gateway is asked`)
+  .option(FILE_FLAG, `${FILE_MEANING}; absent: the tool asks a running gateway`)
   .requiredOption('--resolved', 'with references resolved and credentials hidden')
   .addOption(formatOption('yaml'))
   .action(showConfiguration)
@@ -128,7 +128,10 @@ async function printConfiguration(
   await printData(output, { value: document, names: [name], print })
 }
 
-/** Nothing when the file could not be read. `judging`: as the cluster judges it, where it is for one or `cluster` says so. */
+/**
+ * Nothing if the file cannot be read. `judging`: the cluster's rules apply if the document is for one, or with
+ * `cluster`.
+ */
 async function load(
   path: string,
   judging?: { readonly cluster: boolean },
@@ -178,7 +181,7 @@ function countsOf({ configuration, problems, policies }: LoadedFile) {
 
 const SINGULAR: Readonly<Record<string, string>> = { policies: 'policy' }
 
-/** `2 routes, 3 upstreams, 4 keys, 1 warning`; empty counts at the end are left out. */
+/** `2 routes, 3 upstreams, 4 keys, 1 warning`; zero counts at the end are omitted. */
 function countWords(loaded: LoadedFile): string {
   const counts = Object.entries(countsOf(loaded)).filter(
     ([what, count]) => count > 0 || (what !== 'errors' && what !== 'warnings'),

@@ -12,7 +12,7 @@ interface DiffOptions extends PlaceOptions {
 export const diff = endUsageWith64(
   addPlace(
     new Command('diff')
-      .description('Show what applying a file would change; ends with 1 if anything differs.')
+      .description('Show what applying a file would change; exits with 1 if anything differs.')
       .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
   )
     .addOption(formatOption())

@@ -1,4 +1,4 @@
-/** `gw expose`: the manifests with which a controller in front of a gateway serves it well. */
+/** `gw expose`: prints manifests for a controller in front of a gateway, such as an ingress. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { FRONTS, type Front } from '../../expose/fronts.ts'
 import type { Reached } from '../../expose/gateway.ts'
@@ -29,16 +29,20 @@ export const expose = endUsageWith64(
   new Command('expose')
     .description('Print the manifests for a controller in front of a gateway.')
     .addOption(
-      new Option('--for <front>', 'what stands in front').choices(FRONTS).makeOptionMandatory(),
+      new Option('--for <front>', 'the controller in front').choices(FRONTS).makeOptionMandatory(),
     )
     .option('-f, --file <path>', 'GatewayConfig to expose; - reads standard input')
     .addOption(named('--gateway <name>', 'the GatewayConfig, NAME or NAMESPACE/NAME (production)'))
-    .option('-n, --namespace <name>', 'its namespace (default)')
+    .option('-n, --namespace <name>', 'namespace of the gateway (default)')
     .addOption(
-      new Option('--port <number>', 'port of its Service (80)').argParser(wholeNumber(1, 65_535)),
+      new Option('--port <number>', 'port of the Service of the gateway (80)').argParser(
+        wholeNumber(1, 65_535),
+      ),
     )
     .addOption(
-      new Option('--host <name>', 'what clients call (models.example.com)').argParser(hostOf),
+      new Option('--host <name>', 'host name that clients call (models.example.com)').argParser(
+        hostOf,
+      ),
     )
     .addOption(named('--parent <name>', 'the Gateway in front, NAME or NAMESPACE/NAME (public)'))
     .addOption(formatOption('yaml'))
@@ -75,7 +79,7 @@ async function printManifests(options: ExposeOptions): Promise<void> {
   const { says, manifests } = RECIPES[options.for]
   const items = manifests(exposed)
   if (items.length === 0) {
-    return printRemark('Nothing is needed: the operator makes the HTTPRoute of spec.route.')
+    return printRemark('You need no manifest: the operator makes the HTTPRoute of spec.route.')
   }
   if (options.output === 'yaml') {
     const { stringify } = await import('yaml')
@@ -91,7 +95,7 @@ async function printManifests(options: ExposeOptions): Promise<void> {
   })
 }
 
-/** The address of the gateway in a file; undefined, and said so, where it cannot be read. */
+/** The address of the gateway in a file. If the file cannot be read, prints why and returns undefined. */
 async function readGateway(file: string | undefined): Promise<Reached | undefined> {
   if (file === undefined) return { hostnames: [] }
   const { readWritten } = await import('../../apply/document.ts')

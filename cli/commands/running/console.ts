@@ -1,4 +1,4 @@
-/** `gw console`: a page that shows how the gateway is. */
+/** `gw console`: a page that shows the state of the gateway. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
@@ -18,7 +18,7 @@ export const liveConsole = endUsageWith64(
     ),
   )
     .option('--no-browser', 'print the address and open nothing')
-    .option('--port <n>', 'port of loopback; 0 takes a free one', wholeNumber(0, PORT_MAX), 0)
+    .option('--port <n>', 'loopback port; 0 picks a free one', wholeNumber(0, PORT_MAX), 0)
     .action(show),
 )
 

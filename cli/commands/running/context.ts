@@ -1,4 +1,4 @@
-/** `gw context`: the context that requests were sent with. */
+/** `gw context`: the context that the gateway sent with a request. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
@@ -12,8 +12,7 @@ interface InspectOptions extends PlaceOptions {
 const inspect = addPlace(
   new Command('inspect')
     .description(
-      'Show what a prompt was counted as, the room in its window, and the passages that were kept and left out; ' +
-        'with their words where the route has trace.keep_texts.',
+      'Show the tokens of a prompt, the room in the context window, and the passages that were kept and left out; with their texts if the route has trace.keep_texts.',
     )
     .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
 )
@@ -22,20 +21,20 @@ const inspect = addPlace(
 
 export const context = endUsageWith64(
   new Command('context')
-    .description('Inspect the context that requests were sent with.')
+    .description('Inspect the context that the gateway sent with a request.')
     .addCommand(inspect),
 )
 
 async function inspectContext(options: InspectOptions, command: Command): Promise<void> {
   const { requestId: id, output } = options
   const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
-  // Pods do not know of each other, so all are asked.
+  // Pods do not share traces, so the tool asks all of them.
   const found = await withGateways(await askedPlace(options, command), async (gateways) => {
     const { answers, silent } = await askEach(gateways, (gateway) =>
       gateway.ask(`/context/${encodeURIComponent(id)}`),
     )
     const known = answers.find(({ status }) => status === 200)
-    // The one that knows it may be the one that is silent.
+    // The pod that has the trace may be the one that does not answer.
     if (known === undefined && silent.length > 0) throw new Error(silent[0])
     return known
   })

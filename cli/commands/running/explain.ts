@@ -1,4 +1,4 @@
-/** `gw explain`: what a running gateway would do now with a request. */
+/** `gw explain`: how a running gateway would handle a request now. */
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
 import { OPERATIONS } from '../../../dataplane/admin/asked-operations.ts'
@@ -22,16 +22,16 @@ const TOKENS_MAX = 100_000_000
 export const explain = endUsageWith64(
   addPlace(
     new Command('explain').description(
-      'Say what a running gateway would answer now to a request, and why: key, limits, upstreams.',
+      'Show what a running gateway would answer to a request now, and why: key, limits, upstreams.',
     ),
   )
     .requiredOption('--route <name>', 'route or alias, as in `model`')
     .option('--key <key>', 'key of the caller; only its hash is sent')
     .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
-    .option('--prompt-tokens <n>', 'tokens of its prompt', wholeNumber(1, TOKENS_MAX))
-    .option('--max-tokens <n>', 'its `max_tokens`', wholeNumber(1, TOKENS_MAX))
+    .option('--prompt-tokens <n>', 'tokens of the prompt', wholeNumber(1, TOKENS_MAX))
+    .option('--max-tokens <n>', '`max_tokens` of the request', wholeNumber(1, TOKENS_MAX))
     .addOption(
-      new Option('--operation <name>', 'API that is asked (default: chat)').choices(OPERATIONS),
+      new Option('--operation <name>', 'API of the request (default: chat)').choices(OPERATIONS),
     )
     .addOption(formatOption())
     .action(explainRequest),

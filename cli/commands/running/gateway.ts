@@ -1,4 +1,4 @@
-/** `gw gateway`: whether routes lead to an answer, also when an upstream fails. */
+/** `gw gateway`: tests whether routes give an answer, even if an upstream fails. */
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -15,17 +15,17 @@ interface TestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Follow a short request on routes, past limits and budgets; ends with 1 if one gets no answer.',
+      'Send a short request on routes, exempt from limits and budgets; exits with 1 if one gets no answer.',
     )
     .addOption(new Option('--route <name>', 'route or alias').conflicts('allRoutes')),
 )
-  .option('--all-routes', 'each route, which is also what is done without a name')
+  .option('--all-routes', 'every route, the default without --route')
   .addOption(
-    new Option('--simulate-failure <which>', 'as if the first upstream answered 500')
+    new Option('--simulate-failure <which>', 'pretend that the first upstream answered 500')
       .choices(['primary'])
       .conflicts('simulateRateLimit'),
   )
-  .option('--simulate-rate-limit', 'as if the first upstream answered 429')
+  .option('--simulate-rate-limit', 'pretend that the first upstream answered 429')
   .addOption(formatOption())
   .action(testRoutes)
 

@@ -1,4 +1,4 @@
-/** `gw guardrail`: what guardrails say of a text. */
+/** `gw guardrail`: the verdict of a guardrail on a text. */
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -13,14 +13,14 @@ interface TestOptions extends PlaceOptions {
 
 const test = addPlace(
   new Command('test')
-    .description('Let the gateway ask a guardrail for its verdict; ends with 1 without one.')
+    .description('Let the gateway ask a guardrail for its verdict; exits with 1 if it gives none.')
     .requiredOption('--policy <name>', 'name of the guardrail')
     .requiredOption('--input <text>', 'the text to judge'),
 )
   .addOption(
     new Option(
       '--side <side>',
-      "as a request's or an answer's; default: the guardrail's stage",
+      "judge the text as a request or as an answer; default: the guardrail's stage",
     ).choices(['input', 'output']),
   )
   .addOption(formatOption())

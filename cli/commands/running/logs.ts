@@ -1,4 +1,4 @@
-/** `gw logs`: what gateways have logged, for people. */
+/** `gw logs`: the log of gateways, readable for people. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { addCluster, clusterPlace, gatewayIn, type PlaceOptions } from '../../asking/place.ts'
 import { commaList, durationMs, wholeNumber } from '../../option-values.ts'
@@ -19,7 +19,7 @@ interface LogsOptions extends PlaceOptions {
 }
 
 const TAIL_MAX = 1_000_000
-/** As much as `tail -f` shows first. */
+/** The number of lines that `tail -f` shows first. */
 const TAIL_FOLLOWING = 10
 
 export const logs = endUsageWith64(
@@ -31,8 +31,8 @@ export const logs = endUsageWith64(
       .argument('[gateway]', 'in a cluster: gwc/NAME', gatewayIn),
   )
     .option('--file <path>', 'file with the log of a stand-alone gateway; - reads standard input')
-    .option('-f, --follow', 'go on until Ctrl-C, also through pods that come and go')
-    .option('-p, --previous', 'in a cluster: the containers before those that run, after a crash')
+    .option('-f, --follow', 'follow until Ctrl-C, including pods that start later')
+    .option('-p, --previous', 'in a cluster: the logs of the previous containers, after a crash')
     .option(
       '--tail <n>',
       'only the last lines of each pod or of the file, before filters; with -f without --since: 10',
@@ -41,8 +41,13 @@ export const logs = endUsageWith64(
     .option('--since <time>', 'only lines newer than this, such as 10m', durationMs)
     .option('--tenant <name>', 'only requests of this tenant')
     .option('--route <name>', 'only requests on this route')
-    .option('--status <list>', 'only requests that ended so, such as 429 or 4xx,5xx', statuses)
-    .addOption(new Option('--request-id <id>', "only this request, by our id or by the client's"))
+    .option('--status <list>', 'only requests with this status, such as 429 or 4xx,5xx', statuses)
+    .addOption(
+      new Option(
+        '--request-id <id>',
+        'only this request, by the id of the gateway or of the client',
+      ),
+    )
     .addOption(formatOption())
     .action(showLogs),
 )
@@ -59,12 +64,15 @@ async function showLogs(name: string | undefined, options: LogsOptions, command:
   const place =
     file === undefined ? clusterPlace({ ...options, ...(name && { gateway: name }) }) : undefined
   if (file !== undefined && (name ?? options.gateway ?? options.namespace) !== undefined)
-    command.error('error: --file reads a file and no cluster; leave one out', CODE)
+    command.error('error: --file reads a file, not a cluster; remove one of the options', CODE)
   if (name !== undefined && options.gateway !== undefined)
     command.error('error: gwc/NAME and --gateway both name a gateway; give one', CODE)
   if (file === undefined && place === undefined && process.stdin.isTTY) command.error(ADVICE, CODE)
   if (previous && (follow || place === undefined))
-    command.error('error: --previous reads pods of a cluster, and no -f or --file', CODE)
+    command.error(
+      'error: --previous reads pods of a cluster; remove it, or remove -f and --file',
+      CODE,
+    )
   const follows = follow === true
   const first = follows && since === undefined ? TAIL_FOLLOWING : undefined
   const { logsOfFile, logsOfPods } = await import('../../logs/show.ts')
@@ -72,7 +80,7 @@ async function showLogs(name: string | undefined, options: LogsOptions, command:
   const asked = { follows, previous, tail: tail ?? first, sinceMs: since, filter, output }
   if (place !== undefined) return await logsOfPods(place, asked)
   const path = file ?? '-'
-  // Standard input ends by itself: all of it is wanted.
+  // Standard input has an end, so the tool prints all of it.
   await logsOfFile(path, path === '-' ? { ...asked, tail } : asked)
 }
 

@@ -1,4 +1,4 @@
-/** `gw models`: the names that clients may send, and where requests with them go. */
+/** `gw models`: the model names that clients may send, and the upstreams behind them. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
@@ -11,7 +11,7 @@ interface ModelsOptions extends PlaceOptions {
 export const models = endUsageWith64(
   addPlace(
     new Command('models').description(
-      'List the names that clients may send as `model`, and which upstreams take requests with them now.',
+      'List the names that clients may send as `model`, and which upstreams take their requests now.',
     ),
   )
     .addOption(formatOption())

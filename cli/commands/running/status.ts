@@ -1,4 +1,4 @@
-/** `gw status`: how a gateway stands. */
+/** `gw status`: the state of a gateway. */
 import { Command } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -13,7 +13,7 @@ interface StatusOptions extends PlaceOptions {
 export const status = endUsageWith64(
   addPlace(
     new Command('status').description(
-      'Show what a gateway enforces and how it is; ends with 1 if it is not ready.',
+      'Show what a gateway enforces and its health; exits with 1 if it is not ready.',
     ),
   )
     .option('-A, --all-namespaces', 'list the gateways of all namespaces')

@@ -17,9 +17,9 @@ export const top = endUsageWith64(
       'Show requests, errors and tokens per second of routes and tenants, until Ctrl-C.',
     ),
   )
-    .option('--once', 'show them once; so it is, too, where the output is no terminal')
+    .option('--once', 'show them once; the default if the output is not a terminal')
     .addOption(
-      new Option('--interval <time>', 'time between two reads, which the rates are taken over')
+      new Option('--interval <time>', 'time between two reads, over which the rates are computed')
         .default(2000, '2s')
         .argParser(durationMs),
     )

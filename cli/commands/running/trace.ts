@@ -1,4 +1,4 @@
-/** `gw trace`: what was decided about a request, and why. */
+/** `gw trace`: how the gateway handled a request, and why. */
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
@@ -47,13 +47,13 @@ async function getTrace(id: string, options: GetOptions, command: Command): Prom
   const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
   const found = await withGateways(place, async (gateways) => {
-    // Pods do not know of each other, so all are asked.
+    // Pods do not share traces, so the tool asks all of them.
     const { answers, silent } = await askEach(gateways, async (gateway) => {
       const answer = await gateway.ask(`/traces/${encodeURIComponent(id)}`)
       return { name: gateway.name, ...answer }
     })
     const known = answers.find(({ status }) => status === 200)
-    // The one that knows it may be the one that is silent.
+    // The pod that has the trace may be the one that does not answer.
     if (known === undefined && silent.length > 0) throw new Error(silent[0])
     return known
   })

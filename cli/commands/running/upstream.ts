@@ -1,4 +1,4 @@
-/** `gw upstream`: whether upstreams can be reached from the gateway, and answer. */
+/** `gw upstream`: tests whether the gateway reaches its upstreams and gets answers. */
 import { Command, Option } from 'commander'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -14,12 +14,12 @@ interface TestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Let the gateway probe upstreams and ask them for a short answer; ends with 1 if one fails.',
+      'Let the gateway probe upstreams and ask them for a short answer; exits with 1 if one fails.',
     )
     .addOption(new Option('--name <name>', 'only this one').conflicts('all')),
 )
-  .option('--all', 'all of them, which is also what is done without a name')
-  .option('--verbose', 'show each step: what was asked, the status, the time')
+  .option('--all', 'all upstreams, the default without --name')
+  .option('--verbose', 'show each step: the request, the status, the time')
   .addOption(formatOption())
   .action(testUpstreams)
 

@@ -14,7 +14,7 @@ interface TestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Let the gateway embed a question and ask a vector store; ends with 1 if it fails.',
+      'Let the gateway embed a question and ask a vector store; exits with 1 if this fails.',
     )
     .requiredOption('--store <name>', 'name of the vector store')
     .option('--query <text>', 'the question')

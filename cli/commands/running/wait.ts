@@ -1,4 +1,4 @@
-/** `gw wait`: until a gateway is ready. */
+/** `gw wait`: waits until a gateway is ready. */
 import { Command, Option } from 'commander'
 import {
   addPlace,
@@ -25,7 +25,7 @@ export const wait = endUsageWith64(
   addPlace(
     new Command('wait')
       .description(
-        'Wait until a gateway is ready, or a condition of a GatewayConfig is true; ends with 1 if it takes too long.',
+        'Wait until a gateway is ready, or a condition of a GatewayConfig is true; exits with 1 if it takes too long.',
       )
       .argument('[gateway]', 'in a cluster: gwc/NAME', gatewayIn),
   )
@@ -63,7 +63,7 @@ async function waitForGateway(
   if (place?.kind === 'cluster')
     return await printMet(await waitInCluster(place, waiting), waiting.condition, options)
   if (waiting.condition !== 'Ready') {
-    const message = 'error: a gateway outside a cluster has the condition Ready alone'
+    const message = 'error: a gateway outside a cluster has only the condition Ready'
     command.error(message, { exitCode: EXIT.usage })
   }
   await printMet(await waitStandAlone(placeNow, waiting), waiting.condition, options)

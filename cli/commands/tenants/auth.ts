@@ -18,12 +18,12 @@ interface TestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Say which status a key gets; ends with 1 if it is not the expected one. With --url a real request is sent.',
+      'Show which status a key gets; exits with 1 if it is not the expected one. With --url the tool sends a real request.',
     )
     .addOption(keyOption('the key').makeOptionMandatory()),
 )
   .addOption(routeOption())
-  .option('--expect <status>', 'the status that is right', wholeNumber(100, 599), 200)
+  .option('--expect <status>', 'the expected status', wholeNumber(100, 599), 200)
   .addOption(urlFlag())
   .addOption(formatOption())
   .action(testKey)
@@ -49,9 +49,9 @@ async function testKey(options: TestOptions, command: Command): Promise<void> {
 /** The header of a JSON web token is an object: it begins with `{"`. */
 const TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
 const TOKEN_REMARK =
-  'error: the answer to a token of an issuer is known only from a real request; add --url with the address that clients call'
+  'error: only a real request shows the answer to a token of an issuer; add --url with the address that clients call'
 
-/** Judges by the gateway's own rules; only the hash of the key is sent. */
+/** The gateway judges the key; the tool sends only its hash. */
 async function judged(key: string, options: TestOptions, command: Command) {
   if (TOKEN.test(key)) return command.error(TOKEN_REMARK, { exitCode: EXIT.usage })
   const { route } = options
@@ -70,7 +70,7 @@ async function judged(key: string, options: TestOptions, command: Command) {
   return { status: verdict.status, why: verdict.why }
 }
 
-/** Through everything that lies between: a proxy may take the header away. */
+/** The request takes the whole way of a client, because a proxy may remove the header. */
 async function sent(calling: { url: string; key: string }, route: string | undefined) {
   const { chat, listModels } = await import('../../asking/client-call.ts')
   const called = await (route === undefined ? listModels(calling) : chat(route, calling))

@@ -1,4 +1,4 @@
-/** `gw keys`: makes the keys with which clients call, and says and changes what they may. */
+/** `gw keys`: makes, lists, tests and revokes the keys of clients. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isKeyPart } from '../../../operator/keys/key-text.ts'
 import {
@@ -42,39 +42,39 @@ const FILE = 'keys file or configuration file, instead of asking a gateway'
 
 const create = addPlace(
   new Command('create')
-    .description('Make a key: it is printed once, its hash goes into the configuration.')
+    .description('Make a key: the tool prints it once, its hash goes into the configuration.')
     .requiredOption('--tenant <name>', 'tenant whose limits and budgets the key uses')
     .requiredOption(
       '--routes <names>',
-      "routes it may use, by comma; '*' in quotes: all",
+      "routes that the key may use, separated by commas; '*' in quotes: all",
       commaList,
     ),
 )
   .option('--scopes <names>', 'models:invoke, models:list; both if absent', commaList)
   .option(
     '--tag <name=value>',
-    'tag of all its requests that usage is counted by, such as team=blue; repeat it for more',
+    'tag of requests with the key, for counts of usage, such as team=blue; repeat it for more',
     namedValue,
   )
   .option('--id <id>', 'name of the key in logs and metrics; made from the tenant if absent', part)
-  .option('--environment <name>', 'environment in which the key is known', part, 'live')
+  .option('--environment <name>', 'environment that the key names', part, 'live')
   .option('--expires <when>', 'ISO date or time, or a duration such as 90d', (text) =>
     futureMoment(text, Date.now()),
   )
   .addOption(
     new Option(
       '-f, --file <path>',
-      'configuration file or keys file that gets its record',
+      'configuration file or keys file that gets the record',
     ).conflicts('apply'),
   )
-  .option('--apply', 'store its record as a GatewayKey in the cluster')
+  .option('--apply', 'store the record as a GatewayKey in the cluster')
   .addOption(keyFormatOption())
   .action(createKey)
 
 const list = addPlace(
   new Command('list')
-    .description('List keys: id, tenant, status, what they may. Never a key or its hash.')
-    .option('--tenant <name>', 'only those of this tenant'),
+    .description('List keys: id, tenant, status, permissions. Never a key or its hash.')
+    .option('--tenant <name>', 'only keys of this tenant'),
 )
   .option('-f, --file <path>', FILE)
   .addOption(formatOption())
@@ -82,8 +82,8 @@ const list = addPlace(
 
 const inspect = addPlace(
   new Command('inspect')
-    .description('Show the record of the key that begins so.')
-    .requiredOption('--prefix <text>', 'first characters of the key, or all of them'),
+    .description('Show the keys whose value starts with a prefix.')
+    .requiredOption('--prefix <text>', 'first characters of the key, or the whole key'),
 )
   .option('-f, --file <path>', FILE)
   .addOption(formatOption())
@@ -91,11 +91,11 @@ const inspect = addPlace(
 
 const test = addPlace(
   new Command('test')
-    .description('Say whether a key may do something; ends with 1 if not.')
+    .description('Check whether a key has a permission; exits with 1 if not.')
     .requiredOption('--id <id>', 'name of the key'),
 )
   .addOption(
-    new Option('--scope <scope>', 'what it is to be used for')
+    new Option('--scope <scope>', 'permission to check')
       .choices(['models:invoke', 'models:list'])
       .default('models:invoke'),
   )
@@ -106,11 +106,11 @@ const test = addPlace(
 
 const revoke = addPlace(
   new Command('revoke')
-    .description('Revoke a key, in the cluster or in a file: from then on it answers 401.')
+    .description('Revoke a key, in the cluster or in a file: requests with it get 401.')
     .requiredOption('--id <id>', 'name of the key'),
 )
-  .option('--reason <text>', 'why, shown by `gw keys inspect`')
-  .option('-f, --file <path>', 'keys file or configuration file in which it stands')
+  .option('--reason <text>', 'reason, shown by `gw keys inspect`')
+  .option('-f, --file <path>', 'keys file or configuration file that has the key')
   .addOption(formatOption())
   .action(revokeKey)
 
@@ -124,16 +124,16 @@ const rotate = addPlace(
   .option('--new-id <id>', 'name of the new key', part)
   .option(
     '--grace <time>',
-    'how long the old key still works, such as 24h; ends now if absent, and as it says if the operator makes the key',
+    'grace period of the old key, such as 24h. Default: revoke at once; for keys made by the operator, the grace period of the operator',
     durationMs,
   )
-  .option('-f, --file <path>', 'keys file or configuration file in which it stands')
+  .option('-f, --file <path>', 'keys file or configuration file that has the key')
   .addOption(keyFormatOption())
   .action(rotateKey)
 
 export const keys = endUsageWith64(
   new Command('keys')
-    .description('Make, list, test and revoke the keys with which clients call.')
+    .description('Make, list, test and revoke the keys of clients.')
     .addCommand(create)
     .addCommand(list)
     .addCommand(inspect)
@@ -177,7 +177,7 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
   await withCluster(place, (access) => create(access, inCluster(record)))
 }
 
-/** `stored` says where its record is already. */
+/** `stored`: where the record is already. */
 async function printMade(made: Made, { output }: Common, stored: string | undefined) {
   const { key, record } = made
   const print = () => printOnce(made, stored)
@@ -202,7 +202,7 @@ Its record, to be pasted under gw.api_keys; it holds only the hash of the key:
 ${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 }
 
-/** No gateway is asked there. */
+/** The tool asks no gateway for this. */
 const NOWHERE: Place = { kind: 'stand-alone', admin: '' }
 
 async function found(
@@ -210,7 +210,7 @@ async function found(
   place: () => Promise<Place>,
 ) {
   const { findKeys } = await import('../../keys/source.ts')
-  // A file is read without asking a gateway.
+  // With a file, the tool asks no gateway.
   const where = file === undefined ? await place() : NOWHERE
   return await findKeys({ id, prefix, tenant }, file, where)
 }
@@ -226,7 +226,7 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
   const { keys: all } = await found(options, () => placeOf(options, command))
   if (all.length === 0) {
     process.exitCode = EXIT.no
-    return printRemark('error: No key begins so. Records without a prefix cannot be found by it.')
+    return printRemark('error: No key has that prefix. A record without a prefix cannot be found.')
   }
   const { printKey } = await import('../../keys/view.ts')
   const print = () => {

@@ -1,4 +1,4 @@
-/** `gw limits`: how a tenant stands, and whether its limit holds under load. */
+/** `gw limits`: what a tenant has used of its limits, and whether a limit holds under load. */
 import { Command, Option } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'
@@ -20,7 +20,9 @@ const RATE_MAX = 600_000
 
 const show = addPlace(
   new Command('show')
-    .description('Show every limit of a tenant: what is used, held and left, and when it resets.')
+    .description(
+      'Show every limit of a tenant: the amounts used, reserved and left, and the time of the reset.',
+    )
     .requiredOption('--tenant <name>', 'tenant that a key, a rule or a budget names'),
 )
   .addOption(formatOption())
@@ -29,17 +31,16 @@ const show = addPlace(
 const test = addPlace(
   new Command('test')
     .description(
-      'Send real requests of a tenant at a rate, and say whether its limit held. With --url, ' +
-        '--admin says which gateway to ask for the limit; else a burst is assumed.',
+      'Send real requests of a tenant at a rate, and check that its limit holds. With --url, --admin names the gateway that knows the limit; otherwise the tool assumes a burst.',
     )
     .requiredOption('--tenant <name>', 'tenant whose limit is tested')
     .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
-    .requiredOption('--duration <time>', 'for how long, such as 30s', durationMs),
+    .requiredOption('--duration <time>', 'duration of the test, such as 30s', durationMs),
 )
   .addOption(
     new Option(
       '--via-load-balancer',
-      "ask at --url, or at the address of the gateway's status, and not one replica",
+      "send to --url, or to the address in the gateway's status, instead of one replica",
     ),
   )
   .addOption(keyOption('a key of the tenant'))
@@ -50,7 +51,7 @@ const test = addPlace(
 
 export const limits = endUsageWith64(
   new Command('limits')
-    .description('Show how tenants stand, and test their limits.')
+    .description('Show what tenants have used of their limits, and test the limits.')
     .addCommand(show)
     .addCommand(test),
 )
@@ -85,7 +86,7 @@ async function testLimits(options: TestOptions, command: Command): Promise<void>
     return command.error(message, { exitCode: EXIT.usage })
   }
   const { testOfLimits } = await import('../../trials/limits.ts')
-  // Somewhere else than where this machine's gateways are: only what was said is asked for its limits.
+  // The target may be a gateway of another machine, so the tool asks only the address in --admin for the limits.
   const place =
     options.url === undefined ? await askedPlace(options, command) : saidPlace(options, command)
   await testOfLimits(options, key, place)

@@ -39,10 +39,9 @@ export const usage = endUsageWith64(
         .conflicts('since'),
     )
     .addOption(
-      new Option(
-        '--to <time>',
-        'last month, day or hour, which is included; now if absent',
-      ).argParser(timeOf),
+      new Option('--to <time>', 'last month, day or hour, inclusive; now if absent').argParser(
+        timeOf,
+      ),
     )
     .addOption(
       new Option(
@@ -53,7 +52,7 @@ export const usage = endUsageWith64(
     .addOption(
       new Option(
         '--forecast',
-        'show budgets instead: pace, the end of the window, and when each is spent',
+        'show budgets instead: pace, end of the window, and when each budget will be spent',
       ).conflicts(['by', 'since', 'from', 'to', 'tz']),
     )
     .addOption(formatOption('table', ['csv', 'focus']))
@@ -75,7 +74,7 @@ function timeOf(text: string): string {
   )
 }
 
-/** `hours`: how far back, where no beginning is given. */
+/** `hours`: how far back, if no start is given. */
 function pathOf(by: readonly string[], hours: number, { from, to, tz }: UsageOptions): string {
   const query = new URLSearchParams({ by: by.join(',') })
   if (from === undefined) query.set('hours', String(hours))
@@ -85,7 +84,7 @@ function pathOf(by: readonly string[], hours: number, { from, to, tz }: UsageOpt
   return `/usage?${query}`
 }
 
-/** Its rows have every column; days are whole. */
+/** Rows of FOCUS have every column; days are complete. */
 function focusPath(options: UsageOptions, command: Command): string {
   const { by, since } = options
   const [period] = by
@@ -99,7 +98,7 @@ function focusPath(options: UsageOptions, command: Command): string {
 
 async function showUsage(options: UsageOptions, command: Command): Promise<void> {
   const { by, since, to, from, output } = options
-  if (to !== undefined && from === undefined) command.error('error: --to wants --from, too.')
+  if (to !== undefined && from === undefined) command.error('error: --to needs --from, too.')
   if (options.forecast === true) return await showForecast(options, command)
   const { UsageAnswer, csvOf, joined, printUsage } = await import('../../usage/table.ts')
   const path = output === 'focus' ? focusPath(options, command) : pathOf(by, since, options)
@@ -108,7 +107,7 @@ async function showUsage(options: UsageOptions, command: Command): Promise<void>
   const report = joined(answers)
   if (report === undefined) return
   if (report.warning !== undefined) printRemark(`warning: ${report.warning}`)
-  // Any pod has all rows of a shared store.
+  // With a shared store, every pod returns all rows.
   const missing = report.kept_in === 'redis' ? [] : silent
   for (const why of missing) printRemark(`warning: ${why}`)
   if (output === 'csv') return printText(csvOf(report))
@@ -127,7 +126,7 @@ const TENANTS = 200
 async function showForecast(options: UsageOptions, command: Command): Promise<void> {
   const { output } = options
   if (output === 'csv' || output === 'focus')
-    command.error('error: csv and focus are formats of usage; a forecast has none of them.')
+    command.error('error: csv and focus are formats of usage; a forecast has neither.')
   const { Standings, forecastsOf, printForecast } = await import('../../usage/forecast.ts')
   const { bodies } = await askAll(`/limits?limit=${TENANTS}`, options, command)
   const answers = bodies.map((body) => Standings.parse(body))
@@ -141,7 +140,7 @@ async function showForecast(options: UsageOptions, command: Command): Promise<vo
   await printData(output, { value: { forecasts }, names, print })
 }
 
-/** The answers of all pods, and why the others gave none. Throws where there is no answer at all. */
+/** The answers of all pods, and why the other pods gave none. Throws if no pod answers. */
 async function askAll(path: string, options: UsageOptions, command: Command) {
   const { askEach, withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)

@@ -33,7 +33,7 @@ const everyGuardrailIsUsed: Check = ({ routes, guardrails }) => {
   })
 }
 
-/** A retrieval that no route asks needs no store yet: it is warned of as unused. */
+/** A retrieval section that no route uses needs no store; another check warns about it. */
 const retrievalHasStore: Check = ({ retrieval, routes, vector_stores }, { suggestions }) => {
   const stores = new Set(vector_stores.map(({ name }) => name))
   const asked = new Set(routes.flatMap((route) => route.retrieval))
@@ -81,7 +81,7 @@ const tokenDefaultFitsWindow: Check = (section) =>
     return [refuse(at('routes', index, 'max_tokens_default'), message, `Write under ${largest}.`)]
   })
 
-/** Where passages get no room, retrieval is asked for nothing. */
+/** Retrieval has no use if its passages get no room. */
 const reserveLeavesRoom: Check = (section) => {
   const reserved = section.context?.reserve_completion_tokens ?? 0
   const crowded = section.routes.flatMap((route) => {
@@ -101,7 +101,7 @@ const parallelOnlyJudges: Check = ({ guardrails }) =>
   guardrails.flatMap(({ parallel, redact, stage }, index) => {
     const path = at('guardrails', index, 'parallel')
     if (parallel && stage === 'output') {
-      const message = 'parallel cannot take effect: answers are judged when they are there'
+      const message = 'parallel cannot take effect: answers are judged after the upstream sent them'
       return [refuse(path, message, 'Remove it, or write stage: input.')]
     }
     if (!parallel || !redact) return []
@@ -120,7 +120,7 @@ export const auxiliaryChecks = [
   reserveLeavesRoom,
 ]
 
-/** The largest window among the route's upstreams; nothing while one of them is not known. */
+/** The largest window among the route's upstreams; undefined if one of them is unknown. */
 function largestWindow({ upstreams }: Section, route: RouteSection): number | undefined {
   const names = new Set([
     ...route.upstreams.map(({ name }) => name),

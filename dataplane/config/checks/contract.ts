@@ -9,13 +9,13 @@ import type { Finding, Path } from '../judgement/problems.ts'
 export interface CheckContext {
   /** The canonical document with references unresolved and no defaults: what the user wrote. */
   readonly written: unknown
-  /** The path under which the user wrote a canonical one: messages name places of the file. */
+  /** Turns a canonical path into the path that the user wrote, because messages refer to the file. */
   readonly sourceOf: (path: Path) => Path
-  /** Milliseconds since the epoch; absent: nothing is judged by time. */
+  /** Milliseconds since the epoch; absent: skip checks that depend on the time. */
   readonly now?: number | undefined
   /** Compares unknown names with those of this document, within a budget. */
   readonly suggestions: Suggestions
-  /** The reader of the configuration: some defaults differ. */
+  /** Where the configuration comes from, a file or the operator: some defaults differ. */
   readonly place: RunMode
   /** Whether a tenant has keys that are not in the document, as in a cluster; absent: there are none. */
   readonly hasOtherKeys?: ((tenant: string) => boolean) | undefined
@@ -39,11 +39,11 @@ export function listed(names: Iterable<string>): string {
 
 const NAMED_MAX = 20
 
-/** The upstream that is meant, or how to find the names. */
+/** Names the likely upstream, or lists the known ones. */
 export function oneOf(names: Iterable<string>): string {
   const shown: string[] = []
   let more = ''
-  // Only the first ones are looked at: this is said of every name that is unknown.
+  // Lists only the first names, because every unknown name gets this text.
   for (const name of names) {
     if (shown.length === NAMED_MAX) {
       more = ', ...'

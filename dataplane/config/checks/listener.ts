@@ -24,7 +24,7 @@ const addressIsAHost: Check = ({ gateway }) => {
   const host = isBareV6 ? `[${address}]` : address
   if (/^(\[[^\]]*\]|[A-Za-z0-9._-]+)$/.test(host) && URL.canParse(`http://${host}`)) return []
   const path = at('gateway', 'listen_address')
-  return [refuse(path, 'is not an address', 'Write an address such as 0.0.0.0; ports go apart.')]
+  return [refuse(path, 'is not an address', 'Write an address such as 0.0.0.0, without a port.')]
 }
 
 const originsAreOrigins: Check = ({ gateway }) =>

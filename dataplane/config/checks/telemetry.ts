@@ -6,7 +6,7 @@ import { at, type Check } from './contract.ts'
 
 type Telemetry = Section['telemetry']
 
-/** Settings of a collector; the ring of decision traces obeys none of them. */
+/** Settings of a collector, which have no effect on the ring of decision traces. */
 const OF_COLLECTORS = [
   'otlp_headers',
   'otlp_timeout_ms',
@@ -27,7 +27,7 @@ const OF_SIGNALS = [
 ] as const
 
 const collectorIsThere: Check = ({ telemetry }, { written }) => {
-  // An address that is refused stands in the document all the same.
+  // A refused address is missing in the parsed section, so the written document is read.
   if (valueBelow(written, 'gw', 'telemetry', 'otlp_endpoint') !== undefined) return []
   return OF_COLLECTORS.filter((field) => isChanged(telemetry, field)).map((field) => {
     const fix = `Add otlp_endpoint:, or remove ${field}.`
@@ -67,7 +67,7 @@ function lacking(field: keyof Telemetry, signal: Signal) {
   return refuse(at('telemetry', field), `cannot take effect: otlp_signals has no ${signal}`, fix)
 }
 
-/** A resolved document names every default, and is valid again. */
+/** A resolved document contains every default, and must stay valid. */
 function isChanged(telemetry: Telemetry, field: keyof Telemetry): boolean {
   return JSON.stringify(telemetry[field]) !== JSON.stringify(TELEMETRY_DEFAULTS[field])
 }

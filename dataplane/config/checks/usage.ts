@@ -7,7 +7,7 @@ const OTLP = at('usage', 'sinks', 'otlp')
 
 const recordsHaveACollector: Check = ({ usage }, { written }) => {
   const { otlp } = usage.sinks ?? {}
-  // An address that is refused stands in the document all the same.
+  // A refused address is missing in the parsed section, so the written document is read.
   if (otlp === undefined || valueBelow(written, ...OTLP, 'otlp_endpoint') !== undefined) return []
   if (valueBelow(written, 'gw', 'telemetry', 'otlp_endpoint') === undefined) {
     const message = 'cannot take effect: there is no otlp_endpoint, here or in telemetry'

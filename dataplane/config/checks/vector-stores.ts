@@ -1,4 +1,4 @@
-/** Vector stores: their addresses, the fields that are asked for by name, and the tenants that may read them. */
+/** Vector stores: their addresses, the names of their fields, and the tenants that may read them. */
 import { PROVIDERS } from '../../providers/index.ts'
 import type { Section } from '../../schema/index.ts'
 import { type Finding, refuse, warn } from '../judgement/problems.ts'
@@ -18,7 +18,7 @@ const EXAMPLES: Readonly<Record<Store['provider'], string>> = {
   pgvector: 'postgres://user@host:5432/database?sslmode=verify-full',
 }
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
-/** A name that means nothing but itself in a path, a filter or a query; dots lead to members. */
+/** A name without special meaning in a path, a filter or a query; dots separate members. */
 const FIELD = /^[A-Za-z_][A-Za-z0-9_ -]{0,62}(\.[A-Za-z_][A-Za-z0-9_ -]{0,62}){0,7}$/
 const COLLECTION = /^(?!\.{1,2}$)[^/\\\p{C}]{1,255}$/u
 const TABLE = /^[A-Za-z_][A-Za-z0-9_$-]{0,62}(\.[A-Za-z_][A-Za-z0-9_$-]{0,62})?$/
@@ -67,7 +67,7 @@ function addressFault(provider: Store['provider'], url: URL | null): string | un
     if (url.search !== '' || url.hash !== '')
       return 'holds a query or fragment, which would be lost'
     const isNamed = url.username !== '' || url.password !== ''
-    return isNamed ? 'holds a user name or password; a credential belongs into api_key' : undefined
+    return isNamed ? 'holds a user name or password; a credential belongs in api_key' : undefined
   }
   const unread = [...url.searchParams.keys()].find((name) => name !== 'sslmode')
   if (unread !== undefined)
@@ -82,7 +82,7 @@ const namesAreNames: Check = ({ vector_stores, retrieval }) => [
     const isTable = store.provider === 'pgvector'
     const isNamed = (isTable ? TABLE : COLLECTION).test(store.collection)
     const what = isTable
-      ? 'a table: letters, digits and _, perhaps behind a schema'
+      ? 'a table: letters, digits and _, optionally after a schema'
       : 'a collection'
     const fields = (['tenant_field', 'vector_field'] as const).flatMap((field) =>
       fieldFault(store[field], [...at('vector_stores', index), field]),

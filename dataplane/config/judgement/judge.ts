@@ -15,22 +15,22 @@ import { explainIssues } from './shape.ts'
 export interface Judgement {
   /** Present when the schema accepts the tree; findings may still refuse it. */
   readonly configuration?: Configuration
-  /** By the paths that the user wrote. */
+  /** Paths are as the user wrote them. */
   readonly findings: readonly Finding[]
 }
 
-/** Canonical, with references resolved and as written. */
+/** Both trees are canonical: one with references resolved, one as written. */
 type Trees = Pick<Reading, 'resolved' | 'written'>
 
 export interface JudgeOptions {
-  /** Milliseconds since the epoch; absent: nothing is judged by time. */
+  /** Milliseconds since the epoch; absent: skip checks that depend on the time. */
   readonly now: number | undefined
-  /** The reader of the configuration; absent: a gateway of a file. */
+  /** Where the configuration comes from; absent: a file. */
   readonly place?: RunMode
   readonly suggestions?: Suggestions
-  /** Faults, and findings beside them, that are worded. */
+  /** Most findings that get a message. */
   readonly most?: number
-  /** Values that the schema cannot judge, by the text of the path that the user wrote. */
+  /** Values that the schema cannot judge, by the path that the user wrote. */
   readonly isExpected?: (source: string) => boolean
   readonly hasOtherKeys?: CheckContext['hasOtherKeys']
 }
@@ -52,7 +52,7 @@ export function judge(
 }
 
 interface TreeOptions extends Omit<JudgeOptions, 'isExpected'>, Pick<CheckContext, 'sourceOf'> {
-  /** By canonical path. */
+  /** Paths are canonical. */
   readonly isExpected?: (path: Path) => boolean
 }
 
@@ -68,16 +68,16 @@ function judgeTrees(trees: Trees, options: TreeOptions): Judgement {
   const { issues } = parsed.error
   const explanation = { suggestions, most, ...(isExpected && { isExpected }) }
   const faults = explainIssues(issues, trees.written, explanation)
-  // Where so much is wrong with single values, what is said of several is worth less than it costs.
+  // With this many wrong values, the checks between fields no longer help.
   const saved = issues.length > most ? [] : checkSalvage(trees, context)
   return { findings: [...faults, ...firstFindings(saved, most)] }
 }
 
-/** Checks what the schema refused, as far as that says something about what was written. */
+/** Runs the checks on a document that the schema refused, and keeps findings about what the user wrote. */
 function checkSalvage(trees: Trees, context: CheckContext): Finding[] {
   const saved = salvage(trees.resolved)
   if (saved === undefined) return []
-  // The document and `gw` hold everything: a change to them says nothing about a field below.
+  // The document and `gw` contain every field, so a change to them does not discredit the fields below.
   const touched = saved.touched.filter((path) => path.length > 1)
   const isTouched = ({ path }: Finding) => touched.some((prefix) => startsWith(path, prefix))
   const isWritten = ({ path }: Finding) =>

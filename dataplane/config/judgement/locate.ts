@@ -23,7 +23,7 @@ export function makeLocator(
   }
 }
 
-/** Keys of the file stand behind the document's own keys. */
+/** The keys of the keys file follow the document's own keys. */
 function pathInKeys(path: Path, keysFile: KeysFile, own: number): Path | undefined {
   const [root, section, index, ...rest] = path
   if (root !== 'gw' || section !== 'api_keys' || typeof index !== 'number') return undefined

@@ -2,14 +2,14 @@
 
 /** Names longer than this are not compared: the cost grows with the product of the lengths. */
 const COMPARED_LENGTH_MAX = 40
-/** A document with more slips than these comparisons can help with has another problem. */
+/** Most comparisons for one document; a document with more misspelt names has another problem. */
 export const COMPARISONS_MAX = 1_000
-/** Most candidates are passed over by their length alone; looking at them is bounded as well. */
+/** Most candidates to consider, including those that are skipped because of their length. */
 const LOOKS_MAX = 100_000
 
-/** The comparisons that one document may cost, over all of its names. */
+/** Comparisons that one document may use, for all its names together. */
 export class Suggestions {
-  /** Made so far. */
+  /** Comparisons so far. */
   comparisons = 0
   #looks = 0
 
@@ -27,7 +27,7 @@ export class Suggestions {
     for (const candidate of candidates) {
       if (this.comparisons >= COMPARISONS_MAX || this.#looks >= LOOKS_MAX) break
       this.#looks += 1
-      // Each letter that one has more than the other is a change.
+      // The difference in length is the least number of changes.
       const isTooFar = Math.abs(candidate.length - written.length) >= bestDistance
       if (isTooFar || candidate.length > COMPARED_LENGTH_MAX) continue
       this.comparisons += 1

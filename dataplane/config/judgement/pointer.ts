@@ -1,12 +1,12 @@
 /** JSON pointers (RFC 6901) to places in the resource, and problems that carry them. */
 import type { Finding, Path } from './problems.ts'
 
-/** A fault as an operator can put it on the field of the resource. */
+/** A fault with the JSON pointer of a field, for the status of the resource. */
 export interface PointedProblem {
   readonly pointer: string
   readonly message: string
   readonly fix: string
-  /** A code of the table of errors, if one fits. */
+  /** Code from the table of errors, if one applies. */
   readonly code?: string
 }
 

@@ -3,7 +3,7 @@
 export type Path = readonly (string | number)[]
 export type Severity = 'error' | 'warning'
 
-/** A fault by field, before anyone knows on which line the field stands. */
+/** A fault by field, before the line of the field is known. */
 export interface Finding {
   readonly severity: Severity
   readonly path: Path
@@ -12,11 +12,11 @@ export interface Finding {
   readonly code?: string
   /** Point at the name of the field instead of its value. */
   readonly atKey?: boolean
-  /** It stands for this many findings that are not shown. */
+  /** Number of findings that this one summarises. */
   readonly hidden?: number
 }
 
-/** A fault by file, line and column: what people and programs are shown. */
+/** A fault by file, line and column, as people and programs get it. */
 export interface Problem {
   readonly severity: Severity
   readonly file: string
@@ -46,7 +46,7 @@ export function warn(path: Path, message: string, fix: string): Finding {
   return { severity: 'warning', path, message, fix }
 }
 
-/** `gw.routes[0].upstreams[1].name`; a name that would read as two is put in quotes. */
+/** `gw.routes[0].upstreams[1].name`; a name with special characters is quoted. */
 export function showPath(path: Path): string {
   return path.reduce<string>((shown, part) => {
     if (typeof part === 'number') return `${shown}[${part}]`
@@ -62,7 +62,7 @@ export function problemAt(finding: Finding, place: Location): Problem {
   return code === undefined ? problem : { ...problem, code }
 }
 
-/** Orders by place, `file` before others, and drops what two checks said in the same words. */
+/** Orders by place, `file` first, and drops a finding that repeats another one word by word. */
 export function sortProblems(file: string, problems: readonly Problem[]): Problem[] {
   const distinct = new Map(
     problems.map((problem) => [
@@ -87,10 +87,10 @@ export function renderProblem(problem: Problem): string {
   return `${file}:${line}:${column}: ${severity}: ${field}${message}${suffix}\n    fix: ${fix}`
 }
 
-/** A document with more findings than this is judged, and shows the first ones. */
+/** Most findings that are shown for a document; all are counted. */
 export const FINDINGS_MAX = 100
 
-/** The first `most` findings, errors before warnings, in their order; the last ones count those that are left out. */
+/** The first `most` findings, errors before warnings, in their order; the last one counts the omitted ones. */
 export function firstFindings(findings: readonly Finding[], most: number): readonly Finding[] {
   const real = findings.filter(({ hidden }) => hidden === undefined)
   const tails = findings.filter(({ hidden }) => hidden !== undefined)
@@ -110,7 +110,7 @@ function isError({ severity }: Finding): boolean {
   return severity === 'error'
 }
 
-/** Stands behind the last finding that is shown, in its place. */
+/** Follows the last shown finding, at its place. */
 export function andMore(
   count: number,
   { severity, path = [] }: { severity: Severity; path: Path | undefined },
@@ -120,7 +120,7 @@ export function andMore(
   return { severity, path, message, fix, hidden: count }
 }
 
-/** How many there are, those that are not shown included. */
+/** Number of findings, including those that are not shown. */
 export function countFindings(findings: readonly Finding[]): number {
   return findings.reduce((sum, { hidden = 1 }) => sum + hidden, 0)
 }

@@ -1,6 +1,6 @@
 /**
  * Makes a refused document whole enough for the cross-field checks, so that all errors are shown
- * at once. Objects that had to be touched are named: what the checks say of them is not trusted.
+ * at once. It returns the objects that it changed, because findings about them cannot be trusted.
  */
 
 import type { z } from 'zod'
@@ -17,7 +17,7 @@ export interface Salvage {
   readonly touched: readonly Path[]
 }
 
-/** Dropping a field can bring up another fault; more rounds than this are not worth it. */
+/** Most rounds: dropping a field can reveal another fault. */
 const ROUNDS_MAX = 4
 
 export function salvage(tree: unknown): Salvage | undefined {
@@ -52,10 +52,10 @@ interface Name {
 }
 
 const NAMES = new Set(['name', 'id', 'tenant'])
-/** Short enough and plain enough for a message. */
+/** Whether the name is short and plain enough for a message. */
 const SHOWN_NAME = /^\P{C}{1,100}$/u
 
-/** Names that are not allowed are names all the same: what refers to them leads somewhere. */
+/** Names that are not allowed stay defined, so that references to them do not count as unknown. */
 function putBack(configuration: Configuration, names: readonly Name[]): void {
   for (const { path, key, written } of names) {
     const owner = valueBelow(configuration, ...path)
@@ -65,7 +65,7 @@ function putBack(configuration: Configuration, names: readonly Name[]): void {
 
 const STAND_IN = /"unnamed-\d+"/
 
-/** The salvage made these names up, so findings about them are dropped. */
+/** These names are invented here, so findings about them are dropped. */
 export function withoutStandIns(findings: readonly Finding[]): Finding[] {
   return findings
     .filter(({ message }) => !STAND_IN.test(message))
@@ -82,7 +82,7 @@ function faultyFields(issue: z.core.$ZodIssue): Path[] {
   return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path]
 }
 
-/** An entry of a list cannot go without moving those behind it, so the whole list goes. */
+/** Removing an entry would shift the entries after it, so the whole list is removed. */
 function nearestField(tree: unknown, path: Path) {
   const depth = path.findLastIndex((part) => typeof part === 'string')
   const key = path[depth]
@@ -91,7 +91,7 @@ function nearestField(tree: unknown, path: Path) {
   return { parent, key, path: path.slice(0, depth) }
 }
 
-/** The field goes; a required one comes back with a value that suits it. */
+/** Removes the field; a required field gets a valid value instead. */
 function replace(parent: Tree, key: string, unique: string): void {
   delete parent[key]
   const initial = Object.hasOwn(STAND_INS, key) ? STAND_INS[key] : undefined

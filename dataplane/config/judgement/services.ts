@@ -6,7 +6,7 @@ const SERVICES = Object.values(PROVIDER_FACTS).flatMap(({ name, services = {} })
   Object.entries(services).map(([service, endpoint]) => ({ name, service, endpoint })),
 )
 
-/** Shorter beginnings fit by chance. */
+/** Shorter prefixes would match by chance. */
 const NAME_LENGTH_MIN = 3
 
 /** undefined where the service is not known. */

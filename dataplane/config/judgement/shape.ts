@@ -1,4 +1,4 @@
-/** The schema's verdict in our words: every issue becomes a finding with a way out. */
+/** Turns each issue of the schema into a finding with a fix. */
 
 import type { z } from 'zod'
 import { isRecord, valueBelow } from '../../json/values.ts'
@@ -14,9 +14,9 @@ type Issue = z.core.$ZodIssue
 export interface IssueWording {
   readonly schema?: z.ZodType
   readonly suggestions?: Suggestions
-  /** Findings that are worded; of the others only their number is said. */
+  /** Most findings that get a message; the others are only counted. */
   readonly most?: number
-  /** Issues of which nothing is to be said. */
+  /** Issues without a message. */
   readonly isExpected?: (path: Path) => boolean
 }
 
@@ -40,7 +40,7 @@ export function explainIssues(
   return [...findings, andMore(hidden, { severity: 'error', path: findings.at(-1)?.path })]
 }
 
-/** One issue may speak of thousands of fields. */
+/** One issue may list thousands of fields. */
 function singly(issue: Issue): Issue[] {
   if (issue.code !== 'unrecognized_keys' || issue.keys.length < 2) return [issue]
   return issue.keys.map((key) => ({ ...issue, keys: [key] }))
@@ -117,7 +117,7 @@ function corrected(value: string, rule: string): string | undefined {
 
 function sentenceOf(issue: Issue): string {
   if (issue.code !== 'invalid_union') return issue.message
-  // The last member of a union is the general one; its reason is the one that helps.
+  // The last member of a union is the general one, so its reason helps most.
   return issue.errors.at(-1)?.at(-1)?.message ?? issue.message
 }
 
@@ -134,7 +134,7 @@ function isPrice(path: Path): boolean {
   return path.length === 4 && showPath(path.slice(0, 3)) === 'gw.pricing.models'
 }
 
-/** An entry that was meant for the place beside the list lacks nothing. */
+/** An entry that belongs beside the list is not reported for missing fields. */
 function isOfMisplaced(issue: Issue, shown: unknown): boolean {
   const place = placeOf(issue)
   const entry = isPrice(place.slice(0, -1)) ? valueBelow(shown, ...place.slice(0, -1)) : undefined
@@ -144,7 +144,7 @@ function isOfMisplaced(issue: Issue, shown: unknown): boolean {
 }
 
 function misplacedCost(parent: Path): Finding {
-  const message = `${INFRA_COST} is no part of a price: it stands beside the list`
+  const message = `${INFRA_COST} is no part of a price: it belongs beside the list`
   const fix = `Write pricing: as a map, with models: (the list) and ${INFRA_COST}: (one number).`
   return { ...refuse([...parent, INFRA_COST], message, fix), atKey: true }
 }
@@ -174,7 +174,7 @@ function wrongType(
   }
   if (typeof value === 'string' && value.includes('${')) {
     const message = `${show(value)} gives text; expected ${wanted}`
-    return refuse(path, message, 'Write the value out; a reference stands only where text does.')
+    return refuse(path, message, 'Write the value itself; only text fields may be references.')
   }
   const better = valueOfType(value, expected, String(path.at(-1)))
   if (better !== undefined) return refuse(path, `expected ${wanted}, not ${show(value)}`, better)
@@ -184,7 +184,7 @@ function wrongType(
   return refuse(path, `expected ${wanted}, not ${show(value)}`, fix)
 }
 
-/** The intended value is plain if only quotes or a unit are wrong. */
+/** The fix is known if only quotes or a unit are wrong. */
 function valueOfType(value: unknown, expected: string, field: string): string | undefined {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
     return `Put it in quotes: "${value}".`

@@ -3,7 +3,7 @@
 import type { Unresolved } from '../document/references.ts'
 import type { Finding } from './problems.ts'
 
-/** To run, every reference must resolve; to validate, what is not set here is a warning. */
+/** A gateway that starts needs every reference resolved; validation only warns about those that are not set here. */
 export type Purpose = 'run' | 'validate'
 
 export function unresolvedFinding({ path, reference, why }: Unresolved, purpose: Purpose): Finding {
@@ -29,7 +29,7 @@ function fixOf(reference: string): string {
   return `Create the Secret ${name} with the key ${key}; outside of a cluster, the file ${file}.`
 }
 
-/** It may well be there where the gateway runs. */
+/** The machine that runs the gateway may have the reference. */
 function here(reference: string, why: string): string {
   return reference.startsWith('${env:') ? 'is not set here' : `leads nowhere here: ${why}`
 }

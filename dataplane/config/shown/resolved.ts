@@ -55,7 +55,7 @@ function ofUpstream(upstream: UpstreamSection): string[] {
     // Written, it would hold for both kinds of answer.
     ...(timeout_seconds === undefined
       ? [
-          `timeout_seconds: ${FIRST_CONTENT_SECONDS} for a stream; another answer has the whole time of the request`,
+          `timeout_seconds: ${FIRST_CONTENT_SECONDS} for a stream; other answers have the whole timeout of the request`,
         ]
       : []),
     // Written, it would be an address of yours, which gets the headers of traces.

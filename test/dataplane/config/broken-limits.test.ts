@@ -111,14 +111,14 @@ const LIMITS: Row[] = [
     name: 'the cost of machines inside of a price',
     yaml: '  pricing:\n    - {model: m, input: 1, output: 1, infra_cost_per_hour_usd: 3} # here',
     path: 'gw.pricing[0].infra_cost_per_hour_usd',
-    says: 'stands beside the list',
+    says: 'it belongs beside the list',
     fix: 'with models: (the list)',
   },
   {
     name: 'the cost of machines as an entry of the price list',
     yaml: '  pricing:\n    - {model: m, input: 1, output: 1}\n    - infra_cost_per_hour_usd: 3 # here',
     path: 'gw.pricing[1].infra_cost_per_hour_usd',
-    says: 'stands beside the list',
+    says: 'it belongs beside the list',
     fix: 'with models: (the list)',
   },
   {

@@ -76,7 +76,7 @@ const APPLIED: Row[] = [
   guardrails:
     - {name: g, endpoint: 'http://127.0.0.1:9000', parallel: true, stage: output} # here`,
     path: 'gw.guardrails[0].parallel',
-    says: 'answers are judged when they are there',
+    says: 'answers are judged after the upstream sent them',
     fix: 'stage: input',
   },
   {

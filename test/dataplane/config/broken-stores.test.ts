@@ -59,7 +59,7 @@ testRefusals([
   row('an address that is no URL', 'endpoint', 'q', 'must begin with http://', 'http://qdrant'),
   row('another scheme', 'endpoint', '"postgres://q/d"', 'is no address of qdrant', 'http://qdrant'),
   row('a query', 'endpoint', '"http://q/?a=b"', 'would be lost', 'http://qdrant'),
-  row('a user', 'endpoint', '"http://u:p@q"', 'belongs into api_key', 'http://qdrant'),
+  row('a user', 'endpoint', '"http://u:p@q"', 'belongs in api_key', 'http://qdrant'),
   row('a path as a collection', 'collection', '"../other"', 'is no name of', 'Correct it'),
   row('dots as a collection', 'collection', '".."', 'is no name of', 'Correct it'),
   row('an operator as a field', 'tenant_field', '"$or"', 'is no name of a field', 'letters'),

@@ -162,7 +162,7 @@ const PROVIDERS: Row[] = [
     name: 'a wait behind a proxy',
     yaml: `${upstream('provider: vllm\nendpoint: http://chat:8000\ncold_start: {} # here')}  http_proxy: http://proxy:3128\n`,
     path: 'gw.upstreams[0].cold_start',
-    says: 'http_proxy stands between',
+    says: 'http_proxy is between',
     fix: 'no_proxy',
   },
   {

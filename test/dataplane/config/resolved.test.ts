@@ -137,7 +137,7 @@ test('the resolved form shows references where credentials are, and hides litera
     'listen_address: 127.0.0.1 # 127.0.0.1 stand-alone; all addresses in a pod',
     'request_timeout_seconds: 600',
     'keepalive_seconds: 75',
-    '# timeout_seconds: 30 for a stream; another answer has the whole time of the request',
+    '# timeout_seconds: 30 for a stream; other answers have the whole timeout of the request',
   ]) {
     assert.ok(printed.includes(expected), `${expected} is not in\n${printed}`)
   }

@@ -19,8 +19,8 @@ const ROWS: Row[] = [
       trace:
         keep_texts: true # here`,
     path: 'gw.routes[0].trace.keep_texts',
-    says: 'the words of clients stay in memory; callers of the admin API can read them',
-    fix: 'Remove it once',
+    says: 'the texts of clients stay in memory; callers of the admin API can read them',
+    fix: 'Remove keep_texts after',
   },
   {
     name: 'texts without traces to keep them with',

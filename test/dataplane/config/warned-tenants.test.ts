@@ -50,7 +50,7 @@ const ROWS: Row[] = [
     name: 'a budget route without a token default',
     yaml: '  budgets: [{tenant: t, tokens_per_day: 5}]\n  routes:\n    - {name: r, strategy: single, primary: a} # here',
     path: 'gw.routes[0]',
-    says: '16384 tokens (at most half of the context window) are reserved and none is sent upstream, so an answer may overshoot the budget by what it outgrows them',
+    says: '16384 tokens (at most half of the context window) are reserved and no limit is sent upstream, so a longer answer may overshoot the budget',
     fix: 'Add max_tokens_default',
   },
   {
@@ -119,7 +119,7 @@ const ROWS: Row[] = [
   budgets:
     - {tenant: t, tokens_per_day: 1, on_exceeded: downgrade, downgrade_route: s} # here`,
     path: 'gw.budgets[0].downgrade_route',
-    says: 'dearer',
+    says: 'costs more than',
     fix: 'cheaper',
   },
   {

@@ -19,7 +19,7 @@ const embeddingsCompare: Check = ({ upstreams, routes }) =>
     return [refuse(at('routes', index), message, 'Make a route for each.')]
   })
 
-/** By its setting, or else by its name. */
+/** The model's common name, if it is set, else its name. */
 function isEmbedding({ embeddings, model }: UpstreamSection): boolean {
   return embeddings !== undefined || /embed/i.test(model)
 }

@@ -1,4 +1,4 @@
-/** How attempts are repeated and passed on. */
+/** Retries and fallbacks of a route. */
 import { warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
@@ -22,7 +22,7 @@ const fallbacksAreReachable: Check = ({ routes }) =>
 const attemptsAreRepeated: Check = ({ routes }) =>
   routes.flatMap(({ strategy, retry }, index) => {
     if (retry === undefined || retry.max_attempts !== undefined) return []
-    // Each fallback is tried once, and how long is waited before that is said here.
+    // Without max_attempts each fallback is still tried once, and the delays before it are set here.
     if (strategy === 'primary_with_fallback') return []
     const message = 'nothing is repeated: max_attempts is absent'
     return [warn(at('routes', index, 'retry'), message, 'Add max_attempts: 2, as advised.')]

@@ -1,4 +1,4 @@
-/** A strategy gets what it needs, and nothing that it would ignore. */
+/** The fields that each strategy requires, and the fields that it would ignore. */
 
 import type { RouteSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
@@ -72,7 +72,7 @@ const overflowIsUsed: RouteCheck = ({ strategy, overflow }, path) =>
     ? [ignored([...path, 'overflow'], 'overflow', strategy)]
     : []
 
-/** Upstreams that are listed and that the strategy would never choose. */
+/** Listed upstreams that the strategy would never choose. */
 const listedUpstreamsAreUsed: RouteCheck = (route, path) => {
   const chosen = chosenUpstreams(route)
   if (chosen === undefined) return []

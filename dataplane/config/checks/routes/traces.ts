@@ -1,4 +1,4 @@
-/** The words of clients are kept only where a route says so, and its validation tells. */
+/** The gateway keeps texts of clients only for routes that ask for it; validation warns about these. */
 import { warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 
@@ -10,8 +10,8 @@ const textsAreKept: Check = ({ routes, telemetry }) => {
       const message = 'keeps nothing: telemetry.trace_ring is 0'
       return warn(path, message, 'Raise trace_ring, or remove keep_texts.')
     }
-    const message = 'the words of clients stay in memory; callers of the admin API can read them'
-    return warn(path, message, 'Remove it once you have seen what you look for.')
+    const message = 'the texts of clients stay in memory; callers of the admin API can read them'
+    return warn(path, message, 'Remove keep_texts after you have found what you look for.')
   })
 }
 

@@ -50,7 +50,7 @@ const downgradeRouteExists: Check = ({ budgets, routes, aliases }, { suggestions
   })
 }
 
-/** A request that names the downgrade route itself is served, even with a spent budget. */
+/** A request to the downgrade route itself is served even if the budget is spent. */
 const downgradeRelieves: Check = (section) => {
   const routesOf = routesByBudget(section)
   return section.budgets.flatMap((budget, index) => {
@@ -101,9 +101,9 @@ const budgetRoutesHaveTokenDefault: Check = (section) => {
   return [
     warn(
       at('routes', section.routes.indexOf(first)),
-      `a budget applies to ${which}, which ${unbounded.length > 1 ? 'have' : 'has'} no max_tokens_default: where a ` +
-        `client gives no limit, ${ANSWER_TOKENS_RESERVED} tokens (at most half of the context window) are reserved and ` +
-        'none is sent upstream, so an answer may overshoot the budget by what it outgrows them',
+      `a budget applies to ${which}, which ${unbounded.length > 1 ? 'have' : 'has'} no max_tokens_default: if a client gives no limit, ${ANSWER_TOKENS_RESERVED} tokens ` +
+        '(at most half of the context window) are reserved and no limit is sent upstream, ' +
+        'so a longer answer may overshoot the budget',
       'Add max_tokens_default: with the most tokens that an answer needs; it is sent to the upstream then.',
     ),
   ]

@@ -1,4 +1,4 @@
-/** Ids of callers without a key, which begin with the name of their entry: nothing else may have such an id. */
+/** Ids of callers without a key begin with the name of their entry; no key may have such an id. */
 
 import type { Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'
@@ -13,7 +13,7 @@ export function callersOf({ auth }: Section): ReadonlyMap<string, (typeof LISTS)
   return new Map(LISTS.flatMap((list) => auth[list].map(({ name }) => [name, list] as const)))
 }
 
-/** A name twice in one list is a duplicate of that list already. */
+/** Another check reports a name that is twice in one list. */
 const issuersAndCertificatesDiffer: Check = ({ auth }, context) => {
   const issuers = new Set(auth.jwt.map(({ name }) => name))
   const named = LISTS.flatMap((list) =>

@@ -9,7 +9,7 @@ import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 import { callersOf } from './callers.ts'
 
-/** Every group is one more counter that a request has to fit. */
+/** Each group adds a counter that a request has to fit. */
 const GROUPS_MAX = 8
 
 const budgetHasOneHolder: Check = ({ budgets }) =>
@@ -20,7 +20,11 @@ const budgetHasOneHolder: Check = ({ budgets }) =>
       const fix =
         'Add tenant: with a name, or "*" for each tenant; tenants: with a list that shares it; or key: with an id.'
       return [
-        refuse(at('budgets', index), 'is for nothing: it has none of tenant, tenants, key', fix),
+        refuse(
+          at('budgets', index),
+          'applies to nothing: it has none of tenant, tenants, key',
+          fix,
+        ),
       ]
     }
     if (holders > 1) {
@@ -82,7 +86,7 @@ const holdersDiffer: Check = ({ budgets }, context) => {
   ]
 }
 
-/** Keys of other resources and of a file may come later, callers without a key at any time. */
+/** Keys of resources and of a file may be added later, and callers without a key may come at any time. */
 const budgetedKeysExist: Check = (section, { suggestions, hasOtherKeys, place, written }) => {
   if (hasOtherKeys !== undefined || place === 'pod') return []
   const { api_keys, api_keys_file, budgets } = section
@@ -160,7 +164,8 @@ export function routesByBudget(
 }
 
 /**
- * Routes that keys of a tenant may use; all of them while no key of the tenant is known. There may be a hundred thousand
+ * Routes that the keys of a tenant may use; all routes if no key of the tenant is known. There may be a hundred
+ * thousand
  * keys and ten thousand tenants to ask for, so the keys are gone through once.
  */
 function routesByTenant(section: Section): (tenant: string) => readonly RouteSection[] {

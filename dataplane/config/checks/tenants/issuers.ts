@@ -1,4 +1,4 @@
-/** Issuers of tokens: where their keys are, and which tenant and routes a token stands for; the same of certificates. */
+/** Issuers of tokens and client certificates: their keys, and the tenant and routes that each caller gets. */
 import { createPublicKey } from 'node:crypto'
 import type { Section } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
@@ -17,14 +17,14 @@ const keysHaveOnePlace: Check = ({ auth }, { place }) =>
     }
     if (jwks.kubernetes === undefined || place === 'pod') return []
     const fix = 'Write url:, file: or keys:.'
-    return [refuse([...path, 'kubernetes'], 'needs the operator, which brings the keys', fix)]
+    return [refuse([...path, 'kubernetes'], 'needs the operator, which delivers the keys', fix)]
   })
 
-/** A key that verifies nothing would refuse every token that names it. */
+/** A key that cannot verify would make the gateway refuse every token that refers to it. */
 const keysArePublic: Check = ({ auth }) =>
   auth.jwt.flatMap(({ jwks: { keys = [], kubernetes } }, index) =>
     keys.flatMap((key, entry) => {
-      // The operator brings the keys of the cluster as they are; a reference that leads nowhere is reported elsewhere.
+      // The operator delivers the keys of the cluster unchanged; another check reports unresolved references.
       if (kubernetes || Object.values(key).some((text) => text.includes('${'))) return []
       const path = at('auth', 'jwt', index, 'jwks', 'keys', entry)
       const fix = 'Copy the entry from the key set of the issuer, as it is.'

@@ -118,7 +118,7 @@ const keysAreAlive: Check = ({ api_keys }, { now }) =>
     : api_keys.flatMap(({ expires_at, revoked_at, rotated_to }, index) => {
         const isEnded = revoked_at !== undefined || rotated_to !== undefined
         if (expires_at === undefined || isEnded || Date.parse(expires_at) > now) return []
-        const message = `the key expired on ${expires_at} and is answered with 401`
+        const message = `the key expired on ${expires_at}, and requests with it get 401`
         return [warn(at('api_keys', index, 'expires_at'), message, 'Remove or replace the key.')]
       })
 

@@ -90,7 +90,7 @@ const priorityCanYield: Check = ({ rate_limits, upstreams }) => {
   })
 }
 
-/** Without the section the defaults apply, and they are counted too. */
+/** Without rate_limits the default limits apply, and they are counted per replica too. */
 const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
   const replicas = Math.max(
     numberAt(written, ['spec', 'replicas']),

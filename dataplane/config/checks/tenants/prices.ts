@@ -45,13 +45,13 @@ const downgradeIsNotDearer: Check = (section) => {
     const before = dearestOf(routesOf(budget).filter((one) => one !== route))
     const after = dearestOf([route])
     if (before === undefined || after === undefined || after <= before) return []
-    const message = `the route ${quoted(route.name)} is dearer than those it relieves`
+    const message = `the route ${quoted(route.name)} costs more than the routes that it replaces`
     const fix = 'Name a route with a cheaper model.'
     return [warn(at('budgets', index, 'downgrade_route'), message, fix)]
   })
 }
 
-/** A second tier for the same length would never hold. */
+/** A second tier for the same length would never apply. */
 const tiersDiffer: Check = ({ pricing }) =>
   (pricing?.models ?? []).flatMap(({ tiers = [] }, index) =>
     tiers.flatMap(({ above_input_tokens }, place) => {
@@ -81,7 +81,7 @@ export function upstreamsOf({ upstreams }: Section, route: RouteSection): Upstre
   return upstreams.filter(({ name }) => names.has(name))
 }
 
-/** The dearest of input and output price together; nothing if a price is missing. */
+/** The highest sum of input and output price; undefined if a price is missing. */
 function dearest(prices: readonly (number | undefined)[]): number | undefined {
   const known = prices.filter((price) => price !== undefined)
   return known.length === 0 || known.length < prices.length ? undefined : Math.max(...known)

@@ -9,7 +9,7 @@ interface Dialled {
   readonly url: URL
 }
 
-/** Names under which clouds serve credentials to any client. */
+/** Host names where clouds serve credentials to any client. */
 const METADATA_HOSTS = new Set([
   'metadata',
   'metadata.google.internal',

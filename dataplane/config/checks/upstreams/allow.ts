@@ -1,4 +1,4 @@
-/** Upstreams that may be asked for more than tokens: whether the provider has it, and whether a budget counts it. */
+/** Extras of an upstream beside tokens: whether the provider has them, and whether budgets count their cost. */
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed } from '../contract.ts'
@@ -45,7 +45,7 @@ const budgetsCountExtras: Check = (section) => {
   })
 }
 
-/** They cost nothing beside tokens. */
+/** These extras cost nothing beside tokens. */
 const UNPRICED: ReadonlySet<string> = new Set(['files', 'mcp', 'store', 'web_fetch'])
 
 export const allowChecks: readonly Check[] = [extrasExist, budgetsCountExtras]

@@ -17,7 +17,7 @@ const endpointIsDialled: Check = ({ upstreams, http_proxy, no_proxy }) =>
   upstreams.flatMap(({ cold_start, endpoints }, index) => {
     if (cold_start === undefined || endpoints === 'pool') return []
     if (http_proxy === undefined || no_proxy.length > 0) return []
-    const message = 'cannot take effect: http_proxy stands between the gateway and the upstream'
+    const message = 'cannot take effect: http_proxy is between the gateway and the upstream'
     const fix = 'Add its host to no_proxy, or remove cold_start.'
     return [refuse(at('upstreams', index, 'cold_start'), message, fix)]
   })

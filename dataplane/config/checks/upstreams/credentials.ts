@@ -45,7 +45,7 @@ const credentialHeadersAreReferences: Check = (_section, { written }) =>
     )
   })
 
-/** It is sent as it is, and an upstream may say no more than that a credential is missing. */
+/** An empty credential is sent as it is, and the upstream may only report that none arrived. */
 const headersHaveValues: Check = (_section, { written }) =>
   headerPaths(written).flatMap((path) => {
     const headers = valueBelow(written, ...path)
@@ -56,7 +56,7 @@ const headersHaveValues: Check = (_section, { written }) =>
     )
   })
 
-/** URLs of services in which a password may stand. */
+/** URLs of services that may contain a password. */
 const URLS: readonly Path[] = [
   at('rate_limits', 'redis', 'url'),
   at('http_proxy'),
@@ -66,7 +66,7 @@ const URLS: readonly Path[] = [
   at('usage', 'sinks', 'otlp', 'otlp_endpoint'),
 ]
 
-/** They work, so that who tries something out is only warned; the operator refuses them. */
+/** Passwords in URLs work, so this is a warning, for people who try things out; the operator refuses them. */
 const passwordsAreReferences: Check = (_section, { written }) =>
   literalPasswords(written).map((path) => warn(path, PASSWORD_MESSAGE, PASSWORD_FIX))
 
@@ -74,7 +74,7 @@ export const PASSWORD_MESSAGE = 'holds a password, and anyone who may read this 
 export const PASSWORD_FIX =
   'Write the whole URL as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}, and replace the exposed password.'
 
-/** The URLs of a document, references unresolved, in which a password is written out. */
+/** URLs with a literal password in a document whose references are unresolved. */
 export function literalPasswords(written: unknown): readonly Path[] {
   const stores = listBelow(written, 'gw', 'vector_stores')
   const endpoints = stores.map((_, index) => at('vector_stores', index, 'endpoint'))
@@ -84,7 +84,7 @@ export function literalPasswords(written: unknown): readonly Path[] {
   })
 }
 
-/** Behind the user of the URL, or as the password for the sentinels. */
+/** The password may follow the user in the URL, or be the password of the sentinels. */
 function holdsPassword(url: string): boolean {
   const literal = splitReferences(url)
     .map((piece) => ('literal' in piece ? piece.literal : ''))
@@ -107,7 +107,7 @@ const apiKeysAreOneLine: Check = ({ upstreams }) =>
       : [],
   )
 
-/** It is never sent, so it may have several lines. */
+/** A private key is never sent, so it may have several lines. */
 function isKeyDocument(upstream: UpstreamSection): boolean {
   const { takesKeyDocument, keyless } = PROVIDER_FACTS[upstream.provider]
   if (takesKeyDocument !== true || !upstream.api_key?.trim().startsWith('{')) return false
@@ -134,7 +134,7 @@ function headerPaths(written: unknown): Path[] {
   ]
 }
 
-/** Nothing, or the scheme alone: what is left of `Bearer ${env:KEY}`. */
+/** Empty, or only the scheme: the rest of `Bearer ${env:KEY}` if KEY is empty. */
 function isEmptied(value: string): boolean {
   return /^([A-Za-z]+ +)?$/.test(value)
 }

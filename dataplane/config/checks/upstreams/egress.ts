@@ -146,7 +146,7 @@ export function hasControls(value: string): boolean {
   return [...value].some((character) => character < ' ' && character !== '\t')
 }
 
-/** `authorization` counts everywhere: a provider with another header may read both. */
+/** `authorization` always counts: a provider with another header may read both. */
 function carriesCredential({ provider }: UpstreamSection, header: string): boolean {
   return header === 'authorization' || header === PROVIDER_FACTS[provider].credentialHeader
 }

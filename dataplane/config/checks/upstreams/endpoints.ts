@@ -29,7 +29,7 @@ const headerHasAffinity: EndpointCheck = ({ endpoints, balance, balance_header }
   return [refuse([...path, 'balance_header'], message, 'Add balance: affinity, or remove it.')]
 }
 
-/** A proxy resolves names itself. With exceptions from it, the gateway finds out as it dials. */
+/** A proxy resolves names itself. If no_proxy has entries, only the gateway that dials can tell. */
 const endpointsAreDialled: EndpointCheck = ({ endpoints }, path, { http_proxy, no_proxy }) => {
   if (endpoints === 'pool' || (endpoints ?? 'url') === 'url') return []
   if (http_proxy === undefined || no_proxy.length > 0) return []

@@ -1,4 +1,4 @@
-/** Credentials that would cross the Internet without TLS, where all who carry them can read them. */
+/** Credentials that would cross the Internet without TLS, so that every network on the way can read them. */
 import { BlockList, isIP } from 'node:net'
 import { isRecord, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
@@ -7,7 +7,7 @@ import { type Path, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 import { CREDENTIAL_HEADERS } from './credentials.ts'
 
-/** A place of an address, and whether a credential goes there. */
+/** A field with an address, and whether requests to it carry a credential. */
 interface Sent {
   readonly path: Path
   readonly url: string | undefined
@@ -70,14 +70,14 @@ function sent(section: Section, written: unknown): Sent[] {
   ]
 }
 
-/** A key that is written, or a credential that is fetched. */
+/** Whether the upstream gets a configured key or a fetched credential. */
 function isKeyed(upstream: UpstreamSection): boolean {
   const { keyless } = PROVIDER_FACTS[upstream.provider]
   if (upstream.api_key !== undefined) return true
   return keyless?.every((setting) => upstream[setting] !== undefined) === true
 }
 
-/** A value that is kept out of the file is a secret, under any name of a header. */
+/** A header whose value is a reference holds a secret, regardless of its name. */
 function holdsCredential(headers: unknown): boolean {
   return Object.entries(isRecord(headers) ? headers : {}).some(
     ([name, value]) =>
@@ -89,7 +89,7 @@ function holdsCredential(headers: unknown): boolean {
 const OWN_NAMES = /(^[^.]+|\.svc|\.cluster\.local|\.(localhost|local|internal|home\.arpa))$/
 const OWN = ownNetworks()
 
-/** Takes the host of a parsed URL. Nothing is looked up. */
+/** Takes the host of a parsed URL, without a DNS lookup. */
 function isPublic(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   const family = isIP(host)
@@ -97,7 +97,7 @@ function isPublic(hostname: string): boolean {
   return !OWN.check(host, family === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Loopback, private, link-local and shared (RFC 6598) ones; BlockList sees through mapped addresses. */
+/** Loopback, private, link-local and shared (RFC 6598) addresses; BlockList also matches mapped addresses. */
 function ownNetworks(): BlockList {
   const list = new BlockList()
   for (const [network, bits] of [

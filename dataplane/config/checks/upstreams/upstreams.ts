@@ -15,7 +15,7 @@ const CONNECT_SECONDS_DEFAULT = 2
 
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 const CALLER_FACTS: ReadonlySet<string> = new Set(['tenant', 'key', 'route'])
-/** Those that the gateway or the connection writes. */
+/** Headers that the gateway or the connection writes. */
 const OWN_HEADERS = [
   ...[
     'accept',
@@ -45,7 +45,7 @@ const hostedHasAddress: UpstreamCheck = (upstream, path) => {
   return upstream[setting] === undefined ? [refuse([...path, setting], message, fix)] : []
 }
 
-/** It becomes part of a host name. */
+/** The region becomes part of a host name. */
 const regionIsALabel: UpstreamCheck = ({ region }, path) =>
   region === undefined || /^[a-z0-9-]{1,63}$/.test(region) || region.includes('${')
     ? []
@@ -111,7 +111,7 @@ const saltIsTaken: UpstreamCheck = ({ provider, cache_salt, native }, path) => {
   return [refuse([...path, 'cache_salt'], message, 'Remove messages from native.')]
 }
 
-/** Written once, and not by the gateway itself. */
+/** A header may be listed once, and not if the gateway writes it. */
 const callerHeadersAreFree: UpstreamCheck = ({ caller_headers, headers, provider }, path) => {
   const { credentialHeader = 'authorization' } = PROVIDER_FACTS[provider]
   const taken = new Set([...Object.keys(headers ?? {}), credentialHeader, ...OWN_HEADERS])
@@ -191,7 +191,7 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   return [warn(path, message, fix)]
 }
 
-/** Many services speak like it; some of them only nearly. */
+/** Many services imitate the API of OpenAI; some of them only nearly. */
 const runtimeIsNamed: UpstreamCheck = ({ provider, endpoint }, path) => {
   const { services, name } = PROVIDER_FACTS[provider]
   if (services === undefined || endpoint === undefined) return []
@@ -204,7 +204,7 @@ const runtimeIsNamed: UpstreamCheck = ({ provider, endpoint }, path) => {
   return [warn([...path, 'endpoint'], message, `Write provider: ${other.name}.`)]
 }
 
-/** A default that is cut short is not the user's mistake. */
+/** Only a written value can be a mistake; defaults may exceed the timeout of the gateway. */
 const timeoutFitsTheGateway: Check = ({ gateway, upstreams }, { written }) =>
   upstreams.flatMap(({ timeout_seconds }, index) =>
     timeout_seconds !== undefined &&
