@@ -95,7 +95,7 @@ const cidr = () =>
     .max(64)
     .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
 
-/** Address and length of a block; undefined where there is no such block. */
+/** Address and length of a block; undefined if there is no such block. */
 function blockOf(text: string) {
   const [address = '', length = ''] = text.split('/')
   const version = isIP(address)

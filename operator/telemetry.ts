@@ -110,7 +110,7 @@ export function createTelemetry(): Telemetry {
   return telemetry
 }
 
-/** They stay empty where there is no admission webhook. */
+/** They stay empty if there is no admission webhook. */
 function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) {
   return {
     webhookRequests: counter(

@@ -17,7 +17,7 @@ export const MANAGER = 'gw'
 export interface Change {
   /** The object that is sent. */
   readonly gateway: KubeObject
-  /** Absent where the gateway is new. */
+  /** Absent if the gateway is new. */
   readonly live: KubeObject | undefined
   readonly differences: readonly Difference[]
   /** Whether pods are made anew for it. */

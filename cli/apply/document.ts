@@ -33,7 +33,7 @@ export function readWritten(path: string): Written | undefined {
 }
 
 export interface JudgedDocument {
-  /** Absent where the file is refused. */
+  /** Absent if the file is refused. */
   readonly gateway?: KubeObject
   readonly problems: readonly Problem[]
 }

@@ -30,7 +30,7 @@ export interface Parts {
 const API_VERSION = `inference.gw/${POLICY_VERSION}`
 const SEPARATOR = /^---(\s|$)/
 
-/** Undefined where no document of the file is a TenantPolicy. */
+/** Undefined if no document of the file is a TenantPolicy. */
 export function partsOf(text: string, file: string): Parts | undefined {
   if (!text.includes(POLICY_KIND)) return undefined
   const lines = text.split('\n')

@@ -22,7 +22,7 @@ export interface ConsoleOptions {
   readonly token: string
   /** A gateway did not answer; it may be gone. */
   onSilence(): void
-  /** The resource of a gateway in a cluster, with its status; absent where there is no cluster. */
+  /** The resource of a gateway in a cluster, with its status; absent if there is no cluster. */
   readResource?(): Promise<unknown>
 }
 

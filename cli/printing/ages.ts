@@ -33,7 +33,7 @@ export function spanText(milliseconds: number): string {
   return more === 0 ? whole : `${whole} ${more} ${partName}`
 }
 
-/** `12 s ago` or `in 3 h`; undefined where there is no time, and the text itself where it says no time. */
+/** `12 s ago` or `in 3 h`; undefined if there is no time, and the text itself where it says no time. */
 export function relativeTime(time: string | null | undefined, now = Date.now()) {
   if (time === undefined || time === null) return undefined
   const moment = Date.parse(time)

@@ -12,7 +12,7 @@ export function printSections(document: unknown, isWide: boolean): void {
   printTable(['SECTION', 'ENTRIES', 'NAMES'], rows, isWide)
 }
 
-/** undefined where the section is a group of settings. */
+/** undefined if the section is a group of settings. */
 function namesIn(value: unknown): string[] | undefined {
   if (Array.isArray(value)) {
     const names = value.map((entry) => valueBelow(entry, 'name') ?? valueBelow(entry, 'id'))

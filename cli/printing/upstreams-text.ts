@@ -18,7 +18,7 @@ interface Breaker {
   readonly breaker_seconds_left?: number | undefined
 }
 
-/** A line for each that keeps requests away; none where all are closed. */
+/** A line for each that keeps requests away; none if all are closed. */
 export function breakerLines(upstreams: readonly Breaker[]): string[] {
   return upstreams
     .filter(({ breaker }) => breaker !== 'closed')

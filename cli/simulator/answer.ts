@@ -125,7 +125,7 @@ function namesIn(choice: ToolChoice | null): readonly string[] | undefined {
   return named.map(({ name }) => name)
 }
 
-/** Cut behind commas and colons, so that a stream has several pieces. */
+/** Cut after commas and colons, so that a stream has several pieces. */
 function jsonPieces(value: unknown): readonly string[] {
   return (
     JSON.stringify(value)

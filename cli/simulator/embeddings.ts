@@ -11,7 +11,7 @@ import type { SimulatorState } from './state.ts'
 const DIMENSIONS = 1536
 const DIMENSIONS_MAX = 4096
 const INPUTS_MAX = 2048
-/** The words behind these change nothing: the work for a request has an end. */
+/** The words after these change nothing: the work for a request has an end. */
 const WORDS_MAX = 512
 
 const Tokens = z.array(z.int().min(0)).min(1)

@@ -34,7 +34,7 @@ export function matching({ format, pattern, minLength, maxLength }: Texts): stri
   return text.padEnd(least, '-').slice(0, most)
 }
 
-/** The shortest text that reads the pattern from left to right; undefined where it has parts that are not known here. */
+/** The shortest text that reads the pattern from left to right; undefined if it has parts that are not known here. */
 function sample(pattern: string): string | undefined {
   try {
     const reader = new PatternReader(pattern)

@@ -10,7 +10,7 @@ export interface Rates {
 export interface RouteRates extends Rates {
   readonly route: string
   readonly in_flight: number
-  /** The first tokens between the readings count; absent where none came. */
+  /** The first tokens between the readings count; absent if none came. */
   readonly ttft_p95_seconds?: number
 }
 

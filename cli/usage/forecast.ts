@@ -26,7 +26,7 @@ export interface Forecast {
   readonly pace: number | null
   /** Used by the end of the window. */
   readonly at_end: number | null
-  /** When it is spent; null where it lasts. */
+  /** When it is spent; null if it lasts. */
   readonly spent_at: string | null
   readonly resets_at: string
 }

@@ -1,9 +1,9 @@
-/** When a budget's use is worth an alert, and what the alert says. */
+/** Which thresholds of a budget cause an alert, and the content of the alert. */
 import type { BudgetRule, Crossing } from './store.ts'
 
 /**
- * Thresholds that `used` has reached and that were not reported yet. The quotient, not the product, is compared: 7 / 100 is the
- * number written 0.07, while 0.07 * 100 is a little more than 7.
+ * Thresholds that `used` has reached and that were not reported yet. Compares the quotient, not the product: 7 / 100
+ * equals 0.07, but 0.07 * 100 is a little more than 7.
  */
 export function reachedThresholds(
   { alertThresholds }: BudgetRule,
@@ -16,9 +16,9 @@ export function reachedThresholds(
 /** Body of the webhook, and the fields of the log event of the same name. */
 export interface BudgetAlert {
   readonly type: 'budget_alert'
-  /** The tenant of the request that reached it. */
+  /** Tenant of the request that reached the threshold. */
   readonly tenant: string
-  /** Only for a budget that is not the tenant's own. */
+  /** Only for the budget of a group or a key. */
   readonly group?: string
   readonly key?: string
   readonly window: 'day' | 'month'

@@ -1,4 +1,4 @@
-/** Repairs amounts that come from outside: arithmetic on budgets must be total for any number of a client or upstream. */
+/** Repairs amounts from outside, so that arithmetic on budgets works for any number that a client or upstream sends. */
 import type { Amount } from './store.ts'
 
 export const NOTHING: Amount = { tokens: 0, nanos: 0 }
@@ -20,7 +20,7 @@ function isCount(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0
 }
 
-/** The nearest count, rounded up; what is no number at all is nothing. */
+/** The nearest safe integer, rounded up; 0 if the value is not a number. */
 function repaired(value: number): number {
   if (!(value > 0)) return 0
   return Math.min(Math.ceil(value), Number.MAX_SAFE_INTEGER)

@@ -1,11 +1,11 @@
 /**
- * A token bucket that counts what is in use, in whole numbers: one request is 60,000 units, and as many units leak a
- * millisecond as requests are allowed a minute. So no fraction is ever rounded, and a changed rule finds what was used.
+ * A token bucket that counts the units in use, in whole numbers. One request is 60,000 units, and the units that leak
+ * per millisecond equal the requests allowed per minute. So nothing is ever rounded, and usage survives a change of the rule.
  */
 
 const UNITS = 60_000
 
-/** Beyond this a cost would leave the safe integers; no request has a hundred thousand million tokens. */
+/** A larger cost would exceed the safe integers; no request has a hundred thousand million tokens. */
 const COST_MAX = 100_000_000_000
 
 export interface BucketRule {
@@ -15,7 +15,7 @@ export interface BucketRule {
 }
 
 export class Bucket {
-  /** Units in use at `at`. */
+  /** Units in use at the time `#at`. */
   #level = 0
   #at: number
   #perMinute: number
@@ -28,9 +28,9 @@ export class Bucket {
   }
 
   /**
-   * Takes note of a changed rule. The time since the last request leaks at the slower of both rates, because the
-   * moment of the change is not known: a raise is no refill. A smaller bucket is full rather than overfull, so that no
-   * one waits for what the old one allowed. A clock that went back starts from here.
+   * Applies a changed rule. The time since the last request leaks at the slower of both rates, because the time of the
+   * change is unknown: a raise is no refill. A smaller bucket becomes full, not overfull, so that clients do not wait
+   * for requests that the old rule allowed. A clock that went back starts from here.
    */
   obey({ perMinute, capacity }: BucketRule, now: number): void {
     if (perMinute === this.#perMinute && capacity === this.#capacity && now >= this.#at) return
@@ -42,8 +42,8 @@ export class Bucket {
   }
 
   /**
-   * Milliseconds until `cost` fits; 0 when it does. A cost above the whole bucket fits when that is empty: it is
-   * charged in full then, so the rate holds, and no request waits for ever.
+   * Milliseconds until `cost` fits; 0 if it fits now. A cost above the capacity fits when the bucket is empty, and is
+   * charged in full: the rate holds, and no request waits for ever.
    */
   wait(cost: number, now: number): number {
     const capacity = this.#capacity * UNITS
@@ -51,7 +51,7 @@ export class Bucket {
     return over <= 0 ? 0 : Math.ceil(over / this.#perMinute)
   }
 
-  /** Charges; a negative cost gives back what has not leaked yet. */
+  /** Charges `cost`; a negative cost gives back units that have not leaked yet. */
   charge(cost: number, now: number): void {
     const bounded = Math.max(-COST_MAX, Math.min(COST_MAX, cost)) * UNITS
     const level = this.#levelAt(now) + bounded
@@ -69,7 +69,7 @@ export class Bucket {
     return Math.ceil(this.#levelAt(now) / this.#perMinute)
   }
 
-  /** Empty even if the rule that comes next is one request a minute, the slowest there is. */
+  /** Empty even if the next rule is the slowest, one request a minute. */
   isEmptyUnderAnyRule(now: number): boolean {
     return this.#level <= now - this.#at
   }

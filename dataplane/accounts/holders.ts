@@ -4,10 +4,13 @@ import type { BudgetRule, BudgetScope, Rules } from './store.ts'
 
 export type BudgetSection = Section['budgets'][number]
 
-/** In place of a tenant's name. */
+/** Used instead of a tenant's name. */
 export const EACH_TENANT = '*'
 
-/** The counter that is not a tenant's; undefined for the budget of a tenant, or of each. No tenant's name has a blank. */
+/**
+ * The counter of a group or a key; undefined for the budget of a tenant or of each tenant. Its id has a blank, which no
+ * tenant's name has.
+ */
 export function scopeOf({ tenants, key, name }: BudgetSection): BudgetScope | undefined {
   if (key !== undefined) return { kind: 'key', name: key, id: `key ${key}` }
   if (tenants === undefined) return undefined
@@ -20,7 +23,7 @@ export function labelOf({ kind, name }: BudgetScope): string {
   return `${kind}:${name}`
 }
 
-/** The rule of the budget that decided: the tenant's own, or that of a scope. */
+/** The rule of the budget that decided: the tenant's own, or the one of a scope. */
 export function ruleOf(
   { budget, scoped = [] }: Pick<Rules, 'budget' | 'scoped'>,
   scope: BudgetScope | undefined,
@@ -29,7 +32,7 @@ export function ruleOf(
   return scoped.find((one) => one.scope.id === scope.id)?.rule
 }
 
-/** `"acme"`, `key "k1"`: for messages to the people who write the configuration. */
+/** `"acme"`, `key "k1"`: for messages to people who write the configuration. */
 export function holderOf({ tenant, tenants = [], key, name }: BudgetSection): string {
   const quoted = (one: string) => JSON.stringify(one)
   if (key !== undefined) return `key ${quoted(key)}`

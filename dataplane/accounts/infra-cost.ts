@@ -1,4 +1,4 @@
-/** Splits what the machines cost an hour over tenants, by the tokens they used in it. */
+/** Splits the hourly cost of the machines over tenants, by the tokens that they used in the hour. */
 
 const HOUR_MS = 3_600_000
 
@@ -33,8 +33,8 @@ export class InfraCost {
   }
 
   /**
-   * The shares of the hour that has ended, or nothing while it lasts. A process that began within the hour pays only for
-   * the rest of it; an hour without a token is charged to no tenant.
+   * The shares of the hour that has ended; none before its end. A process that started within the hour charges only the
+   * rest of the hour; an hour without tokens is charged to no tenant.
    */
   close(wallMs: number, nanosPerHour: number): TenantCost[] {
     if (wallMs < this.#endsAt) return []
@@ -48,8 +48,7 @@ export class InfraCost {
 }
 
 /**
- * Shares that add up to the whole: each tenant's is the difference of two rounded running sums, so nothing is lost or
- * made up by rounding.
+ * Shares that add up to the whole: each share is the difference of two rounded running sums, so rounding loses and adds nothing.
  */
 export function splitCost(nanos: number, tokens: ReadonlyMap<string, number>): TenantCost[] {
   const all = tokens.values().reduce((sum, count) => sum + count, 0)

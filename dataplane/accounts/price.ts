@@ -1,13 +1,13 @@
 /**
- * The prices of tokens, in whole numbers. A price is kept as pico-dollars (1e-12) a token, which is what six decimals of USD
- * per million tokens are; a cost is summed exactly and then rounded up, once per attempt, to a nano-dollar.
+ * The prices of tokens, in whole numbers. A price is stored as pico-dollars (1e-12) a token, which equal six decimals
+ * of USD per million tokens. A cost is summed exactly, then rounded up to a nano-dollar once per attempt.
  */
 
 import type { Section } from '../schema/index.ts'
 import type { Usage } from '../wire/inner-form.ts'
 import type { Amount } from './store.ts'
 
-/** The largest cap that sums in safe integers can hold: 9,000,000 USD in one window. */
+/** The largest cap whose sums stay safe integers: 9,000,000 USD in one window. */
 export const MONEY_MAX_NANOS = 9_000_000_000_000_000
 
 const PICOS_PER_NANO = 1_000
@@ -31,14 +31,14 @@ export interface Price {
 }
 
 interface Tier {
-  /** It holds for inputs of more tokens. */
+  /** The tier applies to inputs of more tokens than this. */
   readonly above: number
   readonly price: Price
 }
 
 export type PriceList = ReadonlyMap<string, Price>
 
-/** A cap in USD as nano-dollars, at least one: a budget of nothing would be no budget. */
+/** A cap in USD as nano-dollars; at least one, because 0 would mean no budget. */
 export function nanosOf(usd: number): number {
   return Math.max(1, Math.round(usd * 1e9))
 }
@@ -70,7 +70,7 @@ interface Listed {
 
 type Changes = { readonly [Name in keyof Listed]?: Listed[Name] | undefined }
 
-/** A tier says only what it changes. */
+/** A tier contains only the prices that it changes. */
 function changedBy(tier: Changes, listed: Listed): Listed {
   return {
     input: tier.input ?? listed.input,
@@ -107,7 +107,7 @@ function priceOf(listed: Listed, tiers: readonly Tier[]): Price {
   })
 }
 
-/** The price of an input of this length; a tier holds for the whole request. */
+/** The price for an input of this length; a tier applies to the whole request. */
 function tierOf(price: Price, promptTokens: number): Price {
   for (const tier of price.tiers) if (promptTokens > tier.above) return tier.price
   return price
@@ -135,7 +135,7 @@ export function costOf(usage: Usage, listed: Price | undefined): number {
   ])
 }
 
-/** The charge of a settlement: every attempt that used something, each at the price of its model. */
+/** The charge of a settlement: the sum over all attempts, each at the price of its model. */
 export function chargeOf(
   attempts: readonly { readonly model: string; readonly usage: Usage }[],
   prices: PriceList,
@@ -150,8 +150,8 @@ export function chargeOf(
 }
 
 /**
- * Upper bound of a request: every token at the dearest price it can have. A prompt that turns out shorter may fall into a
- * dearer tier of shorter ones, so these count too.
+ * Upper bound of a request: every token at its highest possible price. A prompt that turns out shorter may fall into a
+ * more expensive tier, so tiers for shorter inputs count too.
  */
 export function estimateOf(
   promptTokens: number,
@@ -182,7 +182,7 @@ function picosOf(usdPerMillion: number): number {
   return Math.round(usdPerMillion * 1e6)
 }
 
-/** Nanos and what is below them are summed apart, so that only a cost beyond every cap leaves the safe integers. */
+/** Sums nano-dollars and the smaller remainders separately, so that only a cost beyond every cap exceeds the safe integers. */
 function total(parts: readonly (readonly [count: number, picos: number])[]): number {
   let nanos = 0
   let rest = 0

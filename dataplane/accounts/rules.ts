@@ -1,4 +1,4 @@
-/** From the sections `rate_limits` and `budgets` to the rule of each tenant, once per configuration. */
+/** Compiles the sections `rate_limits` and `budgets` to the rules of each tenant, once per configuration. */
 
 import type { Section } from '../schema/index.ts'
 import { EACH_TENANT, scopeOf } from './holders.ts'
@@ -8,7 +8,7 @@ import type { BudgetRule, Rules, ScopedBudget } from './store.ts'
 type Limits = NonNullable<Section['rate_limits']>
 type LimitFields = NonNullable<Limits['default']>
 
-/** The limits where a file gives no default. */
+/** The limits if a file has no default. */
 export const DEFAULT_LIMITS = {
   requests_per_minute: 120,
   burst: 30,
@@ -16,19 +16,19 @@ export const DEFAULT_LIMITS = {
 } as const satisfies LimitFields
 
 export interface TenantRules {
-  /** `key`: the id of the key that calls; without it the budgets of keys are left out. */
+  /** `key`: the id of the caller's key; if absent, the rules omit the budgets of keys. */
   of(tenant: string, key?: string): Rules
   /** Tenants that a rule or a budget names. */
   readonly named: ReadonlySet<string>
   /** Ids of the keys that have a budget. */
   readonly budgetedKeys: ReadonlySet<string>
-  /** Whether a budget holds for tenants that none names. */
+  /** Whether a budget applies to tenants that no budget names. */
   readonly hasBudgetForEach: boolean
-  /** `priority: low`: leaves the last quarter of a full upstream's places to the others. */
+  /** Whether the tenant has `priority: low`, so that the last quarter of an upstream's places stays free for others. */
   yields(tenant: string): boolean
 }
 
-/** Tenants without their own rule share one object. */
+/** Tenants without a rule share one object. */
 export function compileRules({
   rate_limits,
   budgets,
@@ -55,7 +55,7 @@ export function compileRules({
       if (keys.size === 0 || key === undefined) return ofTenant(tenant)
       const budget = keys.get(key)
       if (budget === undefined) return ofTenant(tenant)
-      // Made once: what is known of a tenant is known under one object of rules.
+      // Made once, because refusals are remembered by the identity of the rules.
       const place = `${key} ${tenant}`
       const known = ofKey.get(place)
       if (known !== undefined) return known
@@ -94,12 +94,12 @@ function withScoped(rules: Rules, scoped: readonly ScopedBudget[] | undefined): 
   return scoped === undefined ? rules : Object.freeze({ ...rules, scoped })
 }
 
-/** Whether any budget holds: then requests are counted before they run. */
+/** Whether any budget applies; then requests are counted before they run. */
 export function isBudgeted({ budget, scoped }: Rules): boolean {
   return budget !== undefined || scoped !== undefined
 }
 
-/** The route that serves while a budget is spent: the narrowest budget that names one decides. */
+/** The route that serves while a budget is spent, as the narrowest budget with such a route names it. */
 export function downgradeRouteOf({ budget, scoped = [] }: Rules): string | undefined {
   const ofKey = scoped.find(({ scope }) => scope.kind === 'key')
   const rules = [ofKey?.rule, budget, ...scoped.map(({ rule }) => rule)]

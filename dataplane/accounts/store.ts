@@ -1,13 +1,13 @@
 /**
  * A store counts requests, tokens and money of tenants. Each of its five verbs is one atomic step on plain data, so that a
- * shared store can do it in one script call. A verb answers at once unless it has to ask over a network.
+ * shared store can do it in one script call. A verb returns at once unless it needs the network.
  */
 
 export type Soon<T> = T | Promise<T>
 
 /**
- * Tokens and integer nano-dollars (1 USD = 1e9). Both stay safe integers, so sums never drift and a script in Lua has the
- * same numbers; 2^53 nano-dollars bound the money of one window to 9,000,000 USD.
+ * Tokens and integer nano-dollars (1 USD = 1e9). Both stay safe integers, so sums are exact in JavaScript and in Lua;
+ * 2^53 nano-dollars limit the money of one window to 9,000,000 USD.
  */
 export interface Amount {
   readonly tokens: number
@@ -22,24 +22,24 @@ export interface Rules {
   readonly concurrentRequests: number
   readonly tokensPerMinute: number | undefined
   readonly budget: BudgetRule | undefined
-  /** Budgets beside the tenant's own that hold for the request as well; absent where there are none. */
+  /** Further budgets that apply to the request besides the tenant's own; absent if there are none. */
   readonly scoped?: readonly ScopedBudget[]
 }
 
-/** A counter that is not the tenant's: one that several tenants share, or that of one key. */
+/** A counter other than the tenant's: one that several tenants share, or the counter of one key. */
 export interface BudgetScope {
   readonly kind: 'group' | 'key'
   /** The name of the group, or the id of the key. */
   readonly name: string
-  /** Whether clients may read the name of the group: it is no list of other tenants. */
+  /** Whether clients may read the name of the group; false if the name lists other tenants. */
   readonly isNamed?: boolean
-  /** Names the counter among all; no tenant has such a name. */
+  /** Unique id of the counter, different from the names of tenants. */
   readonly id: string
 }
 
 export interface ScopedBudget {
   readonly scope: BudgetScope
-  /** Undefined for a running request whose budget is no longer configured: its counter is charged all the same. */
+  /** Undefined for a running request whose budget was removed from the configuration; its counter is still charged. */
   readonly rule: BudgetRule | undefined
 }
 
@@ -47,24 +47,24 @@ export interface BudgetRule {
   readonly tokensPerDay: number | undefined
   readonly nanosPerMonth: number | undefined
   readonly onExceeded: 'reject' | 'downgrade'
-  /** The route that serves while it is spent. */
+  /** The route that serves while the budget is spent. */
   readonly downgradeRoute?: string | undefined
-  /** Fractions of a cap, rising. */
+  /** Fractions of a cap, in rising order. */
   readonly alertThresholds: readonly number[]
 }
 
 export interface AdmitRequest {
   readonly tenant: string
-  /** Made by the gateway, never by a client. A second admission with the same id returns the first one and charges nothing. */
+  /** The gateway makes this id, never a client. A second admission with the same id returns the first one and charges nothing. */
   readonly id: string
   readonly rules: Rules
-  /** Upper bound of what the request may use. */
+  /** Upper bound of the request's usage. */
   readonly estimate: Amount
-  /** The same on the downgrade route; absent without such a route, or if none of its upstreams is eligible. */
+  /** Upper bound on the downgrade route; absent if there is no such route, or none of its upstreams is eligible. */
   readonly downgradeEstimate?: Amount | undefined
 }
 
-/** The same words as the metric's label `reason` and the error's member `reason`. */
+/** Values of the metric's label `reason` and of the error's member `reason`. */
 export type Refusal =
   | 'rpm'
   | 'tpm'
@@ -75,11 +75,11 @@ export type Refusal =
 
 export type AdmitResult =
   | { readonly outcome: 'admitted'; readonly figures: Figures }
-  /** The budget is spent and the downgrade route serves; what is reserved is the downgrade estimate. */
+  /** The budget is spent, so the downgrade route serves and its estimate is reserved. */
   | {
       readonly outcome: 'downgraded'
       readonly by: 'budget_tokens' | 'budget_spend'
-      /** Absent where it is the tenant's own budget. */
+      /** Absent for the tenant's own budget. */
       readonly scope?: BudgetScope | undefined
       readonly figures: Figures
     }
@@ -87,14 +87,14 @@ export type AdmitResult =
   | {
       readonly outcome: 'refused'
       readonly by: Refusal
-      /** The budget that is in the way; absent where it is the tenant's own. */
+      /** The budget that refuses; absent for the tenant's own. */
       readonly scope?: BudgetScope | undefined
       /** A client that waits this long is admitted, unless another request of its tenant comes first. */
       readonly retryAfterMs: number
       readonly figures: Figures
     }
 
-/** How a tenant stands just after the call. */
+/** The figures of a tenant just after the call. */
 export interface Figures {
   readonly requests: BucketFigure
   /** Only with tokens_per_minute. */
@@ -104,9 +104,9 @@ export interface Figures {
   readonly tokens: BudgetFigure | undefined
   /** Nano-dollars; only with spend_per_month_usd. */
   readonly spend: BudgetFigure | undefined
-  /** The same of each of the `scoped` budgets, in their order; absent where there are none. */
+  /** The figures of each of the `scoped` budgets, in their order; absent if there are none. */
   readonly scoped?: readonly ScopedFigures[]
-  /** The store is away and nothing is admitted without it: these are its last figures. */
+  /** The last known figures of an unreachable store, without which nothing is admitted. */
   readonly isOld?: boolean
 }
 
@@ -133,7 +133,7 @@ export interface BudgetFigure {
   readonly resetsAt: number
 }
 
-/** Which running request is meant. */
+/** Identifies a running request. */
 export interface LeaseId {
   readonly tenant: string
   readonly id: string
@@ -141,19 +141,19 @@ export interface LeaseId {
 
 export interface Extension extends LeaseId {
   readonly budget: BudgetRule | undefined
-  /** As in the rules that it was admitted under. */
+  /** As in the rules under which the request was admitted. */
   readonly scoped?: readonly ScopedBudget[] | undefined
-  /** The new whole, not the difference: the same call twice changes nothing. */
+  /** The new total, not the difference, so that repeating the call changes nothing. */
   readonly estimate: Amount
   /**
-   * It is what the request would have held by the count of its prompt: it lowers the hold and what the token rate was
-   * charged, never below what was used, and is not refused.
+   * The new hold follows from a count of the prompt. The store lowers the hold and the charge of the token rate, never
+   * below the used amount, and does not refuse.
    */
   readonly isCount?: boolean
 }
 
 export interface Beat extends LeaseId {
-  /** Used so far: charged if the lease is neither renewed nor settled any more. */
+  /** Usage so far, which the store charges if the lease is never renewed or settled again. */
   readonly used: Amount
 }
 
@@ -162,26 +162,26 @@ export interface Settling extends LeaseId {
   readonly used: Amount
   /** Caps and thresholds for alerts, as configured now. */
   readonly budget: BudgetRule | undefined
-  /** The other budgets that it was admitted under, with caps and thresholds as configured now. */
+  /** The other budgets of the admission, with caps and thresholds as configured now. */
   readonly scoped?: readonly ScopedBudget[] | undefined
   /**
-   * Only for a request that was admitted without the store, in milliseconds since the epoch: it is charged to the windows
-   * of that moment. Any other request is charged to the windows in which it was admitted.
+   * Only for a request that was admitted without the store: the time, in milliseconds since the epoch, whose windows
+   * are charged. Other requests are charged to the windows of their admission.
    */
   readonly admittedAt?: number
 }
 
 export interface Settlement {
-  /** False when this id had been settled before. */
+  /** False if this id was settled before. */
   readonly charged: boolean
-  /** Thresholds that this settlement was the first to reach in the window. */
+  /** Thresholds that this settlement reached first in the window. */
   readonly crossed: readonly Crossing[]
 }
 
 export interface Crossing {
-  /** The tenant of the request that crossed it. */
+  /** Tenant of the request that crossed the threshold. */
   readonly tenant: string
-  /** Absent where it is the tenant's own budget. */
+  /** Absent for the tenant's own budget. */
   readonly scope?: BudgetScope
   readonly kind: 'tokens' | 'spend'
   readonly window: 'day' | 'month'
@@ -193,33 +193,34 @@ export interface Crossing {
   readonly resetsAt: number
 }
 
-/** A lease that is not renewed for this time frees its slot, and the usage of its last beat is charged. */
+/** A lease that is not renewed for this time ends: the store frees its slot and charges the usage of its last beat. */
 export const LEASE_MS = 15_000
 
 /** How often leases are renewed. */
 export const BEAT_MS = 5_000
 
-/** The wait for another request to end cannot be known, so a client of a full tenant is asked to wait this long. */
+/** Suggested wait for a client whose tenant has no free slot, because the end of running requests is unknown. */
 export const BUSY_RETRY_MS = 1_000
 
 /**
- * The windows and the clock are the store's. All verbs are total: a number in an amount that is no safe integer from 0 on
- * is taken for the nearest one. `admit` of a store that is away throws ERR_GW_LIMITER_UNAVAILABLE; the others never do.
+ * The windows and the clock are those of the store. All verbs accept any number: an amount that is not a safe integer
+ * of at least 0 is replaced by the nearest one. `admit` throws ERR_GW_LIMITER_UNAVAILABLE if the store is unreachable;
+ * the other verbs never throw.
  */
 export interface Store {
-  /** Whether other processes count in it. */
+  /** Whether other processes use the same store. */
   readonly isShared?: boolean
-  /** Decides over rate, concurrency and budgets, and charges and holds in the same step, or nothing at all. */
+  /** Decides over rate, concurrency and budgets; charges and holds in the same step, or not at all. */
   admit(request: AdmitRequest): Soon<AdmitResult>
   /**
-   * Raises a hold, or lowers it to a count. False when budgets do not allow it, or the hold is gone: the request may finish
-   * and is counted.
+   * Raises a hold, or lowers it to a count. False if budgets do not allow the raise or the hold has ended; the request
+   * may still finish and is counted.
    */
   extend(extension: Extension): Soon<boolean>
-  /** Keeps leases alive, all of a process in one call. Returns the ids that were lost before. */
+  /** Renews all leases of a process in one call. Returns the ids of leases that had expired. */
   renew(beats: readonly Beat[]): Soon<readonly string[]>
-  /** Ends a hold and charges its window, once per id however often it is called, even after the hold expired. */
+  /** Ends a hold and charges its window. Repeated calls for an id charge once; a call also charges after the hold has expired. */
   settle(settling: Settling): Soon<Settlement>
-  /** How a tenant stands, or stood at most `ageMsMax` ago where a call needs a round trip. Charges nothing. */
+  /** The figures of a tenant; at most `ageMsMax` old if reading needs a round trip. Charges nothing. */
   read(tenant: string, rules: Rules, ageMsMax?: number): Soon<Figures>
 }

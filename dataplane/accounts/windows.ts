@@ -1,12 +1,12 @@
-/** The UTC day and month that a moment belongs to. A window is part of what it counts, so nothing is ever reset. */
+/** The UTC day and month of a moment. A counter belongs to one window, so no counter is ever reset. */
 
 export interface Window {
   readonly kind: 'day' | 'month'
   /** `2026-11-21` or `2026-11`. */
   readonly key: string
-  /** Milliseconds since the epoch, the first that belongs to it. */
+  /** First millisecond of the window, since the epoch. */
   readonly startsAt: number
-  /** The first that no longer does. */
+  /** First millisecond after the window. */
   readonly resetsAt: number
 }
 
@@ -31,7 +31,7 @@ export function contains(window: Window, wallMs: number): boolean {
   return wallMs >= window.startsAt && wallMs < window.resetsAt
 }
 
-/** Keeps both windows of the present, because nearly every request falls into those of the one before it. */
+/** Caches the present windows, because nearly every request has the same windows as the one before. */
 export class Present {
   day: Window
   month: Window
@@ -41,7 +41,7 @@ export class Present {
     this.month = monthOf(wallMs)
   }
 
-  /** Follows the clock, back too: a clock that was wrong for a moment must not close a window for good. */
+  /** Follows the clock in both directions: a clock that was briefly wrong must not close a window for good. */
   moveTo(wallMs: number): void {
     if (contains(this.day, wallMs)) return
     this.day = dayOf(wallMs)

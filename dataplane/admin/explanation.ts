@@ -59,7 +59,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
   }
 }
 
-/** Null where it is no count. */
+/** Null if it is no count. */
 function tokensOf(text: string | undefined): number | undefined | null {
   if (text === undefined) return undefined
   const count = Number(text)

@@ -62,7 +62,7 @@ function rehearsed(fresh: Loaded, differences: readonly Difference[]): Answer {
   return { status: 200, body: { result: 'dry run', differences, problems } }
 }
 
-/** Empty where the new document is refused anyway. */
+/** Empty if the new document is refused anyway. */
 function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
   if (old.configuration === undefined || fresh.configuration === undefined) return []
   return differencesBetween(sideOf(old), sideOf(fresh))

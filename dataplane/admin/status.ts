@@ -85,7 +85,7 @@ function healthOf({ settings, state }: Shown): string {
   return settings.healthPath === undefined ? 'not probed' : 'not yet probed'
 }
 
-/** Undefined where nothing speaks against it. */
+/** Undefined if nothing speaks against it. */
 function whyNot(target: Target, now: number): string | undefined {
   const { settings, state } = target
   const out = state.outBecause(now)

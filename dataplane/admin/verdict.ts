@@ -26,7 +26,7 @@ import { requireJudges, requireServices } from './services.ts'
 
 export interface Verdict {
   readonly status: number
-  /** Null where it is 200. */
+  /** Null if it is 200. */
   readonly code: string | null
   readonly message: string
   readonly retry_after_seconds: number | null

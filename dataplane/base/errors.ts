@@ -1,7 +1,7 @@
 /** Every way a request can fail. The HTTP answer, the metrics' labels and the docs table come from here. */
 
 interface ErrorRow {
-  /** HTTP status of the answer; 0 where the code never answers a request. */
+  /** HTTP status of the answer; 0 if the code never answers a request. */
   readonly status: number
   /** `error.type` of OpenAI's envelope. */
   readonly type: string

@@ -5,7 +5,7 @@ import { atOnce } from './steps.ts'
 /** A part of a form; its value stands from `start` to `end` in the body. */
 export interface FormPart {
   readonly name: string
-  /** Without signs that only some readers take for its end; absent where the part is no file. */
+  /** Without signs that only some readers take for its end; absent if the part is no file. */
   readonly filename?: string
   readonly type?: string
   readonly start: number
@@ -75,7 +75,7 @@ export function* readForm(bytes: Buffer, contentType: string): Generator<undefin
   return { boundary, parts }
 }
 
-/** The value of a part that stands whole in the beginning of a form; undefined where it does not, or the form is broken. */
+/** The value of a part that stands whole in the beginning of a form; undefined if it does not, or the form is broken. */
 export function valueInBeginning(
   bytes: Buffer,
   contentType: string,

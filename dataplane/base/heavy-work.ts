@@ -1,6 +1,6 @@
 /**
  * Work that would hold up other requests: large bodies, large answers, bytes in tiny chunks. Clients' connections and
- * long parsing share one queue of short turns. Connections to upstreams rest behind a costly read, each by its own timer,
+ * long parsing share one queue of short turns. Connections to upstreams rest after a costly read, each by its own timer,
  * and the more of them rest, the longer. While other requests are busy, each of the two takes a fifteenth of the time at most.
  */
 import { turnEnd } from './turn-end.ts'
@@ -18,7 +18,7 @@ export const AT_ONCE_BYTES_MAX = 1_048_576
 export const TURN_MS = 0.5
 /** A turn is followed by this many times as long for others. */
 const REST_FACTOR = 14
-/** The longest rest behind a single piece of work. */
+/** The longest rest after a single piece of work. */
 const REST_MS_MAX = 250
 /** Writes a millisecond below which no request needs the rest: about twenty requests a second. */
 const QUIET_RATE = 0.04
@@ -74,7 +74,7 @@ export class HeavyWork {
   }
 
   /**
-   * Calls back once a connection to an upstream has rested behind a costly read. Those that rest share one part of the
+   * Calls back once a connection to an upstream has rested after a costly read. Those that rest share one part of the
    * process; each has its own timer, because in one line with many others its stream could be taken for a silent one.
    */
   rest(ms: number, rested: () => void): void {

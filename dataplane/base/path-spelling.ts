@@ -1,6 +1,6 @@
 /** One spelling a path: a rule of a proxy in front that names a path must not be passed by writing it otherwise. */
 
-/** Behind this the rest of a path is the name of a model, which may hold slashes and encoded characters. */
+/** After this the rest of a path is the name of a model, which may hold slashes and encoded characters. */
 export const MODEL_PREFIX = '/v1/models/'
 
 /** Encodings of letters, digits, `-`, `.`, `_` and `~`, which no name needs (RFC 3986, 2.3). */

@@ -1,18 +1,18 @@
-/** Bodies that are being received or held: how many each tenant has, and how many bytes all of them take. */
+/** Counts the bodies of each tenant that are being received or held, and the bytes of all of them. */
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { LARGE_BYTES } from '../base/heavy-work.ts'
 
-/** A body is there up to three times while it is served: as received, as sent, and as a tree. */
+/** A body is in memory up to three times: as received, as sent, and as a tree. */
 const MEMORY_PARTS = 8
 const LARGEST_MIN = 4
 
-/** How many bytes of bodies a process of this memory may hold: an eighth, and at least the largest body four times. */
+/** Most bytes of bodies that a process with this memory may hold: an eighth, but at least four of the largest bodies. */
 export function bodyBytesMax(memoryBytes: number, requestBytesMax: number): number {
   return Math.max(Math.floor(memoryBytes / MEMORY_PARTS), LARGEST_MIN * requestBytesMax)
 }
 
-/** The memory that the process may use: by the container's limit or the machine's memory, and by the heap's limit. */
+/** The memory that the process may use: the smallest of the container's limit or the machine's memory, and the heap's limit. */
 export function processMemory(): number {
   const limit = process.constrainedMemory()
   const machine = totalmem()
@@ -34,7 +34,7 @@ export class Bodies {
     this.#memory = memoryBytes
   }
 
-  /** One more request of the tenant; it counts until it leaves. */
+  /** Counts one more request of the tenant until the request leaves. */
   enter(tenant: string): HeldBody {
     let share = this.#tenants.get(tenant)
     if (share === undefined) {
@@ -55,7 +55,7 @@ export class Bodies {
     return this.#tenants.size
   }
 
-  /** Why there is no room for more bytes. One tenant may hold half of all, so that others find room. */
+  /** Why there is no room for more bytes. One tenant may hold at most half, so that others find room. */
   obstacle(share: Share, more: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
     const most = bodyBytesMax(this.#memory, requestBytesMax)
     if (share.bytes + more > most / 2) return 'tenant'
@@ -82,7 +82,7 @@ export class HeldBody {
   readonly #share: Share
   #bytes = 0
   #isOver = false
-  /** It was refused while that much was still to come. */
+  /** The body was refused early, while a large rest of it was still to come. */
   wasLonger = false
 
   constructor(all: Bodies, tenant: string, share: Share) {
@@ -91,12 +91,12 @@ export class HeldBody {
     this.#share = share
   }
 
-  /** How many its tenant has, this one included. */
+  /** Number of the tenant's requests, including this one. */
   get neighbours(): number {
     return this.#share.bodies
   }
 
-  /** More of it has come than comes with most heads. */
+  /** The body is larger than those that arrive with their head. */
   get isLarge(): boolean {
     return this.wasLonger || this.#bytes > LARGE_BYTES
   }
@@ -106,7 +106,7 @@ export class HeldBody {
     return this.#all.obstacle(this.#share, 1, requestBytesMax)
   }
 
-  /** Takes room for more bytes of it, or returns the reason why it cannot. */
+  /** Reserves room for more bytes of the body, or returns why there is not enough. */
   grow(bytes: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
     const obstacle = this.#all.obstacle(this.#share, bytes, requestBytesMax)
     if (obstacle !== undefined || this.#isOver) return obstacle

@@ -17,7 +17,7 @@ import {
   QUOTE,
 } from '../json/tokens.ts'
 
-/** A part of a string that is decoded in parts, in pieces. */
+/** Pieces in one part of a string that is decoded in parts. */
 const PART_PIECES = 4
 /** The most bytes of a character in UTF-8. */
 const CHARACTER_BYTES = 4
@@ -28,8 +28,8 @@ type Work<T> = Generator<undefined, T>
 type Tree = Record<string, unknown>
 
 /**
- * The object that the bytes hold, as JSON.parse would make it; of its long members only those that are kept. Members
- * that are left out are read as strictly as the rest. Yields where it may be interrupted. Throws MembersError.
+ * The object in the bytes, as JSON.parse would return it, but with only the kept ones of its long members. Omitted
+ * members are checked as strictly as the rest. Yields at points where it may be interrupted. Throws MembersError.
  */
 export function* parseInPieces(
   bytes: Buffer,
@@ -83,14 +83,14 @@ function keepsNone(): boolean {
   return false
 }
 
-/** Puts what stands between the brackets at `start` and before `end` into `made`. */
+/** Puts the values between the bracket at `start` and the one before `end` into `made`. */
 function* members(source: Source, start: number, end: number, made: Tree | unknown[]): Work<void> {
   const { bytes, long, pieceBytes, keeps, numbers } = source
   const isList = bytes[start] === OPEN_BRACKET
   const last = end - 1
   if (bytes[last] !== (isList ? CLOSE_BRACKET : CLOSE_BRACE)) throw broken(last)
   let at = skipSpace(bytes, start + 1)
-  /** Short members that have not been parsed: where they begin, and end. */
+  /** Start and end of a run of short members that are not parsed yet. */
   let runAt = at
   let runEnd = at
   while (at < last) {
@@ -129,7 +129,7 @@ function* members(source: Source, start: number, end: number, made: Tree | unkno
   putRun(source, runAt, runEnd, made)
 }
 
-/** Parses neighbours at once. */
+/** Parses a run of neighbours in one call. */
 function putRun(
   { bytes, keeps, numbers }: Source,
   from: number,
@@ -162,7 +162,7 @@ function put(made: Tree | unknown[], name: string, value: unknown): void {
   } else made[name] = value
 }
 
-/** Decodes part by part; a string that is not kept is only looked at. */
+/** Decodes in parts; a string that is not kept is only checked. */
 function* longString(
   { bytes, pieceBytes }: Pick<Source, 'bytes' | 'pieceBytes'>,
   start: number,
@@ -183,7 +183,9 @@ function* longString(
   return text
 }
 
-/** The last place up to `to` that is inside of no character and no escape; `from` is such a place. Answers may be no UTF-8. */
+/**
+ * The last position up to `to` that is not inside a character or an escape; `from` is such a position. Answers may not be UTF-8.
+ */
 function cutBefore(bytes: Buffer, from: number, to: number): number {
   let at = to
   while (at > to - CHARACTER_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
@@ -199,7 +201,7 @@ function valueBehind(bytes: Buffer, nameEnd: number): number {
   return skipSpace(bytes, colon + 1)
 }
 
-/** Where a value ends that is no longer than a piece. */
+/** End of a value that fits into one piece. */
 function shortEnd(source: Source, start: number, last: number): number {
   const { bytes, pieceBytes } = source
   const first = bytes[start]

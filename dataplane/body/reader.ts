@@ -1,4 +1,4 @@
-/** Keeps the bytes of one body until it is whole, too large, too late, or more than there is room for. */
+/** Collects the bytes of one body until it is complete, too large, too late, or out of room. */
 
 import type { Deadline, Deadlines } from '../base/clock.ts'
 import { GatewayError } from '../base/errors.ts'
@@ -7,16 +7,16 @@ import type { BodyTaker } from '../call/call.ts'
 import type { HeldBody } from './bodies.ts'
 
 export interface Reading {
-  /** The length that the head names. */
+  /** The Content-Length of the head. */
   readonly expected: number | undefined
   readonly bytesMax: number
   readonly held: HeldBody
   readonly deadlines: Deadlines
-  /** When it is too late, on the monotonic clock. */
+  /** Deadline on the monotonic clock. */
   readonly dueAt: number
-  /** Looks at the first bytes, a few times while they come. Throws GatewayError where the rest need not come. */
+  /** Called a few times with the first bytes while they arrive. Throws GatewayError if the rest is not needed. */
   readonly look?: ((beginning: Buffer) => void) | undefined
-  /** The refusal when there is no room for more of it. */
+  /** The refusal if there is no room for the rest. */
   noRoom(obstacle: 'process' | 'tenant'): GatewayError
 }
 
@@ -71,7 +71,7 @@ export class BodyReader implements BodyTaker, Deadline {
     this.#refuse(new GatewayError('ERR_GW_REQUEST_TIMEOUT', why))
   }
 
-  /** The rest is read and thrown away: a client that is sending would not hear the refusal. */
+  /** The rest is read and dropped, because a client that is still sending would not read the refusal. */
   #refuse(why: GatewayError): void {
     this.sated = true
     this.#reading.deadlines.remove(this)
@@ -83,7 +83,7 @@ export class BodyReader implements BodyTaker, Deadline {
 const FIRST_LOOK_BYTES = 1_024
 const BEGINNING_BYTES = 16_384
 
-/** The first bytes of a body, looked at whenever there are twice as many: pieces may be tiny. */
+/** Inspects the first bytes of a body each time their number has doubled, because pieces may be tiny. */
 class Beginning {
   readonly #look: (beginning: Buffer) => void
   #bytes = NOTHING
@@ -94,7 +94,7 @@ class Beginning {
     this.#look = look
   }
 
-  /** The refusal, where what has come says that there will be one. */
+  /** The refusal, if the bytes so far already decide it. */
   add(piece: Buffer): GatewayError | undefined {
     if (this.#nextAt > BEGINNING_BYTES) return undefined
     if (this.#length === 0) this.#bytes = Buffer.allocUnsafe(BEGINNING_BYTES)

@@ -1,4 +1,4 @@
-/** From the bytes of a body to a request: first what decides where it leads, then the tree and its shape. */
+/** Parses the bytes of a body: first the members that decide the route, then the tree and its shape. */
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../base/errors.ts'
 import { type Form, FormError, readForm } from '../base/form.ts'
@@ -15,15 +15,15 @@ import type { BodyFacts, Reading } from '../wire/reading.ts'
 import { parseInPieces } from './pieces.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
 
-/** How far the scan of a large one goes without looking at the time. */
+/** How many bytes of a large body the scan reads between two looks at the clock. */
 const SCAN_BYTES = 65_536
 /** No model has a longer name. */
 const MODEL_BYTES_MAX = 4_096
 
-/** A body of which only the places of its members and the model are known. */
+/** A scanned body: the positions of its members and its model are known. */
 export interface Scanned {
   readonly bytes: Buffer
-  /** Undefined where the body is a form. */
+  /** Undefined if the body is a form. */
   readonly found: Found | undefined
   readonly form?: Form
   readonly model: string
@@ -46,7 +46,7 @@ export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
   return { bytes, found: scan, model: modelOf(bytes, scan.spans.get('model')) }
 }
 
-/** The same of a form. */
+/** The same for a form. */
 export function scanForm(bytes: Buffer, contentType: string): Scanned | Promise<Scanned> {
   const scan = scanningForm(bytes, contentType)
   return bytes.length > LARGE_BYTES ? inSteps(scan) : atOnce(scan)
@@ -89,7 +89,7 @@ export function understand<Request extends ModelRequest>(
   return reading.request(tree, { bytes, found, spans: found.spans, createdSeconds, sparse })
 }
 
-/** For a caller that has the whole body and holds up no other request. */
+/** For a caller that has the whole body and may block the event loop. */
 export function parseRequest<Request extends ModelRequest>(
   bytes: Buffer,
   reading: Reading<Request>,
@@ -106,7 +106,7 @@ export function forget(request: ModelRequest): void {
   if (bytes.length > LARGE_BYTES && found !== undefined && !isRewritten) request.body = GONE
 }
 
-/** Builds a tree anew that was dropped; undefined where it is there. */
+/** Builds a dropped tree again; undefined if the tree was not dropped. */
 export function recall(
   request: ModelRequest,
   { members, body }: Pick<Reading<ModelRequest>, 'members' | 'body'>,
@@ -156,7 +156,7 @@ function* parsing(
   return next.value
 }
 
-/** The body of a request that asks no model. Throws ERR_GW_INVALID_REQUEST. */
+/** Parses the body of a request without a model. Throws ERR_GW_INVALID_REQUEST. */
 export function readObject(bytes: Buffer): Promise<Readonly<Record<string, unknown>>> {
   return inSteps(readingObject(bytes))
 }
@@ -172,19 +172,19 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   const end = Math.min(span.end, start + MODEL_BYTES_MAX)
   const raw = bytes.toString('utf8', start + 1, end - 1)
   if (raw === '') throw noModel()
-  // No model has a name that is cut short.
+  // A truncated name is not the name of a model.
   if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
   // A string in quotes.
   return parseBody(bytes.toString('utf8', start, end)) as string
 }
 
-/** The model that stands whole in the beginning of a body; undefined where it does not. */
+/** The model, if its name is complete in the beginning of a body; else undefined. */
 export function modelInBeginning(beginning: Buffer): string | undefined {
   const scan = new MembersScan(beginning)
   try {
     scan.run(beginning.length)
   } catch (error) {
-    // Most end in the middle of a value, and the whole body is refused when it is there.
+    // Most beginnings end inside a value; a bad body is refused when it is complete.
     if (!(error instanceof MembersError)) throw error
   }
   const span = scan.spans.get('model')

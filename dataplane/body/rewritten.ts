@@ -1,9 +1,9 @@
-/** A request whose body the gateway has changed: it is written anew for every upstream. */
+/** A request whose body the gateway has changed, so that it is written again for every upstream. */
 
 import { conversationEstimate } from '../tokens/count.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 
-/** No upstream speaks it, so no upstream gets the bytes that the client sent. */
+/** No upstream speaks this dialect, so none gets the bytes of the client. */
 const REWRITTEN = 'rewritten'
 
 export function rewritten<Request extends ModelRequest>(

@@ -1,8 +1,8 @@
-/** Looks at the text of a body part by part: one look at megabytes would hold up other requests. */
+/** Scans the text of a body in parts, because one scan of megabytes would delay other requests. */
 import { isAscii, isUtf8 } from 'node:buffer'
 
 const PART_BYTES = 262_144
-/** A search for this in a text of backslashes is slow. */
+/** Searching for this sequence in a text full of backslashes is slow. */
 const UNICODE_ESCAPE = Buffer.from('\\u')
 
 type Work<T> = Generator<undefined, T>
@@ -17,10 +17,10 @@ export function* isUtf8InParts(bytes: Buffer): Work<boolean> {
   return true
 }
 
-/** Whether all characters are ASCII, however they are written. */
+/** Whether all characters are ASCII, including escaped ones. */
 export function* isSparseInParts(bytes: Buffer): Work<boolean> {
   for (let from = 0; from < bytes.length; from += PART_BYTES) {
-    // The escape may begin in one part and end in the next.
+    // An escape may span two parts.
     const part = bytes.subarray(from, from + PART_BYTES + UNICODE_ESCAPE.length - 1)
     if (!isAscii(part) || part.includes(UNICODE_ESCAPE)) return false
     yield
@@ -28,7 +28,7 @@ export function* isSparseInParts(bytes: Buffer): Work<boolean> {
   return true
 }
 
-/** The last place up to `at` at which a character begins; a character has four bytes at most. */
+/** The last position up to `at` where a character begins; a character has at most four bytes. */
 function characterStart(bytes: Buffer, at: number): number {
   if (at >= bytes.length) return bytes.length
   let start = at

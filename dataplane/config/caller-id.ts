@@ -11,7 +11,7 @@ export function callerId(entry: string, name: string): string {
   return `${entry}${AFTER_ENTRY}${bounded(name)}`
 }
 
-/** The entry whose callers have ids like this one; undefined where no entry has. */
+/** The entry whose callers have ids like this one; undefined if no entry has. */
 export function entryOf(id: string, entries: { has(entry: string): boolean }): string | undefined {
   for (let end = id.indexOf(AFTER_ENTRY); end !== -1; end = id.indexOf(AFTER_ENTRY, end + 1))
     if (entries.has(id.slice(0, end))) return id.slice(0, end)

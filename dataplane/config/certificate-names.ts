@@ -21,7 +21,7 @@ export class CertificateNames {
     return this.#holders.size === 0
   }
 
-  /** The caller by the name that is matched most closely; undefined where none is listed. */
+  /** The caller by the name that is matched most closely; undefined if none is listed. */
   callerOf(certificate: ClientCertificate): KeyEntry | undefined {
     const known = this.#found.get(certificate)
     if (known !== undefined) return known

@@ -35,7 +35,7 @@ export function factsOf({ cert }: Pick<ListenerTls, 'cert'>): CertificateFacts {
   }
 }
 
-/** As reports show it; nothing where clients come without TLS. */
+/** As reports show it; nothing if clients come without TLS. */
 export function reportedCertificate({ gateway: { tls } }: Pick<Section, 'gateway'>) {
   if (tls === undefined) return {}
   const { name, from, until } = factsOf(tls)

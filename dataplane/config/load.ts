@@ -176,7 +176,7 @@ function keysPath(keys: KeysResult): string {
   return keys.kind === 'unreadable' ? keys.file : (keys.problems[0]?.file ?? '')
 }
 
-/** The document with the keys of the file behind its own; a wrong `api_keys` is left to the schema. */
+/** The document with the keys of the file after its own; a wrong `api_keys` is left to the schema. */
 function withKeys(tree: unknown, keys: readonly unknown[] | undefined): unknown {
   if (keys === undefined || !isRecord(tree) || !isRecord(tree.gw)) return tree
   const own = tree.gw.api_keys ?? []

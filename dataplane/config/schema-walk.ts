@@ -4,7 +4,7 @@ import type { Path } from './judgement/problems.ts'
 
 type Schema = z.core.$ZodType
 
-/** The schema of the value at `path`; nothing where the schema has no such place. */
+/** The schema of the value at `path`; nothing if the schema has no such place. */
 function schemaAt(root: Schema, path: Path): Schema | undefined {
   let schema: Schema | undefined = unwrap(root)
   for (const part of path) {

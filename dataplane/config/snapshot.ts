@@ -21,7 +21,7 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
   /** Secrets beside the credential that stand in what it is sent: parts of it, and the written one it was fetched with. */
   readonly otherSecrets?: readonly string[]
-  /** Why it is never asked; undefined where it is. */
+  /** Why it is never asked; undefined if it is. */
   readonly disabled: string | undefined
   readonly provider: Provider
   /** Scheme, host and port; where the connection pool goes. */
@@ -240,7 +240,7 @@ function addressOf(section: UpstreamSection): AddressSettings {
   return { apiVersion, deployment, region, project }
 }
 
-/** The names of the wires; undefined where there are none. */
+/** The names of the wires; undefined if there are none. */
 function nativeOf(
   section: UpstreamSection,
   { natives, nativeDefault, operations }: Provider,

@@ -1,6 +1,6 @@
 /**
  * In TLS 1.3 a client has finished its handshake before the server has seen the client's
- * certificate: a refusal comes as an alert behind the first request, or is lost in the reset that
+ * certificate: a refusal comes as an alert after the first request, or is lost in the reset that
  * follows it. This tells both from an upstream that merely went away.
  */
 import type { TLSSocket } from 'node:tls'

@@ -63,7 +63,7 @@ function rangeOf(text: string): BlockList | undefined {
   return list
 }
 
-/** A number behind the last colon is a port, unless the whole is an IPv6 address without brackets. */
+/** A number after the last colon is a port, unless the whole is an IPv6 address without brackets. */
 function splitPort(text: string): { pattern: string; port?: number } {
   const [, pattern = '', port] = /^(.*):(\d{1,5})$/.exec(text) ?? []
   if (port === undefined || isIP(text) === 6) return { pattern: text }

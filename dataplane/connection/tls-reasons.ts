@@ -31,7 +31,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'it does not trust the client certificate',
 }
 
-/** undefined where the error's own message is the best there is. */
+/** undefined if the error's own message is the best there is. */
 export function tlsReason(error: Error & { code?: unknown; reason?: unknown }): string | undefined {
   const { reason } = error
   const code = codeOf(error)

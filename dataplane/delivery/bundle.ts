@@ -34,7 +34,7 @@ export function fileOfPart(folder: string, part: BundlePart): string {
   return join(folder, BUNDLE_FILES[part])
 }
 
-/** Undefined where nothing is mounted. */
+/** Undefined if nothing is mounted. */
 export async function readMounted(folder: string, part: BundlePart): Promise<Mounted | undefined> {
   const file = fileOfPart(folder, part)
   let bytes: Buffer | undefined

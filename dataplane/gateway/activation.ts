@@ -48,7 +48,7 @@ export class Activation {
   /** The store as it was opened. */
   readonly #store: string
 
-  /** `signals`: absent where the process sends neither metrics nor logs. */
+  /** `signals`: absent if the process sends neither metrics nor logs. */
   constructor(gateway: Gateway, targets: Targets, loaded: Loaded, signals?: Signals) {
     this.#gateway = gateway
     this.#signals = signals

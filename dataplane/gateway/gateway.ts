@@ -65,13 +65,13 @@ export interface Gateway {
   /** The tokens and the cost of tenants, by the hour. */
   readonly usage: UsageBook
   readonly usageKept: KeptUsage
-  /** Sends an event for each attempt that used tokens; undefined where the configuration names no sink. */
+  /** Sends an event for each attempt that used tokens; undefined if the configuration names no sink. */
   usageEvents: UsageEvents | undefined
   readonly objectives: Objectives
   readonly traces: Traces
-  /** Sends traces to the collector of the configuration; undefined where that names none. */
+  /** Sends traces to the collector of the configuration; undefined if that names none. */
   tracing: Tracing | undefined
-  /** Metrics and log records on their way to a collector; undefined where the configuration wants none sent. */
+  /** Metrics and log records on their way to a collector; undefined if the configuration wants none sent. */
   sending?: Sending | undefined
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Underway>

@@ -9,7 +9,7 @@ import { HeldStream } from './held-stream.ts'
 /** The texts as they may be shown. Throws what the guardrails throw. */
 export type Judge = (texts: readonly string[]) => Promise<readonly string[]>
 
-/** undefined where no guardrail judges answers. */
+/** undefined if no guardrail judges answers. */
 export function outputInspector(
   guards: readonly Guard[],
   subject: Subject,

@@ -100,7 +100,7 @@ export class ChunkReader {
     return this.#readAnyLine(bytes, at)
   }
 
-  /** Digits and the end of the line, all of it at hand; 0 where anything else stands there. */
+  /** Digits and the end of the line, all of it at hand; 0 if anything else stands there. */
   #readPlainSize(bytes: Buffer, from: number): number {
     let size = 0
     let at = from

@@ -15,7 +15,7 @@ export interface KnownNames {
   hasTenant(tenant: string): boolean
 }
 
-/** Throws TokenRefused, or ERR_GW_AUTH_SCOPE_DENIED where the token is good and its tenant is not known. */
+/** Throws TokenRefused, or ERR_GW_AUTH_SCOPE_DENIED if the token is good and its tenant is not known. */
 export function callerOf(claims: unknown, settings: JwtSettings, names: KnownNames): KeyEntry {
   for (const [pointer, values] of Object.entries(settings.require)) {
     if (!textsAt(claims, pointer).some((value) => values.includes(value)))

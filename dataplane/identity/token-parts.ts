@@ -7,7 +7,7 @@ export interface TokenParts {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** Undefined where it has not three parts. Nothing is proven by it. */
+/** Undefined if it has not three parts. Nothing is proven by it. */
 export function partsOf(token: string): TokenParts | undefined {
   const [header, claims, signature, ...more] = token.split('.')
   if (header === undefined || claims === undefined || !signature || more.length > 0)

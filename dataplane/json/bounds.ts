@@ -75,7 +75,7 @@ export class Bounds {
     return values <= this.#valuesMax
   }
 
-  /** Behind the closing quote, or behind all bytes where it has not come. */
+  /** After the closing quote, or after all bytes where it has not come. */
   #stringEnd(bytes: Buffer, from: number): number {
     this.#isString = true
     const first = from + (this.#isEscaped ? 1 : 0)

@@ -82,7 +82,7 @@ function note(names: Map<string, string>, name: string, place: () => string): vo
   throw new MembersError(message, param)
 }
 
-/** Behind the string that begins there. */
+/** After the string that begins there. */
 function* stringEnd(bytes: Buffer, start: number): Generator<undefined, number> {
   let quote = closingQuoteIn(bytes, start + 1, start + STEP_BYTES)
   while (quote < 0 && ~quote < bytes.length) {

@@ -235,7 +235,7 @@ export class MembersScan implements Found {
     this.#end()
   }
 
-  /** Behind a value of the top level. */
+  /** After a value of the top level. */
   #end(): void {
     const name = this.#name
     if (!this.#isAnswer) this.#judge(name)

@@ -40,7 +40,7 @@ function parse(text: string, reviver?: Reviver): unknown {
   return nextEscapedName(text, 0) === undefined ? value : parseWrittenOut(text, reviver)
 }
 
-/** The fault of this runtime in a sentence for the log; undefined where it has none. */
+/** The fault of this runtime in a sentence for the log; undefined if it has none. */
 export function faultOfRuntime(): string | undefined {
   JSON.parse('{"gw":1,"conten\\\\":1}')
   const read: unknown = JSON.parse('{"gw":1,"conten\\u0074":1}')

@@ -45,7 +45,7 @@ export function closingQuote(text: string, from: number): number {
 
 /**
  * The same of bytes: `from` is a place inside of a string, and in no escape. Looks at no byte at or after `until`. Where it
- * has not found the quote by then it returns `~at`, where `at` is the place to go on from: behind the bytes.
+ * has not found the quote by then it returns `~at`, where `at` is the place to go on from: after the bytes.
  */
 export function closingQuoteIn(bytes: Buffer, from: number, until = bytes.length): number {
   const part = until < bytes.length ? bytes.subarray(0, until) : bytes

@@ -20,7 +20,7 @@ export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {}
 }
 
-/** The value below these members and entries; undefined where one of them is missing. */
+/** The value below these members and entries; undefined if one of them is missing. */
 export function valueBelow(value: unknown, ...path: readonly (string | number)[]): unknown {
   let below = value
   for (const part of path) {
@@ -35,7 +35,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The list below these members and entries; empty where there is no list. */
+/** The list below these members and entries; empty if there is no list. */
 export function listBelow(
   value: unknown,
   ...path: readonly (string | number)[]

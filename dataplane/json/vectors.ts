@@ -11,7 +11,7 @@ export function toBase64(vector: ArrayLike<number>): string {
   return (isSwapped ? Buffer.from(bytes).swap32() : bytes).toString('base64')
 }
 
-/** undefined where it is not the base64 of whole floats. */
+/** undefined if it is not the base64 of whole floats. */
 export function fromBase64(text: string): Float32Array | undefined {
   if (base64Length(text) === undefined || !BASE64.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
@@ -21,7 +21,7 @@ export function fromBase64(text: string): Float32Array | undefined {
   return new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength))
 }
 
-/** The number of floats in it, without decoding; undefined where they are not whole. */
+/** The number of floats in it, without decoding; undefined if they are not whole. */
 export function base64Length(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const bytes = Math.floor(((text.length - padding) * 3) / 4)

@@ -69,7 +69,7 @@ function* pieces(value: unknown): Generator<string> {
   }
 }
 
-/** The room that is left behind the value; less than 0 where it does not fit. Looks no further than that. */
+/** The room that is left after the value; less than 0 if it does not fit. Looks no further than that. */
 function roomBehind(value: unknown, room: number): number {
   let left = room - VALUE_CHARACTERS
   if (typeof value === 'string') return left - value.length
@@ -99,7 +99,7 @@ function* textPieces(text: string): Generator<string> {
   yield '"'
 }
 
-/** The place itself, or that behind the character which would be cut there. */
+/** The place itself, or that after the character which would be cut there. */
 function characterEnd(text: string, at: number): number {
   const isInside = isHigh(text.charCodeAt(at - 1)) && at < text.length
   return isInside ? at + 1 : at

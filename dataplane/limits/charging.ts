@@ -13,12 +13,12 @@ export type Charger = Pick<
   'active' | 'infra' | 'leases' | 'log' | 'metrics' | 'store' | 'webhook'
 >
 
-/** Never throws; a store that answers later is not waited for. */
+/** Never throws, and does not wait for a store that answers later. */
 export function charge(lease: Lease, gateway: Charger): void {
   gateway.leases.remove(lease)
   const used = lease.used()
   gateway.infra.add(lease.hold.tenant, used.tokens)
-  // Alerts are judged by what is configured now, not by the cap that the request was admitted under.
+  // Alerts use the present configuration, not the cap under which the request was admitted.
   const { tenant, key } = lease.hold
   const { budget, scoped } = gateway.active.snapshot.limits.rules.of(tenant, key)
   const held = lease.hold.scoped?.map(({ scope }) => ({

@@ -1,4 +1,4 @@
-/** The one decision over a tenant's rate, concurrency and budgets, and what follows from it for the request. */
+/** The one decision over a tenant's rate, concurrency and budgets, and its consequences for the request. */
 
 import { NOTHING } from '../accounts/amounts.ts'
 import { isBudgeted } from '../accounts/rules.ts'
@@ -16,7 +16,7 @@ import type { Quote } from './quote.ts'
 import { countedEstimate, isNear, RECOUNTS_MAX, recounted } from './recount.ts'
 import { refusalError } from './refusal.ts'
 
-/** A request that asks to be admitted. */
+/** A request before its admission. */
 export interface Applicant {
   readonly call: Pick<Call, 'id' | 'receivedAt'>
   readonly request: ModelRequest
@@ -75,7 +75,7 @@ export function decide(
   return downgrade instanceof Promise ? downgrade.then(ask) : ask(downgrade)
 }
 
-/** Throws what the store has said of the tenant and would say again, without asking it. */
+/** Throws a known refusal that the store would repeat, without asking the store. */
 export function refuseKnown(
   tenant: string,
   rules: Rules,
@@ -86,22 +86,22 @@ export function refuseKnown(
 }
 
 /**
- * A large body that was refused once it had been read costs its tenant one request of its rate: else a client could send
- * nothing but such bodies and never meet a limit.
+ * Charges one request of the tenant's rate for a large body that was refused after it was read. Otherwise a client
+ * could send such bodies without any limit.
  */
 export async function chargeRefused(
   lease: LeaseId,
   rules: Rules,
   limiter: Pick<Limiter, 'store' | 'refusals' | 'clock'>,
 ): Promise<void> {
-  // A store that is away refuses what comes next.
+  // An unreachable store refuses the next request anyway.
   await chargeRequest(lease, rules, limiter).catch(() => undefined)
 }
 
-/** Rules are known by what they are, so a tenant's have one copy. */
+/** Refusals are remembered by the identity of rules, so each tenant's rules must have only one copy. */
 const unbudgeted = new WeakMap<Rules, Rules>()
 
-/** For work that costs nothing: a spent budget is no reason to refuse it. */
+/** The rules for work that costs nothing, without budgets. */
 export function withoutBudget(rules: Rules): Rules {
   if (!isBudgeted(rules)) return rules
   const known = unbudgeted.get(rules)
@@ -112,7 +112,7 @@ export function withoutBudget(rules: Rules): Rules {
   return made
 }
 
-/** Takes one request off the tenant's rate, for work that no upstream does. Throws where the tenant may not. */
+/** Charges one request of the tenant's rate, for work without an upstream. Throws if the rate is used up. */
 export async function chargeRequest(
   { tenant, id }: LeaseId,
   rules: Rules,

@@ -1,4 +1,4 @@
-/** Predicts what the store would decide about a request, from how its tenant stands. Charges and holds nothing. */
+/** Predicts the store's decision on a request from the tenant's figures. Charges and holds nothing. */
 import { ruleOf } from '../accounts/holders.ts'
 import {
   type AdmitResult,
@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
 
 export interface Wanted {
   readonly estimate: Amount
-  /** The same on the downgrade route, where that may serve. */
+  /** The estimate on the downgrade route, if that route may serve. */
   readonly downgradeEstimate: Amount | undefined
 }
 
@@ -82,7 +82,7 @@ function limitInTheWay(figures: Figures, rules: Rules, { tokens }: Amount): Obst
   return { by, retryAfterMs: longest }
 }
 
-/** It is empty after `resetMs`; `cost` fits as much earlier as the rest of the bucket takes to leak. */
+/** The bucket is empty after `resetMs`; `cost` fits earlier, by the time that the rest of the bucket takes to leak. */
 function waitFor(
   cost: number,
   { remaining, resetMs }: Figures['requests'],
@@ -101,7 +101,7 @@ function isSpent(figure: BudgetFigure | undefined): boolean {
   return figure !== undefined && figure.settled >= figure.limit
 }
 
-/** Not spent, but running requests may spend it. */
+/** Whether the budget is not spent yet, but running requests may spend it. */
 function isPromised(figure: BudgetFigure | undefined): boolean {
   if (figure === undefined || isSpent(figure)) return false
   return figure.settled + figure.reserved >= figure.limit

@@ -1,4 +1,4 @@
-/** Brings the gauges of budgets up to date when they are scraped. */
+/** Updates the gauges of budgets at each scrape. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../accounts/holders.ts'
 import type { Snapshot } from '../config/snapshot.ts'
@@ -8,25 +8,25 @@ import type { LimitParts } from './parts.ts'
 
 type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
-/** Up to this number of tenants with budgets, every scrape asks the store, so that each replica shows the usage of all. */
+/** Up to this number of tenants with budgets, every scrape reads the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100
 
-/** Beyond it figures may be as old as scrapes are apart; those of tenants that send requests are younger anyway. */
+/** With more tenants, figures may be as old as the interval of scrapes; those of active tenants are newer anyway. */
 const SHOWN_AGE_MS = 15_000
 
-/** Asked for at a time: thousands at once would keep the store from answering requests in time. */
+/** Number of tenants read at once; thousands would delay the store's answers to requests. */
 const LANES = 32
 
-/** Tenants of a budget that each one has. */
+/** Most tenants shown for a budget of each tenant. */
 const TENANTS_SHOWN = 1_000
 
-/** After this many, requests have their turn: a store in memory answers at once, and thousands would be one long pause. */
+/** After this many tenants, requests get a turn: a store in memory answers at once, so thousands would block the event loop. */
 const ASKED_IN_A_TURN = 500
 
-/** A scrape waits no longer; a tenant that was not reached by then keeps its last value until the next scrape. */
+/** Longest wait of a scrape. A tenant that was not read by then keeps its last value until the next scrape. */
 const WAIT_MS = 5_000
 
-/** Scrapes wait until the gauges show the figures of the store. */
+/** Makes scrapes wait until the gauges show the figures of the store. */
 export function showBudgetsAtScrapes(gateway: Shown): void {
   let asking: Promise<void> | undefined
   const collect = () => {
@@ -42,7 +42,7 @@ export function showBudgetsAtScrapes(gateway: Shown): void {
 async function showBudgets(gateway: Shown): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
-  // At scrapes, because keys, and so tenants, come and go without a new configuration.
+  // Done at scrapes, because keys, and so tenants, change without a new configuration.
   beginAlerts(gateway.metrics, gateway.active.snapshot)
   const asked = askedOf(gateway.active.snapshot)
   const ageMs = asked.length > ASKED_MAX ? SHOWN_AGE_MS : 0
@@ -57,13 +57,13 @@ async function showBudgets(gateway: Shown): Promise<void> {
   }
 }
 
-/** A tenant, and the key where that has a budget. */
+/** A tenant, and its key if the key has a budget. */
 interface Asked {
   readonly tenant: string
   readonly key?: string
 }
 
-/** The fewest questions that tell every budget: a group stands in the figures of each of its tenants. */
+/** The fewest reads that show every budget; the figures of one tenant include the budgets of its groups. */
 function askedOf(snapshot: Snapshot): Asked[] {
   const { section, keys } = snapshot
   const tenants = new Set<string>()
@@ -111,7 +111,7 @@ async function within(ms: number, asking: Promise<void>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** Charges the hour that has ended, if one has, before anybody reads what was charged. */
+/** Charges the hour that has ended, if any, before the scrape reads the charges. */
 export function closeHours({ active, clock, infra, metrics }: Shown): void {
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd ?? 0
   for (const { tenant, nanos } of infra.close(clock.wall(), perHour * 1e9)) {
@@ -119,7 +119,7 @@ export function closeHours({ active, clock, infra, metrics }: Shown): void {
   }
 }
 
-/** A gauge without a budget would show its last value for ever. */
+/** Removes gauges of removed budgets, which would show their last value for ever. */
 function forgetRemoved({ active, metrics }: Shown): void {
   const { budgets } = active.snapshot.section
   const withTokens = budgets.filter(({ tokens_per_day }) => tokens_per_day !== undefined)
@@ -134,7 +134,7 @@ function forgetRemoved({ active, metrics }: Shown): void {
   metrics.scopedBudgetSpend.retain('budget', (label) => spendScopes.has(label))
 }
 
-/** Whether a tenant has a budget among `some`: its own of `all`, or the one of each tenant where it has none. */
+/** Whether a budget among `some` applies to the tenant: its own of `all`, or if it has none, the one for each tenant. */
 function isHolder(some: readonly BudgetSection[], all: readonly BudgetSection[]) {
   const named = new Set(all.map(({ tenant }) => tenant))
   const holders = new Set(some.map(({ tenant }) => tenant))

@@ -1,6 +1,6 @@
 /**
- * The headers that show a tenant how it stands, on every answer to it: the gateway's own, and those that SDKs and tools
- * for OpenAI read. Retry-After belongs to refusals.
+ * The headers that show a tenant its limits, on every answer: those of the gateway, and those that SDKs and tools for
+ * OpenAI read. Only refusals have Retry-After.
  */
 import type { BudgetFigure, Figures } from '../accounts/store.ts'
 
@@ -8,7 +8,7 @@ const TOKENS = 'X-Gw-Budget-Tokens-Remaining'
 const SPEND = 'X-Gw-Budget-Spend-Remaining-Usd'
 const NANOS_PER_USD = 1_000_000_000
 
-/** Budgets show what is settled: a hold is an upper bound that mostly comes back. */
+/** Budgets show settled amounts only: a hold is an upper bound, and most of it is released. */
 export function limitHeaders(figures: Figures): Record<string, string> {
   const { requests, tokenRate } = figures
   const [limit, remainder] = [String(requests.limit), String(requests.remaining)]
@@ -32,12 +32,12 @@ export function limitHeaders(figures: Figures): Record<string, string> {
   return headers
 }
 
-/** Whether they hold what is left of a budget, and not only of the rates. */
+/** Whether the headers include the rest of a budget, not only of the rates. */
 export function tellsBudgets(headers: Readonly<Record<string, string>>): boolean {
   return TOKENS in headers || SPEND in headers
 }
 
-/** The least that any budget of the request leaves. */
+/** The smallest rest among the budgets of the request. */
 function least(figures: Figures, kind: 'tokens' | 'spend'): number | undefined {
   const { [kind]: mine, scoped } = figures
   let left = mine === undefined ? undefined : remaining(mine)
@@ -53,7 +53,7 @@ export function wholeSeconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** As OpenAI writes durations: `20ms`, `1.2s`, `6m0s`. */
+/** A duration in OpenAI's notation: `20ms`, `1.2s`, `6m0s`. */
 function durationText(ms: number): string {
   const whole = Math.ceil(ms)
   if (whole < 1000) return `${whole}ms`
@@ -62,7 +62,7 @@ function durationText(ms: number): string {
   return minutes === 0 ? seconds : `${minutes}m${seconds}`
 }
 
-/** Every digit that is there and no exponent: `12.5`, `0.00000015`. */
+/** An amount with all its digits, without an exponent: `12.5`, `0.00000015`. */
 export function usdText(nanos: number): string {
   const whole = String(Math.floor(nanos / NANOS_PER_USD))
   let fraction = nanos % NANOS_PER_USD

@@ -1,11 +1,16 @@
-/** Refusals of the store that last until a moment: until then this process refuses by itself, before it reads a body. */
+/**
+ * Refusals of the store that last until a known time. Until then this process refuses without the store, before it reads a body.
+ */
 import { ruleOf } from '../accounts/holders.ts'
 import type { Rules } from '../accounts/store.ts'
 import type { Refused } from './refusal.ts'
 
-/** A spent budget is asked for again after this time: a settlement may have been corrected, or the store emptied. */
+/**
+ * The store is asked about a spent budget again after this time, because a settlement may have been corrected, or the
+ * store emptied.
+ */
 const SPENT_MS_MAX = 1_000
-/** This many at once are all on their way to be admitted again. */
+/** Most tenants that are remembered. */
 const TENANTS_MAX = 10_000
 
 interface Known {
@@ -18,12 +23,12 @@ interface Known {
 export class KnownRefusals {
   readonly #byTenant = new Map<string, Known>()
 
-  /** `now` is a moment behind the store's decision. */
+  /** `now` is slightly later than the store's decision. */
   learn(tenant: string, rules: Rules, refused: Refused, now: number): void {
     const { retryAfterMs, by } = refused
     if (!lasts(refused, rules)) return
     const lastsMs = by === 'rpm' ? retryAfterMs : Math.min(retryAfterMs, SPENT_MS_MAX)
-    // The oldest stands first.
+    // The first entry is the oldest.
     if (this.#byTenant.size >= TENANTS_MAX) {
       for (const oldest of this.#byTenant.keys()) {
         this.#byTenant.delete(oldest)
@@ -33,12 +38,12 @@ export class KnownRefusals {
     this.#byTenant.set(tenant, { refused, rules, since: now, until: now + lastsMs })
   }
 
-  /** As the store would say it now; undefined where it has to be asked. */
+  /** The refusal that the store would return now; undefined if the store has to decide. */
   of(tenant: string, rules: Rules, now: number): Refused | undefined {
     if (this.#byTenant.size === 0) return undefined
     const known = this.#byTenant.get(tenant)
     if (known === undefined) return undefined
-    // Other rules are another question: they are new with each configuration.
+    // The refusal applies only to the same rules, which change with each configuration.
     if (now >= known.until || known.rules !== rules) {
       this.#byTenant.delete(tenant)
       return undefined
@@ -57,10 +62,7 @@ export class KnownRefusals {
   }
 }
 
-/**
- * Whether every request is refused, regardless of its content: where a downgrade route may take over, the next one may be
- * served.
- */
+/** Whether every request is refused, regardless of its content. With a downgrade route, the next request may be served. */
 function lasts({ by, scope }: Refused, rules: Rules): boolean {
   if (by === 'rpm') return true
   if (by !== 'budget_tokens' && by !== 'budget_spend') return false

@@ -3,7 +3,7 @@ import type { Snapshot } from '../config/snapshot.ts'
 
 type Naming = Pick<Snapshot, 'keys' | 'limits'>
 
-/** Names with rules come first, and each may come more than once: a gateway may have many keys. */
+/** Yields tenants with rules first. A tenant may come more than once, because it may have many keys. */
 export function* knownTenants({ limits, keys }: Naming): Generator<string> {
   yield* limits.rules.named
   for (const { record } of keys.values()) yield record.tenant

@@ -1,4 +1,4 @@
-/** The leases of admitted requests in the store: renewed while they run, raised when they outgrow their hold. */
+/** The leases of admitted requests in the store: renewed while the requests run, raised if they outgrow their holds. */
 
 import { smaller } from '../accounts/amounts.ts'
 import {
@@ -12,7 +12,7 @@ import {
 import type { Clock, Deadline } from '../base/clock.ts'
 import { type Member, Roster } from '../base/roster.ts'
 
-/** A hold that is outgrown is raised to this many times what was used. */
+/** An outgrown hold is raised to the used amount times this factor. */
 const RAISE = 1.5
 
 /** A request in the store, and the budgets that it was admitted under. */
@@ -27,7 +27,7 @@ export class Lease implements Member {
   readonly hold: Hold
   readonly used: () => Amount
   held: Amount
-  /** Counts what it would have held by the count of its prompt; undefined once no upper bound is in what it holds. */
+  /** Returns the hold by the count of the prompt; undefined if the hold contains no upper bound. */
   count: (() => Soon<Amount>) | undefined
   counting: Promise<void> | undefined
 
@@ -45,7 +45,7 @@ export class Leases implements Deadline {
   readonly #leases = new Roster<Lease>()
   readonly #store: Store
   readonly #clock: Clock
-  /** Leases that hold by upper bounds. */
+  /** Number of leases that hold by upper bounds. */
   #bounds = 0
 
   constructor(store: Store, clock: Clock) {
@@ -64,7 +64,7 @@ export class Leases implements Deadline {
     this.#leases.remove(lease)
   }
 
-  /** Counts what holds by upper bounds under one of the budgets. Undefined where nothing does. */
+  /** Recounts the leases that hold by upper bounds under one of the budgets. Undefined if there are none. */
   recount(tenant: string, { scoped }: Pick<Hold, 'scoped'>): Promise<unknown> | undefined {
     if (this.#bounds === 0) return undefined
     const shares = ({ hold }: Lease) =>
@@ -100,8 +100,8 @@ export class Leases implements Deadline {
   }
 
   /**
-   * Refused or not, the request goes on and is counted: what it used is used. A raise that was refused is asked for again
-   * with the next beat, because others may have given back what stood in its way.
+   * The request runs on and is counted even if the store refuses the raise. The next beat tries the raise again,
+   * because other requests may have released their holds.
    */
   #raise(lease: Lease, used: Amount): void {
     const estimate = {
@@ -111,7 +111,7 @@ export class Leases implements Deadline {
     const raised = this.#store.extend({ ...lease.hold, estimate })
     const hold = (isRaised: boolean) => {
       if (isRaised) lease.held = estimate
-      // Upper bounds may be in the way.
+      // Upper bounds of other requests may cause the refusal.
       else void this.recount(lease.hold.tenant, lease.hold)
     }
     if (raised instanceof Promise) void raised.then(hold)

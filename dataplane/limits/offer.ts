@@ -1,4 +1,4 @@
-/** The cost of a request on a route, at most: what it would hold. */
+/** The highest cost of a request on a route, which is its hold. */
 
 import { estimateOf, type Price } from '../accounts/price.ts'
 import { downgradeRouteOf } from '../accounts/rules.ts'
@@ -13,7 +13,7 @@ import { comparedModel, isCompared } from '../upstream/live/vectors.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
 
-/** The facts that set the cost of a request. */
+/** The facts that determine the cost of a request. */
 export interface Wish {
   readonly request: ModelRequest
   readonly caller: Caller
@@ -49,8 +49,8 @@ function searchesOf(request: ModelRequest): number {
 }
 
 /**
- * Counts and upper bounds as they are; an estimate as the route's usage has shown it to be worth, else as many as its bytes
- * may be.
+ * Counts and upper bounds stay as they are. An estimate is corrected by the route's past usage, or else replaced by the
+ * most tokens that its bytes may be.
  */
 function promptHeld(
   request: ModelRequest,
@@ -64,7 +64,7 @@ function promptHeld(
   return Math.max(counted, held ?? Math.max(estimated, request.promptTokensMax))
 }
 
-/** Any upstream of the route may answer, so the hold is at the price of the dearest. */
+/** Any upstream of the route may answer, so the hold is at the highest price. */
 function dearest(
   lane: Lane | undefined,
   limits: Limits,
@@ -85,7 +85,7 @@ function dearest(
   return most
 }
 
-/** Only where a budget of the request names a route, and one of its upstreams may be tried now and has room. */
+/** The downgrade route, if a budget of the request names one with an upstream that is eligible now and has room. */
 export function downgradeOffer(
   wish: Wish,
   lanes: Lanes,
@@ -98,7 +98,7 @@ export function downgradeOffer(
   if (route === undefined || lane === undefined) return undefined
   const yields = limits.rules.yields(caller.tenant)
   const tokens = quote.tokens ?? new PromptTokens(request)
-  // Whether it fits must not be asked by refusing it: the budget may not be spent at all.
+  // Check the fit without throwing: the budget may not be exhausted, so this route may never be needed.
   const hasRoom = (target: Target) =>
     readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target)
   const mayServe = (target: Target) =>
@@ -107,7 +107,7 @@ export function downgradeOffer(
     serves(target.settings.provider, request.operation)
   const offer = () => {
     if (!lane.targets.some(mayServe)) return undefined
-    // Vectors of another model would spoil an index that has those of the first; scores mean something else.
+    // Vectors of another model would spoil an index, and scores of another model do not compare.
     if (!areSame(request, lane, lanes.get(wish.route.name))) return undefined
     const made = quoteOf(request, lane, route, tokens)
     return made instanceof Promise
@@ -123,7 +123,7 @@ export function downgradeOffer(
   return counting === undefined ? bounded() : counting.then(bounded)
 }
 
-/** Whether answers of both compare, where answers are compared. */
+/** Whether answers of both routes compare, for operations whose answers must. */
 function areSame({ operation }: ModelRequest, one: Lane, other: Lane | undefined): boolean {
   if (!isCompared(operation)) return true
   const model = comparedModel(other?.targets ?? [], operation)

@@ -1,4 +1,4 @@
-/** How many tokens a request may take on a route, before it runs: its prompt and the most it may be answered with. */
+/** The most tokens that a request may use on a route, before it runs: its prompt and its longest answer. */
 
 import { answerReserved } from '../accounts/reserve.ts'
 import { GatewayError } from '../base/errors.ts'
@@ -11,42 +11,42 @@ import type { Lane, Target } from '../upstream/live/targets.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
 
 export interface Quote {
-  /** How many tokens the messages have, by the upstream that counts most; 0 where nothing was counted. */
+  /** Tokens of the messages at the upstream that counts most; 0 if nothing was counted. */
   readonly prompt: number
-  /** The largest estimate among the upstreams; undefined where none of them estimates. */
+  /** The largest estimate among the upstreams; undefined if none of them estimates. */
   readonly estimated: number | undefined
-  /** Undefined where nothing was counted, and no bound was needed. */
+  /** Undefined if nothing was counted and no bound was needed. */
   readonly countedBy: CountedBy | undefined
-  /** The most that the answer may have, all choices together; an answer without a limit may outgrow it. */
+  /** Most tokens of the answer, all choices together; an answer without a limit may outgrow it. */
   readonly answer: number
-  /** The route's limit, to be sent upstream because the client gave none. */
+  /** The route's limit, which the upstream gets because the client gave none. */
   readonly injected: number | undefined
-  /** Every window has room: by the bytes of the request, or by the upper bounds of its tokens. */
+  /** Whether every context window has room, by the bytes of the request or by the upper bounds of its tokens. */
   readonly fitsAll: boolean
-  /** Whether the upstream's context window holds what this request needs, as the upstream counts it. */
+  /** Whether the request fits the upstream's context window, as the upstream counts tokens. */
   readonly fits: (target: Target) => boolean
-  /** The counts; undefined where nothing was counted. */
+  /** The counts; undefined if nothing was counted. */
   readonly tokens: PromptTokens | undefined
 }
 
-/** The facts that a quote is made of. */
+/** The facts from which a quote is computed. */
 interface Asked {
   readonly request: ModelRequest
   readonly lane: Lane
-  /** The route where a budget of the tenant needs an upper bound of the answer. */
+  /** The route, if a budget of the tenant needs an upper bound of the answer. */
   readonly budgeted: Route | undefined
   readonly tokens: PromptTokens
   readonly fitsAll: boolean
-  /** The route's limit of tokens, where the client gives none. */
+  /** The route's limit of tokens, if the client gives none. */
   readonly written: number | undefined
-  /** The least that an answer needs. */
+  /** The least tokens that an answer needs. */
   readonly least: number
 }
 
 /**
- * `budgeted` is the route where a budget of the tenant needs an upper bound of the answer; `known` has what was counted
- * before. A prompt is counted only where its upper bound does not fit a window. Returns a promise where a counter has to be
- * waited for. Throws ERR_GW_CONTEXT_OVERFLOW when the largest window among the route's upstreams is too small.
+ * `budgeted`: the route, if a budget of the tenant needs an upper bound of the answer. `known`: earlier counts. A
+ * prompt is counted only if its upper bound does not fit a window. Returns a promise if a counter needs time. Throws
+ * ERR_GW_CONTEXT_OVERFLOW if the largest window among the route's upstreams is too small.
  */
 export function quoteOf(
   request: ModelRequest,
@@ -57,7 +57,7 @@ export function quoteOf(
   const { maxTokens: own } = request
   const isAnswered = isGenerated(request.operation)
   const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
-  // A token has at least one byte: most prompts fit every window without being counted.
+  // A token has at least one byte, so most prompts fit every window without a count.
   const fitsAll = request.bytes.length + (own ?? written ?? 0) <= narrowestWindow(lane)
   if (fitsAll && budgeted === undefined) {
     const answer = (own ?? 0) * answersOf(request)
@@ -79,7 +79,7 @@ const UNCOUNTED = {
   tokens: undefined,
 }
 
-/** Where every window has room for the upper bounds, the counts would say the same. */
+/** If every window has room for the upper bounds, counts are not needed. */
 function bounded(asked: Asked): Quote | Promise<Quote> {
   const { request, tokens, written, least } = asked
   const { targets } = asked.lane
@@ -96,16 +96,16 @@ function quoted({ request, lane, budgeted, tokens, fitsAll, written, least }: As
   const { maxTokens: own } = request
   const { targets } = lane
   const isUnbounded = budgeted !== undefined && isGenerated(request.operation)
-  // The route's limit must not send a request past an upstream that has room for its prompt.
+  // The route's limit must not exclude an upstream that has room for the prompt.
   const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
   const hasRoom = (target: Target) =>
     readAtOnce(request, tokens.at(target)) + least <= windowOf(target)
-  // A route without upstreams has no window that would be too small.
+  // A route without upstreams has no window that could be too small.
   if (!fitsAll && !targets.some(hasRoom)) {
     const largest = largestOf(targets)
     throw overflow(request, largest, tokens, own ?? 0)
   }
-  // It is not sent upstream: a limit that the client did not ask for would cut the answers of models that reason.
+  // This limit is not sent upstream, because it would cut the answers of reasoning models.
   const reserved = isUnbounded ? answerReserved(largestWindow(lane)) : 0
   return {
     prompt: tokens.most(targets),
@@ -135,17 +135,17 @@ function leastRoom(targets: readonly Target[], tokens: PromptTokens): number {
   return least
 }
 
-/** The first of those with the same window. */
+/** Returns the first of several targets with the same window. */
 function largestOf(targets: readonly Target[]): Target {
   return targets.reduce((largest, one) => (windowOf(one) > windowOf(largest) ? one : largest))
 }
 
-/** How many answers are generated: of legacy completions more than are asked for. */
+/** Number of generated answers, which for legacy completions may exceed the requested number. */
 function answersOf(request: ModelRequest): number {
   return request.operation === 'completions' ? request.generated : request.choices
 }
 
-/** The tokens of the prompt that a window has to hold: each of several inputs is read by itself. */
+/** The tokens that one window has to hold: the model reads each of several inputs separately. */
 export function readAtOnce(request: ModelRequest, prompt: number): number {
   return request.operation === 'chat' ? prompt : request.inputTokens.longest
 }
@@ -154,7 +154,7 @@ function largestWindow({ targets }: Lane): number {
   return Math.max(0, ...targets.map(windowOf))
 }
 
-/** Infinity without one. */
+/** Infinity if the route has no window. */
 function narrowestWindow({ targets }: Lane): number {
   let narrowest = Number.POSITIVE_INFINITY
   for (const target of targets) narrowest = Math.min(narrowest, windowOf(target))

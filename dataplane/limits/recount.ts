@@ -1,4 +1,4 @@
-/** Upper bounds of prompts give way to counts where a decision depends on what is held. */
+/** Replaces upper bounds of prompts by counts if a decision depends on the held amounts. */
 
 import { isBudgeted } from '../accounts/rules.ts'
 import type { Amount, BudgetFigure, Figures, Soon } from '../accounts/store.ts'
@@ -9,12 +9,12 @@ import type { LimitParts } from './parts.ts'
 import { type Quote, quoteOf } from './quote.ts'
 import type { Refused } from './refusal.ts'
 
-/** Upper bounds are replaced by counts this often for one request; others may be admitted by bounds meanwhile. */
+/** Most recounts for one request; meanwhile the store may admit others by upper bounds. */
 export const RECOUNTS_MAX = 3
 
 /**
- * A refusal for want of tokens or money may come of upper bounds, and says how much is held: it is decided once more by
- * counts, of the request and of those that run in this process under the same budgets. Undefined where no bound is in it.
+ * A refusal for lack of tokens or money may result from upper bounds. Decides again with counts, of the request and of
+ * those that run in this process under the same budgets. Undefined if no upper bound is involved.
  */
 export function recounted(
   { by }: Refused,
@@ -28,7 +28,7 @@ export function recounted(
   const waits: Promise<unknown>[] = []
   const others = leases.recount(caller.tenant, rules)
   if (others !== undefined) waits.push(others)
-  // A budget admits by what others hold; the rate by what the request itself may use.
+  // A budget depends on the holds of other requests; the rate depends only on the request itself.
   const isBound = by === 'tpm' && offers.some((offer) => offer?.quote.countedBy === 'upper bound')
   if (isBound && quote.tokens !== undefined) waits.push(countAll(quote.tokens, offers, lanes))
   if (waits.length === 0) return undefined
@@ -52,7 +52,7 @@ function requoted({ request, route, rules, quote }: Wish, lanes: Lanes): Soon<Qu
   return quoteOf(request, lane, isBudgeted(rules) ? route : undefined, quote.tokens)
 }
 
-/** The hold that a request which an upper bound admitted would have by its count. */
+/** The hold by count of a request that was admitted by an upper bound. */
 export function countedEstimate({ route, quote }: Offer, wish: Wish, lanes: Lanes): Soon<Amount> {
   const { tokens } = quote
   const targets = lanes.get(route.name)?.targets ?? []
@@ -65,8 +65,8 @@ export function countedEstimate({ route, quote }: Offer, wish: Wish, lanes: Lane
 }
 
 /**
- * Whether what is held of a budget would not fit it a second time. Other processes cannot count what runs in this one, so
- * near its end a shared budget is held by counts.
+ * Whether the held amount would not fit the budget a second time. Other processes cannot recount the requests of this
+ * one, so near its end a shared budget is held by counts.
  */
 export function isNear({ tokens, spend, scoped = [] }: Figures): boolean {
   return (

@@ -15,7 +15,7 @@ import { limitHeaders, usdText, wholeSeconds } from './headers.ts'
 
 export type Refused = Extract<AdmitResult, { outcome: 'refused' }>
 
-/** `used` requests of the tenant are running or have bodies on their way in this process. */
+/** `used`: requests of the tenant in this process that are running or whose bodies are arriving. */
 export function crowdedOut(
   used: number,
   { concurrentRequests }: Pick<Rules, 'concurrentRequests'>,
@@ -24,7 +24,7 @@ export function crowdedOut(
   return rateError('concurrency', explanation, BUSY_RETRY_MS)
 }
 
-/** The bodies that are held leave no room: those of the tenant, or of all. */
+/** The held bodies leave no room: those of the tenant, or of all tenants. */
 export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
   const retryAfterSeconds = Math.ceil(BUSY_RETRY_MS / 1000)
   if (obstacle === 'process') {
@@ -36,7 +36,7 @@ export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
   }
   return new GatewayError(
     'ERR_GW_RATE_LIMIT_LOCAL',
-    `Your requests hold as many bytes here as those of one tenant may. Try again in ${retryAfterSeconds} s.`,
+    `Your requests hold as many bytes here as the requests of one tenant may. Try again in ${retryAfterSeconds} s.`,
     {
       retryAfterSeconds,
       facts: { reason: 'concurrency', limited_by: 'body_bytes' },
@@ -67,7 +67,7 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   })
 }
 
-/** Names the group or the key where it is not the tenant's own budget. */
+/** Adds the group or the key if the budget is not the tenant's own. */
 function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number): Explanation {
   const other = scope && figures.scoped?.find((one) => one.scope.id === scope.id)
   if (scope === undefined || other === undefined) return EXPLANATIONS[by](figures, rules, wallMs)

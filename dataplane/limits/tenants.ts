@@ -1,4 +1,4 @@
-/** How tenants stand, for answers that were not admitted, the admin API and gauges. */
+/** The usage and the rest of tenants' limits, for refused requests, the admin API and gauges. */
 
 import { labelOf } from '../accounts/holders.ts'
 import type {
@@ -20,10 +20,10 @@ type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'
 /** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
 
-/** Budgets of keys in one answer. */
+/** Most budgets of keys in one answer. */
 const KEYS_SHOWN = 100
 
-/** The headers of an answer to a tenant whose request was not admitted. */
+/** The limit headers of an answer to a request that was not admitted. */
 export async function readLimitHeaders(
   tenant: string,
   rules: Rules,
@@ -32,7 +32,7 @@ export async function readLimitHeaders(
   return limitHeaders(await store.read(tenant, rules, TOLD_AGE_MS))
 }
 
-/** Says that no key, rule or budget names the tenant. Undefined where one does. */
+/** The error text if no key, rule or budget names the tenant; else undefined. */
 export function unknownTenant(
   tenant: string,
   { active }: Pick<LimitParts, 'active'>,
@@ -86,7 +86,7 @@ function scopedBudgets(all: readonly ScopedFigures[]) {
   )
 }
 
-/** Those of the tenant's keys that have a budget; the first of very many. */
+/** The tenant's keys that have a budget; only the first ones if there are many. */
 async function keyBudgets(tenant: string, { active, store }: Shown): Promise<ScopedFigures[]> {
   const { keys, limits } = active.snapshot
   const { budgetedKeys } = limits.rules
@@ -107,7 +107,7 @@ function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, n
   return { window: 'minute', limit, used: Math.max(0, capacity - remaining), remaining, resets_at }
 }
 
-/** `remaining` is that of the headers: holds are not subtracted, because they mostly come back. */
+/** `remaining` is as in the headers: holds are not subtracted, because most of each hold is released. */
 function budget<Shown>(
   window: 'day' | 'month',
   { limit, settled, reserved, resetsAt }: BudgetFigure,
@@ -123,14 +123,14 @@ function budget<Shown>(
   }
 }
 
-/** The share of the running hour as it would be now, and what earlier hours have cost since the start of the process. */
+/** The tenant's share of the running hour so far, and its cost of earlier hours since the start of the process. */
 function infraCostOf(tenant: string, gateway: Shown) {
   const { active, clock, infra, metrics } = gateway
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd
   if (perHour === undefined) return undefined
   closeHours(gateway)
   const { tokens, nanos, endsAt } = infra.sofar(tenant, clock.wall(), perHour * 1e9)
-  // Asking must not make a series of a tenant that does not exist.
+  // Reads the series without creating one for a tenant that does not exist.
   const charged = metrics.infraCost.entries().find(([labels]) => labels.tenant === tenant)
   const earlier = Math.round((charged?.[1].value ?? 0) * 1e9)
   return {

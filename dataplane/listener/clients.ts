@@ -31,7 +31,7 @@ const HEADERS_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 60_000
 const SOCKETS_MAX = 20_000
 
-/** `connectionAgeMs`: connections of this age are closed behind an answer; 0: never. */
+/** `connectionAgeMs`: connections of this age are closed after an answer; 0: never. */
 export class ClientServer extends Server {
   readonly #gateway: Gateway
   readonly #preflights: PreflightLog

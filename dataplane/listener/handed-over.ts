@@ -9,7 +9,7 @@ import { linger } from './lingering.ts'
 
 /** In chunks of one byte these take the parser about a millisecond. */
 const PIECE_BYTES = 4096
-/** Time is measured only behind this many bytes: most requests have fewer. */
+/** Time is measured only after this many bytes: most requests have fewer. */
 const SMALL_BYTES = 8192
 /** An ordinary piece takes less. */
 const COSTLY_MS = 0.2
@@ -24,7 +24,7 @@ export interface Answering {
 
 export class HandedOver extends Duplex implements Heavy {
   readonly raw: Socket
-  /** Monotonic moment from which on it is closed behind an answer. */
+  /** Monotonic moment from which on it is closed after an answer. */
   readonly endsAt: number
   /** The next bytes came before the last request had its answer: if they are no request, they are not refused. */
   isBehind: boolean

@@ -1,7 +1,7 @@
 /** The end of connections whose clients may still be sending: their last answers must arrive all the same. */
 import type { Socket } from 'node:net'
 
-/** A client that does not close for this long behind its last answer is cut. */
+/** A client that does not close for this long after its last answer is cut. */
 const LINGER_MS = 5000
 /** How often one of the connections is read from. */
 const TURN_MS = 10
@@ -11,7 +11,7 @@ const sending: Socket[] = []
 let turns: NodeJS.Timeout | undefined
 
 /**
- * Reads and throws away what still arrives behind the last answer, a little at a time, and then cuts the connection. To
+ * Reads and throws away what still arrives after the last answer, a little at a time, and then cuts the connection. To
  * close it at once would reset it, and a reset takes the answer away from a client that has not read it.
  */
 export function linger(socket: Socket): void {

@@ -88,7 +88,7 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   breakOff(refusal: GatewayError): void {
     const { socket } = this.#incoming
     if (this.#incoming.complete) {
-      // Garbage behind a request is not its fault: it has its answer, which is the last one.
+      // Garbage after a request is not its fault: it has its answer, which is the last one.
       this.answerLast()
       this.#outgoing.on('finish', () => socket.destroySoon())
     } else if (!this.#outgoing.headersSent) {

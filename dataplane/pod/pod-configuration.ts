@@ -36,7 +36,7 @@ export class PodConfiguration {
   readonly #options: PodConfigurationOptions
   #inForce: InForce | undefined
   #refused: RejectedDelivery | undefined
-  /** The newest document that was proven, taken or not: nothing older is taken behind it. */
+  /** The newest document that was proven, taken or not: nothing older is taken after it. */
   #newest = { sequence: 0, documentHash: '' }
 
   constructor(options: PodConfigurationOptions) {

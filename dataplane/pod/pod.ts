@@ -200,7 +200,7 @@ export class Pod {
     const isNewLast = this.#partChanged('lastKnownGood')
     if (isNewLast && !this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
     if (!this.#hasChanged('files', this.#configuration.files)) return
-    // Also once behind every document that refers to other files: they may have changed while it was taken.
+    // Also once after every document that refers to other files: they may have changed while it was taken.
     await this.#inTurn(() => this.#configuration.reload())
     if (!this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
   }

@@ -7,7 +7,7 @@ export class Turns {
   #last: Promise<void> = Promise.resolve()
   #count = 0
 
-  /** Undefined where too many wait already. */
+  /** Undefined if too many wait already. */
   take<T>(work: () => Promise<T>): Promise<T> | undefined {
     if (this.#count > WAITING_MAX) return undefined
     this.#count += 1

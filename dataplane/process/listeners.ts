@@ -37,7 +37,7 @@ export interface Listeners {
 
 export interface ListenerOptions {
   readonly renderMetrics: Expositions['render']
-  /** Clients' connections of this age are closed behind an answer, so that new replicas get traffic; 0: never. */
+  /** Clients' connections of this age are closed after an answer, so that new replicas get traffic; 0: never. */
   readonly connectionAgeMs: number
   /** A pod has no admin socket. */
   readonly isPod: boolean

@@ -4,20 +4,20 @@ import type { ClientWire } from '../wire/dialect.ts'
 import type { Noted, Notes } from './notes.ts'
 
 export interface Api {
-  /** Where GET is answered, HEAD is too. */
+  /** GET includes HEAD. */
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly summary: string
-  /** Probes: not recorded. */
+  /** Requests of probes, which are not recorded. */
   readonly quiet?: boolean
   readonly wire: ClientWire
-  /** The wire of the client that asks, where clients of several share the path. */
+  /** The wire of the client, if clients of several wires share the path. */
   wireOf?(incoming: Pick<Incoming, 'header' | 'url'>): ClientWire
   run(visit: Visit): Promise<void> | void
 }
 
-/** One request and its answer, on the configuration it began with. Stages take what they need of it. */
+/** One request and its answer, on the configuration it began with. Each stage takes only the parts that it needs. */
 export interface Visit extends Noted {
-  /** Writes the trace, and the facts that the answer's headers name. */
+  /** Writes the trace, and the facts for the headers of the answer. */
   readonly notes: Notes
 }

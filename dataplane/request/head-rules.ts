@@ -1,4 +1,4 @@
-/** Rules of the wire that are checked on every request before anything else looks at it. */
+/** Rules of HTTP that every request must keep, checked before anything else reads it. */
 import { GatewayError } from '../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../base/path-spelling.ts'
 import type { Incoming } from '../call/call.ts'
@@ -9,7 +9,7 @@ export const HOST = /^[A-Za-z0-9._~:[\]%-]*$/
 /** Origin form without control characters, fragment, backslash, an encoded slash or NUL, or a dot segment. */
 const TARGET_BAD = /[^!-~]|[#\\]|%00|%2f|%5c|(^|\/)(\.|%2e){2}(\/|\?|$)/i
 
-/** Headers that mean two different things to two readers when they appear twice. */
+/** Headers that two readers may understand differently if they appear twice. */
 const ONCE = new Set([
   'host',
   'authorization',
@@ -25,7 +25,7 @@ const ONCE_LENGTHS = new Set([...ONCE].map((name) => name.length))
 
 type Headed = Pick<Incoming, 'url' | 'rawHeaders' | 'header'>
 
-/** The first rule the request breaks, if any: two readers could read it differently, or it asks for what is not here. */
+/** The first rule that the request breaks: two readers could read it differently, or the gateway does not support it. */
 export function wireFault(incoming: Headed, httpVersion: string): GatewayError | undefined {
   const { rawHeaders, url } = incoming
   if (rawHeaders.length > HEADERS_MAX * 2) {
@@ -35,7 +35,7 @@ export function wireFault(incoming: Headed, httpVersion: string): GatewayError |
   if (twice !== undefined) return fault(`The header "${twice}" appears twice; send it once.`)
   if (!isPlainTarget(url)) return fault('The request target is not a plain path.')
   const host = incoming.header('host')
-  // Only HTTP/1.0 may leave it out.
+  // Only HTTP/1.0 may omit Host.
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host))
     return fault(`The Host header is ${host === undefined ? 'missing' : 'not a host'}.`)
   return framingFault(incoming, httpVersion) ?? askingFault(incoming)
@@ -44,13 +44,13 @@ export function wireFault(incoming: Headed, httpVersion: string): GatewayError |
 function isPlainTarget(url: string): boolean {
   if (!url.startsWith('/')) return false
   if (!TARGET_BAD.test(url)) return true
-  // Only the name of a model may hold an encoded slash, and then no dot segment shows once it is decoded.
+  // Only the name of a model may hold an encoded slash, and the decoded path must have no dot segment.
   if (!url.startsWith(MODEL_PREFIX)) return false
   const path = pathOf(url)
   return !TARGET_BAD.test(path.replaceAll(/%2f/gi, '/') + url.slice(path.length))
 }
 
-/** Whether a body was announced that has not arrived: the connection cannot be used for another request. */
+/** Whether an announced body has not arrived; the connection cannot serve another request then. */
 export function bodyIsUnread(incoming: Pick<Incoming, 'header' | 'complete'>): boolean {
   if (incoming.complete) return false
   if (incoming.header('transfer-encoding') !== undefined) return true
@@ -58,7 +58,7 @@ export function bodyIsUnread(incoming: Pick<Incoming, 'header' | 'complete'>): b
 }
 
 function framingFault(incoming: Headed, httpVersion: string): GatewayError | undefined {
-  // Node's parser takes HTTP/0.9 and HTTP/2.0 on a request line and goes on as if they were 1.1.
+  // Node's parser accepts HTTP/0.9 and HTTP/2.0 on a request line and treats them as 1.1.
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return fault('The gateway speaks HTTP/1.1 only.')
   const coding = incoming.header('transfer-encoding')
@@ -83,7 +83,7 @@ function askingFault(incoming: Headed): GatewayError | undefined {
   return undefined
 }
 
-/** Names are compared by length first: most headers of a request are none of these. */
+/** Compares the length of the name first, because most headers of a request are others. */
 function duplicate(rawHeaders: readonly string[]): string | undefined {
   let seen: string[] | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -26,14 +26,14 @@ import type { ClientResponse } from './response.ts'
 import type { Admission } from './stages/admit.ts'
 import type { Charge } from './stages/settle.ts'
 
-/** A model that comes up and goes down again may be waited for many times. */
+/** A request may wait many times for a model that starts and stops again. */
 const WAITS_MAX = 32
-/** A long stream is judged hundreds of times. */
+/** Guardrails judge a long stream hundreds of times. */
 const JUDGEMENTS_MAX = 100
-/** A search may find a thousand. */
+/** A search may find a thousand passages. */
 const PASSAGES_MAX = 100
 
-/** The parts of a visit that notes are made of. */
+/** The parts of a visit that its notes need. */
 export interface Noted {
   readonly call: Call
   readonly response: ClientResponse
@@ -65,7 +65,7 @@ export class Notes implements Witness {
     if (tags.length > 0) trace.tags = tagsOf(tags, key.tags, call.incoming)
   }
 
-  /** The body has come, `ms` after it was asked for. */
+  /** The body is complete, `ms` after the gateway began to read it. */
   arrived(ms: number): void {
     this.#noted.trace.body_ms = ms
   }
@@ -79,7 +79,7 @@ export class Notes implements Witness {
     if (span) trace.tags = tagsOf(tags, key.tags, call.incoming, metadataIn(bytes, span))
   }
 
-  /** An object of this model is asked for at an upstream of the route. */
+  /** The request is for an object that an upstream of the route stores. */
   keptAt(route: string, upstream: string): void {
     const { trace, response } = this.#noted
     trace.model = route
@@ -106,7 +106,7 @@ export class Notes implements Witness {
     response.limits = limitHeaders
     response.route = route.name
     trace.strategy = route.strategy.name
-    // Never cut to what the budget leaves: the request that crosses the cap is served whole.
+    // The limit is never cut to the rest of the budget: a request that crosses the cap is served whole.
     if (maxTokens !== undefined) response.headers.push('x-gw-max-tokens', String(maxTokens))
     trace.max_tokens ??= maxTokens
     trace.counted_tokens = counted
@@ -120,7 +120,7 @@ export class Notes implements Witness {
     if (trace.guardrails.length < JUDGEMENTS_MAX) trace.guardrails.push(judgement)
   }
 
-  /** Returns the list that searches are added to. */
+  /** Returns the list to which retrieval adds its searches. */
   searches(): RetrievalTrace[] {
     const searches: RetrievalTrace[] = []
     this.#noted.trace.retrieval = searches
@@ -144,7 +144,7 @@ export class Notes implements Witness {
     this.#noted.trace.texts = texts
   }
 
-  /** The counter of the tokens that the answer names. */
+  /** Notes who counted the tokens that the answer reports. */
   countedTokens(by: 'exact' | 'estimated' | 'upstream'): void {
     this.#noted.response.headers.push('x-gw-token-count', by)
   }
@@ -172,7 +172,7 @@ export class Notes implements Witness {
     if (trace.stream && attempt.outcome === 'ok') trace.ttft_ms = attempt.ended_ms
   }
 
-  /** `added` are the tokens of passages, which are no part of what was counted. */
+  /** `added`: the tokens of passages, which the earlier count does not include. */
   charged(charges: readonly Charge[], added: number): void {
     const { trace } = this.#noted
     for (const { attempt, usage, nanos } of charges) {
@@ -188,7 +188,7 @@ export class Notes implements Witness {
     }
   }
 
-  /** The facts that a refusal carries. */
+  /** Notes the facts of a refusal. */
   learnt({ model, route, limitHeaders, limit }: Learnt): void {
     const { trace, response, gateway } = this.#noted
     if (model !== undefined) trace.model = model

@@ -20,7 +20,7 @@ import { relay } from './stages/relay.ts'
 import { countLate, settle } from './stages/settle.ts'
 import { identify } from './visit.ts'
 
-/** The part of an API's work that begins once a request has been read, and may go where it leads. */
+/** The part of an API that depends on the operation: it runs after the request was read and permitted. */
 export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>
 
 export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
@@ -44,7 +44,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   }
 }
 
-/** Without an inspector, answers pass as the upstream sends them if the client speaks its wire. */
+/** Without an inspector, answers pass unchanged if the client speaks the upstream's wire. */
 export async function serve(
   applicant: Applicant,
   dialect: Dialect,
@@ -76,7 +76,7 @@ function boundsOf(settings: Section['gateway'], { form }: Dialect): Section['gat
   return { ...settings, max_request_bytes }
 }
 
-/** From here on a client that waits for a stream gets heartbeats. */
+/** Starts the heartbeats for a client that waits for a stream. */
 function opens(
   response: ClientResponse,
   dialect: Dialect,

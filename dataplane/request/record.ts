@@ -1,13 +1,13 @@
-/** The end of every request: its numbers into metrics, its trace into the ring, its line into the log. */
+/** Records the end of every request: metrics, the trace in the ring, the line of the log. */
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Trace } from '../telemetry/traces.ts'
 
 export interface Ended {
   readonly trace: Trace
-  /** Whether the client went away before its answer was complete. */
+  /** Whether the client disconnected before its answer was complete. */
   readonly left: boolean
-  /** Whether the log has a line for it. */
+  /** Whether the request gets a line in the log. */
   readonly isLogged: boolean
 }
 
@@ -36,7 +36,7 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   if (isLogged) log.request(trace)
 }
 
-/** The histograms of times lead to a trace that a collector gets. */
+/** Adds exemplars to the histograms of times, which link to an exported trace. */
 export function exemplify(trace: Trace, { duration, firstToken }: Metrics, wallMs: number): void {
   const { route, upstream, operation, trace_id, ttft_ms, duration_ms } = trace
   if (trace_id === undefined) return
@@ -45,7 +45,7 @@ export function exemplify(trace: Trace, { duration, firstToken }: Metrics, wallM
     firstToken.at(route, upstream).exemplify(ttft_ms / 1000, trace_id, wallMs)
 }
 
-/** The model took this time to come up; it is not the gateway's doing. */
+/** The time that the model took to start, which is not overhead of the gateway. */
 function waitedMs({ waits = [] }: Trace, before: number): number {
   const earlier = waits.filter(({ ended_ms }) => ended_ms <= before)
   return earlier.reduce((sum, { started_ms, ended_ms }) => sum + ended_ms - started_ms, 0)

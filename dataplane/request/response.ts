@@ -8,9 +8,9 @@ import { Presence } from '../call/presence.ts'
 import type { ClientWire, StreamVoice } from '../wire/dialect.ts'
 import { bodyIsUnread } from './head-rules.ts'
 
-/** A client that takes no byte for this long while there are some for it is cut. */
+/** The connection is cut if a client takes no byte for this long while bytes are waiting. */
 const STALL_MS = 30_000
-/** How often it is looked whether it has taken any. */
+/** How often the gateway checks whether the client has taken bytes. */
 const LOOK_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
 const CR = 13
@@ -21,7 +21,7 @@ interface Clocks {
   readonly deadlines: Deadlines
 }
 
-/** Where the bytes of a stream come from. */
+/** The source of a stream's bytes. */
 export interface Source {
   /** The client has taken everything; more may be written. */
   drained(): void
@@ -31,26 +31,26 @@ export class ClientResponse implements Deadline, AnswerListener {
   due = NEVER
   seat = -1
   state: 'unsent' | 'heartbeating' | 'committed' | 'ended' = 'unsent'
-  /** Status of the answer as counted: 499 once a begun stream was cut. */
+  /** Status of the answer for the metrics: 499 if a stream was cut after it began. */
   status = 0
-  /** The client went away before its answer was complete. */
+  /** The client disconnected before its answer was complete. */
   left = false
-  /** Known as the request proceeds; sent on every answer. */
+  /** These become known as the request proceeds; every answer has them. */
   route = 'none'
   upstream = 'none'
-  /** That upstream's id of the request. */
+  /** The upstream's id of the request. */
   upstreamRequestId: string | undefined
   /** Parameters of the request that were dropped for that upstream. */
   dropped: readonly string[] | undefined
   /** The media type of a whole answer. */
   wholeType = 'application/json'
-  /** Writes the events beside the answer, where they depend on this stream. */
+  /** Writes the events beside the answer, if they depend on this stream. */
   voice: StreamVoice | undefined
-  /** How the tenant stands, by header name; set once it is known. */
+  /** The tenant's limits, by header name; set as soon as they are known. */
   limits: Readonly<Record<string, string>> | undefined
   /** Further headers for this answer, name and value alternating. */
   readonly headers: string[]
-  /** Over when the client leaves before its answer is complete. */
+  /** Ends if the client leaves before its answer is complete. */
   readonly presence = new Presence()
   #source: Source | undefined
   readonly #requestId: string
@@ -65,9 +65,9 @@ export class ClientResponse implements Deadline, AnswerListener {
   #nextLook = NEVER
   #lastTakenAt = 0
   #untaken = 0
-  /** The last byte that was written; either end of a line is LF here. */
+  /** The last byte that was written; CR is stored as LF. */
   #lastByte: number | undefined = LF
-  /** Whether the last event has surely ended, with an empty line. */
+  /** Whether the last event has ended with an empty line. */
   #isBetween = true
 
   constructor(call: Call, wire: ClientWire, { clock, deadlines }: Clocks, headers: string[]) {
@@ -81,7 +81,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     call.outgoing.tell(this)
   }
 
-  /** From now on the client hears something at least every interval, even while attempts still run. */
+  /** Sends a heartbeat at every interval of silence, even before an attempt has answered. */
   heartbeat(intervalMs: number): void {
     if (this.state === 'ended') return
     this.#heartbeatMs = intervalMs
@@ -95,7 +95,7 @@ export class ClientResponse implements Deadline, AnswerListener {
       this.#outgoing.destroy()
       return
     }
-    // Inside of an event that is too large to be held a heartbeat waits for its end.
+    // Inside an event that is too large to hold, a heartbeat waits for the end of the event.
     if (now >= this.#nextHeartbeat && this.#lastByte === LF) {
       this.#nextHeartbeat = now + this.#heartbeatMs
       // A heartbeat into a full buffer would help no client.
@@ -118,7 +118,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#watchRest()
   }
 
-  /** Commits a stream: after this there is no other upstream. */
+  /** Commits a stream: from now on no other upstream can answer. */
   commit(source: Source): void {
     if (this.state === 'unsent') this.#begin()
     if (this.state === 'ended') return
@@ -127,7 +127,9 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.status = 200
   }
 
-  /** Whole events, or pieces of one that is too large to be held. false: no more until the source hears that they were taken. */
+  /**
+   * Writes whole events, or pieces of an event that is too large to hold. Returns false if the source must wait for `drained`.
+   */
   write(events: Buffer): boolean {
     if (this.state === 'ended') return true
     const { length } = events
@@ -139,7 +141,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     return false
   }
 
-  /** The proper end of a stream. */
+  /** Ends a complete stream. */
   end(): void {
     if (this.state === 'ended') return
     this.#end(200)
@@ -147,7 +149,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#watchRest()
   }
 
-  /** Refuses: as an answer while nothing was sent, as an error event and an abort afterwards. */
+  /** Refuses with an answer if nothing was sent yet, otherwise with an error event and an abort. */
   refuse(error: GatewayError): void {
     if (this.state === 'ended') return
     if (this.state === 'unsent') {
@@ -157,7 +159,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#end(error.status)
     const voice = this.voice ?? this.#wire
     this.#outgoing.write(voice.refusalEvent(error, this.#requestId))
-    // Pieces may be kept back until the next tick; a socket that is ended before loses them.
+    // Pieces may wait for the next tick, and a socket that ends earlier would lose them.
     process.nextTick(() => {
       if (this.#wire.endsCleanly) this.#outgoing.end()
       else this.#outgoing.cut()
@@ -197,7 +199,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#outgoing.begin(head)
   }
 
-  /** The headers of every answer; called once, so the list itself may grow. */
+  /** The headers of every answer. Called once, so the list may be extended in place. */
   #head(): string[] {
     const { headers: head, limits } = this
     const { requestIdHeader, limitHeaders } = this.#wire
@@ -229,7 +231,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#schedule()
   }
 
-  /** Behind the end too: an answer that the client does not take would keep its memory and its connection for ever. */
+  /** Also runs after the end: an answer that the client does not take would hold its memory and connection for ever. */
   #watchRest(): void {
     if (this.#outgoing.unwritten === 0 || this.#outgoing.isQueued) return
     this.#nextHeartbeat = NEVER
@@ -237,7 +239,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#deadlines.add(this)
   }
 
-  /** A drain says only that everything was taken, for which a slow reader may need minutes. */
+  /** `drain` fires only after everything was taken, which may take minutes with a slow reader. */
   #isStalled(now: number): boolean {
     const untaken = this.#outgoing.untaken
     if (untaken < this.#untaken) this.#lastTakenAt = now
@@ -252,7 +254,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#source?.drained()
   }
 
-  /** For an answer that had ended while an earlier one of its connection had not. */
+  /** For an answer that ended before an earlier answer on the same connection. */
   turned(): void {
     if (this.state === 'ended') this.#watchRest()
   }

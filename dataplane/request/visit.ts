@@ -59,7 +59,7 @@ class Served implements Visit, Underway {
   readonly trace: Trace
   readonly gateway: Gateway
   readonly active: Active
-  /** Where traces are sent: a connection that was cut has forgotten it. */
+  /** Kept for exported traces, because a closed connection has no address. */
   peerAddress: string | undefined
   readonly notes: Notes
 
@@ -84,7 +84,7 @@ class Served implements Visit, Underway {
   }
 }
 
-/** Throws what `authenticate` throws. From here on the trace names the caller. */
+/** Throws what `authenticate` throws. Later parts of the trace name the caller. */
 export async function identify({ call, active, gateway, notes }: Visit): Promise<Caller> {
   const known = { names: active.snapshot, issuers: gateway.issuers }
   const caller = await authenticate(call.incoming, known, gateway.clock.wall())
@@ -92,13 +92,13 @@ export async function identify({ call, active, gateway, notes }: Visit): Promise
   return caller
 }
 
-/** Every answer to an authenticated request says how its tenant stands; admission has said it already where it ran. */
+/** Every answer to an authenticated request has the headers on limits; if admission ran, they are set already. */
 export async function describeLimits({ active, gateway, trace, response }: Visit): Promise<void> {
   const { tenant, key } = trace
   if (tenant === undefined) return
   const rules = active.snapshot.limits.rules.of(tenant, key)
   const { limits } = response
-  // Work that costs nothing is refused by rules without budgets.
+  // Requests that cost nothing are checked without the budgets.
   if (limits !== undefined && (!isBudgeted(rules) || tellsBudgets(limits))) return
   response.limits = { ...(await readLimitHeaders(tenant, rules, gateway.store)), ...limits }
 }
@@ -127,7 +127,7 @@ function isoTime(wall: number): string {
   return `${formatted.text}${String(wall - second * 1000).padStart(3, '0')}Z`
 }
 
-/** The first refusal is the request's end; what its stages say of being ended so is no news. */
+/** The first refusal ends the request; later errors only follow from it. */
 function refuse(error: unknown, { response, trace, notes, gateway }: Visit): void {
   if (trace.code !== undefined) return
   const refusal = error instanceof GatewayError ? error : internal(error, gateway, trace.request_id)

@@ -42,7 +42,7 @@ function label(text: string): string {
   return withoutBorders(text.slice(0, LABEL_LENGTH_MAX).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '))
 }
 
-/** A space behind the first character: people read the same, and no tokenizer takes it for a border. */
+/** A space after the first character: people read the same, and no tokenizer takes it for a border. */
 function withoutBorders(text: string): string {
   return text.replace(BORDERS, (border) => `${border[0]} ${border.slice(1)}`)
 }

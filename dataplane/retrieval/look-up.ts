@@ -35,7 +35,7 @@ export type FoundPassage = Pick<Passage, 'store' | 'id' | 'score' | 'text' | 'so
 const PASSAGE_CHARACTERS_MAX = 65_536
 
 /**
- * The passages of each retriever, nearest first. Throws ERR_GW_AUXILIARY_UNAVAILABLE where one gives no answer and its
+ * The passages of each retriever, nearest first. Throws ERR_GW_AUXILIARY_UNAVAILABLE if one gives no answer and its
  * `on_error` is fail.
  */
 export async function lookUp(

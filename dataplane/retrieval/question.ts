@@ -9,7 +9,7 @@ export interface Question {
   readonly at: number
 }
 
-/** undefined where the user has said nothing in words. */
+/** undefined if the user has said nothing in words. */
 export function questionOf({ messages }: Pick<ChatBody, 'messages'>): Question | undefined {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const text = wordsOf(messages[at]?.content)

@@ -17,7 +17,7 @@ export interface Answer {
 }
 
 export interface Room {
-  /** Tokens; Infinity where no window is known. */
+  /** Tokens; Infinity if no window is known. */
   readonly left: number
   readonly context: Omit<ContextTrace, 'added'>
   /** Whether the prompt, this many more tokens and the answer fit the upstream's window. */
@@ -55,7 +55,7 @@ export async function roomFor(
 }
 
 /**
- * The message with the passages that fit, and its tokens; undefined where none does. The marks around passages count too,
+ * The message with the passages that fit, and its tokens; undefined if none does. The marks around passages count too,
  * so it is counted as a whole until it fits.
  */
 export async function fitted(

@@ -17,7 +17,7 @@ export interface Sides {
   readonly hard: readonly Float32Array[]
 }
 
-/** undefined where the vectors do not compare. */
+/** undefined if the vectors do not compare. */
 export function scoreOf(vector: Float32Array, { easy, hard }: Sides): number | undefined {
   const prompt = ofLengthOne(vector)
   if ([...easy, ...hard].some(({ length }) => length !== prompt.length)) return undefined

@@ -15,7 +15,7 @@ const OTHER = 'other'
 type Models = ReadonlyMap<string, { readonly model: string }>
 
 export class UsageBook {
-  /** Rows that have changed since they were last written down; absent where they never are. */
+  /** Rows that have changed since they were last written down; absent if they never are. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
   readonly #onFolded: (reason: 'tags' | 'key') => void

@@ -104,6 +104,6 @@ export interface SharedRows {
 /** Where rows of usage are kept beyond the memory of the process. */
 export interface KeptUsage {
   readonly in: 'redis' | 'state_dir' | 'memory'
-  /** The sum of all replicas. Rejects while the store is away; absent where this process alone counts. */
+  /** The sum of all replicas. Rejects while the store is away; absent if this process alone counts. */
   readonly read?: (span: Span, isByHour: boolean) => Promise<SharedRows>
 }

@@ -46,7 +46,7 @@ export function builtinScore(request: ModelRequest): number {
   return request.operation === 'chat' ? difficultyOf(request.body) : 0
 }
 
-/** The words by which a conversation is judged; undefined where there are none. */
+/** The words by which a conversation is judged; undefined if there are none. */
 export function questionOf(request: ModelRequest): string | undefined {
   if (request.operation !== 'chat') return undefined
   const asked = read(request.body.messages).asked.trim()

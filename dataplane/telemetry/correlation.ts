@@ -29,7 +29,7 @@ export interface SpanIds {
 }
 
 const ID = /^[!-~]{1,128}$/
-/** Version, trace, parent, flags. Later versions may add fields behind them. */
+/** Version, trace, parent, flags. Later versions may add fields after them. */
 const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 const TRACEPARENT_LENGTH = 55

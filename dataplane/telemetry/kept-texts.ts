@@ -4,7 +4,7 @@ import { deserialize, serialize } from 'node:v8'
 export interface KeptText {
   readonly role: string
   readonly text: string
-  /** Present where the text is longer. */
+  /** Present if the text is longer. */
   readonly cut?: true
 }
 
@@ -13,7 +13,7 @@ export interface ShownTexts {
   readonly messages: readonly KeptText[]
   /** Texts before them that were not kept. */
   readonly left_out: number
-  /** By the places of the passages; undefined where there was no place. */
+  /** By the places of the passages; undefined if there was no place. */
   readonly passages: readonly (string | undefined)[]
 }
 

@@ -129,7 +129,7 @@ interface Exemplar {
 export class Distribution {
   readonly counts = new Float64Array(BUCKETS.length + 1)
   sum = 0
-  /** The last one of each bucket; undefined where no trace was sent. */
+  /** The last one of each bucket; undefined if no trace was sent. */
   exemplars: Exemplar[] | undefined
 
   /** Seconds. */

@@ -96,7 +96,7 @@ export interface RetrievalTrace {
 
 /** The room for passages in the largest context window of the route, in tokens. */
 export interface ContextTrace {
-  /** Null where no window is known. */
+  /** Null if no window is known. */
   readonly window: number | null
   /** Kept for the answer. */
   readonly reserved: number

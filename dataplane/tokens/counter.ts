@@ -22,7 +22,7 @@ export interface Counter {
   readonly whyEstimated?: string | undefined
   /** A promise never rejects: where counting fails, it is estimated. */
   count(request: ModelRequest): PromptCount | Promise<PromptCount>
-  /** The most tokens that an exact count may give, without a count; undefined where only a count tells. */
+  /** The most tokens that an exact count may give, without a count; undefined if only a count tells. */
   most?(request: ModelRequest): number | undefined
 }
 
@@ -90,7 +90,7 @@ export class PromptTokens {
     return most
   }
 
-  /** The largest count or upper bound; 0 where all of these estimate. */
+  /** The largest count or upper bound; 0 if all of these estimate. */
   mostCounted(upstreams: readonly Counting[]): number {
     let most = 0
     for (const { counter } of upstreams) {
@@ -100,7 +100,7 @@ export class PromptTokens {
     return most
   }
 
-  /** The largest estimate; undefined where none of these has one. */
+  /** The largest estimate; undefined if none of these has one. */
   mostEstimated(upstreams: readonly Counting[]): number | undefined {
     let most: number | undefined
     for (const { counter } of upstreams) {

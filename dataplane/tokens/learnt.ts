@@ -24,7 +24,7 @@ export class Learnt {
   readonly #sparse = new Ratio()
   readonly #dense = new Ratio()
 
-  /** The tokens to hold for a prompt that was estimated; undefined where too little is known. */
+  /** The tokens to hold for a prompt that was estimated; undefined if too little is known. */
   held(request: ModelRequest, estimate: number): number | undefined {
     if (!isOfText(request, estimate)) return undefined
     return (request.sparse ? this.#sparse : this.#dense).of(estimate)
@@ -36,7 +36,7 @@ export class Learnt {
       (request.sparse ? this.#sparse : this.#dense).note(estimate, used)
   }
 
-  /** Counted tokens to an estimated one, of ASCII and of other texts; undefined where too little is known. */
+  /** Counted tokens to an estimated one, of ASCII and of other texts; undefined if too little is known. */
   get ratios(): { readonly ascii: number | undefined; readonly other: number | undefined } {
     return { ascii: this.#sparse.known, other: this.#dense.known }
   }

@@ -15,7 +15,7 @@ export class Meter {
   readonly attempts: MeteredAttempt[] = []
   /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
   addedTokens = 0
-  /** The tokens of the prompt as an upstream counts them; undefined where nothing was counted, or for that upstream. */
+  /** The tokens of the prompt as an upstream counts them; undefined if nothing was counted, or for that upstream. */
   counted: ((upstream: string) => number | undefined) | undefined
   #promptWeight: number | undefined
 

@@ -11,7 +11,7 @@ const DIGITS_PER_TOKEN = 3
 const MARKS_PER_TOKEN = 2
 const MARKS_FEW = 4
 
-/** Bytes that make runs: a capital begins another word, behind small letters. */
+/** Bytes that make runs: a capital begins another word, after small letters. */
 const NONE = 0
 const SMALL = 1
 const CAPITAL = 2
@@ -99,6 +99,6 @@ function weightOfRun(kind: number, length: number, next: number): number {
   if (kind === DIGIT) return Math.ceil(length / DIGITS_PER_TOKEN)
   if (kind === MARK) return Math.ceil(length / (length > MARKS_FEW ? 1 : MARKS_PER_TOKEN))
   if (kind === LINE) return 1
-  // One space is part of the word behind it, and none of a number.
+  // One space is part of the word after it, and none of a number.
   return length > 1 || next === DIGIT ? 1 : 0
 }

@@ -37,7 +37,7 @@ export interface Pair {
   /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
   lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
-  /** undefined where the operation has no streams. `kept` counts what is remembered of this one between its events. */
+  /** undefined if the operation has no streams. `kept` counts what is remembered of this one between its events. */
   openStream(
     request: Sent<ModelRequest>,
     origin: AnswerOrigin,
@@ -52,7 +52,7 @@ export interface Pair {
 /** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
 const made = new WeakMap<object, Map<Dialect, Pair>>()
 
-/** undefined where the provider cannot do the operation. `native` are the wires that the upstream speaks beside its own. */
+/** undefined if the provider cannot do the operation. `native` are the wires that the upstream speaks beside its own. */
 export function pairOf(
   dialect: Dialect,
   provider: Provider,

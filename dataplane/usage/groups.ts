@@ -19,7 +19,7 @@ const UNATTRIBUTED = '(unattributed)'
 export interface ReportRow extends Amounts {
   /** The values that the row is for, by the names that were asked for. */
   readonly by: Readonly<Record<string, string>>
-  /** The last hour that is in it, or the day where rows are of days; absent where no row is in it. UTC. */
+  /** The last hour that is in it, or the day where rows are of days; absent if no row is in it. UTC. */
   last?: string
 }
 

@@ -17,13 +17,13 @@ export interface Report {
   readonly to: string
   /** Where days and hours are those of another zone than UTC. */
   readonly tz?: string
-  /** Where the rows begin; absent where there are none. */
+  /** Where the rows begin; absent if there are none. */
   readonly kept_from: string | undefined
   /** `redis` has the sum of all replicas, else a process has its own. */
   readonly kept_in: KeptUsage['in']
   /** Says what is missing, or will be lost. */
   readonly warning?: string
-  /** Charges of budgets that no row has; absent where there are none. */
+  /** Charges of budgets that no row has; absent if there are none. */
   readonly unattributed?: readonly Unattributed[]
   readonly rows: readonly ReportRow[]
 }
@@ -38,7 +38,7 @@ export interface Asked extends AskedPeriod {
 export interface UsageSources extends ColumnFacts {
   readonly book: Pick<UsageBook, 'between' | 'since'>
   readonly kept: KeptUsage
-  /** The charges of budgets in the time; absent where nothing is compared with them. */
+  /** The charges of budgets in the time; absent if nothing is compared with them. */
   readonly charged?: (span: Span) => Promise<readonly Charged[]>
   /** Resolves once every replica that lives has written what it had counted when this was called. */
   readonly written?: () => Promise<void>

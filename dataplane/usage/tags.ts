@@ -44,7 +44,7 @@ function isShown(value: unknown): value is string {
   return typeof value === 'string' && value.length <= TAG_VALUE_MAX && TAG_VALUE.test(value)
 }
 
-/** The member of a body at these places; undefined where it is no object, or larger than clients have reason to send. */
+/** The member of a body at these places; undefined if it is no object, or larger than clients have reason to send. */
 export function metadataIn(
   bytes: Buffer,
   span: Span | undefined,

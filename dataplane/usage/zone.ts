@@ -40,7 +40,7 @@ export class Zone {
     return true
   }
 
-  /** The hours of UTC in a month, day or hour there: 2026-11, 2026-11-22 or 2026-11-22T09. Undefined where there are none. */
+  /** The hours of UTC in a month, day or hour there: 2026-11, 2026-11-22 or 2026-11-22T09. Undefined if there are none. */
   hoursOf(name: string): { readonly first: string; readonly last: string } | undefined {
     const start = Date.parse(`${`${name}-01`.slice(0, 10)}T00:00Z`)
     if (Number.isNaN(start)) return undefined

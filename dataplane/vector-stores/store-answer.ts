@@ -12,7 +12,7 @@ const REASON_LENGTH_MAX = 500
 /** The client reads every answer as JSON: the store may call it otherwise. */
 const HEADERS = { 'content-type': 'application/json' }
 
-/** Keeps the members that a search needs; undefined where they make no sense. */
+/** Keeps the members that a search needs; undefined if they make no sense. */
 export type Reduce = (body: Readonly<Record<string, unknown>>) => object | undefined
 
 export interface Asked {

@@ -8,7 +8,7 @@ const CHOICES_MAX = 128
 export class AnswerFacts {
   id: string | undefined = undefined
   model: string | undefined = undefined
-  /** By choice, why it ended; null where it has not. */
+  /** By choice, why it ended; null if it has not. */
   readonly finish_reasons: (string | null)[] = []
 
   /** Takes what earlier events have not said. */

@@ -25,7 +25,7 @@ export interface ClientWire {
   refusal(error: GatewayError, requestId: string): string
   /** A refusal inside a stream that has begun. */
   refusalEvent(error: GatewayError, requestId: string): string
-  /** Whether a stream ends properly behind a refusal; else it is cut, so that no client takes it for the whole. */
+  /** Whether a stream ends properly after a refusal; else it is cut, so that no client takes it for the whole. */
   readonly endsCleanly?: boolean
 }
 
@@ -49,13 +49,13 @@ export interface Dialect<O extends Operation = Operation> {
   readonly hint?: string
   /** The header in which agents of this API name the session that a request belongs to, in lower case. */
   readonly sessionHeader?: string
-  /** Present where bodies are multipart forms, with a bound beside that of JSON; the larger one holds. */
+  /** Present if bodies are multipart forms, with a bound beside that of JSON; the larger one holds. */
   readonly form?: { readonly bytesMax: number }
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
-  /** Absent where all streams sound alike beside their answers. */
+  /** Absent if all streams sound alike beside their answers. */
   voiceOf?(request: Sent<Forms[O]['request']>): StreamVoice
-  /** Absent where the answers of an upstream of the same wire need no change. */
+  /** Absent if the answers of an upstream of the same wire need no change. */
   readonly passing?: Passing<Sent<Forms[O]['request']>>
   /** A whole answer, to be written as JSON. */
   writeAnswer(
@@ -63,7 +63,7 @@ export interface Dialect<O extends Operation = Operation> {
     usage: Usage | undefined,
     request: Sent<Forms[O]['request']>,
   ): object
-  /** Absent where answers are never streamed. `kept` counts what the writer remembers between the events. */
+  /** Absent if answers are never streamed. `kept` counts what the writer remembers between the events. */
   openWriter?(request: Sent<Forms[O]['request']>, kept: KeptText): StreamWriter<Forms[O]['event']>
 }
 
@@ -84,6 +84,6 @@ export interface StreamPasser {
 /** Writes one stream; keeps what it must remember between its events. */
 export interface StreamWriter<Event> {
   write(event: Event): string
-  /** The text behind the last event of a complete answer. */
+  /** The text after the last event of a complete answer. */
   end(usage: Usage | undefined): string
 }

@@ -83,7 +83,7 @@ export type Thought = (
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 ) & {
-  /** The model that vouches for it, by its upstream's name; undefined where the client's wire has no place for it. */
+  /** The model that vouches for it, by its upstream's name; undefined if the client's wire has no place for it. */
   readonly model?: string
 }
 
@@ -100,7 +100,7 @@ export type ToolCallExtra = Readonly<Record<string, Readonly<Record<string, unkn
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
-/** A streamed answer: one `start`, then for each choice its deltas and one `end`. A `thought` ends behind its pieces. */
+/** A streamed answer: one `start`, then for each choice its deltas and one `end`. A `thought` ends after its pieces. */
 export type ChatEvent =
   | { readonly kind: 'start'; readonly id: string; readonly model: string }
   | { readonly kind: 'delta'; readonly choice: number; readonly delta: ChatDelta }

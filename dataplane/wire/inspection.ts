@@ -55,7 +55,7 @@ export interface Released {
 /** The reader of a stream for a client. */
 export interface ClientReader extends WireReader {
   /**
-   * Present where events are inspected; `read` shows nothing then. Resolves with what the client sees of the events read
+   * Present if events are inspected; `read` shows nothing then. Resolves with what the client sees of the events read
    * since the last call, at the end of a complete answer with the rest. Rejects with the error that ends the answer.
    */
   release?(isComplete: boolean): Promise<Released>

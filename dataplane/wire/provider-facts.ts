@@ -49,7 +49,7 @@ export interface QueueGauges {
 export interface Counted {
   readonly messages: readonly object[]
   readonly tools?: unknown
-  /** All its texts, one behind the other. */
+  /** All its texts, one after the other. */
   readonly text: string
 }
 
@@ -150,8 +150,8 @@ export interface ProviderFacts {
   readonly windowQuestions?: readonly WindowQuestion[]
   /** How a runtime is asked for the revision of its model, the best question first; absent: by its list of models. */
   readonly revisionQuestions?: readonly RevisionQuestion[]
-  /** How a runtime is asked for the tokens of a prompt, the best question first; absent where it has no such path. */
+  /** How a runtime is asked for the tokens of a prompt, the best question first; absent if it has no such path. */
   readonly tokenQuestions?: readonly TokenQuestion[]
-  /** Absent where the runtime does not report its queue. */
+  /** Absent if the runtime does not report its queue. */
   readonly queueGauges?: QueueGauges
 }

@@ -55,7 +55,7 @@ export interface ProviderOperation<O extends Operation = Operation> {
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
   ): Decoded<Forms[O]['answer']>
-  /** Absent where answers are never streamed. `kept` counts what the reader remembers between the events. */
+  /** Absent if answers are never streamed. `kept` counts what the reader remembers between the events. */
   openStream?(
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
@@ -119,7 +119,7 @@ export interface UpstreamRequest<Body = Buffer | string | Unwritten> {
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
   readonly headers: Headers
   readonly body: Body
-  /** More bytes behind it, which stand in the client's request and are not copied. */
+  /** More bytes after it, which stand in the client's request and are not copied. */
   readonly rest?: readonly Buffer[]
   /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
   readonly leftOut?: readonly string[] | undefined
@@ -139,7 +139,7 @@ export interface FinalRequest {
   readonly path: string
   readonly headers: Headers
   readonly body: Buffer
-  /** More bytes behind it. */
+  /** More bytes after it. */
   readonly rest?: readonly Buffer[] | undefined
   /** Milliseconds since 1970. */
   readonly wallMs: number
@@ -173,7 +173,7 @@ export interface Framing {
   open(): Framer
   /** The bytes of each frame in a run of whole frames. */
   split(frames: Buffer): Iterable<Buffer>
-  /** undefined where the frame says nothing, such as a comment. */
+  /** undefined if the frame says nothing, such as a comment. */
   parse(frame: Buffer): WireEvent | undefined
 }
 
@@ -214,10 +214,10 @@ export interface WireReader {
   read(event: WireEvent): WireMeaning
   /**
    * The client's bytes for a run of frames that need not be read one by one, and tells the hearer of their content;
-   * undefined: read each. Only asked behind the first content.
+   * undefined: read each. Only asked after the first content.
    */
   skim?(frames: Buffer, hearer: Hearer): Buffer | undefined
-  /** The text behind a complete answer where the upstream's own terminal event has not passed. */
+  /** The text after a complete answer where the upstream's own terminal event has not passed. */
   end(usage: Usage | undefined): string
 }
 
@@ -278,7 +278,7 @@ export interface Failure {
   readonly status?: number
   /** The upstream's own words, for a client's mistake; masked and bounded before they are shown. */
   readonly message: string
-  /** The words that clients read behind the upstream's name, where `message` holds addresses or codes of the runtime. */
+  /** The words that clients read after the upstream's name, where `message` holds addresses or codes of the runtime. */
   readonly shown?: string
   /** No server listens there: no connection could be made, so nothing was sent. */
   readonly isUnreached?: boolean

@@ -10,7 +10,7 @@ export interface RequestFacts {
   readonly wire: string
   /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */
   readonly bytes: Buffer
-  /** The finds of the scan of the bytes; undefined where they are no JSON. */
+  /** The finds of the scan of the bytes; undefined if they are no JSON. */
   readonly found: Found | undefined
   /** Where the top-level members' values stand in `bytes`, by name. */
   readonly spans: ReadonlyMap<string, Span>

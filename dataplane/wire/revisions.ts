@@ -6,7 +6,7 @@ export interface RevisionQuestion {
   readonly path: string
   /** Below the endpoint's base without its API version; else below the base. */
   readonly isNative: boolean
-  /** undefined where the answer does not say. */
+  /** undefined if the answer does not say. */
   read(answer: unknown, model: string): string | undefined
 }
 
@@ -29,7 +29,7 @@ export function revisionIn(entry: Readonly<Record<string, unknown>>): string | u
   return NAMES.map((name) => textOf(entry[name])).find((text) => text !== undefined)
 }
 
-/** The revision in the path of a downloaded model (`.../snapshots/<commit>/...`), or behind `@` in its name. */
+/** The revision in the path of a downloaded model (`.../snapshots/<commit>/...`), or after `@` in its name. */
 export function revisionOfPath(path: unknown): string | undefined {
   const text = textOf(path) ?? ''
   return (

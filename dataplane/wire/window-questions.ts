@@ -7,7 +7,7 @@ export interface WindowQuestion {
   readonly path: string
   readonly isNative: boolean
   readonly body?: (model: string) => string
-  /** Undefined where the answer does not say. */
+  /** Undefined if the answer does not say. */
   read(answer: unknown, model: string): number | undefined
 }
 

@@ -119,7 +119,7 @@ export function secretDataOf(certificates: Certificates): Readonly<Record<string
   return Object.fromEntries(MEMBERS.map((member, index) => [member, encoded[index] ?? '']))
 }
 
-/** Undefined where the Secret is empty, or holds what does not fit together: then all is made anew. */
+/** Undefined if the Secret is empty, or holds what does not fit together: then all is made anew. */
 export function readCertificates({ data }: KubeObject): Certificates | undefined {
   const [bundle = '', authorityKey = '', certificate = '', key = ''] = MEMBERS.map((member) => {
     const encoded = isRecord(data) ? data[member] : undefined

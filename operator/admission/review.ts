@@ -78,7 +78,7 @@ export function allow(uid: string): object {
   return answer({ uid, allowed: true })
 }
 
-/** The API server writes `auditAnnotations` into its audit event, each behind the name of the webhook. */
+/** The API server writes `auditAnnotations` into its audit event, each after the name of the webhook. */
 export function answerOf(
   question: ReviewQuestion,
   { errors, warnings }: ReviewVerdict,

@@ -98,7 +98,7 @@ function refusalOf({ method, url, headers }: IncomingMessage): ReviewReply | und
   return Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX ? TOO_LARGE : undefined
 }
 
-/** Undefined where it is longer than it may be. */
+/** Undefined if it is longer than it may be. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let length = 0

@@ -54,7 +54,7 @@ export interface WebhookParts {
 }
 
 export interface Webhook {
-  /** Rejects where the port cannot be had. */
+  /** Rejects if the port cannot be had. */
   readonly listening: Promise<AddressInfo>
   /** Whether it has its certificates, or none exist yet. */
   readonly isReady: boolean

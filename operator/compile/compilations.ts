@@ -16,7 +16,7 @@ interface Made {
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly keysVersion: number
-  /** The keys of the cluster's issuer, as they were; undefined where they are not asked for. */
+  /** The keys of the cluster's issuer, as they were; undefined if they are not asked for. */
   readonly issuerVersion: string | undefined
   readonly compiled: Compiled
   /** By `namespace/name` of the TenantPolicy. */

@@ -25,7 +25,7 @@ export interface Needs {
   /** Hash of what says where counters are kept. */
   readonly store: string
   readonly destinations: Destinations
-  /** Upstreams that want the pods of a Service; absent where there are none. */
+  /** Upstreams that want the pods of a Service; absent if there are none. */
   readonly services?: readonly ServiceUpstream[]
   /** The same for InferencePools. */
   readonly pools?: readonly PoolUpstream[]

@@ -181,7 +181,7 @@ export function number(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** Undefined where a pod answers something else. */
+/** Undefined if a pod answers something else. */
 export function jsonOf({ body }: { readonly body: Buffer }): unknown {
   try {
     return parseJson(body.toString())

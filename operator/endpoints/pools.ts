@@ -18,7 +18,7 @@ export interface PoolFault {
   readonly why: string
 }
 
-/** Why its pods cannot be asked; undefined where they can. */
+/** Why its pods cannot be asked; undefined if they can. */
 export function refusalOf(pool: KubeObject): string | undefined {
   if (valueBelow(pool, 'spec', 'appProtocol') !== H2C) return undefined
   return `appProtocol is ${H2C}, and the gateway asks models by HTTP/1.1. Write http, or remove it.`

@@ -10,7 +10,7 @@ export function secretNameOf({ metadata }: KubeObject): string {
   return `${SECRET_PREFIX}${metadata.name}`
 }
 
-/** Undefined where the author brings the hash. */
+/** Undefined if the author brings the hash. */
 export function generationOf(key: KubeObject): Generation | undefined {
   const parsed = Generation.safeParse(valueBelow(key, 'spec', 'generate'))
   return parsed.success ? parsed.data : undefined

@@ -15,7 +15,7 @@ export interface Exchange {
   readonly now: number
 }
 
-/** Keeps these hashes in the status; rejects where the object has changed since. */
+/** Keeps these hashes in the status; rejects if the object has changed since. */
 type Keep = (hashes: readonly GeneratedHash[]) => Promise<void>
 
 /** Returns the hashes that count from now on. An exchange that breaks off is begun anew, with another key. */

@@ -28,7 +28,7 @@ const USER_MEMBERS = [
   'extensions',
 ]
 
-/** Undefined where the file is not one, or holds something that only the library knows: plugins, proxies, several files. */
+/** Undefined if the file is not one, or holds something that only the library knows: plugins, proxies, several files. */
 export function readPlainKubeconfig(options: ClusterOptions): Cluster | undefined {
   const { env, kubeconfig, context } = options
   const file = kubeconfig ?? env.KUBECONFIG ?? join(homedir(), '.kube', 'config')

@@ -199,7 +199,7 @@ export class GatewayReconciler {
     return [soak, again, mounts].filter((waitMs) => waitMs !== undefined)
   }
 
-  /** Undefined where no Service reaches the pods. */
+  /** Undefined if no Service reaches the pods. */
   #endpointsOf(key: string): number | undefined {
     const { world, network } = this.#options
     if (!network.hasServices) return undefined

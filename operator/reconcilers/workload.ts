@@ -134,7 +134,7 @@ export class WorkloadReconciler {
     return undefined
   }
 
-  /** Takes away what others have put where only we write. Undefined where the object is gone. */
+  /** Takes away what others have put where only we write. Undefined if the object is gone. */
   async #restore(
     resource: Resource,
     known: KubeObject,

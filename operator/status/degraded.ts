@@ -46,7 +46,8 @@ const secretUnusable: Policy = ({ pods, documents }) => {
   const fixes = distinct(problems.map(({ fix }) => fix).filter((fix) => fix !== ''))
   const message =
     `${what.replace(/\.$/, '')}. Pods that cannot use the content of the Secret: ` +
-    `${listed(struck.map(({ pod }) => pod))}. They serve with the earlier values; do not restart them before you correct the Secret. ${fixes.slice(0, 3).join(' ')}`
+    `${listed(struck.map(({ pod }) => pod))}. They serve with the earlier values; ` +
+    `do not restart them before you correct the Secret. ${fixes.slice(0, 3).join(' ')}`
   return yes('SecretUnusable', message.trimEnd())
 }
 
@@ -54,7 +55,8 @@ const upstreamsDisabled: Policy = (facts) => {
   const unresolved = reportsOf(facts).flatMap((report) => report.unresolved)
   const upstreams = distinct(unresolved.map(({ upstream }) => upstream))
   if (upstreams.length === 0) return undefined
-  const message = `These upstreams get no requests, because their credentials are missing: ${listed(upstreams)}. See ResolvedRefs.`
+  const why = 'because their credentials are missing'
+  const message = `These upstreams get no requests, ${why}: ${listed(upstreams)}. See ResolvedRefs.`
   return yes('UpstreamsDisabled', message)
 }
 

@@ -20,7 +20,7 @@ export const KINDS = { internal: 1, client: 3 } as const
 export interface OperatorSpan {
   readonly traceId: string
   readonly spanId: string
-  /** undefined where it begins the trace. */
+  /** undefined if it begins the trace. */
   readonly parentId: string | undefined
   readonly name: string
   readonly kind: keyof typeof KINDS
@@ -28,7 +28,7 @@ export interface OperatorSpan {
   readonly startedAt: number
   readonly endedAt: number
   readonly attributes: Readonly<Record<string, AttributeValue | undefined>>
-  /** undefined where it succeeded. */
+  /** undefined if it succeeded. */
   readonly error: string | undefined
 }
 

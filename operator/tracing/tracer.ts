@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { OperatorSpan } from './spans.ts'
 
-/** Where a push belongs; undefined where no collector is asked, or the bound is reached. */
+/** Where a push belongs; undefined if no collector is asked, or the bound is reached. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string

@@ -12,7 +12,8 @@ interface InspectOptions extends PlaceOptions {
 const inspect = addPlace(
   new Command('inspect')
     .description(
-      'Show the tokens of a prompt, the room in the context window, and the passages that were kept and left out; with their texts if the route has trace.keep_texts.',
+      'Show the tokens of a prompt, the room in the context window, and the passages that were kept and left out; ' +
+        'with their texts if the route has trace.keep_texts.',
     )
     .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
 )

@@ -124,7 +124,8 @@ const rotate = addPlace(
   .option('--new-id <id>', 'name of the new key', part)
   .option(
     '--grace <time>',
-    'grace period of the old key, such as 24h. Default: revoke at once; for keys made by the operator, the grace period of the operator',
+    'grace period of the old key, such as 24h. Default: revoke at once; ' +
+      'for keys made by the operator, the grace period of the operator',
     durationMs,
   )
   .option('-f, --file <path>', 'keys file or configuration file that has the key')

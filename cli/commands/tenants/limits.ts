@@ -31,7 +31,8 @@ const show = addPlace(
 const test = addPlace(
   new Command('test')
     .description(
-      'Send real requests of a tenant at a rate, and check that its limit holds. With --url, --admin names the gateway that knows the limit; otherwise the tool assumes a burst.',
+      'Send real requests of a tenant at a rate, and check that its limit holds. With --url, --admin names ' +
+        'the gateway that knows the limit; otherwise the tool assumes a burst.',
     )
     .requiredOption('--tenant <name>', 'tenant whose limit is tested')
     .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))

@@ -42,18 +42,18 @@ export function contextOf(trace: Trace, gateway: Gateway) {
     },
     searches: retrieval,
     passages: passages.map((passage, at) => ({ ...passage, text: texts?.passages[at] })),
-    // Null where none are kept: the route does not ask for them, or newer ones took their place.
+    // Null if none are kept: the route does not ask for them, or newer ones took their place.
     texts: texts === undefined ? null : { messages: texts.messages, left_out: texts.left_out },
   }
 }
 
-/** The kind of the number: behind a decision by an upper bound it is the upstream's, where that reports its usage. */
+/** The kind of the number: after a decision by an upper bound it is the upstream's, where that reports its usage. */
 function wordOf(isExact: boolean | undefined, by: CountedBy | undefined): CountedBy {
   if (isExact === true) return 'exact'
   return by === 'upper bound' ? by : 'estimate'
 }
 
-/** The largest of the route's upstreams; null where none is known. */
+/** The largest of the route's upstreams; null if none is known. */
 function windowNow(route: string, { active }: Gateway): number | null {
   const windows = (active.lanes.get(route)?.targets ?? []).map(windowOf)
   const largest = Math.max(0, ...windows)

@@ -16,7 +16,7 @@ interface Place {
 const PROBE_MS_MAX = 5000
 const ADDRESSES_MAX = 64
 
-/** `sent`: those that an operator has sent. undefined where the upstream has its name alone. */
+/** `sent`: those that an operator has sent. undefined if the upstream has its name alone. */
 export async function tryEndpoints(
   settings: UpstreamSettings,
   section: Section,

@@ -6,7 +6,7 @@ import { parsed, recordOf, textOf } from '../../json/values.ts'
 
 const SUBJECT = { requestId: 'test', tenant: 'test', key: 'test', model: 'test' }
 
-/** undefined where no guardrail has the name. */
+/** undefined if no guardrail has the name. */
 export async function testGuardrail(name: string, body: string, { guards, clock }: Gateway) {
   const guard = guards.named(name)
   if (guard === undefined) return undefined

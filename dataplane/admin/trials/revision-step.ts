@@ -11,7 +11,7 @@ export interface RevisionStep extends Omit<Step, 'failure'> {
   readonly failure?: { readonly class: 'tokenizer_mismatch'; readonly message: string }
 }
 
-/** undefined where the configuration asks for no revision. A revision that the upstream does not say is no failure. */
+/** undefined if the configuration asks for no revision. A revision that the upstream does not say is no failure. */
 export async function tryRevision(
   settings: UpstreamSettings,
   section: Section,

@@ -40,7 +40,7 @@ const COUNT_MS_MAX = 10_000
 const PATIENCE = 20
 const PAUSE_MS = 100
 
-/** undefined where no upstream has the name. Samples that the upstream did not count are in `failures`. */
+/** undefined if no upstream has the name. Samples that the upstream did not count are in `failures`. */
 export async function verifyTokens(
   { name, sample }: { readonly name: string; readonly sample: string | undefined },
   gateway: Gateway,

@@ -37,7 +37,7 @@ const PROBE_MS_MAX = 10_000
 const ANSWER_BYTES_MAX = 1_048_576
 const TOO_LARGE = 'the answer is larger than 1 MiB'
 
-/** Asks as a probe would; undefined where the upstream is not probed. */
+/** Asks as a probe would; undefined if the upstream is not probed. */
 export async function tryHealth(
   settings: UpstreamSettings,
   section: Section,
@@ -60,7 +60,7 @@ export async function tryHealth(
   }
 }
 
-/** Fetches a credential as a gateway that starts would; undefined where requests carry the written one. */
+/** Fetches a credential as a gateway that starts would; undefined if requests carry the written one. */
 export async function tryCredential(
   settings: UpstreamSettings,
   env: Environment,

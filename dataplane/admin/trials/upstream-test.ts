@@ -25,7 +25,7 @@ export interface UpstreamTest {
   readonly steps: readonly (Step | RevisionStep)[]
 }
 
-/** undefined where no upstream has the name; without a name all of them. */
+/** undefined if no upstream has the name; without a name all of them. */
 export async function testUpstreams(
   name: string | undefined,
   gateway: Gateway,

@@ -9,7 +9,7 @@ const QUERY = 'test'
 const PASSAGES = 5
 const TEXT_LENGTH_MAX = 200
 
-/** undefined where no store has the name. */
+/** undefined if no store has the name. */
 export async function testVectorStore(name: string, body: string, gateway: Gateway) {
   const { retrievals, clock } = gateway
   const store = retrievals.store(name)

@@ -16,7 +16,7 @@ import { PlainTree } from './plain-tree.ts'
 /** A hundred thousand keys fit; nothing sane is larger. */
 const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
 
-/** One slip makes many faults behind it; the first ones say what it was. */
+/** One slip makes many faults after it; the first ones say what it was. */
 const FAULTS_MAX = 20
 
 export interface ParsedDocument {
@@ -125,7 +125,7 @@ function isExhausted(code: string, message: string): boolean {
   return code === 'RESOURCE_EXHAUSTION' || message.includes('Maximum call stack')
 }
 
-/** Behind a tab everything seems to stand in the wrong place. */
+/** After a tab everything seems to stand in the wrong place. */
 function ownFaults(faults: readonly YAMLError[]): readonly YAMLError[] {
   const tabs = faults.filter(({ code }) => code === 'TAB_AS_INDENT')
   return tabs.length > 0 ? tabs : faults

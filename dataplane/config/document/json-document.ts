@@ -46,7 +46,7 @@ class Outline {
   readonly #starts: number[] = []
   /** Offset of the key in a map, else -1. */
   readonly #keys: number[] = []
-  /** The entry behind all that is in this one. */
+  /** The entry after all that is in this one. */
   readonly #ends: number[] = []
   #at = 0
 

@@ -9,7 +9,7 @@ const SERVICES = Object.values(PROVIDER_FACTS).flatMap(({ name, services = {} })
 /** Shorter prefixes would match by chance. */
 const NAME_LENGTH_MIN = 3
 
-/** undefined where the service is not known. */
+/** undefined if the service is not known. */
 export function serviceAdvice(written: string): string | undefined {
   const letters = lettersOf(written)
   if (letters.length < NAME_LENGTH_MIN) return undefined

@@ -8,9 +8,9 @@ import { shownText } from './masking.ts'
 export interface Difference {
   /** Entries of lists by their name where they have one: `gw.routes[chat].timeout_seconds`. */
   readonly path: string
-  /** Absent where the field is only in the new configuration. Credentials are masked. */
+  /** Absent if the field is only in the new configuration. Credentials are masked. */
   readonly old?: unknown
-  /** Absent where the field is only in the old one. */
+  /** Absent if the field is only in the old one. */
   readonly new?: unknown
   /** Both sides look the same, because what differs may not be shown. */
   readonly hidden?: true

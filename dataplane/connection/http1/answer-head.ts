@@ -1,4 +1,4 @@
-/** Reads the head of an answer, and how the body behind it is framed. Refuses a head that could be read in two ways. */
+/** Reads the head of an answer, and how the body after it is framed. Refuses a head that could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { HEADER_LINES, trimmed } from '../../http1/header-lines.ts'
 import { malformed, WireError } from './wire-error.ts'

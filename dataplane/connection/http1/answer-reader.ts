@@ -21,7 +21,7 @@ const HEAD_END_BYTES = Buffer.from(HEAD_END)
 const HEAD_START = 'HTTP/1.'
 const BARE_LF = /(?<!\r)\n/g
 
-/** Old servers put blanks behind a size; extensions have no meaning here. */
+/** Old servers put blanks after a size; extensions have no meaning here. */
 const CHUNKS: ChunkRules = {
   sizeLine: /^([0-9a-fA-F]{1,13})[\t ]*(?:;[\t -~\x80-\xff]*)?\r\n$/,
   sizeLineMax: 4096,
@@ -95,7 +95,7 @@ export class AnswerReader {
     const earlier = this.#text.length
     const whole = earlier === 0 ? chunk.indexOf(HEAD_END_BYTES, at) : -1
     if (whole !== -1 && whole - at <= HEAD_BYTES_USUAL) {
-      // The bytes of the body behind it are no text that anybody reads.
+      // The bytes of the body after it are no text that anybody reads.
       this.#enter(parseAnswerHead(chunk.toString('latin1', at, whole + CRLF.length)))
       return whole + HEAD_END.length
     }

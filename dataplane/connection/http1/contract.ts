@@ -10,7 +10,7 @@ export interface PoolRequest {
   /** Headers of this request alone, names and values alternating. */
   readonly ownHeaders?: readonly string[]
   readonly body: Buffer
-  /** More bytes behind it, which stand elsewhere already and are not copied. */
+  /** More bytes after it, which stand elsewhere already and are not copied. */
   readonly rest?: readonly Buffer[] | undefined
 }
 

@@ -178,7 +178,7 @@ export class Http1Pool implements RequestPool, Keeper {
     connection.answersMax = Math.ceil(requestsMax * part)
   }
 
-  /** A turn later, so that a connection that its upstream closes behind the answer has shown it. */
+  /** A turn later, so that a connection that its upstream closes after the answer has shown it. */
   #serveWaiting(): void {
     if (this.#waiting.length === 0) return
     setImmediate(() => {

@@ -1,4 +1,4 @@
-/** Counters of thresholds of budgets begin at 0: each is reached once a window, and an alert waits for that one increase. */
+/** Creates the counters of budget thresholds with 0, because an alert needs to see the one increase in a window. */
 
 import { type BudgetSection, EACH_TENANT, labelOf, scopeOf } from '../../accounts/holders.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
@@ -7,7 +7,7 @@ import { knownTenants } from '../known-tenants.ts'
 
 type Counters = Pick<Metrics, 'budgetAlerts' | 'scopedBudgetAlerts'>
 
-/** Tenants of a budget that each one has. */
+/** Most tenants for a budget of each tenant. */
 const TENANTS_MAX = 1_000
 
 export function beginAlerts(

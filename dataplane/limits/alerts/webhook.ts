@@ -1,9 +1,9 @@
-/** Delivers alerts in the background, one after the other, each at least once or dropped with a word about it. */
+/** Delivers alerts in the background, one after the other, each at least once, or drops it with a line in the log. */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { Post } from '../../connection/post.ts'
 import type { Section } from '../../schema/index.ts'
 
-/** Alerts that wait at most; they are rare, so a full queue means that the webhook does not answer. */
+/** Most alerts that wait. Alerts are rare, so a full queue means that the webhook does not answer. */
 const QUEUE_MAX = 100
 
 const ATTEMPTS_MAX = 5
@@ -18,7 +18,7 @@ export interface WebhookOptions {
   readonly onDrop: (alert: Alert, reason: 'queue_full' | 'undelivered') => void
 }
 
-/** The body that is posted. */
+/** The body of the request to the webhook. */
 export interface Alert {
   readonly type: 'budget_alert' | 'ttft_slo_breach'
 }
@@ -30,13 +30,13 @@ interface Parcel {
   attempts: number
 }
 
-/** A deadline for the timeout of a post and for the wait between two: its maker adds it to the process's. */
+/** A deadline for the timeout of a post and for the wait between two. The caller must add it to the deadlines of the process. */
 export class AlertWebhook implements Deadline {
   due = Number.POSITIVE_INFINITY
   seat = -1
   readonly #options: WebhookOptions
   readonly #queue: Parcel[] = []
-  /** Set while a post is out; a result of another one comes too late. */
+  /** Identifies the running post; results of earlier posts are ignored. */
   #posting: symbol | undefined
 
   constructor(options: WebhookOptions) {
@@ -71,7 +71,7 @@ export class AlertWebhook implements Deadline {
     this.due = clock.now() + TIMEOUT_MS
     parcel.attempts++
     const headers = { 'content-type': 'application/json', ...parcel.headers }
-    // A post that throws at once must not reach the request that caused the alert.
+    // An error that is thrown at once must not reach the request that caused the alert.
     new Promise<boolean>((resolve) => {
       resolve(post(parcel.url, JSON.stringify(parcel.alert), headers))
     }).then(
@@ -96,7 +96,7 @@ export class AlertWebhook implements Deadline {
   }
 }
 
-/** Sends it to the webhook of the present configuration, if that has one. */
+/** Sends the alert to the webhook of the present configuration, if it has one. */
 export function sendAlert(alert: Alert, webhook: AlertWebhook, alerts: Section['alerts']): void {
   const { webhook_url, headers } = alerts ?? {}
   if (webhook_url !== undefined) webhook.send(alert, webhook_url, headers ?? {})

@@ -18,7 +18,7 @@ export interface Keeper {
   /** How long a first request, and the whole of one that has begun, may take to come. */
   readonly headMs: number
   readonly requestMs: number
-  /** Whether connections are closed behind their answers. */
+  /** Whether connections are closed after their answers. */
   readonly isClosing: boolean
   now(): number
   commonLines(isLast: boolean): string
@@ -32,10 +32,10 @@ export interface Keeper {
   brokenBody(isLate: boolean): GatewayError
 }
 
-/** `new` until the first request; then `idle`, `busy`, and `closing` behind the last answer. */
+/** `new` until the first request; then `idle`, `busy`, and `closing` after the last answer. */
 type State = 'new' | 'idle' | 'busy' | 'closing'
 
-/** Bytes behind a request wait for its answer; beyond this many no more are read. */
+/** Bytes after a request wait for its answer; beyond this many no more are read. */
 const WAITING_BYTES_MAX = 65_536
 /** Clients close a little later than `Keep-Alive` says; the gateway must not be first. */
 const KEEP_ALIVE_MARGIN_MS = 1000
@@ -57,7 +57,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   #exchange: PlainExchange | undefined
   /** Its answer has ended, and is held. */
   #answered: PlainExchange | undefined
-  /** Bytes behind the request that is being answered. */
+  /** Bytes after the request that is being answered. */
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
@@ -261,7 +261,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.socket.resume()
   }
 
-  /** Judges what came behind the last request. */
+  /** Judges what came after the last request. */
   goOn(): void {
     const waiting = this.#waiting
     if (this.#state !== 'idle' || waiting === undefined) return

@@ -23,9 +23,9 @@ export interface Carrier {
   readonly socket: Socket
   /** Whether what is written waits for the end of the turn. */
   readonly isHeld: boolean
-  /** Monotonic moment from which on the connection is closed behind an answer. */
+  /** Monotonic moment from which on the connection is closed after an answer. */
   readonly endsAt: number
-  /** Behind the last answer the client may still be sending. */
+  /** After the last answer the client may still be sending. */
   lingers: boolean
   hold(): void
   /** The last lines of a head. */

@@ -18,7 +18,7 @@ export interface PlainHead {
   readonly kept: Kept
   /** All headers as they came. */
   readonly lines: string
-  /** Bytes of the body, 0 where it comes in chunks, and where they begin. */
+  /** Bytes of the body, 0 if it comes in chunks, and where they begin. */
   readonly length: number
   readonly isChunked: boolean
   readonly bodyAt: number
@@ -50,7 +50,7 @@ const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, leng
   [...DECIDING.keys()].some((name) => name.length === length),
 )
 
-/** undefined where the bytes do not begin with the whole head of a plain request to one of the lines. */
+/** undefined if the bytes do not begin with the whole head of a plain request to one of the lines. */
 export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead | undefined {
   // The body is mostly there too, and is no text that anybody reads.
   const end = bytes.indexOf(HEAD_END)
@@ -69,7 +69,7 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
   return { line, kept, lines, length, isChunked, bodyAt: end + HEAD_END.length }
 }
 
-/** undefined where one of them must not be there, is there twice, or there are too many of any kind. */
+/** undefined if one of them must not be there, is there twice, or there are too many of any kind. */
 function keptHeaders(lines: string): Kept | undefined {
   const kept: Record<string, string> = {}
   let count = 0

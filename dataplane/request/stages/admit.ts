@@ -1,4 +1,4 @@
-/** May it run now? Rate, concurrency, context and budgets, in one decision; and what an admitted request holds. */
+/** May the request run now? One decision over rate, concurrency, context and budgets; and the facts of an admitted request. */
 
 import type { PriceList } from '../../accounts/price.ts'
 import { isBudgeted } from '../../accounts/rules.ts'
@@ -26,36 +26,36 @@ import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
 
 export interface Admission {
   readonly caller: Caller
-  /** The route that serves: the downgrade route where the budget is spent. */
+  /** The route that serves the request: the downgrade route if the budget is spent. */
   readonly route: Route
   readonly lane: Lane
   readonly meter: Meter
-  /** Monotonic moment at which the request's time is up, attempts and answer included. */
+  /** Monotonic deadline of the request, attempts and answer included. */
   readonly totalAt: number
-  /** The route's limit of tokens, sent to the upstream where the client gave none and a budget applies. */
+  /** The route's limit of tokens, sent to the upstream if the client gave none and a budget applies. */
   readonly maxTokens: number | undefined
   /** Whether prompt and answer fit the target's context window. */
   readonly fits: (target: Target) => boolean
-  /** Whether it leaves the last places of an upstream to others: its tenant's priority is low. */
+  /** Whether the tenant's priority is low, so that the last places of an upstream stay free for others. */
   readonly yields: boolean
-  /** The prices it is charged at; a reload changes those of later requests. */
+  /** Prices of this request; a reload changes only later requests. */
   readonly prices: PriceList
-  /** The tokens of the prompt, as it was decided by them; undefined where they were not needed. */
+  /** The tokens of the prompt on which the decision is based; undefined if it needed none. */
   readonly counted: number | undefined
   readonly countedBy: CountedBy | undefined
-  /** The part of `counted` from which its route learns; undefined where no upstream's tokens are estimated. */
+  /** The part of `counted` from which the route's estimates improve; undefined if no upstream needs estimates. */
   readonly estimated: number | undefined
-  /** The counts behind it. */
+  /** The counts from which `counted` comes. */
   readonly tokens: PromptTokens | undefined
-  /** Its lease in the store. */
+  /** The request's lease in the store. */
   readonly lease: Lease
-  /** How the tenant stands, by header name. */
+  /** The tenant's limits, by header name. */
   readonly limitHeaders: Readonly<Record<string, string>>
-  /** Counted down by settle: the series may have been forgotten and made anew by a reload. */
+  /** `settle` decrements this same object, because a reload may replace the series. */
   readonly inFlight: Cell
 }
 
-/** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED; then nothing is held. */
+/** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED, and holds nothing then. */
 export function admit(
   applicant: Applicant,
   active: Active,
@@ -71,7 +71,7 @@ export function admit(
     const meter = new Meter()
     return admitWith({ ...applicant, quote: made, limits, meter }, active, gateway)
   }
-  // Most prompts are counted at once, or not at all.
+  // Most prompts need no waiting for a count.
   return quote instanceof Promise ? quote.then(ask) : ask(quote)
 }
 
@@ -115,7 +115,7 @@ function admission(
   }
 }
 
-/** The time in which the body came counts; of an answer that is not a stream the silence begins behind the body. */
+/** The time for receiving the body counts. For an answer that is not a stream, the silence begins after the body. */
 function totalOf({ stream }: ModelRequest, route: Route, receivedAt: number, now: number): number {
   const total = receivedAt + route.timeoutMs
   return stream ? total : Math.min(total, now + route.silenceMs)
@@ -141,7 +141,7 @@ function suitingOf(operation: Operation, targets: readonly Target[]): Admission[
   return (target) => compares(target, operation, model)
 }
 
-/** Throws ERR_GW_INVALID_REQUEST where no upstream of the route can do what is asked. */
+/** Throws ERR_GW_INVALID_REQUEST if no upstream of the route supports the operation. */
 export function requireOperation(
   { operation }: ModelRequest,
   route: Route,

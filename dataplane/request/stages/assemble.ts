@@ -15,9 +15,9 @@ import type { Admission } from './admit.ts'
 
 export interface Assembled {
   readonly request: ChatRequest
-  /** All that were found, kept or not. */
+  /** All passages that retrieval found, kept or not. */
   readonly passages: readonly Passage[]
-  /** Absent where nothing was found. */
+  /** Absent if retrieval found nothing. */
   readonly context?: ContextTrace
   /** Whether prompt, passages and answer fit the target's context window. */
   readonly fits: Admission['fits']
@@ -29,7 +29,7 @@ export interface Assembling {
   readonly presence: Presence
   readonly requestId: string
   readonly note: Note
-  /** Tokens that no passage may take: `context.reserve_completion_tokens`. */
+  /** Tokens that passages may not use: `context.reserve_completion_tokens`. */
   readonly reserved: number
 }
 
@@ -38,7 +38,7 @@ type Terms = Pick<
   'caller' | 'route' | 'lane' | 'fits' | 'maxTokens' | 'meter' | 'totalAt'
 >
 
-/** Throws ERR_GW_AUXILIARY_UNAVAILABLE where a store gives no answer and is not to be skipped. */
+/** Throws ERR_GW_AUXILIARY_UNAVAILABLE if a store does not answer and `on_error` is not skip. */
 export async function assemble(
   request: ChatRequest,
   terms: Terms,

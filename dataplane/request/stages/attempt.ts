@@ -26,7 +26,7 @@ interface Attempts extends Begun {
 
 type Planned = Extract<Next<Target>, { candidate: Target }>
 
-/** Resolves with an answer that is committed to; throws the client's error when no attempt is left. */
+/** Resolves with the answer that the client gets; throws the client's error if no attempt is left. */
 export async function attempt(
   asked: Asked,
   terms: Terms,
@@ -65,10 +65,10 @@ export async function attempt(
   }
 }
 
-/** The wait before an attempt; undefined if nothing has to be waited for, as for most. Throws if the time is up. */
+/** The wait before an attempt; undefined if it need not wait, as for most. Throws if the time is up. */
 function waitBefore(next: Planned, attempts: Attempts): Promise<void> | undefined {
   const { asked, terms, journey, gateway } = attempts
-  // An attempt that begins when the time is up would only hurt the upstream's breaker.
+  // An attempt that starts after the deadline would only count against the upstream's breaker.
   if (gateway.clock.now() >= terms.totalAt) throw endOf('attempts_spent', attempts)
   if (next.elsewhere) journey.moves(next.candidate)
   const isPaused = next.repeat && !next.elsewhere
@@ -77,7 +77,7 @@ function waitBefore(next: Planned, attempts: Attempts): Promise<void> | undefine
   return waited(next.candidate, isPaused, attempts)
 }
 
-/** The pause before a repeat, a credential that is being fetched, and the tree of a body that was dropped. */
+/** Waits for the pause before a repeat, for a credential, and for the dropped tree of a body. */
 async function waited(target: Target, isPaused: boolean, attempts: Attempts): Promise<void> {
   const { asked, terms, journey, gateway } = attempts
   const { presence, request, dialect } = asked
@@ -94,7 +94,7 @@ async function waited(target: Target, isPaused: boolean, attempts: Attempts): Pr
   await recall(request, dialect.reading)
 }
 
-/** undefined if the target cannot do what the request asks for: it is passed over. */
+/** undefined if the target does not support the request; the plan skips it then. */
 function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
   const { asked, journey, gateway, writing } = attempts
   const { candidate } = next
@@ -109,10 +109,10 @@ function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
   return written
 }
 
-/** Asks one target, and again in another form as long as it may take one. */
+/** Sends the request to one target, and again in other forms while the target may accept one. */
 async function tried(target: Target, written: Written, attempts: Attempts): Promise<Outcome> {
   const { writing, asked } = attempts
-  // Its place has been chosen from the body by then.
+  // The endpoint has been chosen from the body by then.
   const drop = () => forget(asked.request)
   let form: Written | undefined = written
   for (;;) {

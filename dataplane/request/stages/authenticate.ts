@@ -1,4 +1,4 @@
-/** Who calls? From the headers alone, before a byte of the body is read. */
+/** Who calls? Decided by the headers alone, before the gateway reads a byte of the body. */
 import { hash } from 'node:crypto'
 import { GatewayError } from '../../base/errors.ts'
 import type { Caller, Incoming } from '../../call/call.ts'
@@ -21,29 +21,28 @@ const MESSAGE =
 
 /** A missing key reveals nothing, so say plainly that none arrived. */
 const NONE =
-  'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, ' +
-  'something on the way takes it off.'
+  'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, something on the way removes it.'
 
-/** The header is there, so nothing on the way took it off. */
+/** The header has arrived, so no proxy removed it. */
 const NO_BEARER =
   "Authorization must be 'Bearer <key>'. Put the word Bearer and a space before the key of this gateway; " +
   'other schemes, Basic for example, are not taken.'
 
-/** Many SDKs insist on a key. This one stands for the certificate of the connection. */
+/** Many SDKs require a key. This one means: use the certificate of the connection. */
 const STAND_IN = 'certificate'
 const NAME_SHOWN_MAX = 100
 
 type Headed = Pick<Incoming, 'header' | 'certificate'>
 
-/** Everything that callers are known by. */
+/** The records by which callers are identified. */
 export interface Known {
   readonly names: Pick<Snapshot, 'keys' | 'limits' | 'certificates'>
   readonly issuers: Pick<Issuers, 'isEmpty' | 'verified' | 'verify'>
 }
 
 /**
- * Throws ERR_GW_AUTH_INVALID_KEY; for a token or a certificate, also ERR_GW_AUTH_SCOPE_DENIED. A key is only ever hashed
- * and looked up. Only a token that has not been seen for a minute is waited for.
+ * Throws ERR_GW_AUTH_INVALID_KEY; for a token or a certificate, also ERR_GW_AUTH_SCOPE_DENIED. A key is only hashed and
+ * looked up, so only a token that was not used within the last minute needs a promise.
  */
 export function authenticate(
   incoming: Headed,
@@ -74,7 +73,7 @@ function usableCaller(entry: KeyEntry, wallNow: number): Caller {
   return callerWith(entry)
 }
 
-/** The caller by certificate, where no key was sent. A key that was sent decides alone: a revoked one must not pass. */
+/** The caller by certificate, if the client sent no key. A key that was sent decides alone, so that a revoked one cannot pass. */
 function holderOf(
   incoming: Headed,
   key: string | undefined,
@@ -123,7 +122,7 @@ function noKey(incoming: Headed): GatewayError {
   return refused('no bearer token in Authorization', NO_BEARER)
 }
 
-/** Why a known key is refused, if it is. */
+/** Why a known key is refused; undefined if it is valid. */
 export function unusable(
   { record, usable, expiresAt }: KeyEntry,
   wallNow: number,

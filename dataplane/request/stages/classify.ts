@@ -1,4 +1,4 @@
-/** How hard is the prompt? Asked where the route has an upstream for each kind. */
+/** How hard is the prompt? Scored only if the route has an upstream for easy prompts and one for hard prompts. */
 
 import type { Presence } from '../../call/presence.ts'
 import type { Classifiers } from '../../semantic/classifiers.ts'
@@ -10,7 +10,7 @@ import type { Admission } from './admit.ts'
 
 interface Circumstances {
   readonly requestId: string
-  /** Milliseconds that are left for the request. */
+  /** Milliseconds until the deadline of the request. */
   readonly leftMs: number
   readonly presence: Presence
 }

@@ -1,4 +1,4 @@
-/** May its words go on, and those of its answer? The route's guardrails judge both. */
+/** May the texts of the request and of its answer pass? The route's guardrails judge both. */
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
@@ -15,18 +15,18 @@ import type { Admission } from './admit.ts'
 import type { Reply } from './relay.ts'
 
 export interface Guarded {
-  /** As it may go on. */
+  /** The request that may go to an upstream. */
   readonly request: ModelRequest
   readonly inspector: Inspector | undefined
-  /** Present where guardrails are still asked while the request goes on. */
+  /** Present if guardrails judge the request while an upstream answers it. */
   readonly verdict?: PendingVerdict | undefined
 }
 
-/** The verdict of guardrails that are asked beside an attempt. */
+/** The verdict of guardrails that run in parallel with an attempt. */
 interface PendingVerdict {
-  /** Rejects with the error that the client gets. */
+  /** Rejects with the error for the client. */
   readonly passed: Promise<unknown>
-  /** The client has left, so that no verdict is wanted. */
+  /** Drops the verdict because the client has left. */
   readonly leave: () => void
 }
 
@@ -36,7 +36,7 @@ interface Asked {
 }
 
 interface Terms extends Pick<Admission, 'caller' | 'route'> {
-  /** Their names; absent: those of the route. */
+  /** Names of the guardrails; absent: the guardrails of the route. */
   readonly guardrails?: readonly string[]
 }
 
@@ -71,18 +71,18 @@ export async function guard(
   const beside = chosen.filter(({ section }) => section.parallel)
   if (beside.length === 0) return { request: judged, inspector }
   const passed = judgeBeside(judged, beside, subject, note)
-  // It may be over before anything waits for it.
+  // The promise may reject before anything awaits it.
   passed.catch(() => undefined)
   return { request: judged, inspector, verdict: { passed, leave } }
 }
 
-/** Throws ERR_GW_INVALID_REQUEST where the route's guardrails could judge nothing of what is sent. */
+/** Throws ERR_GW_INVALID_REQUEST if the route's guardrails cannot judge any part of the request. */
 export function requireTexts(
   { operation }: Pick<ModelRequest, 'operation'>,
   { name }: Pick<Route, 'name'>,
 ): void {
   if (operation !== 'transcription') return
-  const message = `The guardrails of route "${name}" judge texts and cannot hear a recording; ask a route without guardrails.`
+  const message = `The guardrails of route "${name}" judge texts and cannot judge a recording; use a route without guardrails.`
   throw new GatewayError('ERR_GW_INVALID_REQUEST', message, { param: 'model' })
 }
 
@@ -91,7 +91,7 @@ function unread({ name }: Pick<Route, 'name'>): GatewayError {
   return new GatewayError('ERR_GW_INVALID_REQUEST', message)
 }
 
-/** None of them changes the request, so that all are asked at once. */
+/** None of these guardrails changes the request, so all run at once. */
 async function judgeBeside(
   request: ModelRequest,
   guards: readonly Guard[],
@@ -102,8 +102,8 @@ async function judgeBeside(
 }
 
 /**
- * The reply of an attempt that runs while the verdict is pending; nothing of it goes on before that. A block ends the
- * attempt, and is the answer even where the attempt has failed. Throws what guardrails and attempts throw.
+ * The reply of an attempt that runs while the verdict is pending. The client gets nothing before the verdict. A block
+ * ends the attempt, and is the answer even if the attempt has failed. Throws what guardrails and attempts throw.
  */
 export async function cleared(
   verdict: PendingVerdict | undefined,
@@ -113,7 +113,7 @@ export async function cleared(
   if (verdict === undefined) return attempt()
   const { passed, leave } = verdict
   passed.catch((error: Error) => presence.end(error))
-  // A verdict that is there already spares the upstream the request.
+  // If the verdict is known already, a blocked request is not sent.
   await undefined
   let reply: Reply
   try {

@@ -1,4 +1,4 @@
-/** Where does it lead? Alias to route first, then the key's permission on that route; its scope before all. */
+/** Which route? Checks the key's scope, resolves the alias, then checks the key's permission on that route. */
 
 import { GatewayError, type Learnt } from '../../base/errors.ts'
 import { valueInBeginning } from '../../base/form.ts'
@@ -10,7 +10,7 @@ import type { Route, Snapshot } from '../../config/snapshot.ts'
 
 const NAMES_SHOWN_MAX = 20
 
-/** Throws ERR_GW_AUTH_SCOPE_DENIED: regardless of the body. */
+/** Throws ERR_GW_AUTH_SCOPE_DENIED, before the body is read. */
 export function permit({ key }: Caller): void {
   if (!key.invokes) throw denied(`Key "${key.record.id}" lacks the scope models:invoke.`)
 }
@@ -28,13 +28,13 @@ export function match(model: string, caller: Caller, names: Names): Route {
   }
   if (mayUse(caller.key, route.name)) return route
   const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names)}`
-  // The key may not use the route, so the answer names the route only if the client did.
+  // The key may not use the route, so the answer names the route only if the client named it.
   throw denied(message, model === route.name ? { model, route: model } : { model })
 }
 
 /**
- * For a body whose model stands in its beginning: the refusals of `match` are known before the rest has come.
- * `contentType` is that of a form; undefined: the body is JSON.
+ * Throws the refusals of `match` early, for a body with the model in its beginning. `contentType` is that of a form;
+ * undefined: the body is JSON.
  */
 export function matchAhead(contentType: string | undefined, caller: Caller, names: Names) {
   return (beginning: Buffer): void => {
@@ -50,7 +50,10 @@ export function mayUse(key: KeyEntry, route: string): boolean {
   return key.routes === undefined || key.routes.has(route)
 }
 
-/** Aliases first: they are the names that SDKs know. Only what the key may use: an error must not list what others have. */
+/**
+ * Aliases come first, because SDKs use these names. Lists only names that the key may use, so that an error does not
+ * reveal others.
+ */
 function offer(caller: Caller, { section, models }: Names): string {
   const names: string[] = []
   for (const name of [...Object.keys(section.aliases), ...section.routes.map((one) => one.name)]) {

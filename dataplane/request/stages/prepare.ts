@@ -1,4 +1,4 @@
-/** An admitted request as it may go to upstreams: judged by guardrails, with passages, and with its difficulty. */
+/** Prepares an admitted request for upstreams: guardrails judge it, passages are added, its difficulty is scored. */
 import type { Presence } from '../../call/presence.ts'
 import type { Active } from '../../gateway/gateway.ts'
 import type { Note } from '../../guardrails/guard.ts'
@@ -19,20 +19,20 @@ export interface Prepared {
   readonly request: ModelRequest
   readonly inspector: Inspector | undefined
   readonly verdict: Guarded['verdict']
-  /** How hard the prompt is; undefined unless the route asks for that. */
+  /** Score of the prompt's difficulty; undefined unless the route needs it. */
   readonly difficulty: number | undefined
-  /** Those of the admission; passages take room in the targets' context windows. */
+  /** As in the admission, less the room that passages take in the context windows. */
   readonly terms: Admission
 }
 
-/** The parts of the gateway that requests are prepared with. */
+/** The parts of the gateway that this stage uses. */
 type Preparing = { readonly guards: Guards } & Pick<Assembling, 'retrievals'> &
   Assembling['library'] &
   Classifying
 
 const NONE: readonly Passage[] = []
 
-/** The parts of a visit that requests are prepared with. */
+/** The parts of a visit that this stage uses. */
 interface Prepares {
   readonly active: Pick<Active, 'snapshot'>
   readonly gateway: Preparing
@@ -40,7 +40,7 @@ interface Prepares {
   readonly response: { readonly presence: Presence }
 }
 
-/** `inspector` sees the answer of a route without guardrails. Throws what the stages throw. */
+/** `inspector` reads the answers of a route without guardrails. Throws what the stages throw. */
 export async function prepare(
   applicant: Applicant,
   admission: Admission,
@@ -56,7 +56,7 @@ export async function prepare(
   )
   const { semantic, trace } = admission.route.section
   if (trace?.keep_texts) visit.notes.keeps(new KeptTexts(textsOf(request), passages))
-  // The client's own words are judged, not the passages beside them.
+  // The score is for the client's own texts, not for the added passages.
   const difficulty = semantic && (await difficultyOf(guarded.request, applicant, admission, visit))
   return { request, inspector: guarded.inspector, verdict: guarded.verdict, difficulty, terms }
 }

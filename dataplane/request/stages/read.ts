@@ -1,4 +1,4 @@
-/** The body of a request, the route it leads to, and the request itself. */
+/** Reads the body of a request, finds its route, and parses the request. */
 import type { Rules } from '../../accounts/store.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import type { HeldBody } from '../../body/bodies.ts'
@@ -19,7 +19,7 @@ export interface Announced {
   readonly caller: Caller
   readonly dialect: Dialect
   readonly rules: Rules
-  /** The settings of the process, with the bound of forms where the body is one. */
+  /** The settings of the process, with the bound of forms if the body is a form. */
   readonly settings: Section['gateway']
 }
 
@@ -54,7 +54,7 @@ export async function read(
     return { request, route }
   } catch (error) {
     if (held.isLarge) {
-      // Nothing else has it: it was refused before it could be sent.
+      // Nothing else holds the bytes, because the request was refused before it was sent.
       if (bytes !== undefined) giveBack(bytes)
       await chargeRefused({ tenant: caller.tenant, id: call.id }, rules, gateway)
     }
@@ -90,7 +90,7 @@ function scan(bytes: Buffer, { dialect, call }: Announced): Scanned | Promise<Sc
   return scanForm(bytes, call.incoming.header('content-type') ?? '')
 }
 
-/** Those headers of the client that are there. */
+/** The headers with these names that the client sent. */
 function named(names: readonly string[], { incoming }: Call): Record<string, string> {
   const found = names.map((name) => [name, incoming.header(name)] as const)
   return Object.fromEntries(found.filter((one): one is [string, string] => one[1] !== undefined))

@@ -1,4 +1,4 @@
-/** What is asked? The head first, then the bytes of the body within their bounds. */
+/** Reads the request: first the head, then the bytes of the body within their bounds. */
 
 import type { Rules } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
@@ -10,10 +10,10 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import { crowdedOut, noRoom } from '../../limits/refusal.ts'
 import type { Section } from '../../schema/index.ts'
 
-/** A body has so long to come, and never longer than the whole request may take. */
+/** Longest time for receiving a body, which also ends with the timeout of the request. */
 const BODY_MS_MAX = 60_000
 
-/** The part of a call that is needed to read its body. */
+/** The part of a call that reading its body needs. */
 export interface Arriving extends Pick<Call, 'receivedAt'> {
   readonly incoming: Pick<Incoming, 'header' | 'takeWhole' | 'takeBody' | 'askForBody'>
 }
@@ -25,11 +25,11 @@ export type Receiver = Pick<Gateway, 'deadlines'>
 export interface BodyBounds {
   readonly settings: Pick<Section['gateway'], 'max_request_bytes' | 'request_timeout_seconds'>
   readonly rules: Pick<Rules, 'concurrentRequests'>
-  /** Looks at the first bytes of a body that takes long to come. */
+  /** Reads the first bytes of a body that arrives slowly. */
   readonly look?: ((beginning: Buffer) => void) | undefined
 }
 
-/** Throws 413 and 415: what needs no byte of the body. */
+/** Throws 413 and 415, the refusals that need no byte of the body. */
 export function judgeHead(
   incoming: Pick<Incoming, 'header'>,
   bytesMax: number,
@@ -41,8 +41,8 @@ export function judgeHead(
 }
 
 /**
- * Returns the bytes at once where they came with the head. Throws 429 and 503 before the body is read, 413 and 400 behind
- * it; and ERR_GW_STREAM_ABORTED when the client leaves before its body is complete.
+ * Returns the bytes at once if they came with the head. Throws 429 and 503 before the body is read, 413 and 400 after
+ * it, and ERR_GW_STREAM_ABORTED if the client leaves before its body is complete.
  */
 export function receive(
   call: Arriving,
@@ -69,7 +69,7 @@ export function receive(
   return reader.whole
 }
 
-/** Whether more of it may come than comes with most heads. */
+/** Whether the body may be larger than those that arrive with their head. */
 export function isLong(incoming: Pick<Incoming, 'header'>): boolean {
   return (announced(incoming) ?? Number.POSITIVE_INFINITY) > LARGE_BYTES
 }
@@ -79,7 +79,7 @@ function announced(incoming: Pick<Incoming, 'header'>): number | undefined {
   return length === undefined ? undefined : Number(length)
 }
 
-/** A body that is on its way has a slot of its tenant, as a request that runs has. */
+/** A body that is arriving takes a slot of its tenant, as a running request does. */
 function requireRoom(held: HeldBody, { rules, settings }: BodyBounds): void {
   const others = held.neighbours - 1
   if (others >= rules.concurrentRequests) throw crowdedOut(others, rules)

@@ -1,4 +1,4 @@
-/** Passes the answer on, with back-pressure both ways, to its one end. */
+/** Sends the answer to the client, with back-pressure in both directions, until its one end. */
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys } from '../../base/shown-text.ts'
 import type { Work } from '../../call/presence.ts'
@@ -11,7 +11,7 @@ import type { ClientResponse, Source } from '../response.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 
-/** Sends an answer that is there at once; resolves at the end of a stream. `open` counts streams. */
+/** Sends a whole answer at once, or a stream until its end. `open` counts streams. */
 export function relay(
   reply: Reply,
   response: ClientResponse,
@@ -39,9 +39,9 @@ async function relayStream(
   }
 }
 
-/** The bytes of a stream on their way to the client, until it ends or the client leaves. */
+/** Sends the bytes of a stream to the client until the stream ends or the client leaves. */
 class Flow implements Sink, Source, Work {
-  /** Resolves with what ended the stream before its end, if something did. */
+  /** Resolves with the failure that cut the stream, if any. */
   readonly failure: Promise<Breakage | undefined>
   readonly #stream: OpenedStream
   readonly #response: ClientResponse

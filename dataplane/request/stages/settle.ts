@@ -1,4 +1,4 @@
-/** What did it use? Always, exactly once, and never throwing. */
+/** What did the request use? Runs exactly once for every admitted request, and never throws. */
 
 import { costOf } from '../../accounts/price.ts'
 import { type Charger, charge } from '../../limits/charging.ts'
@@ -10,17 +10,17 @@ export type Settled = Pick<
   'lease' | 'route' | 'lane' | 'estimated' | 'inFlight' | 'meter' | 'prices'
 >
 
-/** The use of one attempt. */
+/** The usage of one attempt. */
 export interface Charge {
-  /** Its place among the attempts. */
+  /** Index of the attempt. */
   readonly attempt: number
   readonly usage: Usage
   readonly nanos: number
 }
 
 /**
- * Counts a prompt that is charged without a report of its upstream, where an upper bound was enough so far. Most requests
- * need no count: their upstream reports one.
+ * Counts a prompt whose upstream reported no usage, if only an upper bound is known. Most requests need no count,
+ * because their upstream reports usage.
  */
 export async function countLate(
   request: ModelRequest,
@@ -30,7 +30,7 @@ export async function countLate(
     await tokens.count(lane.targets)
 }
 
-/** Returns what was charged: every attempt that used something. */
+/** Returns the charges: one for every attempt that used something. */
 export function settle(
   request: ModelRequest,
   { lease, route, lane, estimated, inFlight, meter, prices }: Settled,
@@ -43,7 +43,7 @@ export function settle(
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
-    // Passages are no part of what was estimated.
+    // The estimate does not include the passages.
     if (estimated !== undefined && !usage.estimated)
       lane.learnt?.note(request, estimated, usage.promptTokens - meter.addedTokens)
     const nanos = costOf(usage, prices.get(attempt.model))

@@ -15,7 +15,7 @@ import type { Tenant } from './tenant.ts'
 
 export interface Obstacle {
   readonly by: Refusal
-  /** Absent where it is a limit of the tenant. */
+  /** Absent if it is a limit of the tenant. */
   readonly scope?: BudgetScope | undefined
   readonly retryAfterMs: number
 }

@@ -7,7 +7,7 @@ interface Meaning {
   readonly maybeApplied: boolean
 }
 
-/** Looked for at the beginning of the message; servers before 7 put the words of a script's command behind its own. */
+/** Looked for at the beginning of the message; servers before 7 put the words of a script's command after its own. */
 const MEANINGS: readonly Meaning[] = [
   { pattern: /^(READONLY|MASTERDOWN|NOREPLICAS)\b/, reason: 'readonly', maybeApplied: false },
   { pattern: /-(READONLY|NOREPLICAS) /, reason: 'readonly', maybeApplied: true },

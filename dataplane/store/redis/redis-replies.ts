@@ -40,7 +40,7 @@ export function checkedReply(reply: unknown): readonly (number | string)[] {
 }
 
 /**
- * The reply on one of several admissions that were decided together, from the second on: its nine numbers stand behind the first
+ * The reply on one of several admissions that were decided together, from the second on: its nine numbers stand after the first
  * reply, which has the figures of the windows for all of them.
  */
 export function decisionAt(
@@ -55,7 +55,7 @@ export function decisionAt(
   return [code, reply[1] ?? 0, ...standing, ...reply.slice(WINDOWS_AT, end)]
 }
 
-/** `scope` is that of the budget that decided; absent where it is the tenant's own. */
+/** `scope` is that of the budget that decided; absent if it is the tenant's own. */
 export function admission(
   [code = 0, , retryAfterMs = 0]: readonly number[],
   figures: Figures,

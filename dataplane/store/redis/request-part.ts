@@ -10,7 +10,7 @@ import {
 import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
 import type { Windows } from './redis-replies.ts'
 
-/** Where the reply to a settlement has the figures of both windows, and behind them the alerts. */
+/** Where the reply to a settlement has the figures of both windows, and after them the alerts. */
 export const DAY_AT = 3
 export const MONTH_AT = DAY_AT + FIGURES
 const CROSSED_AT = MONTH_AT + FIGURES

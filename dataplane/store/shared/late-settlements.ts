@@ -9,7 +9,7 @@ const DELIVERIES = 16
 
 interface Late {
   readonly settling: Settling
-  /** Called once it is delivered; absent where no caller waits. */
+  /** Called once it is delivered; absent if no caller waits. */
   readonly resolve: ((settlement: Settlement) => void) | undefined
 }
 

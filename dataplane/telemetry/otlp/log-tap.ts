@@ -14,7 +14,7 @@ export type LogEntry =
     }
 
 export class LogTap implements Log {
-  /** Hears each line; undefined where no collector wants them. */
+  /** Hears each line; undefined if no collector wants them. */
   hear: ((entry: LogEntry) => void) | undefined
   readonly #log: Log
   readonly #wallClock: () => number

@@ -46,7 +46,7 @@ export function otlpReceiver(
 
 const FAST = { level: constants.Z_BEST_SPEED }
 
-/** `partial_success.rejected_spans` of an answer, or its like; 0 where it cannot be read. */
+/** `partial_success.rejected_spans` of an answer, or its like; 0 if it cannot be read. */
 export function rejectedInProtobuf(bytes: Buffer): number {
   // Field 1 is a message that begins with its own field 1, a number, unless that is 0.
   if (bytes[0] !== 0x0a || bytes[2] !== 0x08) return 0

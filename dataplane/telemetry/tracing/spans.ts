@@ -51,7 +51,7 @@ export interface Client {
   readonly incoming: Pick<Incoming, 'header' | 'httpVersion'>
   /** The other end of the connection. */
   readonly peerAddress: string | undefined
-  /** undefined where no model was to be asked. */
+  /** undefined if no model was to be asked. */
   readonly parameters?: Parameters | undefined
 }
 
@@ -164,7 +164,7 @@ function writeEvent(out: Writer, name: string, wallMs: number, attributes: Attri
 interface ClientSpan {
   readonly trace: Trace
   readonly attempt: AttemptTrace
-  /** undefined where the configuration has lost it. */
+  /** undefined if the configuration has lost it. */
   readonly upstream: UpstreamSettings | undefined
   readonly index: number
   readonly parameters: Parameters | undefined
@@ -277,7 +277,7 @@ function clientError({ trace, attempt, index }: ClientSpan): string | undefined 
   return UNBLAMED.has(outcome) ? undefined : outcome
 }
 
-/** An IPv4 address stands behind this prefix where the listener speaks IPv6, too. */
+/** An IPv4 address stands after this prefix where the listener speaks IPv6, too. */
 function addressOf(peer: string | undefined): string | undefined {
   return peer?.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer
 }

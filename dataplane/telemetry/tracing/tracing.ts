@@ -1,4 +1,4 @@
-/** Traces of requests, decided at their end, and written for a collector. Absent where none is configured. */
+/** Traces of requests, decided at their end, and written for a collector. Absent if none is configured. */
 import type { Clock } from '../../base/clock.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
 import { flagsOf, type SpanIds } from '../correlation.ts'

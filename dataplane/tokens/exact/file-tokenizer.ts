@@ -24,7 +24,7 @@ export async function openFile(file: string, version: string): Promise<FileToken
   const { Tokenizer } = await import('@huggingface/tokenizers')
   const tokenizer = new Tokenizer(parseJson(await readFile(file, 'utf8')), {})
   const tokensOf = (text: string) => tokenizer.tokenize(text, { add_special_tokens: false })
-  // Some set a space before every text: behind a cut it stands for the space that is there.
+  // Some set a space before every text: after a cut it stands for the space that is there.
   const addsSpace = [...tokensOf('a'), ...tokensOf('b')].join('\n') === tokensOf('a b').join('\n')
   return {
     version,

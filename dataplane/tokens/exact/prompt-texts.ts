@@ -8,7 +8,7 @@ import { imageTokens } from './images.ts'
 const PER_MESSAGE = 3
 const PER_NAME = 1
 const BEFORE_ANSWER = 3
-/** Around each function, each of its parameters and each value of an enumeration, and behind the last function. */
+/** Around each function, each of its parameters and each value of an enumeration, and after the last function. */
 const PER_FUNCTION = 7
 const PER_PARAMETERS = 3
 const PER_PARAMETER = 3

@@ -18,7 +18,7 @@ export function* slicesOf(text: string): Generator<string> {
   yield text.slice(start)
 }
 
-/** A single space begins the token of the word behind it, and never ends one. */
+/** A single space begins the token of the word after it, and never ends one. */
 function cutBefore(text: string, start: number, end: number): number {
   for (let at = end; at > start; at--) {
     if (text[at] === SPACE && isBlack(text[at - 1]) && isBlack(text[at + 1])) return at

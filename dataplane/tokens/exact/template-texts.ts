@@ -5,7 +5,7 @@ import type { ChatBody, ChatMessage } from '../../wire/inner-form.ts'
 import { imageTokens } from './images.ts'
 import type { PromptTexts } from './prompt-texts.ts'
 
-/** Templates set a mark before the role and one behind it, an end of line, and a mark behind the content. */
+/** Templates set a mark before the role and one after it, an end of line, and a mark after the content. */
 const PER_MESSAGE = 4
 /** The marks around the role of the message that is to be written. */
 const BEFORE_ANSWER = 2

@@ -12,7 +12,7 @@ export function fileName(path: string): TokenizerName {
   return `${FILE}${path}`
 }
 
-/** The path behind the name of a file; undefined for an encoding. */
+/** The path after the name of a file; undefined for an encoding. */
 export function fileOf(name: TokenizerName): string | undefined {
   return name.startsWith(FILE) ? name.slice(FILE.length) : undefined
 }
@@ -25,7 +25,7 @@ export interface Order {
   readonly until: number
 }
 
-/** `tokens` is undefined where counting failed, or took too long. */
+/** `tokens` is undefined if counting failed, or took too long. */
 export interface Counted {
   readonly id: number
   readonly tokens: number | undefined

@@ -22,7 +22,7 @@ const REQUEST_IDS = [
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
 
-/** The upstream's id of the request; undefined where the id cannot be shown, or repeats a secret that was sent. */
+/** The upstream's id of the request; undefined if the id cannot be shown, or repeats a secret that was sent. */
 export function answeredId(
   headers: IncomingHttpHeaders,
   sent: Sent & { readonly provider: Pick<ProviderFacts, 'requestIdHeader'> },
@@ -39,7 +39,7 @@ export function answeredId(
 const LIMITS_MAX = 24
 const LIMIT = /^[ -~]{1,64}$/
 
-/** The upstream's own limits, by header name; undefined where it names none. They are for those who run the gateway. */
+/** The upstream's own limits, by header name; undefined if it names none. They are for those who run the gateway. */
 export function answeredLimits(
   headers: IncomingHttpHeaders,
   sent: Sent,

@@ -10,13 +10,13 @@ import { keepParsed } from '../../json/values.ts'
 /** How far the search for its parts goes without looking at the time. */
 const SCAN_BYTES = 65_536
 
-/** undefined where there is nothing to wait for. Once it has resolved, `parsedBytes` has the value. */
+/** undefined if there is nothing to wait for. Once it has resolved, `parsedBytes` has the value. */
 export function parseEarly(bytes: Buffer, valuesMax = valuesMaxOf(0)): Promise<void> | undefined {
   if (bytes.length <= AT_ONCE_BYTES_MAX || bytes[0] !== OPEN_BRACE) return undefined
   return inSteps(parsing(bytes, valuesMax)).then((value) => keepParsed(bytes, value))
 }
 
-/** The value; undefined where the bytes are no JSON object within the bounds. Yields where it may be interrupted. */
+/** The value; undefined if the bytes are no JSON object within the bounds. Yields where it may be interrupted. */
 export function* parsing(bytes: Buffer, valuesMax: number): Generator<undefined, unknown> {
   try {
     const scan = new MembersScan(bytes, PIECE_BYTES, valuesMax)

@@ -32,7 +32,7 @@ export interface Allowance {
   readonly totalAt: number
 }
 
-/** undefined where the provider cannot do the operation. */
+/** undefined if the provider cannot do the operation. */
 export function inspectedPair(
   dialect: Dialect,
   { operations }: Provider,

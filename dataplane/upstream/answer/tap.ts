@@ -79,7 +79,7 @@ export class Tap {
     return this.doneShown ? NOTHING : Buffer.from(this.#reader.end(this.#metered.usage))
   }
 
-  /** Frames behind an error or the terminal event are not part of the answer. */
+  /** Frames after an error or the terminal event are not part of the answer. */
   #isOver(): boolean {
     return this.failure !== undefined || this.done
   }
@@ -91,7 +91,7 @@ export class Tap {
     return Buffer.from(text)
   }
 
-  /** A report behind the content counts it. Some report the prompt before it, or what they have counted with each event. */
+  /** A report after the content counts it. Some report the prompt before it, or what they have counted with each event. */
   #count({ usage, content }: WireMeaning): void {
     const metered = this.#metered
     if (usage !== undefined) metered.report(usage, content)

@@ -66,7 +66,7 @@ export class UpstreamStream implements OpenedStream {
 
   fail(failure: Failure): void {
     if (this.#later === undefined) {
-      // Some runtimes reset the connection behind a complete answer.
+      // Some runtimes reset the connection after a complete answer.
       this.#finish(this.#complete() ? undefined : (this.#tap.pending ?? failure))
     } else this.#later.push(() => this.fail(failure))
   }
@@ -141,7 +141,7 @@ export class UpstreamStream implements OpenedStream {
     }
   }
 
-  /** undefined where it failed; an error in here would otherwise end the process. */
+  /** undefined if it failed; an error in here would otherwise end the process. */
   #translated(events: Buffer): Buffer | undefined {
     try {
       return this.#tap.take(events)
@@ -184,7 +184,7 @@ export class UpstreamStream implements OpenedStream {
     const later = this.#later ?? []
     this.#later = undefined
     next()
-    // A step that has to wait again puts the steps behind it into the next line.
+    // A step that has to wait again puts the steps after it into the next line.
     for (const step of later) step()
     if (this.#later === undefined && !this.#isFull) this.#exchange.resume()
   }
@@ -261,7 +261,7 @@ export class UpstreamStream implements OpenedStream {
     this.#sink?.finish(breakage)
   }
 
-  /** The bytes behind a complete answer. */
+  /** The bytes after a complete answer. */
   #last(): Buffer | Failure {
     try {
       return this.#tap.end()

@@ -164,7 +164,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   fail(failure: Failure): void {
     if (this.#stream !== undefined) this.#stream.fail(failure)
-    // A status that says failure is worth more than the reset behind it.
+    // A status that says failure is worth more than the reset after it.
     else if (this.#status >= 300) this.#conclude()
     else this.#fail(failure)
   }

@@ -90,7 +90,7 @@ export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
 interface Open<T> {
   /** Candidates not yet tried that may be tried now. */
   readonly count: number
-  /** The first of them, those that cool behind all others. */
+  /** The first of them, those that cool after all others. */
   readonly first: T | undefined
 }
 

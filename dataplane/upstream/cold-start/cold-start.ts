@@ -43,7 +43,7 @@ export class ColdStart {
     else this.#show()
   }
 
-  /** The bounds of waiting; undefined where requests are not held. */
+  /** The bounds of waiting; undefined if requests are not held. */
   get settings(): Settings {
     return this.#settings
   }
@@ -57,7 +57,7 @@ export class ColdStart {
     return this.#waiters.size
   }
 
-  /** No server listens at any of its endpoints. false where requests are not held for it. */
+  /** No server listens at any of its endpoints. false if requests are not held for it. */
   unreached(): boolean {
     if (this.#settings === undefined) return false
     this.#isCold = true

@@ -25,7 +25,7 @@ export interface CredentialWorld extends Pick<RenewalWorld, 'clock' | 'random' |
 }
 
 /**
- * The source where requests do not carry the written credential as it is; undefined where they do, where a configured
+ * The source where requests do not carry the written credential as it is; undefined if they do, where a configured
  * header carries one, and where the upstream is never asked.
  */
 export function sourceOf(
@@ -71,7 +71,7 @@ export class UpstreamCredential {
     this.#world = world
   }
 
-  /** undefined where the written credential is sent as it is. */
+  /** undefined if the written credential is sent as it is. */
   get renewed(): RenewedCredential | undefined {
     return this.#renewed
   }

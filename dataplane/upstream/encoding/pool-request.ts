@@ -37,7 +37,7 @@ export interface Encoding {
   readonly maxTokens: number | undefined
   /** Whether the route leaves out what an upstream cannot do. */
   readonly drops: boolean
-  /** Absent where no client asks. */
+  /** Absent if no client asks. */
   readonly caller?: Caller | undefined
 }
 
@@ -106,7 +106,7 @@ const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
   tools: ['tool_choice', 'parallel_tool_calls'],
 }
 
-/** undefined where one of them cannot be left out. */
+/** undefined if one of them cannot be left out. */
 function without(request: ModelRequest, params: readonly string[]): ModelRequest | undefined {
   const { unlimited, spans, extras } = request
   const isThere = (name: string) =>
@@ -158,7 +158,7 @@ export function poolRequestOf(
   }
 }
 
-/** undefined where the provider signs nothing. */
+/** undefined if the provider signs nothing. */
 export function signatureOf(
   final: Pick<FinalRequest, 'path' | 'headers' | 'body' | 'rest'>,
   settings: UpstreamSettings,

@@ -9,12 +9,12 @@ export class PushedEndpoints {
   #zone: string | undefined
   readonly #followers: (() => void)[] = []
 
-  /** undefined where nothing was sent for it. */
+  /** undefined if nothing was sent for it. */
   of(upstream: string): readonly Address[] | undefined {
     return this.#lists.get(upstream)
   }
 
-  /** The zone of this pod; undefined where no upstream asks for it, or it is not known. */
+  /** The zone of this pod; undefined if no upstream asks for it, or it is not known. */
   get zone(): string | undefined {
     return this.#zone
   }

@@ -14,7 +14,7 @@ export interface EndpointsWorld extends NameWorld {
   readonly metrics: Metrics
   readonly log: Log
   readonly reports: Reports
-  /** Absent where no operator sends any. */
+  /** Absent if no operator sends any. */
   readonly pushed?: PushedEndpoints | undefined
   /** Endpoints of all upstreams of the process. */
   readonly census: { count: number }

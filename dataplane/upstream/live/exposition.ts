@@ -36,7 +36,7 @@ function beginsLine(text: string, at: number): boolean {
   return before < 0 || text[before] === '\n'
 }
 
-/** The text behind the name: labels in braces or not, blanks, the value, perhaps a time. */
+/** The text after the name: labels in braces or not, blanks, the value, perhaps a time. */
 function sampleOf(rest: string): Sample | undefined {
   const labels = new Map<string, string>()
   let at = 0
@@ -52,7 +52,7 @@ function sampleOf(rest: string): Sample | undefined {
 
 const LABEL = /[ \t]*([a-zA-Z_][a-zA-Z0-9_]*)[ \t]*=[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*/y
 
-/** Reads labels up to the closing brace; the place behind it, or -1. */
+/** Reads labels up to the closing brace; the place after it, or -1. */
 function readLabels(rest: string, from: number, labels: Map<string, string>): number {
   let at = from
   while (labels.size < LABELS_MAX) {

@@ -18,7 +18,7 @@ export type RevisionState = 'unknown' | 'match' | 'mismatch' | 'detected'
 interface World {
   readonly log: Log
   readonly metrics: Pick<Metrics, 'tokenizerMismatch'>
-  /** Asks the runtime; undefined where it does not say. */
+  /** Asks the runtime; undefined if it does not say. */
   read(): Promise<string | undefined>
 }
 
@@ -85,7 +85,7 @@ function wordsOf(name: string, state: RevisionState, served: string): string {
   return state === 'mismatch' ? `${serves}, and its tokenizer is pinned to another.` : `${serves}.`
 }
 
-/** undefined where none of the runtime's answers says. */
+/** undefined if none of the runtime's answers says. */
 export async function readModelRevision(
   pool: Dispatcher,
   settings: UpstreamSettings,

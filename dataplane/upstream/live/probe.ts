@@ -5,7 +5,7 @@ import { failureOf } from '../../connection/connection-failures.ts'
 import { askStatus } from '../../connection/status-question.ts'
 import { probeMsOf } from './health.ts'
 
-/** Whether a server answers there, and is well where that can be asked. Rejects where no connection can be made. */
+/** Whether a server answers there, and is well where that can be asked. Rejects if no connection can be made. */
 export async function answersProbe(
   way: Way,
   { healthPath, section }: UpstreamSettings,

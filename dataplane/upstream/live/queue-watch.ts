@@ -56,7 +56,7 @@ export class QueueWatch {
 export interface Report {
   /** Waiting plus running requests. */
   readonly queue: number
-  /** The part of its memory for conversations that is used, from 0 to 1; undefined where it does not say. */
+  /** The part of its memory for conversations that is used, from 0 to 1; undefined if it does not say. */
   readonly kvShare: number | undefined
 }
 

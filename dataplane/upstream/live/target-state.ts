@@ -123,7 +123,7 @@ export class TargetState {
     return this.#modelWindow?.tokens
   }
 
-  /** The pinned and the served revision of the model; undefined where the configuration asks for neither. */
+  /** The pinned and the served revision of the model; undefined if the configuration asks for neither. */
   get revision(): Pick<ModelRevision, 'pinned' | 'served' | 'state'> | undefined {
     return this.#revision
   }

@@ -122,7 +122,7 @@ export interface Lane {
 /** The live upstreams of each route, by the route's name. */
 export type Lanes = ReadonlyMap<string, Lane>
 
-/** The largest context window among its upstreams; undefined where one is not known. */
+/** The largest context window among its upstreams; undefined if one is not known. */
 export function windowOf(lane: Lane | undefined): number | undefined {
   const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
   const known = windows.filter((window) => window !== undefined)

@@ -30,7 +30,7 @@ export interface UsageFacts {
   readonly searches: number
   readonly estimated: boolean
   readonly cost_nano_usd: number
-  /** Null where the model has none. */
+  /** Null if the model has none. */
   readonly price: ListedPrice | null
   readonly tags: Readonly<Record<string, string>>
   readonly duration_ms: number

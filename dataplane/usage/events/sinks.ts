@@ -1,4 +1,4 @@
-/** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent where it names none. */
+/** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent if it names none. */
 import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../schema/index.ts'

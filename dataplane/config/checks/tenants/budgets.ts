@@ -101,9 +101,9 @@ const budgetRoutesHaveTokenDefault: Check = (section) => {
   return [
     warn(
       at('routes', section.routes.indexOf(first)),
-      `a budget applies to ${which}, which ${unbounded.length > 1 ? 'have' : 'has'} no max_tokens_default: if a client gives no limit, ${ANSWER_TOKENS_RESERVED} tokens ` +
-        '(at most half of the context window) are reserved and no limit is sent upstream, ' +
-        'so a longer answer may overshoot the budget',
+      `a budget applies to ${which}, which ${unbounded.length > 1 ? 'have' : 'has'} no max_tokens_default: ` +
+        `if a client gives no limit, ${ANSWER_TOKENS_RESERVED} tokens (at most half of the context window) are reserved ` +
+        'and no limit is sent upstream, so a longer answer may overshoot the budget',
       'Add max_tokens_default: with the most tokens that an answer needs; it is sent to the upstream then.',
     ),
   ]

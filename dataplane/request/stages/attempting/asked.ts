@@ -11,18 +11,18 @@ import type { Admission } from '../admit.ts'
 
 export interface Asked {
   readonly request: ModelRequest
-  /** The wire it came in. */
+  /** The client's wire. */
   readonly dialect: Dialect
-  /** Sees each answer before the client does. */
+  /** Reads each answer before the client does. */
   readonly inspector: Inspector | undefined
   readonly ids: Continued
-  /** Attempts are timed from here, on the monotonic clock. */
+  /** Start of the times of attempts, on the monotonic clock. */
   readonly receivedAt: number
   readonly presence: Presence
   readonly witness: Witness
-  /** How hard the prompt is; undefined unless the route asks for that. */
+  /** Score of the prompt's difficulty; undefined unless the route needs it. */
   readonly difficulty: number | undefined
-  /** Names the endpoint that a request belongs to; absent: its body alone does. */
+  /** Session of the request, which decides its endpoint; absent: only the body decides. */
   readonly client?: Client
   readonly caller?: Caller
 }

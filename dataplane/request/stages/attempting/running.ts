@@ -32,7 +32,7 @@ const NOT_PERMITTED: Outcome = {
   failure: { class: 'connect', message: 'its breaker is open' },
 }
 
-/** Asks the target once. `onSent` is called after the request has been handed to a connection. */
+/** Sends the request to the target once. `onSent` is called after a connection has taken the request. */
 export async function ask(
   target: Target,
   written: Written,

@@ -10,7 +10,7 @@ import type { Concession } from '../../../wire/provider.ts'
 import { Unsupported } from '../../../wire/unsupported.ts'
 import type { Asked, Terms } from './asked.ts'
 
-/** Other forms that the present target gets, because it has refused the first. */
+/** Further forms for the present target, which has refused the first. */
 interface Conceded {
   readonly target: Target
   readonly forms: readonly Concession[]
@@ -26,12 +26,12 @@ export class Writing {
     this.#terms = terms
   }
 
-  /** Returns the refusal if the target cannot do what the request asks for. */
+  /** Returns the refusal if the target does not support the request. */
   write(target: Target): Encoded | Unsupported {
     return this.#encoded(this.#asked.request, target)
   }
 
-  /** Writes the request in another form; undefined if the target got that form already, or cannot take it. */
+  /** Writes the request in another form; undefined if the target had that form already or does not support it. */
   async writeOtherwise(target: Target, form: Concession): Promise<Written | undefined> {
     const { request, dialect, presence } = this.#asked
     const forms = this.#formsOf(target)
@@ -47,14 +47,14 @@ export class Writing {
     return this.#asked.presence.state === 'over' ? undefined : written
   }
 
-  /** An upstream that took only the translation is not asked in the client's wire again. */
+  /** An upstream that accepted only the translation gets no later request in the client's wire. */
   taken({ state }: Target): void {
     if (this.#conceded?.target.state !== state || !this.#conceded.forms.includes('translated'))
       return
     noteLacking(state, this.#asked.dialect.wire)
   }
 
-  /** Whether the target could be asked if it were up and free. */
+  /** Whether the target supports the request, regardless of its health and load. */
   mayTake(target: Target): boolean {
     return this.#terms.fits(target) && !(this.write(target) instanceof Unsupported)
   }
@@ -68,7 +68,7 @@ export class Writing {
     }
   }
 
-  /** Targets that cannot do the operation do not fit, so they are no candidates. */
+  /** Targets without the operation are not candidates. */
   #encodingFor(target: Target): Encoding {
     const { route, maxTokens } = this.#terms
     // A missing credential does not change which features the target supports.

@@ -118,7 +118,7 @@ local function limitInTheWay(tokens)
   return wait, wait == forRequest and 11 or wait == forTokens and 12 or 13
 end
 
--- What downgraded the admission that is known under the id, 0 where nothing did; nil where none is known.
+-- What downgraded the admission that is known under the id, 0 if nothing did; nil where none is known.
 local function knownAdmission(id)
   local known = call('HGET', LEASES, id)
   if not known then return nil end
@@ -126,7 +126,7 @@ local function knownAdmission(id)
   return by
 end
 
--- Takes slot and hold, and pours into the buckets. False where the id is known.
+-- Takes slot and hold, and pours into the buckets. False if the id is known.
 local function take(id, tokens, nanos, by)
   local rated = tpm >= 0 and tokens or -1
   if not start(id, dayName, monthName, tokens, nanos, 0, 0, rated, by) then return false end
@@ -147,7 +147,7 @@ export const READ: Script = {
 
 /**
  * More ARGV for each request: id, estimate in tokens and nanos, the same on the downgrade route (-1: none). Each is decided as if
- * it had come behind the one before. The reply has nine more numbers for each but the first: the code, the wait and the figures.
+ * it had come after the one before. The reply has nine more numbers for each but the first: the code, the wait and the figures.
  * Codes: 1 admitted, 2 and 3 downgraded by tokens or spend, from 11 on refused: rpm, tpm, concurrency, budget_reserved,
  * budget_tokens, budget_spend.
  */

@@ -11,9 +11,9 @@ export const SETTLE_AND_BURY = 1
 export const TAKE_BACK = 2
 
 /**
- * ARGV behind the settlements: for each window whether it counts anything (0: no), the caller's total, the window's birth and
+ * ARGV after the settlements: for each window whether it counts anything (0: no), the caller's total, the window's birth and
  * the caller's total as last seen, the cap (-1: none); then the thresholds. `rest` is how many arguments stand before these;
- * settlement `i` begins behind argument `first + 3 * (i - 1)`.
+ * settlement `i` begins after argument `first + 3 * (i - 1)`.
  *
  * An alert belongs to the request that was the first to reach it, however often that settles: its answer may get lost. Of
  * settlements that reach it together it is the first.
