@@ -1,4 +1,4 @@
-/** The client's wire and the upstream's, joined: answers pass as they are, or go through the inner form. */
+/** Joins the client's wire and the upstream's: answers pass unchanged, or go through the inner form. */
 
 import { KeptText } from '../base/kept-text.ts'
 import type { Dialect } from '../wire/dialect.ts'
@@ -27,32 +27,32 @@ import { PassingReader } from './passing-reader.ts'
 import { factsOf, Translated } from './translated.ts'
 import { writtenJson } from './written.ts'
 
-/** All that an attempt needs of the two wires. */
+/** The functions of both wires that an attempt needs. */
 export interface Pair {
   encode(
     request: ModelRequest,
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
-  /** The parts of a request that this upstream does not see, as the client knows them; absent: it sees all. */
+  /** Parameters that this upstream does not get, by the client's names; absent: it gets all. */
   lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
-  /** undefined if the operation has no streams. `kept` counts what is remembered of this one between its events. */
+  /** undefined if the operation has no streams. `kept` counts the bytes that the reader stores between events. */
   openStream(
     request: Sent<ModelRequest>,
     origin: AnswerOrigin,
     kept?: KeptText,
   ): WireReader | undefined
-  /** The form in which the upstream may take a request that it has answered with this failure. */
+  /** Another form that the upstream may accept after this failure. */
   concession?(failure: Failure): Concession | undefined
   readonly counts?: string
   readonly kept?: NativeWire['kept']
 }
 
-/** Pairs by operation of a provider, then by dialect: a handful for the life of the process. */
+/** Cache of pairs by operation of a provider, then by dialect. */
 const made = new WeakMap<object, Map<Dialect, Pair>>()
 
-/** undefined if the provider cannot do the operation. `native` are the wires that the upstream speaks beside its own. */
+/** undefined if the provider does not support the operation. `native`: further wires that the upstream supports. */
 export function pairOf(
   dialect: Dialect,
   provider: Provider,
@@ -162,7 +162,7 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
   }
 }
 
-/** Refuses what is missing in the inner form where the request is written out of it, and limits that say no limit. */
+/** Refuses parameters that the inner form lacks if the request is translated, and values that mean no limit. */
 function encodeWith(
   operation: ProviderOperation,
   { name, noLimits, calls }: Provider,

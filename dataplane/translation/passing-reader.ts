@@ -1,11 +1,11 @@
-/** Reads a stream that passes to a client of the same wire, and has its API change what it must of each event. */
+/** Reads a stream that passes to a client of the same wire, and applies the changes of its API to each event. */
 
 import type { KeptText } from '../base/kept-text.ts'
 import type { StreamPasser } from '../wire/dialect.ts'
 import type { Usage } from '../wire/inner-form.ts'
 import type { WireEvent, WireMeaning, WireReader } from '../wire/provider.ts'
 
-/** Bytes of events before the first content, which are held; more than this is no prelude of an answer. */
+/** Most bytes of events that are held before the first content. */
 const HELD_BYTES_MAX = 1_048_576
 
 export class PassingReader implements WireReader {

@@ -1,10 +1,10 @@
-/** Writes JSON at once, or in steps where it is long. */
+/** Writes JSON at once, or in steps if it is long. */
 
 import { AT_ONCE_BYTES_MAX } from '../base/heavy-work.ts'
 import { inSteps } from '../base/steps.ts'
 import { joining, writing } from '../json/writing.ts'
 
-/** `about` is how long it may be. */
+/** `about`: the expected length. */
 export function writtenJson(value: object, about: number): string | Promise<Buffer> {
   return about <= AT_ONCE_BYTES_MAX ? JSON.stringify(value) : inSteps(whole(value))
 }

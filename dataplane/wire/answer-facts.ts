@@ -8,10 +8,10 @@ const CHOICES_MAX = 128
 export class AnswerFacts {
   id: string | undefined = undefined
   model: string | undefined = undefined
-  /** By choice, why it ended; null if it has not. */
+  /** Finish reason of each choice; null if the choice has not ended. */
   readonly finish_reasons: (string | null)[] = []
 
-  /** Takes what earlier events have not said. */
+  /** Adds facts that earlier events did not have. */
   begin(id: unknown, model: unknown): void {
     this.id ??= idIn(id)
     this.model ??= idIn(model)
@@ -26,7 +26,7 @@ export class AnswerFacts {
   }
 }
 
-/** A name that an upstream gives, such as an id. A longer text does not count, because every event would repeat it. */
+/** A name from an upstream, such as an id. Longer texts are ignored, because every event would repeat them. */
 export function idIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= TEXT_MAX ? value : undefined
 }

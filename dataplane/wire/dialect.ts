@@ -1,4 +1,4 @@
-/** A wire that clients speak: how it asks a model, and how it is answered. */
+/** A wire that clients speak: its requests and answers. */
 import type { GatewayError } from '../base/errors.ts'
 import type { KeptText } from '../base/kept-text.ts'
 import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
@@ -7,53 +7,53 @@ import type { Reading } from './reading.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** How an API writes what does not come from a model. */
+/** How an API writes texts that do not come from a model. */
 export interface ClientWire {
   /** Headers of a stream, name and value alternating. */
   readonly streamHead: readonly string[]
-  /** Keeps a stream alive without meaning, between any two lines; it ends with a line end. */
+  /** A heartbeat without meaning, which may come between any two lines; it ends with a line end. */
   readonly heartbeat: string
-  /** An event that does the same, sent where no other event is under way; absent: the heartbeat. */
+  /** An event as heartbeat, for the time between events; absent: use `heartbeat`. */
   readonly ping?: string
-  /** A second header for the request id, which clients of this API read. */
+  /** A second header for the request id, if clients of this API read it. */
   readonly requestIdHeader?: string
-  /** The headers on how a tenant stands, in the names of this API. */
+  /** The headers with the tenant's limits, by the names of this API. */
   limitHeaders?(headers: Headers, wallMs: number): Headers
-  /** The status of a refusal, where this API has another one than the table of errors. */
+  /** The status of a refusal, if it differs from the table of errors. */
   statusOf?(error: GatewayError): number
   /** The body of a refusal, as JSON text. */
   refusal(error: GatewayError, requestId: string): string
   /** A refusal inside a stream that has begun. */
   refusalEvent(error: GatewayError, requestId: string): string
-  /** Whether a stream ends properly after a refusal; else it is cut, so that no client takes it for the whole. */
+  /** Whether a stream ends properly after a refusal; otherwise it is cut, so that no client takes it for a complete answer. */
   readonly endsCleanly?: boolean
 }
 
-/** One stream beside its answer, where its events depend on those that were sent before. */
+/** The heartbeats and refusals of one stream, if they depend on earlier events. */
 export interface StreamVoice {
-  /** Sent instead of the wire's heartbeat where no other event is under way. */
+  /** Sent instead of the wire's heartbeat, between events. */
   ping(): string
   refusalEvent(error: GatewayError): string
 }
 
 /** One operation as clients of one API write and read it. */
 export interface Dialect<O extends Operation = Operation> {
-  /** Its name; a provider that speaks the same wire has the same one. */
+  /** Name of the wire; a provider with the same wire has the same name. */
   readonly wire: string
   readonly operation: O
-  /** Its answers cost nothing: a spent budget does not matter. */
+  /** Answers cost nothing, so a spent budget does not matter. */
   readonly isFree?: boolean
-  /** Headers of clients that go on to an upstream of the same wire, in lower case. */
+  /** Lower-case names of client headers that are forwarded to an upstream of the same wire. */
   readonly forwards?: readonly string[]
-  /** The one of them that asks for something, which an upstream of another wire does not hear. */
+  /** The forwarded header that requests a feature, which an upstream of another wire would not get. */
   readonly hint?: string
-  /** The header in which agents of this API name the session that a request belongs to, in lower case. */
+  /** Lower-case name of the header in which agents of this API send the session of a request. */
   readonly sessionHeader?: string
-  /** Present if bodies are multipart forms, with a bound beside that of JSON; the larger one holds. */
+  /** Present if bodies are multipart forms, with a separate bound; the larger of this and the bound of JSON applies. */
   readonly form?: { readonly bytesMax: number }
   /** From the bytes of a body to the inner form. */
   readonly reading: Reading<Forms[O]['request']>
-  /** Absent if all streams sound alike beside their answers. */
+  /** Absent if heartbeats and refusals are the same in all streams. */
   voiceOf?(request: Sent<Forms[O]['request']>): StreamVoice
   /** Absent if the answers of an upstream of the same wire need no change. */
   readonly passing?: Passing<Sent<Forms[O]['request']>>
@@ -63,11 +63,11 @@ export interface Dialect<O extends Operation = Operation> {
     usage: Usage | undefined,
     request: Sent<Forms[O]['request']>,
   ): object
-  /** Absent if answers are never streamed. `kept` counts what the writer remembers between the events. */
+  /** Absent if answers are never streamed. `kept` counts the bytes that the writer stores between events. */
   openWriter?(request: Sent<Forms[O]['request']>, kept: KeptText): StreamWriter<Forms[O]['event']>
 }
 
-/** The changes in answers of an upstream that speaks the client's wire. */
+/** Changes to the answers of an upstream that speaks the client's wire. */
 export interface Passing<Request> {
   answer(body: Buffer | string, request: Request): Buffer | string
   open(request: Request, kept: KeptText): StreamPasser
@@ -75,13 +75,12 @@ export interface Passing<Request> {
 
 export interface StreamPasser {
   /**
-   * The client's text for an event, or `same`. Nothing may be said before the first content: another attempt may have to
-   * begin.
+   * The client's text for an event, or `same`. Writes nothing before the first content, because another attempt may follow.
    */
   write(event: WireEvent, isContent: boolean): 'same' | string
 }
 
-/** Writes one stream; keeps what it must remember between its events. */
+/** Writes one stream, with the state between its events. */
 export interface StreamWriter<Event> {
   write(event: Event): string
   /** The text after the last event of a complete answer. */

@@ -1,4 +1,4 @@
-/** The encodings of texts into tokens that are bundled, by the names that their makers published. */
+/** The bundled token encodings, by their published names. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const
 
 export type Encoding = (typeof ENCODINGS)[number]

@@ -1,4 +1,4 @@
-/** Extras that clients may ask of an API beside the model's tokens, by the names that `upstreams[].allow` has for them. */
+/** Extras of an API beside the model's tokens, by their names in `upstreams[].allow`. */
 
 export const EXTRAS = [
   'code_execution',
@@ -16,7 +16,7 @@ export const EXTRAS = [
 ] as const
 export type Extra = (typeof EXTRAS)[number]
 
-/** Those of OpenAI's API, wherever it is hosted. */
+/** Extras of OpenAI's API, on any host. */
 export const OF_OPENAI: readonly Extra[] = [
   'code_execution',
   'file_search',
@@ -29,9 +29,9 @@ export const OF_OPENAI: readonly Extra[] = [
   'web_search',
 ]
 
-/** One of them as a request asks for it. */
+/** An extra in a request. */
 export interface AskedExtra {
   readonly extra: Extra
-  /** The member, or the place of it. */
+  /** The member of the body, or the path of it. */
   readonly param: string
 }

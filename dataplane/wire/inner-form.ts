@@ -1,6 +1,6 @@
 /**
- * The inner form: what stands between the client's wire and the upstream's. An API reads requests into it and writes
- * answers out of it; a provider does the reverse. Where both speak the same wire, bytes pass without it.
+ * The inner form, between the client's wire and the upstream's. An API reads requests into it and writes answers from
+ * it; a provider does the reverse. If both speak the same wire, bytes pass without it.
  */
 import type { Form } from '../base/form.ts'
 import type { RequestFacts } from './request-facts.ts'
@@ -26,7 +26,7 @@ interface Parts<Request, Answer, Event> {
 }
 
 export type ModelRequest = Forms[Operation]['request']
-/** A request that has left: the tree of a large body is gone, so no answer may depend on it. */
+/** A request that was sent: the tree of a large body is dropped, so no answer may depend on it. */
 export type Sent<R extends ModelRequest> = R extends ModelRequest ? Omit<R, 'body'> : never
 export type Answer = Forms[Operation]['answer']
 export type AnswerEvent = Forms[Operation]['event']
@@ -37,11 +37,11 @@ export interface ChatRequest extends RequestFacts {
   body: ChatBody
   /** Whether the client asked for usage in its stream. */
   readonly includeUsage: boolean
-  /** Whether the client wants at most one tool call in an answer; for upstreams that cannot be asked for that. */
+  /** Whether the client wants at most one tool call in an answer; enforced for upstreams without such a parameter. */
   readonly oneCall?: boolean
 }
 
-/** A conversation and what the answer should be like. The members are those of OpenAI's chat completions. */
+/** A conversation and the parameters of its answer. The members are those of OpenAI's chat completions. */
 export interface ChatBody {
   readonly model: string
   readonly messages: readonly ChatMessage[]
@@ -67,7 +67,7 @@ export interface ChatAnswer {
 export interface ChatChoice {
   readonly text: string
   readonly reasoning?: string
-  /** The parts of the reasoning that the model wants back. */
+  /** The parts of the reasoning that the model needs in the next request. */
   readonly thoughts?: readonly Thought[]
   readonly refusal?: string
   readonly calls: readonly ToolCall[]
@@ -83,7 +83,7 @@ export type Thought = (
   | { readonly type: 'thinking'; readonly thinking: string; readonly signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 ) & {
-  /** The model that vouches for it, by its upstream's name; undefined if the client's wire has no place for it. */
+  /** The model that signed the thinking, by its upstream's name; undefined if the client's wire cannot carry it. */
   readonly model?: string
 }
 
@@ -95,7 +95,7 @@ export interface ToolCall {
   readonly extra?: ToolCallExtra
 }
 
-/** The provider's own members of a call, which clients hand back with the call; by the name of their maker. */
+/** The provider's own members of a call, which clients send back with the call; by the name of the provider. */
 export type ToolCallExtra = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
@@ -113,7 +113,7 @@ export type ChatEvent =
       readonly stop?: string
     }
 
-/** One piece of an answer; one of `text`, `reasoning`, `refusal` and `call` is there. */
+/** One piece of an answer, with one of `text`, `reasoning`, `refusal` and `call`. */
 export interface ChatDelta {
   readonly text?: string
   readonly reasoning?: string
@@ -123,9 +123,9 @@ export interface ChatDelta {
 }
 
 export interface ToolCallDelta {
-  /** Place among the calls of the choice, from 0. */
+  /** Index among the calls of the choice, from 0. */
   readonly index: number
-  /** These stand in the first piece of a call, and only there. */
+  /** Only the first piece of a call has these. */
   readonly id?: string
   readonly name?: string
   readonly extra?: ToolCallExtra
@@ -141,7 +141,7 @@ export interface CompletionsRequest extends RequestFacts {
   readonly includeUsage: boolean
   /** Texts to continue; each has its own choices. */
   readonly prompts: number
-  /** Texts that are generated in all: at least as many as choices. */
+  /** Number of generated texts, at least the number of choices. */
   readonly generated: number
   readonly inputTokens: InputTokens
 }
@@ -161,18 +161,18 @@ export interface CompletionsBody {
 export interface CompletionsAnswer {
   readonly id: string
   readonly model: string
-  /** Those of the first prompt come first. */
+  /** The choices of the first prompt come first. */
   readonly choices: readonly CompletionsChoice[]
 }
 
 export interface CompletionsChoice {
   readonly text: string
   readonly finish: FinishReason
-  /** As OpenAI shapes log probabilities of legacy completions. */
+  /** Log probabilities in the form of OpenAI's legacy completions. */
   readonly logprobs?: unknown
 }
 
-/** As the events of a conversation, with nothing but text. */
+/** Like the events of a conversation, with only text. */
 export type CompletionsEvent =
   | Extract<ChatEvent, { readonly kind: 'start' | 'end' }>
   | { readonly kind: 'delta'; readonly choice: number; readonly delta: TextDelta }
@@ -193,22 +193,22 @@ export interface EmbeddingsRequest extends RequestFacts {
   readonly operation: 'embeddings'
   /** As parsed; the tree of a large body is dropped once the request has been sent. */
   body: EmbeddingsBody
-  /** The inputs; as many vectors are the answer. */
+  /** Number of inputs, and of vectors in the answer. */
   readonly items: number
-  /** The length of each vector, where the client asks for one. */
+  /** The length of each vector, if the client requests one. */
   readonly dimensions: number | undefined
-  /** How the client reads vectors. */
+  /** The client's encoding of vectors. */
   readonly format: VectorFormat
   readonly inputTokens: InputTokens
 }
 
-/** About how many tokens the inputs have. */
+/** Estimated tokens of the inputs. */
 export interface InputTokens {
-  /** All of them together. */
+  /** Tokens of all inputs together. */
   readonly sum: number
-  /** The longest of them. */
+  /** Tokens of the longest input. */
   readonly longest: number
-  /** The place of the longest, from 0. */
+  /** Index of the longest input, from 0. */
   readonly longestAt: number
 }
 
@@ -237,13 +237,13 @@ export interface RerankRequest extends RequestFacts {
   readonly operation: 'rerank'
   /** As parsed; the tree of a large body is dropped once the request has been sent. */
   body: RerankBody
-  /** The documents. */
+  /** Number of documents. */
   readonly items: number
-  /** The most relevant ones that the answer holds. */
+  /** Number of most relevant documents in the answer. */
   readonly wanted: number
-  /** The texts of the documents, where the client wants them back. */
+  /** The texts of the documents, if the client wants them in the answer. */
   readonly shown: readonly string[] | undefined
-  /** Those of each document together with the query. */
+  /** Tokens of each document together with the query. */
   readonly inputTokens: InputTokens
 }
 
@@ -264,12 +264,12 @@ export interface RerankAnswer {
   readonly model: string
   /** The most relevant first. */
   readonly ranking: readonly RankedDocument[]
-  /** The searches that the upstream bills, where it counts them. */
+  /** Searches that the upstream bills, if it reports them. */
   readonly searchUnits: number | undefined
 }
 
 export interface RankedDocument {
-  /** Its place in the request. */
+  /** Index of the document in the request. */
   readonly index: number
   readonly score: number
 }
@@ -280,7 +280,7 @@ export interface TranscriptionRequest extends RequestFacts {
   /** The texts of the form by name, without the recording. */
   body: { readonly model: string; readonly [name: string]: string }
   readonly form: Form
-  /** Whether the answer is JSON; else it is the text, perhaps with times. */
+  /** Whether the answer is JSON; otherwise it is plain text, perhaps with times. */
   readonly isJson: boolean
   /** Those of the recording. */
   readonly inputTokens: InputTokens

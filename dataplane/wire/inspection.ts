@@ -1,28 +1,28 @@
-/** An inspector stands between the reader of an answer and its writer, and may hold, change or end it. */
+/** An inspector works between the reader and the writer of an answer, and may hold, change or end the answer. */
 import type { KeptText } from '../base/kept-text.ts'
 import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from './inner-form.ts'
 import type { AnswerOrigin, Concession, Failure, Passed, WireReader } from './provider.ts'
 
 /** Inspects the answers to one request; each attempt may bring one. */
 export interface Inspector {
-  /** The answer that is written in place of a whole one. Throws the error that the client gets instead. */
+  /** Returns the answer to write instead of a whole one. Throws the error that the client gets instead. */
   whole(answer: Answer): Answer | Promise<Answer>
-  /** `kept` counts what the inspector holds back. */
+  /** `kept` counts the bytes that the inspector holds. */
   open(kept: KeptText): StreamInspector
 }
 
-/** Inspects one stream. It is asked for one thing at a time; the upstream waits while a promise is pending. */
+/** Inspects one stream, with one call at a time; the upstream is paused while a promise is pending. */
 export interface StreamInspector {
   /**
-   * The events that are written in place of these: the same ones, others, or none while they are held, for which the
-   * inspector sets the bound. The ends of all choices end the answer. Throws the error that ends it instead.
+   * Returns the events to write instead of these: the same ones, others, or none while the inspector holds them, within
+   * its bound. The ends of all choices end the answer. Throws an error to end the answer with it.
    */
   next(events: readonly AnswerEvent[]): readonly AnswerEvent[] | Promise<readonly AnswerEvent[]>
-  /** The events that are still held when the upstream's answer is complete; not asked where all choices have ended. */
+  /** Returns the held events after the upstream's answer is complete; not called if all choices have ended. */
   end(): readonly AnswerEvent[] | Promise<readonly AnswerEvent[]>
 }
 
-/** How an upstream's answers reach the client, with or without an inspector on their way. */
+/** How an upstream's answers reach the client, with or without an inspector. */
 export interface AnyPair {
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
   openStream(
@@ -33,30 +33,31 @@ export interface AnyPair {
   concession?(failure: Failure): Concession | undefined
 }
 
-/** A whole answer that is being inspected, or written in steps. */
+/** A whole answer that an inspector reads, or that is written in steps. */
 export interface Inspection {
   readonly kind: 'inspected'
   readonly usage: Usage | undefined
-  /** Rejects with the error that the client gets. */
+  /** Rejects with the error for the client. */
   readonly passed: Promise<Passed>
 }
 
-/** The part of inspected events that the client sees. */
+/** The part of inspected events that the client gets. */
 export interface Released {
   readonly text: string
-  /** Whether it holds content. */
+  /** Whether the part has content. */
   readonly content: boolean
-  /** The inspector has ended the answer before the upstream did. */
+  /** Whether the inspector ended the answer before the upstream did. */
   readonly ended: boolean
-  /** The inspector did not answer in time. */
+  /** Whether the inspector missed its deadline. */
   readonly failure?: Failure
 }
 
 /** The reader of a stream for a client. */
 export interface ClientReader extends WireReader {
   /**
-   * Present if events are inspected; `read` shows nothing then. Resolves with what the client sees of the events read
-   * since the last call, at the end of a complete answer with the rest. Rejects with the error that ends the answer.
+   * Present if events are inspected; then `read` returns no bytes for the client. Resolves with the client's part of
+   * the events since the last call, and with the rest at the end of a complete answer. Rejects with the error that ends
+   * the answer.
    */
   release?(isComplete: boolean): Promise<Released>
 }

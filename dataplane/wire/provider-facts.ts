@@ -1,10 +1,10 @@
-/** The facts about a provider that the rest of the gateway may use. */
+/** The facts about a provider that other folders may use. */
 import type { Encoding } from './encodings.ts'
 import type { Extra } from './extras.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
-/** Settings of an upstream that only some providers understand. */
+/** Settings of an upstream that only some providers support. */
 export const PROVIDER_SETTINGS = ['region', 'project', 'deployment', 'api_version'] as const
 export type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
 
@@ -12,7 +12,7 @@ export type ProviderSetting = (typeof PROVIDER_SETTINGS)[number]
 export const NATIVE_APIS = ['responses', 'messages'] as const
 export type NativeApi = (typeof NATIVE_APIS)[number]
 
-/** The settings of an upstream that its address may depend on. */
+/** The settings that may determine an upstream's address. */
 export interface AddressSettings {
   readonly apiVersion: string | undefined
   readonly deployment: string | undefined
@@ -20,9 +20,9 @@ export interface AddressSettings {
   readonly project: string | undefined
 }
 
-/** A setting without which the provider has no address, and what the refusal says. */
+/** A setting that the provider's address requires, and the text of the refusal. */
 export interface Requirement {
-  /** An `endpoint` always satisfies it too. */
+  /** An `endpoint` always satisfies the requirement, too. */
   readonly setting: 'endpoint' | 'region'
   readonly message: string
   readonly fix: string
@@ -30,22 +30,22 @@ export interface Requirement {
 
 export interface Gauge {
   readonly metric: string
-  /** Only series with these labels count; a label that a series lacks is empty. */
+  /** Only series with these labels count; a missing label counts as empty. */
   readonly labels?: Readonly<Record<string, string>>
 }
 
 /** How a runtime reports its queue on `/metrics`. */
 export interface QueueGauges {
-  /** The first one reported is taken. */
+  /** Names of the metric; the first reported one counts. */
   readonly waiting: readonly Gauge[]
   readonly running: readonly Gauge[]
-  /** The used part of the memory for conversations, from 0 to 1. */
+  /** Used fraction of the KV cache, from 0 to 1. */
   readonly kvShare?: readonly Gauge[]
-  /** Whether `/metrics` needs the credential; no other runtime is shown it. */
+  /** Whether `/metrics` needs the credential; other runtimes do not get it. */
   readonly needsCredential?: boolean
 }
 
-/** A conversation whose tokens a runtime is asked for. */
+/** A conversation whose tokens a runtime counts. */
 export interface Counted {
   readonly messages: readonly object[]
   readonly tools?: unknown
@@ -53,12 +53,12 @@ export interface Counted {
   readonly text: string
 }
 
-/** How a runtime is asked for the tokens of a conversation as its model reads it. */
+/** How to ask a runtime for the tokens of a conversation. */
 export interface TokenQuestion {
   readonly method: 'GET' | 'POST'
-  /** Below the endpoint's base without its API version. */
+  /** Path below the base URL without its API version. */
   readonly path: string
-  /** It counts texts and knows no conversations: the tokens around messages are added by rule. */
+  /** Whether the runtime counts only texts, so that the gateway adds the tokens around messages by rule. */
   readonly isPlain?: boolean
   write(model: string, conversation: Counted): object
   /** undefined for an answer without a count. */
@@ -79,25 +79,25 @@ export interface ProviderFacts {
   readonly name: string
   /** One sentence for the table of providers. */
   readonly summary: string
-  /** Its name in the semantic conventions of OpenTelemetry, where they have another. */
+  /** Name in the semantic conventions of OpenTelemetry, if it differs. */
   readonly genAiName?: string
-  /** An API on the internet; else a runtime that you run. */
+  /** Whether it is an API on the Internet; else a runtime that you run. */
   readonly hosted: boolean
-  /** Other names that a configuration may use, by their letters and digits alone, in lower case. */
+  /** Other names for configurations, reduced to lower-case letters and digits. */
   readonly aliases?: readonly string[]
-  /** Spellings that editors accept beside the name. */
+  /** Further spellings that editors accept. */
   readonly spellings?: readonly string[]
-  /** Services without a provider that speak exactly like it: their names and endpoints. */
+  /** Services without a provider whose API is exactly the same: their names and endpoints. */
   readonly services?: Readonly<Record<string, string>>
-  /** Base URL of the hosted API when the configuration gives none. */
+  /** Base URL of the hosted API if the configuration sets none. */
   readonly defaultEndpoint?: string | ((settings: AddressSettings) => string)
-  /** The path that an endpoint without an API version gets, such as `/v1beta`; absent: `/v1`. Empty: none. */
+  /** The path that is appended to an endpoint without an API version, such as `/v1beta`; absent: `/v1`; empty: nothing. */
   readonly versionPath?: string | ((settings: AddressSettings) => string)
-  /** The base path of requests, where it depends on more: from the endpoint's path without a trailing slash. */
+  /** Computes the base path of requests from the endpoint's path without a trailing slash, if it depends on more than that. */
   readonly basePath?: (path: string, settings: AddressSettings) => string
   /** The port on which a runtime listens by default. */
   readonly port?: number
-  /** The losses where the runtime is asked as if it were OpenAI; absent: nothing, or its port is that of many programs. */
+  /** The features that are lost with provider openai; absent: none, or many programs use the same port. */
   readonly lostInOpenAi?: string
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
@@ -106,51 +106,51 @@ export interface ProviderFacts {
   readonly calls?: CallRules
   /** The values of a limit of tokens that mean no limit there, as an absent limit does. */
   readonly noLimits?: readonly number[]
-  /** The APIs that `native` may name; absent: requests are translated to its own API. */
+  /** The APIs that `native` may name; absent: all requests are translated. */
   readonly natives?: readonly NativeApi[]
-  /** Those that hold where the configuration names none. */
+  /** Native APIs if the configuration names none. */
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
-  /** Extras beside tokens that its API has; each upstream's `allow` names those that it gets. */
+  /** Extras besides tokens in its API; each upstream's `allow` selects from them. */
   readonly extras?: readonly Extra[]
-  /** Whether its usage has the searches of an answer, which have a price. */
+  /** Whether the usage counts searches, which have a price. */
   readonly countsSearches?: boolean
-  /** Members of other servers that are refused by name. */
+  /** Members of other servers' APIs that the provider refuses by name. */
   readonly foreign?: readonly string[]
-  /** Whether it is to know the purpose of vectors, as `embeddings.input_type` says. */
+  /** Whether the API needs the purpose of vectors, from `embeddings.input_type`. */
   readonly takesInputType?: boolean
   /** Whether requests say up to where a prompt is to be cached. */
   readonly takesCacheMarks?: boolean
   /** Whether it keeps prefixes apart by the salt that a request names. */
   readonly takesCacheSalt?: boolean
-  /** The setting that gives it an address; absent: every runtime requires an endpoint, and no hosted API does. */
+  /** The setting that determines the address; absent: runtimes require an endpoint, hosted APIs do not. */
   readonly requires?: Requirement
   /**
-   * The settings with which the hosted API takes the identity of the process where `api_key` is absent; absent: it
-   * always wants a key.
+   * The settings with which the hosted API accepts the identity of the process instead of `api_key`; absent: it always
+   * requires a key.
    */
   readonly keyless?: readonly ProviderSetting[]
   /**
-   * Whether `api_key` may also be a JSON document of several lines that no request carries: a credential is fetched with
-   * it, where the settings of `keyless` are there.
+   * Whether `api_key` may also be a JSON document of several lines, with which a credential is fetched if the settings
+   * of `keyless` are set.
    */
   readonly takesKeyDocument?: boolean
   /** Settings that take effect only together. */
   readonly together?: readonly ProviderSetting[]
   /** The header that carries the credential; absent: `authorization`. */
   readonly credentialHeader?: string
-  /** The name of a model in an id that holds more; absent: the id is the name. */
+  /** Extracts the name of a model from a longer id; absent: the id is the name. */
   readonly modelName?: (id: string) => string
-  /** The header of its answers with its id of the request, where that is not one of the common headers. */
+  /** The answer header with the provider's id of the request, if it is not one of the common headers. */
   readonly requestIdHeader?: string
-  /** Context windows of its models that have one published size, by name without date or version. */
+  /** Published context windows of its models, by name without date or version. */
   readonly modelWindows?: Readonly<Record<string, number>>
-  /** The published encodings of its models, by the beginnings of their names. */
+  /** Published encodings of its models, by prefixes of their names. */
   readonly modelEncodings?: Readonly<Record<string, Encoding>>
-  /** How a runtime is asked for its context window, the best question first; absent: by its list of models. */
+  /** Questions for a runtime's context window, the best one first; absent: the list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]
-  /** How a runtime is asked for the revision of its model, the best question first; absent: by its list of models. */
+  /** Questions for the revision of a runtime's model, the best one first; absent: the list of models. */
   readonly revisionQuestions?: readonly RevisionQuestion[]
-  /** How a runtime is asked for the tokens of a prompt, the best question first; absent if it has no such path. */
+  /** Questions for the tokens of a prompt, the best one first; absent if the runtime has no such path. */
   readonly tokenQuestions?: readonly TokenQuestion[]
   /** Absent if the runtime does not report its queue. */
   readonly queueGauges?: QueueGauges

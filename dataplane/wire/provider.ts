@@ -10,29 +10,29 @@ import type { AddressSettings, NativeApi, ProviderFacts } from './provider-facts
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
   readonly model: string
-  /** The purpose of its vectors. */
+  /** Purpose of the vectors. */
   readonly inputType?: string | undefined
-  /** The written credential, or the fetched one that holds now; empty when the upstream needs none. */
+  /** The configured credential, or the present fetched one; empty if the upstream needs none. */
   readonly credential: string
-  /** Whether it was fetched from the source that `openCredentials` gave. */
+  /** Whether the credential was fetched from the source of `openCredentials`. */
   readonly isFetched?: boolean
-  /** Tokens that prompt and answer may hold together, where the configuration or the facts of the provider say so. */
+  /** Most tokens of prompt and answer together, if the configuration or the provider's facts define it. */
   readonly contextWindow?: number | undefined
-  /** Extras beside tokens that clients may ask it for. */
+  /** Extras besides tokens that clients may request. */
   readonly allow?: readonly string[] | undefined
-  /** Wires beside its own that it is asked in, where clients speak them; undefined: there are none. */
+  /** Further wires that the upstream supports, for clients that speak them; undefined: none. */
   readonly native?: readonly string[] | undefined
 }
 
 export interface Provider extends ProviderFacts {
-  /** How its streams are cut into frames. */
+  /** The framing of the provider's streams. */
   readonly framing: Framing
   readonly operations: { readonly [O in Operation]?: ProviderOperation<O> }
   /** Classifies an answer that is not 2xx. `headers` have lower-case names. */
   classify(status: number, headers: Readonly<Record<string, unknown>>, body: Buffer): Failure
   /**
-   * Where a credential comes from that is fetched and expires: called where the configuration writes none, or one in a
-   * form that requests do not carry. undefined: requests carry `settings.credential` as it is.
+   * Opens the source of an expiring credential. Called if the configuration has no credential, or one in a form that
+   * requests do not carry. undefined: requests carry `settings.credential` unchanged.
    */
   openCredentials?(settings: ProviderSettings, env: Environment): CredentialSource | undefined
   /** Headers that depend on the whole request, such as a signature; added to those of `encode`. */
@@ -43,7 +43,10 @@ export type Headers = Readonly<Record<string, string>>
 
 /** Translation between the inner form of one operation and the provider's wire. */
 export interface ProviderOperation<O extends Operation = Operation> {
-  /** Throws `unsupported` (unsupported.ts) for what the wire cannot say. `maxTokens` is sent where the client sets no limit. */
+  /**
+   * Throws `unsupported` (unsupported.ts) for parameters that the wire cannot express. `maxTokens` is sent if the
+   * client sets no limit.
+   */
   encode(
     request: Forms[O]['request'],
     settings: ProviderSettings,
@@ -55,13 +58,13 @@ export interface ProviderOperation<O extends Operation = Operation> {
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
   ): Decoded<Forms[O]['answer']>
-  /** Absent if answers are never streamed. `kept` counts what the reader remembers between the events. */
+  /** Absent if answers are never streamed. `kept` counts the bytes that the reader stores between events. */
   openStream?(
     request: Sent<Forms[O]['request']>,
     origin: AnswerOrigin,
     kept: KeptText,
   ): StreamReader<Forms[O]['event']>
-  /** Where clients speak this very wire, what the upstream sends passes without the inner form. */
+  /** For clients with this same wire, answers pass without the inner form. */
   readonly sameWire?: SameWire<O>
   /** Where requests of some models are asked in another API, whose answers `decode` and `openStream` read too. */
   readonly detour?: Detour
@@ -79,34 +82,34 @@ export interface Detour {
 
 /** Where an answer comes from, for wires whose answers leave it out. */
 export interface AnswerOrigin {
-  /** The model that was asked for, by the upstream's name. */
+  /** The requested model, by the upstream's name. */
   readonly model: string
-  /** The upstream's id of the request as its headers have it, else the gateway's. */
+  /** The upstream's id of the request from its headers, else the gateway's. */
   readonly id: string
 }
 
-/** How answers are read that pass to a client of the same wire. */
+/** Reads answers that pass to a client of the same wire. */
 export interface SameWire<O extends Operation = Operation> {
   /** Name of the client's dialect. */
   readonly wire: string
   decode(body: Buffer, request: Sent<Forms[O]['request']>): Passed
   openStream?(request: Sent<Forms[O]['request']>, kept: KeptText): WireReader
-  /** The form in which the upstream may take a request that it has answered with this failure. */
+  /** Another form that the upstream may accept after this failure. */
   concession?(failure: Failure): Concession | undefined
-  /** The path below that of a request which counts its tokens; absent: it has no such path. */
+  /** The path, below that of a request, that counts its tokens; absent: there is no such path */
   readonly counts?: string
 }
 
-/** A client's wire that the upstream speaks beside its own. */
+/** A further wire of clients that the upstream supports. */
 export interface NativeWire<O extends Operation = Operation> extends SameWire<O> {
-  /** Its name in the configuration. */
+  /** Name of the wire in the configuration. */
   readonly api: NativeApi
   encode(
     request: Forms[O]['request'],
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
-  /** How an upstream is asked for what it keeps, by the API's own path for it; absent: it keeps nothing. */
+  /** Requests objects that an upstream stores, by the API's path; absent: it stores nothing. */
   readonly kept?: (
     settings: ProviderSettings,
     path: string,
@@ -119,18 +122,18 @@ export interface UpstreamRequest<Body = Buffer | string | Unwritten> {
   /** Lower-case names. Authentication included; `content-type` and `accept` too. */
   readonly headers: Headers
   readonly body: Body
-  /** More bytes after it, which stand in the client's request and are not copied. */
+  /** Further bytes of the body, which are slices of the client's request and not copied. */
   readonly rest?: readonly Buffer[]
-  /** Members that the wire has no place for, though nothing is lost: hints, and members of other APIs. */
+  /** Members that the request omits without loss: hints, and members of other APIs. */
   readonly leftOut?: readonly string[] | undefined
   /** Parts of the conversation that the upstream does not see, as the client knows them; a header names them. */
   readonly lost?: readonly string[]
 }
 
-/** The same, whose body is there. */
+/** The same, with its body as bytes. */
 export type WrittenRequest = UpstreamRequest<Buffer | string>
 
-/** A request as it leaves, for a signature over it. */
+/** A request before sending, for its signature. */
 export interface FinalRequest {
   readonly method: 'POST'
   /** Scheme and authority. */
@@ -139,7 +142,7 @@ export interface FinalRequest {
   readonly path: string
   readonly headers: Headers
   readonly body: Buffer
-  /** More bytes after it. */
+  /** Further bytes of the body. */
   readonly rest?: readonly Buffer[] | undefined
   /** Milliseconds since 1970. */
   readonly wallMs: number
@@ -164,34 +167,34 @@ export type Passed =
       readonly usage?: Usage | undefined
     }
 
-/** How a stream of bytes is cut into frames, and what stands in one. */
+/** Splits a stream of bytes into frames, and reads the content of a frame. */
 export interface Framing {
   /** Media type of such a stream, for `accept`. */
   readonly mediaType: string
-  /** Completes a frame that the upstream leaves open at its end; without it that frame is lost. */
+  /** Bytes that complete a frame which the upstream leaves open at its end; otherwise that frame is lost. */
   readonly closing?: Buffer
   open(): Framer
   /** The bytes of each frame in a run of whole frames. */
   split(frames: Buffer): Iterable<Buffer>
-  /** undefined if the frame says nothing, such as a comment. */
+  /** undefined if the frame has no content, such as a comment. */
   parse(frame: Buffer): WireEvent | undefined
 }
 
 export interface Framer {
   /** The whole frames that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
   push(chunk: Buffer): Buffer | undefined
-  /** The bytes left when the upstream has ended. */
+  /** The remaining bytes after the upstream has ended. */
   rest(): Buffer
 }
 
 /** The content of one frame. */
 export interface WireEvent {
-  /** Its type, where the framing has one beside the data; else empty. */
+  /** Type of the frame, if the framing has types; else empty. */
   readonly event: string
   readonly data: string
 }
 
-/** Reads one stream into the inner form; keeps what it must remember between its events. */
+/** Reads one stream into the inner form, with the state between its events. */
 export interface StreamReader<Event> {
   read(event: WireEvent): Meaning<Event>
 }
@@ -205,28 +208,28 @@ export interface Meaning<Event> {
   readonly failure?: Failure
 }
 
-/** Reads one stream whose client speaks a wire, and says what that client sees. */
+/** Reads one stream for a client with a certain wire, and decides what the client gets. */
 export interface WireReader {
-  /** Whether the client sees frames that say nothing. */
+  /** Whether the client gets frames without content. */
   readonly passesComments: boolean
   /** Filled in as events are read. */
   readonly facts: AnswerFacts
   read(event: WireEvent): WireMeaning
   /**
-   * The client's bytes for a run of frames that need not be read one by one, and tells the hearer of their content;
-   * undefined: read each. Only asked after the first content.
+   * Returns the client's bytes for a run of frames that need not be read one by one, and reports their content to
+   * `hearer`; undefined: read each frame. Only called after the first content.
    */
   skim?(frames: Buffer, hearer: Hearer): Buffer | undefined
-  /** The text after a complete answer where the upstream's own terminal event has not passed. */
+  /** The text after a complete answer, if the upstream's terminal event was not passed on. */
   end(usage: Usage | undefined): string
 }
 
-/** Hears what is in frames that are not read one by one. */
+/** Receives the content of frames that are not read one by one. */
 export interface Hearer {
   contentEvents: number
-  /** Text of the answer, as it stands in JSON. */
+  /** Text of the answer, in its JSON encoding. */
   hear(bytes: Uint8Array, start: number, end: number): void
-  /** The usage so far, which stands beside the last content. */
+  /** The usage so far, which came with the last content. */
   report(usage: Usage, isBeside: boolean): void
 }
 
@@ -235,12 +238,12 @@ export interface WireMeaning {
   readonly out: 'same' | string
   /** Text, reasoning, a tool call or a refusal: the first of these commits the answer. */
   readonly content: boolean
-  /** The words of that content, by which the tokens of an answer are counted that ends without its usage. */
+  /** The text of the content, to count the tokens of an answer without usage. */
   readonly said?: string
-  /** A finish reason was in it, and every choice that was asked for has had its own. */
+  /** Whether the event had a finish reason and every requested choice has ended. */
   readonly finished: boolean
   readonly done: boolean
-  /** It could not be read, and passes all the same. */
+  /** Whether the event could not be read; it passes anyway. */
   readonly broken?: boolean
   readonly usage?: Usage
   readonly failure?: Failure
@@ -248,7 +251,7 @@ export interface WireMeaning {
   readonly pending?: Failure
 }
 
-/** Another form in which the same upstream may take the request. */
+/** Another form of the request for the same upstream. */
 export type Concession = 'translated' | 'unsealed' | 'unthinking'
 
 /**
@@ -276,11 +279,11 @@ export interface Failure {
   readonly class: FailureClass
   /** HTTP status of the upstream's answer; absent when there was none. */
   readonly status?: number
-  /** The upstream's own words, for a client's mistake; masked and bounded before they are shown. */
+  /** The upstream's text about a client's mistake; masked and shortened before it is shown. */
   readonly message: string
-  /** The words that clients read after the upstream's name, where `message` holds addresses or codes of the runtime. */
+  /** The text for clients after the upstream's name, if `message` contains addresses or internal codes. */
   readonly shown?: string
-  /** No server listens there: no connection could be made, so nothing was sent. */
+  /** Whether no server listens: no connection could be made, so nothing was sent. */
   readonly isUnreached?: boolean
   readonly type?: string | null
   readonly param?: string | null
@@ -288,6 +291,6 @@ export interface Failure {
   readonly retryAfterMs?: number
   /** The request may succeed at the same upstream in this form. */
   readonly concession?: Concession
-  /** The request asked for something that other requests do not: the failure says nothing against the upstream. */
+  /** Whether the request used an unusual feature, so that the failure does not count against the upstream. */
   readonly ofRequest?: true
 }

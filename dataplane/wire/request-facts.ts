@@ -1,61 +1,67 @@
-/** The part of the inner form that requests of all operations share: the client's bytes, and the facts that decide their way. */
+/**
+ * The part of the inner form that requests of all operations share: the client's bytes, and the facts for admission,
+ * routing and accounting.
+ */
 import type { Found, Span } from '../json/found.ts'
 import type { AskedExtra } from './extras.ts'
 
-/** The facts that admission, routing and accounting know of a request of any operation. */
+/** The facts about a request of any operation that admission, routing and accounting use. */
 export interface RequestFacts {
-  /** Providers remember thinking and signatures from one request to the next for one tenant alone. */
+  /** Providers store thinking and signatures between requests separately for each tenant. */
   tenant?: string | undefined
   /** The dialect in which the client wrote `bytes`. */
   readonly wire: string
   /** The body as received: what is forwarded, with splices, to an upstream that speaks the same wire. */
   readonly bytes: Buffer
-  /** The finds of the scan of the bytes; undefined if they are no JSON. */
+  /** The result of the scan of `bytes`; undefined if they are not JSON. */
   readonly found: Found | undefined
-  /** Where the top-level members' values stand in `bytes`, by name. */
+  /** Positions of the values of top-level members in `bytes`, by name. */
   readonly spans: ReadonlyMap<string, Span>
   readonly stream: boolean
-  /** The most tokens one answer may have, where the client says so. */
+  /** Most tokens of one answer, if the client sets a limit. */
   readonly maxTokens: number | undefined
-  /** Answers that were asked for. */
+  /** Number of requested answers. */
   readonly choices: number
-  /** The most tokens that the prompt may have. */
+  /** Upper bound of the prompt's tokens. */
   readonly promptTokensMax: number
-  /** Its estimate, and the model as the client named it, for APIs whose answers say them. */
+  /** The estimate of the prompt's tokens, and the client's name of the model, for APIs whose answers contain them. */
   readonly promptTokens?: number
   readonly named?: string
-  /** Whether the client asked for usage beside every piece; upstreams that speak the same wire may give it. */
+  /** Whether the client requested usage with every piece; upstreams with the same wire may send it. */
   readonly isUsageRepeated?: boolean
-  /** Seconds since 1970 when it arrived: `created` of answers that a translation writes. */
+  /** Arrival in seconds since 1970: `created` of translated answers. */
   readonly createdSeconds: number
-  /** All its text is ASCII: no character can be a separate token. */
+  /** Whether all text is ASCII, so that no character can be several tokens. */
   readonly sparse: boolean
-  /** Headers of the client for an upstream that speaks the same wire, by lower-case name. */
+  /** Headers of the client for an upstream with the same wire, by lower-case name. */
   forwarded?: Readonly<Record<string, string>>
-  /** The first part of it that `body` cannot say: only an upstream that speaks the same wire takes the request. */
+  /**
+   * The first part of the request that `body` cannot express, so that only an upstream with the same wire supports the
+   * request.
+   */
   readonly untranslated?: { readonly param: string; readonly message: string }
-  /** Parts of it that `body` leaves out, as the client knows them; an upstream that speaks the same wire sees them. */
+  /** Parts of the request that `body` omits, by the client's names; an upstream with the same wire gets them. */
   readonly dropped?: readonly string[] | undefined
-  /** Those of them that only an upstream sees whose settings allow them. */
+  /** Those of the omitted parts that an upstream gets only if its settings allow them. */
   readonly unsent?: readonly AskedExtra[] | undefined
-  /** Extras that it asks for, which an upstream has to allow. */
+  /** Extras in the request, which an upstream has to allow. */
   readonly extras?: readonly AskedExtra[]
-  /** Members of `bytes` that are other ones for an upstream that speaks the same wire, as JSON text; undefined takes one out. */
+  /** Replacements for members of `bytes` for an upstream with the same wire, as JSON text; undefined removes a member. */
   readonly edits?: ReadonlyMap<string, string | undefined>
-  /** The path below the wire's own that is asked for; absent: the wire's own. */
+  /** The path below the wire's path; absent: the wire's path itself. */
   readonly below?: string
-  /** The only upstreams that take it, by name: they keep what it goes on from, or what is to be kept of it. */
+  /** The only upstreams for the request, by name, because they store the earlier conversation or have to store this one. */
   readonly keepers?: ReadonlySet<string>
-  /** Sealed parts are left out: only the account that made them can open them. */
+  /** Whether sealed parts are omitted, because only the account that made them can open them. */
   readonly isUnsealed?: boolean
   /** The client asks for thinking as long as the model likes, and for no effort. */
   readonly thinksFreely?: boolean
   /** The model is not asked to think, because it cannot. */
   readonly isUnthinking?: boolean
-  /** `body` has been changed and says more than `bytes`, so it must not be made anew of them. */
+  /** Whether `body` was changed, so that it must not be parsed from `bytes` again. */
   readonly isRewritten?: boolean
-  /** Members of `bytes` that are not to be sent; `body` is without them already. */
+  /** Members of `bytes` that must not be sent; `body` omits them already. */
   readonly omitted?: ReadonlySet<string>
-  /** The omitted member that asks for an answer without a limit of tokens; few runtimes know such a value. */
+  /** The omitted member whose value means no limit of tokens; few runtimes support such a value. */
   readonly unlimited?: { readonly member: string; readonly value: number } | undefined
 }

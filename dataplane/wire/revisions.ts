@@ -1,18 +1,18 @@
-/** How a runtime is asked for the revision of its model, and when two spellings mean one revision. */
+/** How to ask a runtime for the revision of its model, and when two spellings mean one revision. */
 import { textOf } from '../json/values.ts'
 import { entryOf } from './window-questions.ts'
 
 export interface RevisionQuestion {
   readonly path: string
-  /** Below the endpoint's base without its API version; else below the base. */
+  /** Whether the path is below the base URL without its API version. */
   readonly isNative: boolean
-  /** undefined if the answer does not say. */
+  /** undefined if the answer has no revision. */
   read(answer: unknown, model: string): string | undefined
 }
 
 const NAMES = ['revision', 'model_sha', 'model_revision', 'sha', 'digest'] as const
 
-/** For every runtime without questions of another kind: its list of models. */
+/** The question for runtimes without a special one: the list of models. */
 export const LISTED_REVISION: readonly RevisionQuestion[] = [
   {
     path: '/models',
@@ -37,7 +37,7 @@ export function revisionOfPath(path: unknown): string | undefined {
   )
 }
 
-/** A commit or digest may be given by its beginning; a digest with or without its algorithm. */
+/** A commit or digest may be shortened to a prefix; a digest may omit its algorithm. */
 export function isSameRevision(one: string, other: string): boolean {
   const [a, b] = [plain(one), plain(other)].sort((x, y) => x.length - y.length) as [string, string]
   return a === b || (/^[0-9a-f]{7,}$/.test(a) && b.startsWith(a))

@@ -1,12 +1,12 @@
-/** How a provider says that it cannot do what a parameter of a request asks for. */
+/** The error of a provider that does not support a parameter of a request. */
 import { GatewayError } from '../base/errors.ts'
 import { isRecord, listOf, recordOf, rowOf } from '../json/values.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** One candidate cannot take the request; another may. */
+/** One candidate does not support the request; another one may. */
 export class Unsupported extends GatewayError {
-  /** Members of the request's body, or the place of something inside of one: `messages.0.content`. */
+  /** Members of the request's body, or a path inside of one: `messages.0.content`. */
   readonly params: readonly string[]
 
   constructor(message: string, params: readonly string[]) {
@@ -15,12 +15,12 @@ export class Unsupported extends GatewayError {
   }
 }
 
-/** `fix` says what the client can send instead. */
+/** `fix`: what the client can send instead. */
 export function unsupported(provider: string, param: string, fix = fixOf(param)): Unsupported {
   return new Unsupported(wordsOf(provider, [param], [fix]), [param])
 }
 
-/** Throws where `body` asks for something that the provider cannot do; all members at once. */
+/** Throws one error for all members of `body` that the provider does not support. */
 export function refuseUnsupported(
   provider: string,
   body: Json,
@@ -40,7 +40,7 @@ function fixOf(param: string): string {
   return param === 'n' ? 'send n: 1' : `leave ${param} out`
 }
 
-/** Whether the member's value is the API's own default, which every model fulfils. */
+/** Whether the member has the API's default value, which every model supports. */
 function asksForNothing(name: string, body: Json): boolean {
   const value = body[name]
   return (value ?? null) === null || rowOf(DEFAULTS, name)?.(value, body) === true
@@ -77,8 +77,8 @@ const DEFAULTS: Readonly<Record<string, IsDefault>> = {
 }
 
 /**
- * Wishes that change nothing in what an answer may be. Where a provider has no place for one it is left out, and the
- * trace names it.
+ * Parameters that do not change which answers are valid. If a provider does not support one, the gateway omits it and
+ * names it in the trace.
  */
 const HINTS = [
   'metadata',
@@ -94,12 +94,12 @@ const HINTS = [
   'verbosity',
 ] as const
 
-/** All hints but those that the provider has a place for. */
+/** All hints except those that the provider supports. */
 export function hintsExcept(...taken: readonly (typeof HINTS)[number][]): readonly string[] {
   return HINTS.filter((name) => !taken.includes(name))
 }
 
-/** The members that a translation has no place for; those that it cannot do have been refused, or ask for nothing. */
+/** The members that a translation omits; unsupported ones were refused before, or have no effect. */
 export function membersLeftOut(
   body: Json,
   taken: ReadonlySet<string>,

@@ -1,20 +1,20 @@
-/** How a runtime is asked for the context window of its model, and how its answers are read. */
+/** How to ask a runtime for the context window of its model, and how to read its answers. */
 import { listOf, parsed, recordOf } from '../json/values.ts'
 
 export interface WindowQuestion {
   readonly method: 'GET' | 'POST'
-  /** Below the base URL without its API version where `isNative`, else with it. */
+  /** Path below the base URL, without its API version if `isNative`. */
   readonly path: string
   readonly isNative: boolean
   readonly body?: (model: string) => string
-  /** Undefined if the answer does not say. */
+  /** Undefined if the answer has no window. */
   read(answer: unknown, model: string): number | undefined
 }
 
-/** The names of the window in runtimes' lists of models. */
+/** Member names of the window in runtimes' lists of models. */
 const NAMES = ['max_model_len', 'max_context_length', 'context_length', 'context_window'] as const
 
-/** For every runtime without questions of another kind. */
+/** The question for runtimes without a special one. */
 export const LISTED: readonly WindowQuestion[] = [
   { method: 'GET', path: '/models', isNative: false, read: (list, model) => windowIn(list, model) },
 ]

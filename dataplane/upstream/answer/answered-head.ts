@@ -1,4 +1,4 @@
-/** Headers of an upstream's answer that are kept: its id of the request, its limits, and whose answer it is. */
+/** The useful headers of an upstream's answer: its id of the request, its limits, and the request that it answers. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -9,7 +9,7 @@ import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { repeatsSecret, type Sent } from '../attempt/masking.ts'
 import { type Encoding, encodingOf } from './decoding.ts'
 
-/** As runtimes and hosted APIs name it, the commonest first. */
+/** Names of the header in runtimes and hosted APIs, the most common first. */
 const REQUEST_IDS = [
   'x-request-id',
   'request-id',
@@ -18,11 +18,11 @@ const REQUEST_IDS = [
   'x-amzn-requestid',
 ]
 
-/** Many runtimes send back the id that they were sent. */
+/** Many runtimes return the id that they got. */
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
 
-/** The upstream's id of the request; undefined if the id cannot be shown, or repeats a secret that was sent. */
+/** The upstream's id of the request; undefined if it cannot be shown, or repeats a secret that was sent. */
 export function answeredId(
   headers: IncomingHttpHeaders,
   sent: Sent & { readonly provider: Pick<ProviderFacts, 'requestIdHeader'> },
@@ -39,7 +39,7 @@ export function answeredId(
 const LIMITS_MAX = 24
 const LIMIT = /^[ -~]{1,64}$/
 
-/** The upstream's own limits, by header name; undefined if it names none. They are for those who run the gateway. */
+/** The upstream's limits, by header name; undefined if it names none. Only operators of the gateway see them. */
 export function answeredLimits(
   headers: IncomingHttpHeaders,
   sent: Sent,
@@ -58,8 +58,8 @@ export function answeredLimits(
 }
 
 /**
- * Whether an answer names a request of this process other than the one that was sent. Ids of anybody else's making say
- * nothing: hosted APIs give their own, and so does a gateway behind this one. A client may have sent any id as its own.
+ * Whether an answer names another request of this process. Foreign ids do not count: hosted APIs return their own, as
+ * does a gateway behind this one, and a client may send any id.
  */
 export function answersAnother(
   headers: IncomingHttpHeaders,
@@ -74,7 +74,7 @@ export function answersAnother(
   })
 }
 
-/** How the body is to be read: as a stream, or whole without its encoding; undefined: it is compressed, unasked. */
+/** How to read the body: as a stream, or whole without its encoding; undefined: it is compressed against the request. */
 export function formOf(
   headers: IncomingHttpHeaders,
   { stream }: Pick<ModelRequest, 'stream'>,
@@ -85,7 +85,7 @@ export function formOf(
   return encoding === 'identity' ? 'stream' : undefined
 }
 
-/** One without a type may be a stream. */
+/** An answer without a type may be a stream. */
 function isStream(headers: IncomingHttpHeaders, { mediaType }: { mediaType: string }): boolean {
   const type = headers['content-type']
   return type === undefined || type.split(';', 1)[0]?.trim().toLowerCase() === mediaType

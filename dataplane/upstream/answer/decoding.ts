@@ -1,4 +1,4 @@
-/** Answers that come compressed though identity was asked for: decoded within a bound, or refused. */
+/** Decodes answers that are compressed although identity was requested, within a bound, or refuses them. */
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   brotliDecompress,
@@ -25,11 +25,11 @@ const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
 
 export type Encoding = 'identity' | { readonly decode: Decoder }
 
-/** undefined: one that is not known, or several one inside the other, which only a bomb needs. */
+/** undefined: an unknown encoding, or several nested ones, which only a decompression bomb needs. */
 export function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
   const header = headers['content-encoding']
   if (header === undefined) return 'identity'
-  // A header that was sent twice comes as a list, regardless of its type.
+  // A header that was sent twice is a list, regardless of its type.
   const names = String(header)
     .toLowerCase()
     .split(',')
@@ -42,9 +42,8 @@ export function encodingOf(headers: IncomingHttpHeaders): Encoding | undefined {
 }
 
 /**
- * Calls back with the decoded body, or with undefined when it cannot be decoded to at most
- * `bytesMax`; at once when there is nothing to decode. The work is done off the event loop, and
- * what is decoded never grows beyond the bound.
+ * Calls back with the decoded body, or with undefined if it cannot be decoded to at most `bytesMax`; at once if there
+ * is nothing to decode. The decoding runs outside the event loop and stops at the bound.
  */
 export function decodeBody(
   body: Buffer,

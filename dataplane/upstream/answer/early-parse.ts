@@ -1,4 +1,4 @@
-/** Parses an answer of megabytes in steps before it is read: in one go it would hold up everybody else. */
+/** Parses an answer of megabytes in steps, because parsing it at once would delay all other requests. */
 import { AT_ONCE_BYTES_MAX } from '../../base/heavy-work.ts'
 import { inSteps } from '../../base/steps.ts'
 import { parseInPieces } from '../../body/pieces.ts'
@@ -7,16 +7,16 @@ import { MembersError, MembersScan, PIECE_BYTES } from '../../json/members.ts'
 import { OPEN_BRACE } from '../../json/tokens.ts'
 import { keepParsed } from '../../json/values.ts'
 
-/** How far the search for its parts goes without looking at the time. */
+/** Bytes that are searched between two looks at the clock. */
 const SCAN_BYTES = 65_536
 
-/** undefined if there is nothing to wait for. Once it has resolved, `parsedBytes` has the value. */
+/** undefined if parsing needs no steps. After the promise resolves, `parsedBytes` returns the value. */
 export function parseEarly(bytes: Buffer, valuesMax = valuesMaxOf(0)): Promise<void> | undefined {
   if (bytes.length <= AT_ONCE_BYTES_MAX || bytes[0] !== OPEN_BRACE) return undefined
   return inSteps(parsing(bytes, valuesMax)).then((value) => keepParsed(bytes, value))
 }
 
-/** The value; undefined if the bytes are no JSON object within the bounds. Yields where it may be interrupted. */
+/** The value; undefined if the bytes are no JSON object within the bounds. Yields at points where it may be interrupted. */
 export function* parsing(bytes: Buffer, valuesMax: number): Generator<undefined, unknown> {
   try {
     const scan = new MembersScan(bytes, PIECE_BYTES, valuesMax)

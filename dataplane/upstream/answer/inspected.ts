@@ -25,10 +25,10 @@ import type {
   WireMeaning,
 } from '../../wire/provider.ts'
 
-/** The time that an inspector has: that of its request. */
+/** The deadline of an inspector, which is that of its request. */
 export interface Allowance {
   readonly deadlines: Deadlines
-  /** Monotonic moment at which the request's time is up. */
+  /** Monotonic deadline of the request. */
   readonly totalAt: number
 }
 
@@ -88,7 +88,7 @@ class Inspected implements ClientReader {
   readonly facts: ClientReader['facts']
   readonly #parts: Parts
   readonly #allowance: Allowance
-  /** Reads as for a client, and writes events down for the inspector. */
+  /** Reads as for a client, and collects the events for the inspector. */
   readonly #upstream: Translated
   #read: AnswerEvent[] = []
   #isFinished = false
@@ -149,7 +149,7 @@ const LATE: Failure = {
   message: 'The answer was not inspected within the request timeout.',
 }
 
-/** Resolves with undefined when the time of the request is up first. */
+/** Resolves with undefined if the deadline of the request comes first. */
 async function within<T>({ deadlines, totalAt }: Allowance, work: T | Promise<T>) {
   if (!(work instanceof Promise)) return work
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>()

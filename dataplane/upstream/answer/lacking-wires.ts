@@ -1,4 +1,4 @@
-/** Clients' wires that upstreams turned out not to speak, though their settings say so. */
+/** Client wires that upstreams do not support, contrary to their settings. */
 import type { TargetState } from '../live/target-state.ts'
 
 const lacking = new WeakMap<TargetState, Set<string>>()

@@ -1,10 +1,10 @@
-/** A stream that has begun, as its owner and the relay see it. */
+/** A stream that has begun: its interfaces for its owner and for the relay. */
 import type { Failure } from '../../wire/provider.ts'
 
-/** Why a stream ends before its end: a failure of the upstream, or the error with which an inspector ended it. */
+/** Why a stream was cut: a failure of the upstream, or the error of an inspector. */
 export type Breakage = Failure | Error
 
-/** Where the bytes go once the answer is committed to this upstream. */
+/** The receiver of the bytes after the answer is committed to this upstream. */
 export interface Sink {
   /** false: no more until the sink has drained. */
   write(bytes: Buffer): boolean
@@ -14,21 +14,21 @@ export interface Sink {
 
 /** A stream that has begun, as the relay sees it. */
 export interface OpenedStream {
-  /** Commits: what was held goes out, the rest follows as it comes. */
+  /** Commits: sends the held bytes, then the rest as it arrives. */
   flowTo(sink: Sink): void
-  /** The sink is not known yet: the upstream waits until then. */
+  /** Pauses the upstream until the sink is known. */
   hold(): void
   /** More may be written. */
   drained(): void
   abort(reason: string): void
-  /** The client has left: the rest is read for its usage, for a short time; then `over` is called, once. */
+  /** Notes that the client has left: the rest is read briefly for its usage; then `over` is called, once. */
   leave(over: () => void): void
 }
 
 /** The owner of the stream; each method is called once. */
 export interface Listener {
-  /** With the first content, or with the failure that came before it. */
+  /** Called with the first content, or with a failure before it. */
   opened(failure: Breakage | undefined): void
-  /** The upstream's part is over: completely, or by the failure that cut it. */
+  /** Called when the upstream's part ends, complete or cut by a failure. */
   ended(failure: Breakage | undefined): void
 }

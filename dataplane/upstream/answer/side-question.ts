@@ -1,4 +1,4 @@
-/** One question to an upstream beside the answers of its model: no attempt, one exchange, bounded in time and length. */
+/** One question to an upstream besides requests to its model: one exchange without attempts, bounded in time and length. */
 import type { Clock } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
@@ -11,7 +11,7 @@ import type { Target } from '../live/targets.ts'
 
 export interface SideQuestion {
   readonly method: 'GET' | 'POST' | 'DELETE'
-  /** Below the base path. */
+  /** Path below the base path. */
   readonly path: string
   readonly headers: Headers
   readonly body?: Buffer | string
@@ -30,7 +30,7 @@ const QUESTION_MS_MAX = 30_000
 const ANSWER_BYTES_MAX = 33_554_432
 const TOO_LARGE = 'the answer is larger than 32 MiB'
 
-/** Throws where the upstream may not be asked now, or the client has left. */
+/** Throws if the upstream is not eligible now, or the client has left. */
 export async function askBeside(
   target: Target,
   questionOf: (settings: ProviderSettings) => SideQuestion | Promise<SideQuestion>,

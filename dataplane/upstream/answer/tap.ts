@@ -1,21 +1,21 @@
-/** Reads a stream while its bytes pass: content, usage, finish and errors, and what the client is to see of them. */
+/** Reads a passing stream for content, usage, finish and errors, and decides which bytes the client gets. */
 
 import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
 import type { ClientReader, Released } from '../../wire/inspection.ts'
 import type { Failure, Framing, WireMeaning } from '../../wire/provider.ts'
 
 export class Tap {
-  /** An event with text, reasoning, a tool call or a refusal has been seen. */
+  /** Whether an event had text, reasoning, a tool call or a refusal. */
   content = false
   finished = false
   done = false
-  /** The terminal event has passed as it came, so none has to be added. */
+  /** Whether the terminal event has passed, so that none must be added. */
   doneShown = false
   failure: Failure | undefined
   /** The failure that the stream ends with unless more comes. */
   pending: Failure | undefined
   brokenEvents = 0
-  /** An inspector has ended the answer before the upstream did. */
+  /** Whether an inspector ended the answer before the upstream did. */
   endedEarly = false
   #contentReleased = false
   readonly #reader: ClientReader
@@ -36,7 +36,7 @@ export class Tap {
     this.#metered = metered
   }
 
-  /** Whole frames in; the bytes for the client out (empty when it is to see nothing of them). */
+  /** Takes whole frames and returns the bytes for the client, which may be empty. */
   take(frames: Buffer): Buffer {
     if (this.content && !this.#isOver()) {
       const skimmed = this.#reader.skim?.(frames, this.#metered)
@@ -51,12 +51,12 @@ export class Tap {
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
   }
 
-  /** Whether no more is to be learnt of what the answer used. */
+  /** Whether the usage of the answer is final. */
   get isCounted(): boolean {
     return this.#isOver() || (this.finished && this.#metered.usage !== undefined)
   }
 
-  /** Whether the usage that was reported counts all that has been read so far. */
+  /** Whether the reported usage includes all content so far. */
   get isCurrent(): boolean {
     return this.content && this.#metered.isCurrent
   }
@@ -67,8 +67,8 @@ export class Tap {
   }
 
   /**
-   * Where events are inspected: the client's bytes for those that were taken, at the end of a complete answer for those
-   * that were held. Rejects with the error that ends the answer.
+   * With an inspector: the client's bytes for the events that it released, at the end of a complete answer also for the
+   * held ones. Rejects with the error that ends the answer.
    */
   release(isComplete: boolean): Promise<Buffer> | undefined {
     return this.#reader.release?.(isComplete).then((released) => this.#released(released))
@@ -91,7 +91,7 @@ export class Tap {
     return Buffer.from(text)
   }
 
-  /** A report after the content counts it. Some report the prompt before it, or what they have counted with each event. */
+  /** Only a report after the content includes it. Some upstreams report the prompt first, or send running counts. */
   #count({ usage, content }: WireMeaning): void {
     const metered = this.#metered
     if (usage !== undefined) metered.report(usage, content)

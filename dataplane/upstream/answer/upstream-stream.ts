@@ -1,4 +1,4 @@
-/** An upstream's stream between its first byte and its one end: held until it may be committed to, then flowing. */
+/** An upstream's stream: held until it has content, then passed on until its end. */
 import { Gathered } from '../../base/gathered.ts'
 import { AnswerTooLarge } from '../../base/kept-text.ts'
 import type { Failure, Framer, Framing } from '../../wire/provider.ts'
@@ -6,9 +6,9 @@ import type { Exchange } from '../attempt/exchange.ts'
 import type { Breakage, Listener, OpenedStream, Sink } from './opened-stream.ts'
 import type { Tap } from './tap.ts'
 
-/** Bytes that are read at most once the client has left: what stood in buffers, and the end of an answer. */
+/** Most bytes that are read after the client has left: the content of buffers, and the end of the answer. */
 const REST_BYTES_MAX = 4_194_304
-/** Bytes held before the first content; more than this is no prelude of an answer. */
+/** Most bytes that are held before the first content. */
 const HELD_BYTES_MAX = 1_048_576
 
 export class UpstreamStream implements OpenedStream {
@@ -20,13 +20,13 @@ export class UpstreamStream implements OpenedStream {
   readonly #held = new Gathered({ ownsPieces: true })
   #sink: Sink | undefined
   #open = false
-  /** The upstream's part is over; later bytes are not part of the answer. */
+  /** The upstream's part has ended; later bytes do not belong to the answer. */
   #isOver = false
   #ended: { failure: Breakage | undefined } | undefined
   #isFull = false
-  /** The steps that wait while an inspector has the floor. */
+  /** Steps that wait while an inspector works. */
   #later: (() => void)[] | undefined
-  /** Called at the end of what is read though the client has left. */
+  /** Called after the rest was read for a client that has left. */
   #over: (() => void) | undefined
   #restBytes = 0
 
@@ -109,7 +109,7 @@ export class UpstreamStream implements OpenedStream {
     for (const step of later) step()
   }
 
-  /** No more of it is read. */
+  /** Ends the reading. */
   #leaveNow(): void {
     this.abort('the client left')
     const over = this.#over
@@ -135,13 +135,13 @@ export class UpstreamStream implements OpenedStream {
     const inspected = this.#tap.release(false)
     if (inspected === undefined) this.#taken(shown)
     else {
-      // The upstream is on time though the client may have to wait.
+      // The upstream is in time, although the client may have to wait for an inspector.
       if (this.#tap.content && !this.#exchange.hasBegun) this.#exchange.begun()
       this.#await(inspected, this.#taken)
     }
   }
 
-  /** undefined if it failed; an error in here would otherwise end the process. */
+  /** undefined if the work failed; an uncaught error would end the process. */
   #translated(events: Buffer): Buffer | undefined {
     try {
       return this.#tap.take(events)
@@ -168,7 +168,7 @@ export class UpstreamStream implements OpenedStream {
     }
   }
 
-  /** The upstream waits meanwhile; what it has sent all the same comes after. */
+  /** The upstream is paused meanwhile; bytes that arrive anyway are handled later. */
   #await(inspected: Promise<Buffer>, next: (shown: Buffer) => void): void {
     this.#later = []
     this.#exchange.pause()
@@ -184,7 +184,7 @@ export class UpstreamStream implements OpenedStream {
     const later = this.#later ?? []
     this.#later = undefined
     next()
-    // A step that has to wait again puts the steps after it into the next line.
+    // If a step has to wait again, the steps after it wait too.
     for (const step of later) step()
     if (this.#later === undefined && !this.#isFull) this.#exchange.resume()
   }
@@ -271,7 +271,7 @@ export class UpstreamStream implements OpenedStream {
   }
 }
 
-/** Some JSON can be read, but not be written again. */
+/** Some JSON can be parsed but not written. */
 function untranslated(error: unknown): Failure {
   const isLarge = error instanceof AnswerTooLarge
   const message = isLarge ? error.message : 'The answer cannot be translated.'

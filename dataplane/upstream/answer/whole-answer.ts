@@ -1,4 +1,4 @@
-/** The bytes of an answer that is read whole, as far as they are worth keeping. */
+/** Collects the bytes of an answer that is read whole, within bounds. */
 import { Gathered } from '../../base/gathered.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { ANSWER_BYTES_MAX, AnswerTooLarge } from '../../base/kept-text.ts'
@@ -22,18 +22,18 @@ export class WholeAnswer {
 
   readonly valuesMax: number
 
-  /** The encoding of a failure is looked at when all of it is there. */
+  /** The encoding of a failure is checked after its last byte. */
   constructor(status: number, encoding: Encoding | undefined, request: Sent<ModelRequest>) {
     const vectors = request.operation === 'embeddings' ? request.items : 0
     this.valuesMax = valuesMaxOf(vectors)
     const bytesMax = Math.max(ANSWER_BYTES_MAX, vectors * VECTOR_BYTES_MAX)
     this.bytesMax = status < 300 ? bytesMax : FAILURE_BYTES_MAX
-    // Times and their texts are no JSON.
+    // Subtitles of a recording are not JSON.
     const isText = request.operation === 'transcription' && !request.isJson
     this.#isJson = status < 300 && encoding === 'identity' && !isText
   }
 
-  /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
+  /** Why the rest is not read, if so: the answer is too large, or has more parts than the parser accepts. */
   add(chunk: Buffer): Fault | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > this.bytesMax) return 'too large'
@@ -50,11 +50,11 @@ export class WholeAnswer {
     return this.#bounds.holds(sofar)
   }
 
-  /** The words for an answer of which no more is wanted. */
+  /** The error text for an answer that was cut off. */
   words(fault: Fault): string {
     return fault === 'too large'
       ? new AnswerTooLarge(this.bytesMax).message
-      : 'The upstream answered with something else than a JSON object.'
+      : 'The answer of the upstream is not a JSON object.'
   }
 
   take(): Buffer {
@@ -63,8 +63,8 @@ export class WholeAnswer {
 }
 
 /**
- * Calls back with all of the answer without its encoding; undefined: it cannot be read, or is too large. One of megabytes has
- * been parsed by then.
+ * Calls back with the decoded answer; undefined: it cannot be decoded, or is too large. Answers of megabytes are parsed
+ * before the call.
  */
 export function decodeWhole(
   answer: WholeAnswer | undefined,

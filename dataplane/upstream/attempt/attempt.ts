@@ -1,4 +1,4 @@
-/** One attempt at one upstream, from the request it sends to the answer that may be committed to, or its failure. */
+/** One attempt at one upstream: sends the request, and ends with an answer for the client or a failure. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { PoolRequest } from '../../connection/http1/contract.ts'
@@ -24,7 +24,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
   readonly #parts: AttemptParts
   readonly #judgement: Judgement
-  /** The target's; from the moment it is sent with the credential that it was sent with. */
+  /** The target's settings; after sending, with the credential that was sent. */
   #settings: UpstreamSettings
   readonly #exchange: Exchange
   readonly #resolve: (outcome: Outcome) => void
@@ -33,10 +33,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #headers: IncomingHttpHeaders = {}
   #encoding: Encoding | undefined
   #stream: UpstreamStream | undefined
-  /** Made with the first byte that is read whole. */
+  /** Created with the first byte of an answer that is read whole. */
   #body: WholeAnswer | undefined
   #hasLeft = false
-  /** All of an answer that is no stream is there and has been read. */
+  /** An answer that is not a stream is complete and has been read. */
   #isRead = false
   #sent: PoolRequest | undefined
 
@@ -59,7 +59,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     try {
       this.#dispatch(ids)
     } catch (error) {
-      // A mistake of ours: what the attempt holds is given back, and the upstream is not blamed.
+      // A mistake of the gateway: the attempt releases what it holds, and the upstream is not blamed.
       this.#exchange.abort('it could not be sent')
       this.#judgement.make('neutral')
       throw error
@@ -79,14 +79,17 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     endpoint.pool.dispatch(this.#sent, this.#exchange)
   }
 
-  /** The same attempt: it counts neither as a repeat nor against the breaker. */
+  /** Still the same attempt: the second sending counts neither as a repeat nor against the breaker. */
   resend(): void {
     const { gateway, target, endpoint = target.state } = this.#parts
     gateway.metrics.resends.at(target.name).value++
     if (this.#sent !== undefined) endpoint.dispatchAnew(this.#sent, this.#exchange)
   }
 
-  /** The attempt has not failed. A refused client waits for its error; one that has left costs what can still be learnt. */
+  /**
+   * Not a failure of the attempt. A refused client gets its error at once; if the client has left, the rest is read for
+   * its usage.
+   */
   leave(why?: Error): void {
     this.#judgement.make('neutral')
     if (why !== undefined) {
@@ -164,7 +167,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   fail(failure: Failure): void {
     if (this.#stream !== undefined) this.#stream.fail(failure)
-    // A status that says failure is worth more than the reset after it.
+    // A status of failure explains more than the reset after it.
     else if (this.#status >= 300) this.#conclude()
     else this.#fail(failure)
   }
@@ -179,9 +182,9 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (failure instanceof Error) this.#refuse(failure)
     else if (failure !== undefined) this.#fail(failure)
     else {
-      // A probe has shown what it was to show; a whole stream would keep the breaker half open for minutes.
+      // A probe of the breaker ends here, because a whole stream would keep the breaker half open for minutes.
       if (this.#parts.permit.kind === 'probe') this.#judgement.make('success')
-      // The call comes from the stream, so it is there.
+      // The stream makes this call, so it exists.
       this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
     }
   }
@@ -196,7 +199,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #openStream(): void {
     const { request, maxTokens, metered, pair } = this.#parts
     const { framing } = this.#settings.provider
-    // Some wires tell a truncated answer only by the limit that was asked for.
+    // Some wires show a truncated answer only by the requested limit.
     const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
     const reader = pair.openStream(bounded, this)
     if (reader === undefined) {
@@ -210,12 +213,12 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #conclude(): void {
-    // The encoding of a failure has not been looked at yet.
+    // The encoding of a failure was not checked yet.
     decodeWhole(this.#body, this.#encoding ?? encodingOf(this.#headers), (decoded) => {
       try {
         this.#read(decoded)
       } catch {
-        // JSON that is nested too deeply can be read, but not be written again.
+        // JSON that is nested too deeply can be parsed but not written.
         this.#malformed('The answer cannot be translated.')
       }
     })
@@ -243,7 +246,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     } else if (request.stream) this.#malformed('The answer is not a stream.')
     else {
       this.#judgement.make('success')
-      // The client may leave before an inspector has spoken.
+      // The client may leave before an inspector decides.
       this.#parts.metered.answered(answer.usage, body.length, this.#exchange.elapsedMs)
       if (this.#hasLeft) this.#resolve(LEFT)
       else if (answer.kind === 'body') this.#pass(answer)
@@ -260,7 +263,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
   }
 
-  /** The upstream has done its part. */
+  /** The upstream's part has ended. */
   #refuse(error: Error): void {
     this.#judgement.make('success')
     this.#resolve({ kind: 'refused', error })
@@ -276,7 +279,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #fail(failure: Failure): void {
-    // The gateway's own clocks end what the upstream was at work on.
+    // The gateway's timeouts end an answer on which the upstream was still working.
     if (failure.class !== 'timeout') this.#parts.metered.hasFailed = true
     if (this.#hasLeft) {
       if (!this.#parts.request.stream) this.#parts.metered.waitedMs = this.#exchange.elapsedMs
@@ -288,7 +291,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
   }
 
-  /** `shown` holds nothing that was sent to prove ourselves. */
+  /** `shown` contains no credential. */
   #blame(shown: Failure): void {
     this.#judgement.blame(shown, {
       headStatus: this.#status,

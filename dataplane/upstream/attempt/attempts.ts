@@ -3,19 +3,19 @@ import type { FailureClass } from '../../wire/provider.ts'
 
 export interface AttemptTarget {
   readonly name: string
-  /** Tokens that prompt and answer may hold together; undefined when unknown. */
+  /** Most tokens of prompt and answer together; undefined if unknown. */
   readonly contextWindow: number | undefined
 }
 
-/** An attempt that has failed. */
+/** A failed attempt. */
 export interface FailedAttempt<T extends AttemptTarget> {
   readonly candidate: T
   readonly failure: FailureClass
-  /** Whether the request itself may have caused it, so that its repeats do not count. */
+  /** Whether the request itself may have caused the failure, so that repeats of it do not count. */
   readonly isDoubtful?: boolean
-  /** The upstream asked for a longer wait than a repeat in place is worth. */
+  /** Whether the upstream's Retry-After is too long for a repeat. */
   readonly moveOn: boolean
-  /** Whether the wait before a repeat in place would outlast the time of the request. */
+  /** Whether the wait before a repeat would exceed the deadline of the request. */
   readonly isTooLate?: boolean
   /** Whether the connection failed, so that another endpoint may work at once. */
   readonly isCut?: boolean

@@ -1,23 +1,23 @@
-/** How long to wait before a failed attempt is repeated in place, or that it must not be. */
+/** The wait before a failed attempt is repeated at the same upstream, or that it must not be repeated there. */
 
-/** Longest wait before a repeat; a client that waits longer is better served elsewhere. */
+/** Longest wait before a repeat; instead of a longer wait, another upstream is tried. */
 const DELAY_MS_MAX = 2000
 const COOL_MS_MAX = 60_000
 
 export interface RetryFacts {
-  /** Number of the attempt at this upstream that has failed, from 1. */
+  /** Number of the failed attempt at this upstream, from 1. */
   readonly attempt: number
   readonly initialDelayMs: number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** The wait that the upstream asked for, if it did. */
+  /** The upstream's Retry-After, if any. */
   readonly retryAfterMs: number | undefined
   readonly respectRetryAfter: boolean
 }
 
 export type RetryDelay =
   | { readonly kind: 'wait'; readonly delayMs: number }
-  /** Not again in place; the upstream is tried last for so long. */
+  /** No repeat at this upstream, which is tried last for this time. */
   | { readonly kind: 'move_on'; readonly coolMs: number }
 
 /**

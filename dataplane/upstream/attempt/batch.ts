@@ -1,4 +1,7 @@
-/** One attempt at an upstream that takes fewer inputs a call than were asked for: call after call, all of them or none. */
+/**
+ * One attempt that needs several calls, because the upstream accepts fewer inputs per call. All calls succeed or the
+ * attempt fails.
+ */
 
 import { malformed } from '../../providers/failures/classify.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
@@ -12,7 +15,7 @@ import { expected } from '../live/vectors.ts'
 import { Attempt } from './attempt.ts'
 import type { AttemptParts, Outcome } from './parts.ts'
 
-/** The wires of a batch: calls are read, and one answer is written. */
+/** The wires of a batch: the answers of all calls become one answer. */
 export interface BatchWires {
   readonly dialect: Dialect<'embeddings'>
   readonly operation: ProviderOperation<'embeddings'>
@@ -50,7 +53,7 @@ export class Batch {
     this.#present?.leave()
   }
 
-  /** Those of the last call. */
+  /** Headers of the last call. */
   get upstreamRequestId(): string | undefined {
     return this.#present?.upstreamRequestId
   }
@@ -87,7 +90,7 @@ export class Batch {
     this.#present = one
     one.send(ids)
     const outcome = await one.outcome
-    // Calls that were answered are charged, also where the batch fails.
+    // Answered calls are charged even if the batch fails.
     const used = own.usage ?? (own.hasCost ? estimateOf(request) : undefined)
     if (used !== undefined) metered.usage = sumOf(metered.usage, used)
     return outcome
@@ -117,7 +120,7 @@ export class Batch {
   }
 }
 
-/** Only embeddings come in batches. Vectors hold no words, so there is nothing to inspect. */
+/** Only embeddings come in batches. Vectors have no text, so there is nothing to inspect. */
 export function batchOf(parts: AttemptParts, calls: Calls, dialect: Dialect): Batch {
   const { embeddings: operation } = parts.target.settings.provider.operations
   if (dialect.operation !== 'embeddings' || operation === undefined)

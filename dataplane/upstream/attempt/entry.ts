@@ -3,7 +3,7 @@ import { maskKeys, shownName } from '../../base/shown-text.ts'
 import type { AttemptTrace } from '../../telemetry/traces.ts'
 import type { Outcome } from './parts.ts'
 
-/** A client may send hundreds of members that mean nothing. */
+/** A client may send hundreds of unknown members. */
 const LEFT_OUT_MAX = 32
 
 export function openEntry(upstream: string, started_ms: number, endpoint?: string): AttemptTrace {

@@ -6,17 +6,17 @@ import type { PoolController, PoolHandler } from '../../connection/http1/contrac
 import { isStale } from '../../connection/stale-connection.ts'
 import type { Failure } from '../../wire/provider.ts'
 
-/** The owner of an exchange; `end` or `fail` is called once and is the last call. */
+/** The receiver of an exchange. `end` or `fail` is called once, as the last call. */
 export interface Receiver {
   head(status: number, headers: IncomingHttpHeaders): void
-  /** The request is given to a connection. */
+  /** Called when a connection takes the request. */
   written(): void
   data(chunk: Buffer): void
   end(): void
   fail(failure: Failure): void
-  /** The kept connection had been given up before the request came: it is to be sent once more, on a new one. */
+  /** Called if the kept connection was closed before the request arrived, so that the request must be sent again on a new one. */
   resend(): void
-  /** The upstream is no longer busy with it; called once, before or with the last call. */
+  /** Called once when the upstream is no longer busy with the request, before or with the last call. */
   released(): void
 }
 
@@ -25,17 +25,17 @@ export interface ExchangeClocks {
   readonly firstMs: number
   /** Milliseconds of silence allowed after `begun()`. */
   readonly idleMs: number
-  /** Monotonic moment at which everything is over. */
+  /** Monotonic deadline of the whole exchange. */
   readonly totalAt: number
 }
 
-/** Interim answers before the real one; more are a flood. */
+/** Most interim answers before the final one. */
 const HINTS_MAX = 32
-/** A connection that was given up while it was idle shows it at once; later it is the request that it broke over. */
+/** A connection that was closed while idle fails within this time; a later failure is due to the request. */
 const STALE_MS = 1000
 /**
- * How long an answer is read for its usage alone, once its client has left. With the sweep of the deadlines it is over
- * before a drain ends the process, and within the second in which an upstream is to learn that its client has left.
+ * How long an answer is read only for its usage after its client has left. Short enough to end before a drain ends the
+ * process, and to tell the upstream within a second that the client has left.
  */
 const REST_MS = 300
 /** How long an upstream may keep its connection after its answer was complete. */
@@ -58,7 +58,7 @@ export class Exchange implements PoolHandler, Deadline {
   #hints = 0
   #resent = false
   #restUntil = Number.POSITIVE_INFINITY
-  /** When the request had a connection last. */
+  /** When the request last got a connection. */
   #sentAt: number
 
   constructor(receiver: Receiver, clocks: ExchangeClocks, clock: Clock, deadlines: Deadlines) {
@@ -72,7 +72,7 @@ export class Exchange implements PoolHandler, Deadline {
     deadlines.add(this)
   }
 
-  /** The answer has begun to be useful, as one in place of a stream never is: now silence and the total are limited alone. */
+  /** Notes that the stream has content. From now on only silence and the total time are limited. */
   begun(): void {
     this.#begun = true
     this.#lastByteAt = this.#clock.now()
@@ -83,21 +83,21 @@ export class Exchange implements PoolHandler, Deadline {
     return this.#over
   }
 
-  /** Whether anything useful of the answer has come. */
+  /** Whether content of the answer has arrived. */
   get hasBegun(): boolean {
     return this.#begun
   }
 
-  /** The answer is complete though the upstream has not closed it yet. */
+  /** Notes that the answer is complete, although the upstream has not closed it yet. */
   complete(): void {
     this.#idleMs = LINGER_MS
     this.#release()
-    // Later bytes are thrown away, so they need not wait for a client that reads slowly.
+    // Later bytes are dropped, so they need not wait for a slow client.
     if (this.#paused) this.resume()
     else this.#schedule()
   }
 
-  /** No more bytes for now. An upstream that is not listened to is not silent: its clock stands still. */
+  /** Stops reading for now, and stops the clock of silence. */
   pause(): void {
     if (this.#over || this.#released) return
     this.#paused = true
@@ -112,7 +112,7 @@ export class Exchange implements PoolHandler, Deadline {
     this.#controller?.resume()
   }
 
-  /** The client has left: the rest is read for a short time. Its end is reported as ever. */
+  /** Notes that the client has left: the rest is read for a short time, and its end is reported as usual. */
   readOn(): void {
     if (this.#over || this.#restUntil !== Number.POSITIVE_INFINITY) return
     this.#restUntil = this.#clock.now() + REST_MS
@@ -120,17 +120,17 @@ export class Exchange implements PoolHandler, Deadline {
     this.due = Math.min(this.due, this.#restUntil)
   }
 
-  /** Milliseconds since the request had its connection. */
+  /** Milliseconds since the request got its connection. */
   get elapsedMs(): number {
     return this.#clock.now() - this.#sentAt
   }
 
-  /** Whether no more is read because the client reads slowly. */
+  /** Whether reading is paused because the client reads slowly. */
   get isPaused(): boolean {
     return this.#paused
   }
 
-  /** Ends the exchange without telling the receiver: the answer is not needed any more. */
+  /** Ends the exchange without a call to the receiver, because the answer is not needed. */
   abort(reason: string): void {
     if (this.#over) return
     this.#finish()
@@ -159,7 +159,7 @@ export class Exchange implements PoolHandler, Deadline {
   onResponseStart(controller: PoolController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#over) return
     if (status >= 200) {
-      // The words of a failure have no longer to come than an answer may be silent.
+      // The body of a failure may take only the allowed time of silence.
       if (status >= 300) this.due = Math.min(this.due, this.#clock.now() + this.#idleMs)
       this.#receiver.head(status, headers)
       return
@@ -189,7 +189,7 @@ export class Exchange implements PoolHandler, Deadline {
       return
     }
     const failure = failureOf(error)
-    // The network may say the same of a connection that had taken the request.
+    // The network may report the same error for a connection that had received the request.
     this.#fail(this.#controller === undefined ? failure : { ...failure, isUnreached: false })
   }
 

@@ -1,4 +1,4 @@
-/** The attempts of one request: the facts the plan judges by, and what a failure does to its upstream. */
+/** The attempts of one request: the facts for the plan, and the effects of a failure on its upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { Presence } from '../../call/presence.ts'
@@ -27,9 +27,9 @@ export interface JourneyStart {
   readonly lane: Lane
   /** Whether the request fits the target's context window. */
   readonly fits: (target: Target) => boolean
-  /** Whether it leaves the last places of an upstream to others. */
+  /** Whether the request leaves the last places of an upstream to others. */
   readonly yields: boolean
-  /** How hard the prompt is, where that has been found out. */
+  /** Score of the prompt's difficulty, if it was computed. */
   readonly difficulty?: number | undefined
 }
 
@@ -39,10 +39,10 @@ interface Place {
 }
 
 const NONE: readonly Endpoint[] = []
-/** Other endpoints that a request tries, where the route does not say how often. */
+/** Most other endpoints that a request tries, if the route sets no number of attempts. */
 const MOVES_MAX = 2
 
-/** The parts of the gateway that attempts are planned with. */
+/** The parts of the gateway that planning uses. */
 export interface Planner {
   readonly clock: Clock
   readonly metrics: Metrics
@@ -50,31 +50,31 @@ export interface Planner {
   readonly random: () => number
 }
 
-/** It is also the plan of these attempts: one object a request. */
+/** This object is also the plan's view of the attempts, to make only one object a request. */
 export class Journey implements Plan<Target> {
   candidates: readonly Target[]
-  /** Upstreams that are not candidates, and why; undefined if every upstream is one. */
+  /** Upstreams that are not candidates, with the reasons; undefined if there are none. */
   passedOver: readonly PassedOver[] | undefined
   readonly attempts: FailedAttempt<Target>[] = []
   attemptsMax: number
   readonly repeats: boolean
   spill: Spill<Target> | undefined
-  /** The refusal of the first candidate that cannot do what the request asks for. */
+  /** The refusal of the first candidate that does not support the request. */
   unable: Unsupported | undefined
-  /** The failure that the client reads when nothing is left. */
+  /** The failure that the client gets if no upstream is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
   readonly #start: JourneyStart
   readonly #route: Route
   readonly #planner: Planner
   readonly #request: ModelRequest
   readonly #yields: boolean
-  /** Those that cannot do what the request asks for. */
+  /** Targets that do not support the request. */
   readonly #unable = new Set<Target>()
-  /** The endpoints that were asked, of upstreams that have some. */
+  /** The endpoints that were tried. */
   #places: Place[] | undefined
   #moves = 0
   #delayMs = 0
-  /** The moment at which the next attempt is planned; one reading serves all questions. */
+  /** The time of the next plan, read once so that all rules use the same time. */
   #now: number
 
   constructor(start: JourneyStart, planner: Planner) {
@@ -93,7 +93,10 @@ export class Journey implements Plan<Target> {
     this.spill = lane.spill !== undefined && start.fits(lane.spill.primary) ? lane.spill : undefined
   }
 
-  /** The request cannot be written for the target, which is no failure: it is passed over like a window too small. */
+  /**
+   * Notes that the request cannot be written for the target. This is not a failure: the plan skips the target, as with
+   * a window that is too small.
+   */
   cannot(target: Target, refusal: Unsupported): void {
     this.unable ??= refusal
     this.#unable.add(target)
@@ -107,7 +110,7 @@ export class Journey implements Plan<Target> {
     return target.standing(this.#now, this.#yields)
   }
 
-  /** Whether a failure there that this request may have caused has counted. */
+  /** Whether the breaker has counted a failure at the target that this request may have caused. */
   hasBlamed(target: Target): boolean {
     return this.attempts.some(({ candidate, isDoubtful }) => candidate === target && isDoubtful)
   }
@@ -120,13 +123,13 @@ export class Journey implements Plan<Target> {
     return target.state.retryBudget.take(this.#now)
   }
 
-  /** The endpoint for the next attempt; undefined: the name of the upstream. */
+  /** The endpoint for the next attempt; undefined: use the upstream's host name. */
   place(target: Target, client: Client | undefined): Endpoint | undefined {
     const { endpoints } = target.state
     if (endpoints === undefined) return undefined
     const key = affinityKeyOf(this.#request, target.settings, client)
     const tried = this.#triedOf(target)
-    // All have been tried: a repeat begins again.
+    // All endpoints were tried, so a repeat starts over.
     const passed = endpoints.hasOther(tried, this.#now) ? tried : NONE
     const endpoint = endpoints.choose(passed, key, this.#now)
     this.#places ??= []
@@ -140,7 +143,7 @@ export class Journey implements Plan<Target> {
     return endpoints.hasOther(this.#triedOf(target), this.#now)
   }
 
-  /** How many places were asked in vain, where none could be reached. */
+  /** Number of endpoints that were tried, if none could be reached. */
   get unreached(): number {
     if (this.#places === undefined || !this.attempts.every(({ isCut: cut }) => cut)) return 0
     return new Set(this.#places.map(({ endpoint }) => endpoint)).size
@@ -153,7 +156,7 @@ export class Journey implements Plan<Target> {
       .map(({ endpoint }) => endpoint)
   }
 
-  /** Remembers a failure, and cools an upstream that asked for a longer wait than a repeat is worth. */
+  /** Records a failure. An upstream whose Retry-After is too long for a repeat is tried last for that time. */
   failed(target: Target, failure: Failure, totalAt: number): void {
     const { clock, random } = this.#planner
     this.#now = clock.now()
@@ -176,18 +179,18 @@ export class Journey implements Plan<Target> {
       isCut: isCut(failure),
       isUnreached: failure.isUnreached === true,
     })
-    // Without `retry` a broken endpoint must not cost the request.
+    // Even without `retry`, a broken endpoint must not fail the request.
     const isMoving = target.state.endpoints !== undefined && isCut(failure) && !this.repeats
     if (isMoving && this.#moves++ < MOVES_MAX) this.attemptsMax++
     this.last = { target, failure }
   }
 
-  /** The repeat is sent at once: another endpoint has not asked for a pause. */
+  /** A repeat at another endpoint needs no pause. */
   moves(target: Target): void {
     this.#planner.metrics.retries.at(target.name).value++
   }
 
-  /** Waits before a repeat in place; ends early when the client leaves or the request's time is up. */
+  /** Waits before a repeat at the same upstream; ends early when the client leaves or at the deadline. */
   async pause(target: Target, totalAt: number, presence: Presence): Promise<void> {
     const { clock, metrics } = this.#planner
     metrics.retries.at(target.name).value++
@@ -203,7 +206,7 @@ export class Journey implements Plan<Target> {
     return this.#start.lane.targets
   }
 
-  /** Whether it makes sense to wait for the upstream: it could do what is asked for, and has been sent nothing. */
+  /** Whether waiting for the upstream makes sense: it supports the request and has received nothing. */
   mayAwait(target: Target): boolean {
     if (this.#unable.has(target) || !this.#start.fits(target)) return false
     return this.attempts.every(({ candidate, isUnreached }) => candidate !== target || isUnreached)
@@ -218,7 +221,7 @@ export class Journey implements Plan<Target> {
     })
   }
 
-  /** Plans anew after a wait. Connections that could not be made were no attempts. */
+  /** Plans again after a wait. Failed connections do not count as attempts. */
   again(): void {
     const { clock, random } = this.#planner
     this.#now = clock.now()
@@ -239,7 +242,7 @@ function eligibleOf({ lane, fits, yields }: JourneyStart, now: number): readonly
   return lane.targets.every(isEligible) ? lane.targets : lane.targets.filter(isEligible)
 }
 
-/** The strategy's order of those that are eligible now; all members when none is, for the reason's sake. */
+/** The eligible members in the strategy's order; if none is eligible, all members, so that the reason can be found. */
 function orderOf(
   { request, route, lane, fits, difficulty }: JourneyStart,
   eligible: readonly Target[],

@@ -1,9 +1,9 @@
-/** Keeps what we sent an upstream to prove ourselves out of what it says back, and what it says short. */
+/** Removes the credentials that the gateway sent from the texts of an upstream, and shortens these texts. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Failure } from '../../wire/provider.ts'
 
 const MASK = '***'
-/** Shorter header values are words like "true", which prove nothing and stand in every text. */
+/** Shorter header values are words like "true", which are no secrets and occur in many texts. */
 const SECRET_LENGTH_MIN = 8
 const MESSAGE_LENGTH_MAX = 2_000
 const LABEL_LENGTH_MAX = 200
@@ -11,8 +11,8 @@ const LABEL_LENGTH_MAX = 200
 export type Sent = Pick<UpstreamSettings, 'credential' | 'headers' | 'otherSecrets'>
 
 /**
- * A failure in the upstream's words, without the credential and the header values it was sent. It is shortened last: of
- * a credential at the edge the first part would be left, which nothing would find any more.
+ * An upstream's error text without the credential and the header values that were sent. Shortened last, because a
+ * credential that is cut at the edge could not be found.
  */
 export function masked(failure: Failure, sent: Sent): Failure {
   const secrets = secretsOf(sent)
@@ -29,7 +29,7 @@ export function masked(failure: Failure, sent: Sent): Failure {
   }
 }
 
-/** Whether a text that an upstream chose repeats what it was sent. */
+/** Whether a text of an upstream repeats a secret that was sent to it. */
 export function repeatsSecret(text: string, sent: Sent): boolean {
   return secretsOf(sent).some((secret) => text.includes(secret))
 }
@@ -41,7 +41,7 @@ function secretsOf({ credential, headers, otherSecrets = [] }: Sent): string[] {
 
 function withoutSecret(text: string, secret: string): string {
   const shown = text.includes(secret) ? text.replaceAll(secret, MASK) : text
-  // A text that was cut on its way here may end in the middle of one.
+  // A text that was cut may end in the middle of a secret.
   for (let length = secret.length - 1; length >= SECRET_LENGTH_MIN; length--) {
     const start = shown.length - length
     if (start >= 0 && shown.startsWith(secret.slice(0, length), start))

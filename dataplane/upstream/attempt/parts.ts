@@ -1,4 +1,4 @@
-/** The values that an attempt begins with, and those that it ends with. */
+/** The input and the results of an attempt. */
 import type { Clock, Deadlines } from '../../base/clock.ts'
 import type { Permit } from '../../connection/breaker.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -15,10 +15,10 @@ export type Outcome =
   | { readonly kind: 'stream'; readonly stream: OpenedStream }
   | { readonly kind: 'failed'; readonly failure: Failure }
   | { readonly kind: 'left' }
-  /** An inspector has refused the answer, or a guardrail the request. */
+  /** The refusal of the answer by an inspector, or of the request by a guardrail. */
   | { readonly kind: 'refused'; readonly error: Error }
 
-/** Hears of attempts and waits as they begin and end, because the client may have to be answered in between. */
+/** Observes the start and end of attempts and waits, because the client may need an answer in between. */
 export interface Witness {
   passedOver(upstreams: readonly PassedOver[]): void
   waited(wait: WaitTrace): void
@@ -26,7 +26,7 @@ export interface Witness {
   ended(attempt: AttemptTrace): void
 }
 
-/** The parts of the gateway that an attempt runs on. */
+/** The parts of the gateway that an attempt uses. */
 export interface Runner {
   readonly clock: Clock
   readonly deadlines: Deadlines
@@ -34,16 +34,16 @@ export interface Runner {
 }
 
 export interface AttemptParts extends Sending {
-  /** The client's wire and the target's, perhaps with an inspector between them. */
+  /** The client's wire and the target's, with an inspector between them if there is one. */
   readonly pair: AnyPair
-  /** Leave of the target's breaker; handed back by the attempt, once. */
+  /** Permission of the target's breaker; the attempt returns it once. */
   readonly permit: Permit
-  /** Where it is sent; undefined: to the name of the upstream. */
+  /** The endpoint of the attempt; undefined: the upstream's host name. */
   readonly endpoint?: Endpoint | undefined
   readonly metered: MeteredAttempt
   readonly gateway: Runner
-  /** Monotonic moment at which the request's time is up. */
+  /** Monotonic deadline of the request. */
   readonly totalAt: number
-  /** Whether this request has already failed there by what it may have caused itself, and that has counted. */
+  /** Whether the breaker has counted an earlier failure of this request there that the request may have caused. */
   readonly hasBlamed: boolean
 }

@@ -5,8 +5,7 @@ import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.t
 
 export interface Plan<T extends AttemptTarget> {
   /**
-   * In the strategy's order. Those not ready are passed over; when none is ready, all members, for
-   * the reason's sake.
+   * In the strategy's order, without members that are not ready; if none is ready, all members, so that the reason can be found.
    */
   readonly candidates: readonly T[]
   /** The failed attempts, in order. */
@@ -15,23 +14,21 @@ export interface Plan<T extends AttemptTarget> {
   /** Whether the route sets `retry.max_attempts`; without it each candidate is tried once. */
   readonly repeats: boolean
   /**
-   * Undefined for strategies without fallbacks, and when the prompt is too long for the primary
-   * anyway.
+   * Undefined for strategies without fallbacks, and if the prompt is too long for the primary anyway.
    */
   readonly spill: Spill<T> | undefined
   standing(candidate: T): Standing
-  /** Whether an earlier `Retry-After` still runs: such a one is tried last. */
+  /** Whether an earlier `Retry-After` still runs; then the target is tried last. */
   cooled(candidate: T): boolean
-  /** Asked last, and only when the answer would be a repeat: may take it out of a budget. */
+  /** Called last, and only for a repeat, because it may take the repeat from a budget. */
   mayRepeat(candidate: T): boolean
-  /** Whether it has an endpoint that this request has not tried. */
+  /** Whether the target has an endpoint that this request has not tried. */
   hasOther?(candidate: T): boolean
 }
 
 /**
- * Why nothing is left to try. `client`: the request is at fault. `attempts_spent`: the bound is
- * reached. `saturated`: a full upstream stands where the request might have gone. `unavailable`:
- * all others are unhealthy, open or used up.
+ * Why no attempt is left. `client`: the request is at fault. `attempts_spent`: the bound is reached. `saturated`: the
+ * next upstream is full. `unavailable`: all others are unhealthy, have an open breaker or were tried.
  */
 export type Ending = 'client' | 'attempts_spent' | 'saturated' | 'unavailable'
 
@@ -40,16 +37,15 @@ export type Next<T extends AttemptTarget> =
       readonly kind: 'attempt'
       readonly candidate: T
       readonly repeat: boolean
-      /** Whether a repeat goes to another endpoint of the upstream, and so waits for nothing. */
+      /** Whether a repeat goes to another endpoint of the upstream, and so needs no wait. */
       readonly elsewhere: boolean
-      /** Set when this attempt leaves the primary. */
+      /** Set if this attempt leaves the primary. */
       readonly spill: SpillReason | undefined
     }
   | { readonly kind: 'none'; readonly why: Ending }
 
 /**
- * Whether the same upstream may be asked again, by class of failure; silence and refusals would
- * only repeat.
+ * Whether a failure of this class allows a repeat at the same upstream; silence and refusals would only recur.
  */
 const REPEATABLE: Readonly<Record<FailureClass, boolean>> = {
   client: false,
@@ -88,9 +84,9 @@ export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
 }
 
 interface Open<T> {
-  /** Candidates not yet tried that may be tried now. */
+  /** Untried candidates that may be tried now. */
   readonly count: number
-  /** The first of them, those that cool after all others. */
+  /** The first of the untried candidates; those with a running `Retry-After` come last. */
   readonly first: T | undefined
 }
 
@@ -110,8 +106,7 @@ function openOf<T extends AttemptTarget>(plan: Plan<T>, leaving: Leaving): Open<
 }
 
 /**
- * Larger than every window the prompt was too long for; an unknown window is not known to be
- * larger.
+ * Whether the window is larger than every window that was too small; an unknown window is not.
  */
 function isLargeEnough(
   candidate: AttemptTarget,
@@ -124,7 +119,7 @@ function isLargeEnough(
   )
 }
 
-/** A broken connection is the fault of the endpoint, which is out now: no budget of repeats stands in the way. */
+/** A broken connection is the fault of the endpoint, which now gets no requests, so the budget of repeats does not apply. */
 function isWantedElsewhere<T extends AttemptTarget>(
   plan: Plan<T>,
   { candidate, failure, isCut, moveOn }: FailedAttempt<T>,

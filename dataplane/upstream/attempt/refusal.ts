@@ -1,4 +1,4 @@
-/** The error that the client reads when no attempt is left. */
+/** The client's error if no attempt is left. */
 import { GatewayError } from '../../base/errors.ts'
 import { maskKeys, shownFailure } from '../../base/shown-text.ts'
 import { inputMember } from '../../tokens/input-member.ts'
@@ -6,9 +6,9 @@ import { tooLongWords } from '../../tokens/overflow-words.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 
-/** Cools of more than a minute are the upstream's business, not the client's. */
+/** Longest Retry-After for clients, in seconds. */
 const RETRY_AFTER_SECONDS_MAX = 60
-/** A repetition may succeed: too slow, in conflict with another request, too early. */
+/** Statuses after which a repetition may succeed: too slow, conflict with another request, too early. */
 const PASSING: ReadonlySet<number | undefined> = new Set([408, 409, 425])
 
 /** `request` is the one that has failed, where it was a client's; `window` the upstream's, where it is known. */
@@ -33,7 +33,7 @@ export function refusalOf(
       return new GatewayError('ERR_GW_UPSTREAM_RATE_LIMIT', message, {
         facts,
         final: failure.class === 'quota',
-        // Clients back off by this header; an upstream that names no time gets the shortest.
+        // Clients back off by this header; if the upstream names no time, it has the shortest.
         ...(failure.class === 'rate_limited' ? retryAfter(failure, 1000) : retryAfter(failure)),
       })
     case 'credential':
@@ -52,7 +52,7 @@ export function refusalOf(
   }
 }
 
-/** The words that clients read of a failure that is not theirs. Addresses and codes of the runtime stand in the trace only. */
+/** The client's text for a failure that is not its own. Only the trace has addresses and internal codes. */
 export function wordsFor(failure: Failure, upstream: string): string {
   if (failure.shown !== undefined) return `Upstream "${upstream}" ${failure.shown}.`
   const link = failure.class === 'timeout' ? ':' : ' failed:'
@@ -67,10 +67,10 @@ function upstreamError(
   return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, { facts, cause })
 }
 
-/** A client's mistake as the upstream describes it: its status, and OpenAI's four members. */
+/** A client's mistake as the upstream reports it: the status, and OpenAI's four members. */
 function passedOn(failure: Failure, message: string): GatewayError {
   return new GatewayError('ERR_GW_UPSTREAM_ERROR', message, {
-    // Some runtimes answer 5xx where the request itself is at fault.
+    // Some runtimes answer 5xx although the request is at fault.
     status: failure.status === undefined || failure.status >= 500 ? 400 : failure.status,
     type: failure.type ?? 'invalid_request_error',
     shownCode: failure.code ?? null,

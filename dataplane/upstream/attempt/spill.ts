@@ -1,11 +1,10 @@
 /**
- * Whether a request on `primary_with_fallback` may leave its primary, and the reason that is
- * counted for it.
+ * Whether a request on `primary_with_fallback` may leave its primary, and the reason in the metrics.
  */
 import type { RouteSection } from '../../schema/index.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 
-/** The words of `gw_overflow_total`. */
+/** The reasons in `gw_overflow_total`. */
 export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout'
 
 export interface Spill<T extends AttemptTarget> {
@@ -14,8 +13,7 @@ export interface Spill<T extends AttemptTarget> {
 }
 
 /**
- * The reasons on which a primary spills: all without an `overflow` object, else those it sends to
- * the fallbacks.
+ * The reasons for which a primary spills: all without `overflow`, else those with the value fallback.
  */
 export function spillReasons(overflow: RouteSection['overflow']): ReadonlySet<SpillReason> {
   if (overflow === undefined) return new Set(['queue_saturated', 'upstream_error', 'timeout'])
@@ -31,7 +29,7 @@ export interface Leaving {
   readonly reason: SpillReason | undefined
 }
 
-/** The facts that the rules look at. */
+/** The facts that the rules use. */
 export interface Situation<T extends AttemptTarget> {
   readonly spill: Spill<T> | undefined
   readonly attempts: readonly FailedAttempt<T>[]
@@ -42,7 +40,7 @@ export interface Situation<T extends AttemptTarget> {
 const FREE: Leaving = { allowed: true, reason: undefined }
 
 /**
- * Whether and why the request may go to a fallback now; once it has left the primary, it is free.
+ * Why the request may go to a fallback now, if it may; after leaving the primary it always may.
  */
 export function leavingOf<T extends AttemptTarget>(situation: Situation<T>): Leaving {
   const { spill, attempts } = situation
@@ -50,7 +48,7 @@ export function leavingOf<T extends AttemptTarget>(situation: Situation<T>): Lea
   const last = attempts.at(-1)
   if (last === undefined) return leavingUntried(spill, situation)
   if (attempts.some((attempt) => attempt.candidate !== spill.primary)) return FREE
-  // A prompt that does not fit is no failure of the primary, so the rules do not speak of it.
+  // A prompt that does not fit is no failure of the primary, so the rules do not cover it.
   if (last.failure === 'context') return FREE
   return leavingFor(last.failure === 'timeout' ? 'timeout' : 'upstream_error', spill)
 }
@@ -61,7 +59,7 @@ function leavingUntried<T extends AttemptTarget>(
 ): Leaving {
   const state = situation.standing(spill.primary)
   if (state === 'full') return leavingFor('queue_saturated', spill)
-  // One that does not answer is skipped in every case: waiting for it helps no client.
+  // A primary that is down is always skipped, because waiting for it helps no client.
   if (state === 'out') return { allowed: true, reason: 'upstream_error' }
   return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE
 }

@@ -1,4 +1,4 @@
-/** The error that a client reads when no upstream of its route may be asked. */
+/** The client's error if no upstream of the route is eligible. */
 import { GatewayError } from '../../base/errors.ts'
 import type { Lane } from '../live/targets.ts'
 import type { Ending } from './plan.ts'
@@ -41,7 +41,7 @@ export function unservedError(
   )
 }
 
-/** For an upstream that has several places and none that can be reached. */
+/** For an upstream with several endpoints, none of which can be reached. */
 export function unreachedError(upstream: string, tried: number): GatewayError {
   const places = tried === 1 ? 'one endpoint' : `${tried} endpoints`
   return new GatewayError(
@@ -51,7 +51,7 @@ export function unreachedError(upstream: string, tried: number): GatewayError {
   )
 }
 
-/** Until the first breaker lets a request through; the return of an unhealthy upstream cannot be predicted. */
+/** Time until the first breaker allows a request; the recovery of an unhealthy upstream cannot be predicted. */
 function reopeningSeconds({ targets }: Lane, now: number): number {
   const moments = targets.map(({ state }) => state.breaker.reopensAt ?? Number.POSITIVE_INFINITY)
   const first = Math.min(...moments)

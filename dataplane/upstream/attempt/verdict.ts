@@ -1,4 +1,4 @@
-/** Which failures speak against an upstream: the breaker counts these. */
+/** Which failures count against an upstream at its breaker. */
 
 import type { Permit } from '../../connection/breaker.ts'
 import type { Failure, FailureClass } from '../../wire/provider.ts'
@@ -6,8 +6,8 @@ import type { Target } from '../live/targets.ts'
 import type { AttemptParts } from './parts.ts'
 
 /**
- * The client's mistakes and 429 say nothing about whether the upstream works. Neither does an API that it lacks: the client
- * chose it, and with another API the upstream may serve all others.
+ * Client mistakes and 429 do not show that the upstream is broken. Neither does a missing API: the client chose it, and
+ * the upstream may serve other APIs.
  */
 const SPARED: ReadonlySet<FailureClass> = new Set([
   'client',
@@ -17,25 +17,28 @@ const SPARED: ReadonlySet<FailureClass> = new Set([
   'quota',
 ])
 
-/** They say that a proxy found no server, or that the server has no place. */
+/** These statuses mean that a proxy found no server, or that the server is full. */
 const OF_THE_UPSTREAM: ReadonlySet<number | undefined> = new Set([502, 503, 504, 529])
 
-/** Whether it counts once a request: a 500 or a broken answer may come from what was asked, and would come again. */
+/**
+ * Whether the failure counts only once a request: the request itself may cause a 500 or a broken answer, and would
+ * cause it again.
+ */
 export function isDoubtful({ class: kind, status, concession, ofRequest }: Failure): boolean {
   if (SPARED.has(kind) || concession !== undefined || ofRequest === true) return false
   if (OF_THE_UPSTREAM.has(status)) return false
   return kind === 'server' || kind === 'malformed' || kind === 'credential'
 }
 
-/** Whether the connection failed, and not what was said over it. */
+/** Whether the connection failed, not the answer on it. */
 export function isCut({ class: kind, status, shown }: Failure): boolean {
   if (status !== undefined) return false
-  // A connection that could not be made is worded for clients; an answer that does not come is not.
+  // Only a connection that could not be made has a text for clients.
   if (kind === 'timeout') return shown !== undefined
   return kind === 'connect' || kind === 'reset' || kind === 'tls'
 }
 
-/** Whether the failure says nothing against the upstream: one endpoint is at fault, or requests wait until a server listens. */
+/** Whether the failure does not count against the upstream: one endpoint is at fault, or requests wait until a server listens. */
 function sparesUpstream(
   failure: Failure,
   parts: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
@@ -45,7 +48,7 @@ function sparesUpstream(
   return failure.isUnreached === true && parts.target.state.coldStart.unreached()
 }
 
-/** Whether the endpoint alone is at fault, which is out then: while another one works, the upstream does. */
+/** Whether only the endpoint is at fault. It gets no requests for a while; the upstream works while another endpoint does. */
 function blamesEndpoint(
   failure: Failure,
   { target, endpoint, gateway }: Pick<AttemptParts, 'target' | 'endpoint' | 'gateway'>,
@@ -54,45 +57,45 @@ function blamesEndpoint(
   const { endpoints } = target.state
   if (endpoint === undefined || endpoints === undefined || !isCut(failure)) return false
   const now = gateway.clock.now()
-  // A stream that broke off may have met its own end.
+  // A stream that was cut may have failed because of this request.
   if (headStatus === 0) endpoints.failed(endpoint, now)
   return endpoints.hasGood(now)
 }
 
-/** The facts on which a verdict depends beside the failure. */
+/** The facts, besides the failure, on which the verdict depends. */
 export interface Circumstances {
   readonly target: Pick<Target, 'settings'>
   readonly permit: Permit
-  /** Whether the same request has failed there before by what it may have caused, and that has counted. */
+  /** Whether the breaker has counted an earlier failure of the same request there that the request may have caused. */
   readonly hasBlamed: boolean
   readonly isTimeUp: boolean
   readonly wasSent: boolean
-  /** Whether anything useful of the answer had come. */
+  /** Whether content of the answer had arrived. */
   readonly hasBegun: boolean
 }
 
-/** An upstream that was still at work when the request's time was up has done nothing wrong. */
+/** An upstream that was still working at the deadline of the request is not at fault. */
 export function verdictOn(failure: Failure, where: Circumstances): 'failure' | 'neutral' {
-  // An upstream is not at fault for what it never got.
+  // An upstream is not at fault for a request that it never received.
   if (SPARED.has(failure.class) || !where.wasSent) return 'neutral'
-  // It only wants the request in another form, or cannot do what this one asked for.
+  // The upstream needs another form of the request, or does not support it.
   if (failure.concession !== undefined || failure.ofRequest === true) return 'neutral'
   if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
   if (isOnlySlow(failure, where)) return 'neutral'
-  // One caller's odd request must not open it for all. A probe still has to say how it went.
+  // One caller's odd request must not open the breaker for all. A probe still has to report its result.
   const isKnown = where.hasBlamed && isDoubtful(failure)
   return isKnown && where.permit.kind === 'closed' ? 'neutral' : 'failure'
 }
 
-/** Whether it took longer than the default for its first content: slow models are not broken ones. */
+/** Whether the first content took longer than the default: slow models are not broken. */
 function isOnlySlow(failure: Failure, { hasBegun, target }: Circumstances): boolean {
   const isSilence = failure.class === 'timeout' && failure.status === undefined
-  // A connection that could not be made is worded for clients.
+  // Failed connections have a text for clients.
   if (!isSilence || failure.shown !== undefined || hasBegun) return false
   return target.settings.section.timeout_seconds === undefined
 }
 
-/** The verdict of an attempt on its upstream: the first counts, and no other. */
+/** Reports the attempt's verdict on its upstream; only the first one counts. */
 export class Judgement {
   readonly #parts: AttemptParts
   #isMade = false
@@ -129,7 +132,7 @@ export class Judgement {
   }
 }
 
-/** The endpoint answers again, and the upstream takes the credential. */
+/** Notes that the endpoint answers and the upstream accepts the credential. */
 function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 'endpoint'>): void {
   endpoint?.succeeded()
   target.state.credential.refusals.clear()

@@ -1,10 +1,10 @@
-/** An upstream where no server may listen: whether one does again, and the requests that wait for it. */
+/** An upstream that may have no running server: checks for one, and holds the requests that wait. */
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { Waiter } from './waiter.ts'
 
-/** The parts of the process that it uses, and its questions to the upstream. */
+/** The parts of the process that a cold start uses, and its probe of the upstream. */
 export interface ColdStartWorld {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'upstreamWaiting'>
@@ -12,11 +12,11 @@ export interface ColdStartWorld {
   schedule(delayMs: number, call: () => void): () => void
   /** Whether the upstream answers; a rejection counts as no. */
   isReachable(): Promise<boolean>
-  /** It answers again: what was said against it meanwhile is void. */
+  /** Called when the upstream answers again, to discard failures from the time without a server. */
   onReached(): void
 }
 
-/** How often it is asked while requests wait, and while none does. */
+/** Intervals of the probes while requests wait, and while none waits. */
 const WAITED_FOR_MS = 1000
 const UNWANTED_MS = 5000
 
@@ -48,7 +48,7 @@ export class ColdStart {
     return this.#settings
   }
 
-  /** Whether no server listens there, as far as is known. */
+  /** Whether no server is known to listen. */
   get isCold(): boolean {
     return this.#isCold
   }
@@ -57,7 +57,7 @@ export class ColdStart {
     return this.#waiters.size
   }
 
-  /** No server listens at any of its endpoints. false if requests are not held for it. */
+  /** Notes that no server listens at any endpoint. Returns false if requests are not held. */
   unreached(): boolean {
     if (this.#settings === undefined) return false
     this.#isCold = true
@@ -65,7 +65,7 @@ export class ColdStart {
     return true
   }
 
-  /** A server listens: those that wait go on, one after the other. */
+  /** Notes that a server listens; the waiting requests continue, one after the other. */
   reached(): void {
     if (!this.#isCold) return
     this.#isCold = false
@@ -77,7 +77,7 @@ export class ColdStart {
     return this.#waiters.size >= (this.#settings?.max_waiting ?? 0)
   }
 
-  /** undefined: as many wait as may. `mayGo`: whether the request could be sent somewhere now. */
+  /** Adds a waiting request; undefined if the limit is reached. `mayGo`: whether the request could be sent somewhere now. */
   enter(mayGo: () => boolean): Waiter | undefined {
     if (this.isFull) return undefined
     const waiter = new Waiter(mayGo, () => {
@@ -90,7 +90,7 @@ export class ColdStart {
     return waiter
   }
 
-  /** No request waits here any more. */
+  /** Ends all waits. */
   end(): void {
     this.#isCold = false
     this.#settings = undefined
@@ -113,7 +113,7 @@ export class ColdStart {
     this.#cancel = this.#world.schedule(dueMs, () => void this.#look())
   }
 
-  /** One that is reachable may have had no place for all that waited. */
+  /** A reachable upstream may have had no room for all waiting requests. */
   async #look(): Promise<void> {
     this.#askedAt = this.#world.clock.now()
     this.#isAsking = true
@@ -123,7 +123,7 @@ export class ColdStart {
     this.#plan()
   }
 
-  /** The first one goes before the next is looked at, which may then find the last place taken. */
+  /** The first request starts before the next is checked, because it may take the last place. */
   async #release(): Promise<void> {
     for (const waiter of [...this.#waiters]) {
       if (!waiter.mayGo()) continue

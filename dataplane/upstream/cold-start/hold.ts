@@ -1,4 +1,4 @@
-/** Holds one request while its route has no upstream that could be asked, and one that may come up. */
+/** Holds one request while no upstream of its route is eligible but one may start. */
 import type { Deadline } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
@@ -8,12 +8,12 @@ import type { Ending, Next } from '../attempt/plan.ts'
 import type { Target } from '../live/targets.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How long a model takes to load is not known; clients ask again after this. */
+/** Retry-After of these refusals, because the load time of a model is unknown. */
 const RETRY_SECONDS = 10
 
 interface Asked {
   readonly presence: Presence
-  /** Waits are timed from here, on the monotonic clock. */
+  /** Start of the waits' times, on the monotonic clock. */
   readonly receivedAt: number
   readonly witness: Pick<Witness, 'waited'>
 }
@@ -25,10 +25,10 @@ export class Hold {
   readonly #runner: Pick<Runner, 'clock' | 'deadlines'>
   /** When this request gives up; set as it first waits. */
   #until: number | undefined
-  /** The error of a request that has waited in vain, or found no place to wait. */
+  /** The error of a request that waited in vain, or found no place to wait. */
   refusal: GatewayError | undefined
 
-  /** `totalAt`: the monotonic moment at which the request's time is up. */
+  /** `totalAt`: the monotonic deadline of the request. */
   constructor(
     journey: Journey,
     asked: Asked,
@@ -41,14 +41,14 @@ export class Hold {
     this.#runner = runner
   }
 
-  /** The wait before the request is planned anew; undefined: it is done as planned. */
+  /** The wait before the request is planned again; undefined: follow the plan. */
   before(next: Next<Target>): Promise<void> | undefined {
     if (this.refusal !== undefined) return undefined
     const awaited = awaitedBy(this.#journey, next, this.#until !== undefined)
     return awaited && this.#wait(awaited.target, awaited.only)
   }
 
-  /** Ends when something can be asked, or `only`; when the time is up, or the client has left. */
+  /** Ends when any upstream, or `only`, is eligible, at the deadline, or when the client leaves. */
   async #wait(target: Target, only: Target | undefined): Promise<void> {
     const { clock, deadlines } = this.#runner
     const { presence, receivedAt, witness } = this.#asked
@@ -80,11 +80,11 @@ export class Hold {
 
 interface Awaited {
   readonly target: Target
-  /** Nothing else ends the wait. */
+  /** No other event ends this wait. */
   readonly only: Target | undefined
 }
 
-/** The upstream that a request waits for before its next attempt; undefined: for none. */
+/** The upstream for which a request waits before its next attempt; undefined if it need not wait. */
 export function awaitedBy(
   journey: Journey,
   next: Next<Target>,
@@ -96,7 +96,7 @@ export function awaitedBy(
   return target && { target, only: undefined }
 }
 
-/** The primary that is waited for before anything else is asked. */
+/** The primary, if the request should wait for it before it uses a fallback. */
 function preferredBy(journey: Journey): Target | undefined {
   const primary = journey.spill?.primary
   const { settings, isCold } = primary?.state.coldStart ?? {}
@@ -107,12 +107,12 @@ function preferredBy(journey: Journey): Target | undefined {
 function lastResort(journey: Journey, why: Ending, hasWaited: boolean): Target | undefined {
   const { attempts, targets } = journey
   if (why === 'client') return undefined
-  // The bound on attempts holds where anything was sent.
+  // The bound on attempts applies if any attempt was sent.
   if (why === 'attempts_spent' && !attempts.every((one) => one.isUnreached)) return undefined
   return targets.find((target) => {
     const { settings, isCold } = target.state.coldStart
     if (settings === undefined || !journey.mayAwait(target)) return false
-    // One that has come up may be full of those that waited before.
+    // An upstream that started may be full of requests that waited longer.
     return isCold || (hasWaited && why === 'saturated')
   })
 }
@@ -132,7 +132,7 @@ class Expiry implements Deadline {
   }
 }
 
-/** The error where as many wait as may. */
+/** The error if the limit of waiting requests is reached. */
 export function crowded({ name, state }: Target): GatewayError {
   return unserved(
     `Upstream "${name}" has no endpoint, and ${state.coldStart.waiting} requests wait for one already.`,

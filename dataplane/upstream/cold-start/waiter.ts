@@ -1,6 +1,6 @@
 /** One request that waits for an upstream. */
 
-/** `reached`: it may go on. `gave_up`: its time was up. `left`: the client has gone. */
+/** `reached`: the request may continue. `gave_up`: its time was up. `left`: the client disconnected. */
 export type Parting = 'reached' | 'gave_up' | 'left'
 
 export class Waiter {
@@ -18,7 +18,7 @@ export class Waiter {
     })
   }
 
-  /** Frees its place, once. */
+  /** Frees the request's place, once. */
   leave(parting: Parting): void {
     if (this.#hasLeft) return
     this.#hasLeft = true

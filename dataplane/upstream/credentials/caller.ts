@@ -1,4 +1,4 @@
-/** The facts about a caller that an upstream gets where its settings ask for that: headers, and a salt for its prompt cache. */
+/** The facts about a caller that the settings of an upstream request: headers, and a salt for the prompt cache. */
 
 import { hash } from 'node:crypto'
 import type { Caller } from '../../call/call.ts'
@@ -13,7 +13,7 @@ import type { UpstreamRequest } from '../../wire/provider.ts'
 
 type Settings = Pick<UpstreamSettings, 'section'>
 
-/** Adds the headers of `caller_headers`. Those of a client never reach an upstream. */
+/** Adds the headers of `caller_headers`. Such headers of a client never reach an upstream. */
 export function namingCaller<C extends Pick<Continued, 'headers'>>(
   ids: C,
   { section: { caller_headers: wanted } }: Settings,
@@ -29,12 +29,12 @@ export function namingCaller<C extends Pick<Continued, 'headers'>>(
   return { ...ids, headers: [...ids.headers, ...named] }
 }
 
-/** A subject of a token may hold anything. */
+/** The subject of a token may contain any character. */
 const VISIBLE = /^[\x21-\x7e]+$/
 
 /**
- * Gives the request the salt of its tenant, so that no prefix is shared with others: how soon an answer begins would tell
- * what they have asked. A salt of the client's divides its tenant further.
+ * Adds the salt of the tenant, so that tenants share no cached prefixes: otherwise the time to the first token would
+ * reveal the prompts of others. A salt from the client divides the tenant's cache further.
  */
 export function salted(
   upstream: UpstreamRequest,
@@ -64,5 +64,5 @@ function* salting(
   return editedBody(bytes, scan.spans, edits)
 }
 
-/** As much as is scanned between two steps. */
+/** Bytes that are scanned between two steps. */
 const SCAN_BYTES = 65_536

@@ -1,4 +1,4 @@
-/** Whether an upstream refuses the credential that it is sent, as its answers say. */
+/** Whether an upstream refuses the gateway's credential, as its answers show. */
 
 /** A 403 may be about one request, or one model; three in a row are about the credential. */
 const FORBIDDEN_MOST = 3
@@ -7,7 +7,7 @@ export class CredentialRefusals {
   #status: number | undefined
   #forbidden = 0
 
-  /** The status of its refusals; undefined while it takes the credential, as far as is known. */
+  /** The status of the refusals; undefined while no refusal is known. */
   get status(): number | undefined {
     return this.#status
   }
@@ -17,7 +17,7 @@ export class CredentialRefusals {
     if (status !== 403 || this.#forbidden >= FORBIDDEN_MOST) this.#status = status
   }
 
-  /** It has served a request, or another credential is sent from now on. */
+  /** Called after a served request, or when the credential changes. */
   clear(): void {
     this.#status = undefined
     this.#forbidden = 0

@@ -1,36 +1,39 @@
-/** A credential that is fetched at once, renewed in the background well before it expires, and kept while renewal fails. */
+/** A credential that is fetched at the start, renewed in the background well before it expires, and kept while renewal fails. */
 import type { Clock } from '../../base/clock.ts'
 import { maskKeys } from '../../base/shown-text.ts'
 import type { CredentialSource, FetchedCredential } from '../../wire/credential-source.ts'
 
-/** `fetching`: the first fetch is under way. `kept`: it holds, but its renewal fails. `missing`: none is valid. */
+/**
+ * `fetching`: the first fetch is under way. `kept`: the credential is valid, but its renewal fails. `missing`: no
+ * credential is valid.
+ */
 export type CredentialState = 'fetching' | 'valid' | 'kept' | 'missing'
 
-/** The clock and timers that renewal uses, and who learns of it. */
+/** The clock and timers of the renewal, and its listeners. */
 export interface RenewalWorld {
   readonly clock: Clock
   /** Uniform in [0, 1). */
   random(): number
   /** Calls once, after that number of milliseconds; returns a function that prevents it. */
   schedule(delayMs: number, call: () => void): () => void
-  /** A fetch has ended. */
+  /** Called after each fetch. */
   fetched(ok: boolean): void
-  /** Once per change. */
+  /** Called once per change of the state. */
   changed(to: CredentialState): void
 }
 
 /** One fetch, with the retries that an SDK makes. */
 export const FETCH_MS_MAX = 15_000
-/** Renewal begins when between half and 70 % of the time left has passed: replicas drift apart. */
+/** Renewal begins after 50 to 70 % of the time left, so that replicas do not renew together. */
 const SPENT_SHARE = 0.5
 const SPENT_JITTER = 0.2
 const RENEW_MS_MIN = 1_000
 const RENEW_MS_MAX = 12 * 3_600_000
-/** Where the source names no expiry: a file or a variable may change. */
+/** Interval if the source names no expiry, because a file or a variable may change. */
 const UNDATED_MS = 600_000
 const BACKOFF_MS = 1_000
 const BACKOFF_MS_MAX = 60_000
-/** At most one renewal in this time because an upstream refused the credential. */
+/** Shortest time between two renewals that a refusal by an upstream causes. */
 const EARLY_MS = 60_000
 const FAULT_LENGTH_MAX = 300
 
@@ -70,14 +73,14 @@ export class RenewedCredential {
     return this.#state !== 'fetching' && this.current === undefined ? 'missing' : this.#state
   }
 
-  /** Why the last fetch failed, in words for operators. */
+  /** Why the last fetch failed, for operators. */
   get fault(): string | undefined {
     return this.#fault
   }
 
   /**
-   * The fetch that a request should wait for: there is nothing valid, or an upstream refused what is there. undefined
-   * where waiting cannot help, because the service has just failed.
+   * The fetch for which a request should wait, because no credential is valid or an upstream refused it. undefined if
+   * waiting cannot help, because the service has just failed.
    */
   pending(): Promise<void> | undefined {
     const { current } = this
@@ -88,7 +91,7 @@ export class RenewedCredential {
     return this.#running
   }
 
-  /** An upstream did not take this value. It may have been revoked, so it is renewed early, once. */
+  /** Notes that an upstream refused this value. It may have been revoked, so the gateway renews it early, once. */
   refused(value: string): void {
     const now = this.#world.clock.now()
     if (this.#held?.value !== value || this.#refused === value) return
@@ -98,13 +101,13 @@ export class RenewedCredential {
     this.#renew()
   }
 
-  /** Nothing is fetched any more. A request that waits for a fetch under way still gets it. */
+  /** Ends further fetches. A request that waits for a running fetch still gets its result. */
   stop(): void {
     this.#stopped = true
     this.#cancel?.()
   }
 
-  /** As `stop`, and a fetch under way is given up. */
+  /** Like `stop`, and aborts a running fetch. */
   end(): void {
     this.stop()
     this.#giveUp?.abort(new Error('The gateway ends.'))
@@ -132,7 +135,7 @@ export class RenewedCredential {
     }
   }
 
-  /** An SDK may not listen to the signal. */
+  /** An SDK may ignore the signal. */
   async #bounded(): Promise<FetchedCredential> {
     const giveUp = new AbortController()
     this.#giveUp = giveUp
@@ -182,9 +185,9 @@ export class RenewedCredential {
   }
 }
 
-/** SDKs explain at length, over many lines. */
+/** Messages of SDKs may have many lines. */
 export function faultOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
-  const line = text.replace(/\s+/g, ' ').trim() || 'It failed without a word.'
+  const line = text.replace(/\s+/g, ' ').trim() || 'It failed without a message.'
   return maskKeys(line).slice(0, FAULT_LENGTH_MAX)
 }

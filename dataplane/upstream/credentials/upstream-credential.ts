@@ -1,4 +1,4 @@
-/** The credential of one upstream where it is fetched: opened with the settings, followed by log and metrics. */
+/** The fetched credential of one upstream, with its log lines and metrics. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Presence } from '../../call/presence.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -25,8 +25,8 @@ export interface CredentialWorld extends Pick<RenewalWorld, 'clock' | 'random' |
 }
 
 /**
- * The source where requests do not carry the written credential as it is; undefined if they do, where a configured
- * header carries one, and where the upstream is never asked.
+ * The source of the credential, if requests do not carry the configured one unchanged. Undefined if they do, if a
+ * configured header carries a credential, or if no route uses the upstream.
  */
 export function sourceOf(
   settings: UpstreamSettings,
@@ -40,7 +40,7 @@ export function sourceOf(
   return provider.openCredentials?.(settings, env)
 }
 
-/** The settings as providers and the masking of texts read them, with a fetched credential in its place. */
+/** The settings with the fetched credential, for providers and for the masking of texts. */
 export function withCredential(
   settings: UpstreamSettings,
   { value, secrets = [value] }: FetchedCredential,
@@ -71,12 +71,12 @@ export class UpstreamCredential {
     this.#world = world
   }
 
-  /** undefined if the written credential is sent as it is. */
+  /** undefined if the configured credential is sent unchanged. */
   get renewed(): RenewedCredential | undefined {
     return this.#renewed
   }
 
-  /** The credential stays while the settings that it was fetched with stay. */
+  /** The credential is kept until the settings change with which it was fetched. */
   configure(settings: UpstreamSettings): void {
     const sent = JSON.stringify([settings.credential, settings.headers])
     if (sent !== this.#sent) this.refusals.clear()
@@ -91,7 +91,7 @@ export class UpstreamCredential {
     this.show()
   }
 
-  /** The upstream has refused this one. */
+  /** Notes that the upstream refused this value. */
   refused(status: number, sent: string): void {
     this.refusals.refused(status)
     this.renewed?.refused(sent)
@@ -105,7 +105,7 @@ export class UpstreamCredential {
     this.#renewed?.end()
   }
 
-  /** A held credential expires by time alone. */
+  /** A credential also expires without an event, by time alone. */
   show(): void {
     if (this.#renewed === undefined) return
     const isHeld = this.#renewed.current !== undefined
@@ -141,9 +141,9 @@ export class UpstreamCredential {
   }
 }
 
-/** The failure of an attempt that was not sent, because it had nothing to prove itself with. */
+/** The failure of an attempt that was not sent because it had no credential. */
 export function withoutCredential({ renewed }: UpstreamCredential): Failure {
-  const fault = renewed?.fault ?? 'It has not been fetched in time.'
+  const fault = renewed?.fault ?? 'The credential was not fetched in time.'
   return {
     class: 'credential',
     message: `The credential could not be fetched from ${renewed?.from}: ${fault}`,
@@ -151,7 +151,7 @@ export function withoutCredential({ renewed }: UpstreamCredential): Failure {
   }
 }
 
-/** Resolves when the fetch has ended, the time is up, or the client has left. */
+/** Resolves after the fetch, at the deadline, or when the client leaves. */
 export async function fetchEnded(
   pending: Promise<void>,
   waitMs: number,
@@ -172,7 +172,7 @@ const WORDS = {
   missing: ['error', 'could not be fetched'],
 } as const satisfies Readonly<Record<CredentialState, readonly ['info' | 'warn' | 'error', string]>>
 
-/** As the status shows it. */
+/** The credential in the status. */
 export function credentialStatus({ renewed }: UpstreamCredential) {
   if (renewed === undefined) return {}
   const { from, state, fault, current } = renewed

@@ -1,4 +1,4 @@
-/** The request of an attempt as it leaves: encoded for the upstream's wire, with its headers, signed where it has to be. */
+/** Makes the request of an attempt: encoded for the upstream's wire, with headers, signed if required. */
 
 import type { Clock } from '../../base/clock.ts'
 import type { Caller } from '../../call/call.ts'
@@ -18,14 +18,14 @@ import type { Target } from '../live/targets.ts'
 
 /** A request in an upstream's wire. */
 export interface Encoded<Upstream = UpstreamRequest> {
-  /** Without what the upstream cannot do. */
+  /** The request without unsupported parameters. */
   readonly request: ModelRequest
   readonly upstream: Upstream
-  /** The parts that it does not see. */
+  /** Parameters that the upstream does not get. */
   readonly dropped: readonly string[] | undefined
-  /** The calls it becomes, where the upstream takes fewer inputs in one; undefined: it is one. */
+  /** The calls, if the upstream accepts fewer inputs per call; undefined: one call. */
   readonly calls?: readonly Pick<Encoded<Upstream>, 'request' | 'upstream'>[]
-  /** The wires it was written with. */
+  /** The wires of the encoding. */
   readonly pair: Pair
 }
 
@@ -33,18 +33,18 @@ export interface Encoding {
   /** The client's wire and the target's. */
   readonly pair: Pair
   readonly settings: UpstreamSettings
-  /** Sent as the limit of tokens when the client gave none. */
+  /** Limit of tokens to send if the client gave none. */
   readonly maxTokens: number | undefined
-  /** Whether the route leaves out what an upstream cannot do. */
+  /** Whether the route drops unsupported parameters. */
   readonly drops: boolean
-  /** Absent if no client asks. */
+  /** Absent if the request does not come from a client. */
   readonly caller?: Caller | undefined
 }
 
-/** Each round drops at least one parameter; a provider that goes on refusing has to be heard. */
+/** Most rounds; each drops at least one parameter, and then the provider's refusal counts. */
 const ROUNDS_MAX = 8
 
-/** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
+/** Throws `Unsupported` if the wire cannot express the request, unless `drops` is set and the parameters can be dropped. */
 export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
   let request = asked
@@ -80,7 +80,7 @@ function inputsOf(request: ModelRequest): number {
   return request.operation === 'embeddings' ? request.items : 1
 }
 
-/** The same request in pieces of its inputs. */
+/** Splits the request by its inputs. */
 function inCalls(
   request: ModelRequest,
   most: number,
@@ -96,9 +96,9 @@ function inCalls(
   return { request, upstream, pair, calls }
 }
 
-/** A request is nothing without them. */
+/** Members that a request cannot drop. */
 const NEEDED: ReadonlySet<string> = new Set(['model', 'messages', 'input', 'prompt', 'stream'])
-/** Members that mean nothing without another. */
+/** Members that have no meaning without another one. */
 const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
   functions: ['function_call'],
   logprobs: ['top_logprobs'],
@@ -106,7 +106,7 @@ const DEPENDENTS: Readonly<Record<string, readonly string[]>> = {
   tools: ['tool_choice', 'parallel_tool_calls'],
 }
 
-/** undefined if one of them cannot be left out. */
+/** undefined if one of the members cannot be dropped. */
 function without(request: ModelRequest, params: readonly string[]): ModelRequest | undefined {
   const { unlimited, spans, extras } = request
   const isThere = (name: string) =>
@@ -116,7 +116,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
   const omitted = new Set([...(request.omitted ?? []), ...names])
   const kept = Object.entries(request.body).filter(([name]) => !omitted.has(name))
   const single = request.operation === 'completions' ? request.prompts : 1
-  // The members that the form needs are still there.
+  // The members that the form requires are still present.
   const body = Object.fromEntries(kept) as ModelRequest['body'] & never
   return {
     ...request,
@@ -136,7 +136,7 @@ export interface Sending
   readonly gateway: { readonly clock: Clock }
 }
 
-/** `settings` are the target's, with the credential that holds now. */
+/** `settings`: the target's, with the present credential. */
 export function poolRequestOf(
   { upstream, target, gateway }: Sending,
   settings: UpstreamSettings,

@@ -1,4 +1,4 @@
-/** Writes the bodies of requests that are too long to be written at once, in steps. */
+/** Writes long request bodies in steps. */
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { inSteps } from '../../base/steps.ts'
 import { Unwritten } from '../../json/unwritten.ts'
@@ -6,10 +6,10 @@ import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { UpstreamRequest, WrittenRequest } from '../../wire/provider.ts'
 import type { Encoded } from './pool-request.ts'
 
-/** A request in an upstream's wire, whose body is there. */
+/** A request in an upstream's wire, with its body as bytes. */
 export type Written = Encoded<WrittenRequest>
 
-/** Encodes a request; a large one in a turn for itself, and its body is written in steps. Throws what `encode` throws. */
+/** Encodes a request. A large one gets a separate turn, and its body is written in steps. Throws what `encode` throws. */
 export function writtenOut(
   { bytes }: Pick<ModelRequest, 'bytes'>,
   encode: () => Encoded | undefined,
@@ -39,7 +39,7 @@ function* writingOut(encode: () => Encoded | undefined): Generator<undefined, Wr
   return { ...rest, upstream, calls: written }
 }
 
-/** The pages of a body stay apart: together they would be copied once more. */
+/** The pages of a body stay separate, because joining would copy them once more. */
 export function* writingBody(upstream: UpstreamRequest): Generator<undefined, WrittenRequest> {
   const { body } = upstream
   if (!(body instanceof Unwritten)) return { ...upstream, body }

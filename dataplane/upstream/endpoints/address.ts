@@ -1,6 +1,6 @@
 /** Where an endpoint is. */
 export interface Address {
-  /** Another one behind the same address is another endpoint. */
+  /** Distinguishes pods that had the same address one after the other. */
   readonly id: string
   readonly address: string
   readonly port: number

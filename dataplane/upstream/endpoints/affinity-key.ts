@@ -1,10 +1,10 @@
-/** The key by which like requests meet at one endpoint: a conversation finds there what the model has read before. */
+/** The key that sends the requests of a conversation to one endpoint, which has their beginning in its cache. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import { hashOf } from './choice.ts'
 
 export const BALANCE_HEADER = 'x-session-id'
-/** Together 2 KiB: what a request is known by stands at its beginning. */
+/** Bounds, together 2 KiB: the beginning of a request identifies it. */
 const KEY_MOST = 1024
 const SYSTEM_MOST = 512
 const TOOLS_MOST = 512
@@ -16,7 +16,7 @@ export interface Client {
   header(name: string): string | undefined
 }
 
-/** undefined: nothing tells what it is like. */
+/** undefined: the request has nothing to identify it. */
 export function affinityKeyOf(
   request: ModelRequest,
   { section, model }: UpstreamSettings,
@@ -31,7 +31,7 @@ export function affinityKeyOf(
   return beginningOf(body, hashOf(model))
 }
 
-/** A shared system prompt is soon everywhere; a conversation is in one place, and its first question never changes. */
+/** Every endpoint soon caches a shared system prompt, but only one a conversation, whose first question never changes. */
 function beginningOf(body: Readonly<Record<string, unknown>>, from: number): number | undefined {
   const { messages, prompt, tools } = body
   if (!Array.isArray(messages))
@@ -59,7 +59,7 @@ function textIn(content: unknown, from: number, most: number): number {
   return hash
 }
 
-/** By their names: schemas are long, and the same names mostly mean the same tools. */
+/** Uses the names of tools: schemas are long, and the same names mostly mean the same tools. */
 function toolsIn(tools: unknown, from: number): number {
   if (!Array.isArray(tools)) return from
   let hash = from

@@ -1,24 +1,25 @@
-/** Chooses one of the endpoints of an upstream: by load, or so that like requests meet. */
+/** Chooses one endpoint of an upstream: by load, or by the key of a conversation. */
 
 /** The facts about an endpoint that a choice depends on. */
 export interface Loaded {
-  /** Spread evenly over 32 bits; the same in every gateway. */
+  /** A hash of 32 bits that is the same in every gateway. */
   readonly hash: number
   readonly zone?: string | undefined
-  /** Whether the memory for conversations is as good as used up. */
+  /** Whether the KV cache is almost full. */
   isCrammed(now: number): boolean
-  /** Own requests there. */
+  /** Requests of this process at the endpoint. */
   readonly inFlight: number
-  /** Requests that are there, by own count and by its report. */
+  /** Requests at the endpoint, by this process's count and by its report. */
   load(now: number): number
 }
 
-/** An endpoint may have this much more than the mean before like requests go elsewhere. */
+/** An endpoint may have this factor of the mean load before requests of its key go elsewhere. */
 const LOAD_BOUND = 1.25
 
 /**
- * The better of two: the next in turn, and another one by chance. Several gateways that read the same reports would all
- * rush to the one with the least load. The next in turn wins where both are equal, so that an idle upstream is used evenly.
+ * The better of two endpoints: the next in turn and a random one. If all gateways chose the least load of the same
+ * reports, they would overload one endpoint. With equal load the next in turn wins, so that an idle upstream is used
+ * evenly.
  */
 export function least<E extends Loaded>(
   endpoints: readonly E[],
@@ -34,7 +35,7 @@ export function least<E extends Loaded>(
   return better.isCrammed(now) ? leastOfRoomy(endpoints, now) : better
 }
 
-/** The least load of those that have room; undefined only for no endpoints. */
+/** The endpoint with the least load among those with room; undefined only without endpoints. */
 function leastOfRoomy<E extends Loaded>(endpoints: readonly E[], now: number): E | undefined {
   const roomy = endpoints.filter((one) => !one.isCrammed(now))
   let best: E | undefined
@@ -44,9 +45,9 @@ function leastOfRoomy<E extends Loaded>(endpoints: readonly E[], now: number): E
 }
 
 /**
- * The first endpoint in the order of the key that is not loaded far above the mean. Each key orders the endpoints by
- * chance, but always in the same way (rendezvous hashing): without one of them, only the keys of that one move. The own
- * requests are bounded, too, because reports are late: until the next one, all gateways would fill the same endpoint.
+ * The first endpoint in the order of the key whose load is not far above the mean. Each key has a random but fixed
+ * order of endpoints (rendezvous hashing), so if an endpoint disappears, only its keys move. Requests of this process
+ * are bounded, too, because reports are late: until the next report, all gateways would fill the same endpoint.
  */
 export function affine<E extends Loaded>(
   endpoints: readonly E[],
@@ -60,7 +61,7 @@ export function affine<E extends Loaded>(
     own += one.inFlight
   }
   const bound = Math.ceil((LOAD_BOUND * (total + 1)) / endpoints.length)
-  // One request more: with few of them a conversation stays where it is.
+  // Allows one request more, so that a conversation stays at its endpoint under low load.
   const ownBound = Math.ceil((LOAD_BOUND * (own + 1)) / endpoints.length) + 1
   let best: E | undefined
   let highest = -1
@@ -80,7 +81,7 @@ export function affine<E extends Loaded>(
   return best ?? spare
 }
 
-/** Those of the zone, while they are not loaded far above the mean of all; a request more or less says nothing. */
+/** The endpoints of the zone, unless their load is far above the mean of all; a difference of one request does not count. */
 export function nearest<E extends Loaded>(
   endpoints: readonly E[],
   zone: string,
@@ -99,7 +100,7 @@ function meanLoad(endpoints: readonly Loaded[], now: number): number {
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 
-/** FNV-1a over UTF-16 units, from an earlier hash on. */
+/** FNV-1a over UTF-16 units, continued from an earlier hash. */
 export function hashOf(text: string, from: number = FNV_OFFSET, most = text.length): number {
   let hash = from
   const end = Math.min(text.length, most)

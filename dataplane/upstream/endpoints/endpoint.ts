@@ -1,4 +1,4 @@
-/** One address of an upstream: its connections, its load, its report, and how long it is out after failures. */
+/** One address of an upstream: its connections, load and report, and the time without requests after failures. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import {
@@ -15,26 +15,26 @@ import type { Report } from '../live/queue-watch.ts'
 import type { Address } from './address.ts'
 import { hashOf, type Loaded, mixed } from './choice.ts'
 
-/** After a failure; it doubles with each further one until a request succeeds. */
+/** Time without requests after a failure; doubles with each further failure until a request succeeds. */
 const OUT_MS = 1000
 const OUT_MS_MAX = 30_000
-/** From here on a new conversation would push out an older one. */
+/** From this use of the KV cache on, a new conversation evicts an older one. */
 const CRAMMED_SHARE = 0.95
 
 export class Endpoint implements Loaded {
   readonly id: string
   readonly address: Address
-  /** As people read it: `10.0.0.7:8000`. */
+  /** Readable form: `10.0.0.7:8000`. */
   readonly shown: string
   readonly hash: number
   readonly health: HealthCheck
   zone: string | undefined
   inFlight = 0
-  /** Whether a choice has looked at its load since it was asked for it. */
+  /** Whether a choice has used the load since the last report. */
   isWanted = false
-  /** Whether its last probe has found no server. */
+  /** Whether the last probe found no server. */
   isUnreached = false
-  /** Until then no request goes there, unless more than half of them are out. */
+  /** Until this time the endpoint gets no request, unless more than half of the endpoints have failed. */
   outUntil = 0
   readonly #settings: UpstreamSettings
   readonly #whole: Section
@@ -44,7 +44,7 @@ export class Endpoint implements Loaded {
   #isLeft = false
   #outMs = 0
   #report: Report | undefined
-  /** Own requests that the report counts too. */
+  /** Requests of this process that the report includes. */
   #reported = 0
   #reportUntil = 0
 
@@ -78,7 +78,7 @@ export class Endpoint implements Loaded {
     return this.#pool
   }
 
-  /** On a new connection: kept ones may all have gone stale at once. */
+  /** Uses a new connection, because kept ones may all have become stale at once. */
   dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
     const pool = openRequestPool(this.#destination, this.#whole, 1)
     pool.dispatch(request, handler)
@@ -106,7 +106,7 @@ export class Endpoint implements Loaded {
     return this.outUntil <= now
   }
 
-  /** A failure that was under way when it went out says nothing new. */
+  /** A failure of a request that was sent before the last failure adds nothing. */
   failed(now: number): void {
     if (!this.isIn(now)) return
     this.#outMs = Math.min(OUT_MS_MAX, this.#outMs * 2 || OUT_MS)
@@ -123,7 +123,7 @@ export class Endpoint implements Loaded {
     this.#reportUntil = until
   }
 
-  /** Waiting and running requests that it last reported; undefined when unknown or stale. */
+  /** Waiting and running requests in the last report; undefined if unknown or stale. */
   queue(now: number): number | undefined {
     return now <= this.#reportUntil ? this.#report?.queue : undefined
   }
@@ -132,14 +132,14 @@ export class Endpoint implements Loaded {
     return now <= this.#reportUntil && (this.#report?.kvShare ?? 0) >= CRAMMED_SHARE
   }
 
-  /** Own requests, and those of others as far as the report shows them. */
+  /** Requests of this process, and those of others that the report shows. */
   load(now: number): number {
     this.isWanted = true
     const queue = this.queue(now)
     return this.inFlight + (queue === undefined ? 0 : Math.max(0, queue - this.#reported))
   }
 
-  /** Lets what runs there end, and begins nothing new. */
+  /** Lets running requests end, and starts no new ones. */
   async leave(): Promise<void> {
     this.#isLeft = true
     await Promise.all([this.#pool?.close(), this.#sidePool?.close()])
@@ -151,7 +151,7 @@ export class Endpoint implements Loaded {
   }
 }
 
-/** As the status and the metrics name them. */
+/** The states in the status and the metrics. */
 export const STATES = ['ready', 'out', 'unhealthy', 'draining']
 
 export function stateOf(endpoint: Endpoint, now: number): string {

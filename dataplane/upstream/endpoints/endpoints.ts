@@ -1,4 +1,4 @@
-/** The endpoints of one upstream: which there are, which may be asked, and the one that a request gets. */
+/** The endpoints of one upstream: the list, their eligibility, and the choice for a request. */
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../../connection/addresses.ts'
@@ -13,7 +13,7 @@ import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
 import type { EndpointsWorld } from './world.ts'
 
-/** An endpoint that a request has had; undefined is the name of the upstream. */
+/** An endpoint that a request has tried; undefined: the upstream's host name. */
 export type Tried = readonly (Endpoint | undefined)[]
 
 interface Member {
@@ -25,23 +25,23 @@ export class Endpoints {
   readonly #name: string
   readonly #whole: Section
   readonly #world: EndpointsWorld
-  /** Learns when the last endpoint goes, and when the first one comes. */
+  /** Called when the last endpoint disappears, and when the first one appears. */
   readonly #coldStart: Pick<ColdStart, 'reached' | 'unreached'>
-  /** Called when the probes of any of them succeed again. */
+  /** Called when the probes of any endpoint succeed again. */
   readonly #onRecovery: () => void
   #settings: UpstreamSettings
   #queueMs: number | undefined
   #watch: NameWatch | undefined
   #members: readonly Member[] = []
   #all: readonly Endpoint[] = []
-  /** Those that are gone and still have requests. */
+  /** Removed endpoints that still have requests. */
   #draining: readonly Endpoint[] = []
   #turn: number
-  /** That of this process, where it is known and preferred. */
+  /** The zone of this process, if it is known and preferred. */
   #zone: string | undefined
   #found = 0
   #unhealthy = 0
-  /** The moment from which on no failure keeps any of them out. */
+  /** The time after which no endpoint is out because of failures. */
   #allInAt = 0
   #isOver = false
 
@@ -61,7 +61,7 @@ export class Endpoints {
     this.#turn = Math.floor(world.random() * ENDPOINTS_MAX)
   }
 
-  /** Takes the settings that may change while connections and memory stay. */
+  /** Applies settings that may change without new connections. */
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     for (const { upkeep } of this.#members) upkeep.configure(settings, this.#queueMs)
@@ -71,7 +71,7 @@ export class Endpoints {
     this.#watch = watchOrigin(settings.origin, this.#world, (addresses) => this.set(addresses))
   }
 
-  /** Takes what the operator has sent, where it is the one who knows. */
+  /** Takes the endpoints that the operator has sent. */
   refresh(): void {
     const { pushed } = this.#world
     if (!isPushed(this.#settings)) return
@@ -79,14 +79,14 @@ export class Endpoints {
     this.set(pushed?.of(this.#name) ?? [])
   }
 
-  /** How often reports are asked for; undefined: not at all. */
+  /** Interval of load reports; undefined: no reports. */
   watchQueue(intervalMs: number | undefined): void {
     if (intervalMs === this.#queueMs) return
     this.#queueMs = intervalMs
     for (const { upkeep } of this.#members) upkeep.configure(this.#settings, intervalMs)
   }
 
-  /** Those that stay keep connections and memory; those that are gone finish the requests they have. */
+  /** Remaining endpoints keep their connections; removed ones finish their requests. */
   set(addresses: readonly Address[]): void {
     if (this.#isOver) return
     const { census } = this.#world
@@ -118,7 +118,7 @@ export class Endpoints {
     else if (members.some(({ endpoint }) => !known.has(endpoint.id))) this.#coldStart.reached()
   }
 
-  /** They answer again: what probes and failures have said is void. */
+  /** Forgets probes and failures, because the endpoints answer again. */
   forgive(): void {
     for (const one of this.#all) {
       one.outUntil = 0
@@ -128,8 +128,8 @@ export class Endpoints {
   }
 
   /**
-   * undefined: the connection is left to the name of the upstream, which is the last resort. Requests with the same key
-   * meet; without one the load decides.
+   * Chooses an endpoint by the key of the request, or without a key by load. undefined: use the upstream's host name,
+   * as the last resort.
    */
   choose(tried: Tried, key: number | undefined, now: number): Endpoint | undefined {
     const free = this.#free(this.#untried(tried, now))
@@ -138,13 +138,13 @@ export class Endpoints {
     return key === undefined ? least(open, this.#turn++, random, now) : affine(open, key, now)
   }
 
-  /** Whether a request that has failed at those may be tried at another place of the upstream. */
+  /** Whether a request that failed at these endpoints may be tried at another one. */
   hasOther(tried: Tried, now: number): boolean {
     const hasName = this.#settings.section.endpoints !== 'pool'
     return (hasName && !tried.includes(undefined)) || this.#untried(tried, now).length > 0
   }
 
-  /** Takes one out for a while that could not be reached, or broke off. */
+  /** Stops sending requests for a while to an endpoint that could not be reached or broke off. */
   failed(endpoint: Endpoint, now: number): void {
     endpoint.failed(now)
     if (endpoint.isIn(now)) return
@@ -152,50 +152,50 @@ export class Endpoints {
     this.#world.metrics.endpointFailures.at(this.#name).value++
   }
 
-  /** Whether any of them has not failed lately. */
+  /** Whether any endpoint has not failed recently. */
   hasGood(now: number): boolean {
     return this.#all.some((one) => one.isIn(now) && isWell(one))
   }
 
-  /** Whether each of them has as many requests as it may have. */
+  /** Whether every endpoint is full. */
   isFull(places: number, now: number): boolean {
     const open = this.#usable(now)
     return open.length > 0 && open.every(({ inFlight }) => inFlight >= places)
   }
 
-  /** Whether none of them answers probes. */
+  /** Whether no endpoint answers probes. */
   get isUnhealthy(): boolean {
     return this.#all.length > 0 && this.#unhealthy === this.#all.length
   }
 
-  /** As probes say: Kubernetes lists only pods that pass theirs. Undefined while nothing was probed. */
+  /** The result of probes; Kubernetes lists only pods that pass theirs. Undefined before the first probe. */
   get isHealthy(): boolean | undefined {
     const isProbed = isPushed(this.#settings) || this.#all.some(wasProbed)
     return isProbed && this.#all.length > 0 ? !this.isUnhealthy : undefined
   }
 
-  /** Whether the operator knows of no pod that takes requests; its name is still tried, which may be newer. */
+  /** Whether the operator knows no ready pod; the host name is still tried, because it may be more recent. */
   get isBare(): boolean {
     return isPushed(this.#settings) && this.#world.pushed?.of(this.#name)?.length === 0
   }
 
-  /** Whether there is no place to send a request to: a pool has no name. */
+  /** Whether no request can be sent at all, because a pool has no host name. */
   get isEmpty(): boolean {
     return this.#all.length === 0 && this.#settings.section.endpoints === 'pool'
   }
 
-  /** Any of them, for a question that each of them can answer. */
+  /** Any endpoint, for a question that each of them can answer. */
   any(): Address | undefined {
     const now = this.#world.clock.now()
     return this.choose([], undefined, now)?.address
   }
 
-  /** How many the upstream's requests are shared by. */
+  /** Number of endpoints that share the upstream's requests. */
   get count(): number {
     return this.#all.length
   }
 
-  /** Waiting and running requests of all of them; where some do not say, as if they were like the others. */
+  /** Waiting and running requests of all endpoints; those without a report count as the average of the others. */
   queue(now: number): number | undefined {
     const known = this.#all.map((one) => one.queue(now)).filter((queue) => queue !== undefined)
     if (known.length === 0) return undefined
@@ -207,7 +207,7 @@ export class Endpoints {
     return this.#all.map(({ address }) => address)
   }
 
-  /** As the status shows them. */
+  /** The endpoints in the status. */
   list(now: number) {
     const shown = (endpoint: Endpoint, state: string) => ({
       address: endpoint.shown,
@@ -222,7 +222,7 @@ export class Endpoints {
     ]
   }
 
-  /** Brings the gauges up to date. */
+  /** Updates the gauges. */
   show(now: number): void {
     const { endpoints } = this.#world.metrics
     const counts = new Map(STATES.map((state) => [state, 0]))
@@ -232,7 +232,7 @@ export class Endpoints {
     for (const [state, count] of counts) endpoints.at(this.#name, state).value = count
   }
 
-  /** Nothing is asked any more; requests that have one may still use it. */
+  /** Ends all probes and reports; running requests may still use their endpoint. */
   retire(): void {
     this.set([])
     this.#isOver = true
@@ -245,7 +245,7 @@ export class Endpoints {
     await Promise.all(all.map((one) => one.destroy()))
   }
 
-  /** Without those that are out, unless that were more than half of them. */
+  /** The endpoints without failed ones, unless more than half have failed. */
   #usable(now: number): readonly Endpoint[] {
     if (now >= this.#allInAt && this.#unhealthy === 0) return this.#all
     const well = this.#unhealthy === 0 ? this.#all : this.#all.filter(isWell)
@@ -258,7 +258,7 @@ export class Endpoints {
     return tried.length === 0 ? usable : usable.filter((one) => !tried.includes(one))
   }
 
-  /** Those that have a place left, if any has. */
+  /** The endpoints with a free place, if there are any. */
   #free(open: readonly Endpoint[]): readonly Endpoint[] {
     const { max_queue_depth: places } = this.#settings.section
     if (places === undefined) return open

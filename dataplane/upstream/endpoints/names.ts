@@ -1,18 +1,21 @@
-/** Follows the addresses of a name: asks again and again, and keeps the last answer while the name cannot be resolved. */
+/** Follows the addresses of a name by repeated lookups, and keeps the last answer while the name cannot be resolved. */
 import { type LookupAddress, lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../../base/clock.ts'
 import type { Resolve } from '../../connection/addresses.ts'
 import type { Address } from './address.ts'
 
 const INTERVAL_MS = 5000
-/** A name that is said not to exist may be about to come back. */
+/** A name that does not exist may return soon. */
 const KEPT_MS = 60_000
-/** The system resolves on the threads that also read files; a resolver that hangs must not take them all. */
+/**
+ * Most lookups at once: the system resolves on the threads that also read files, and a hanging resolver must not take
+ * them all.
+ */
 const AT_ONCE = 2
 
 type Found = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void
 
-/** All questions of the process. */
+/** All lookups of the process. */
 export class Lookups {
   readonly #resolve: Resolve
   readonly #waiting: (() => void)[] = []
@@ -76,7 +79,7 @@ export class NameWatch {
     })
   }
 
-  /** A resolver that cannot be asked says nothing about the name. */
+  /** An unreachable resolver does not change what is known about the name. */
   #failed({ code }: NodeJS.ErrnoException): void {
     if (code !== 'ENOTFOUND' && code !== 'ENODATA') return
     const now = this.#world.clock.now()

@@ -1,4 +1,4 @@
-/** The endpoints that an operator has sent, by upstream: kept for upstreams that a later configuration names. */
+/** The endpoints that an operator has sent, by upstream; kept for upstreams that a later configuration adds. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Address } from './address.ts'
 
@@ -9,12 +9,12 @@ export class PushedEndpoints {
   #zone: string | undefined
   readonly #followers: (() => void)[] = []
 
-  /** undefined if nothing was sent for it. */
+  /** undefined if nothing was sent for the upstream. */
   of(upstream: string): readonly Address[] | undefined {
     return this.#lists.get(upstream)
   }
 
-  /** The zone of this pod; undefined if no upstream asks for it, or it is not known. */
+  /** The zone of this pod; undefined if no upstream needs it, or it is unknown. */
   get zone(): string | undefined {
     return this.#zone
   }
@@ -30,7 +30,7 @@ export class PushedEndpoints {
   }
 }
 
-/** Whether an operator sends the endpoints of an upstream; it goes by what the probes of Kubernetes say. */
+/** Whether an operator sends the endpoints of an upstream, by the probes of Kubernetes. */
 export function isPushed({ section }: Pick<UpstreamSettings, 'section'>): boolean {
   return section.endpoints === 'pods' || section.endpoints === 'pool'
 }

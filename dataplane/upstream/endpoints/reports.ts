@@ -1,20 +1,20 @@
-/** Asks endpoints for their load, all of this process in turn, at a rate that none of them notices. */
+/** Reads the load of all endpoints of this process in turn, at a low rate. */
 import type { Clock } from '../../base/clock.ts'
 
 export interface Reporter {
   readonly intervalMs: number
-  /** Whether its report was wanted since it was asked last. */
+  /** Whether a choice used the report since the last read. */
   isWanted: boolean
-  /** Asks, and takes the answer as true for so long. */
+  /** Reads the report, which is valid for this time. */
   ask(validMs: number): Promise<void>
 }
 
 const TICK_MS = 100
 const PER_TICK = 5
 const PER_SECOND = (PER_TICK * 1000) / TICK_MS
-/** With more endpoints than are asked within this, only those are asked that a request was about to choose. */
+/** With more endpoints than can be read within this time, only those are read that a request was about to choose. */
 const STRETCH_MS_MAX = 10_000
-/** A report this many intervals old says nothing about now. */
+/** A report this many intervals old is stale. */
 const AGE_INTERVALS_MAX = 2
 
 interface Turn {
@@ -46,7 +46,7 @@ export class Reports {
     this.#timer = undefined
   }
 
-  /** Asks those that are due, as many as one tick may. */
+  /** Reads the reports that are due, up to the limit of a tick. */
   tick(): void {
     const { length } = this.#turns
     const now = this.#clock.now()

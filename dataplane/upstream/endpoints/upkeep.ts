@@ -1,4 +1,4 @@
-/** The questions that an endpoint is asked beside requests: whether it is well, and how loaded it is. */
+/** The probes and load reports of an endpoint, besides requests. */
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { type HealthSettings, healthSettingsOf, Prober } from '../live/health.ts'
@@ -30,7 +30,7 @@ export class Upkeep implements Reporter {
     this.#endpoint.isWanted = wanted
   }
 
-  /** `queueMs`: how often its report is wanted; undefined: not at all. */
+  /** `queueMs`: the interval of reports; undefined: no reports. */
   configure(settings: UpstreamSettings, queueMs: number | undefined): void {
     this.#settings = settings
     this.#probe()

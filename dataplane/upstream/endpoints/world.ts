@@ -14,9 +14,9 @@ export interface EndpointsWorld extends NameWorld {
   readonly metrics: Metrics
   readonly log: Log
   readonly reports: Reports
-  /** Absent if no operator sends any. */
+  /** Absent if no operator sends endpoints. */
   readonly pushed?: PushedEndpoints | undefined
-  /** Endpoints of all upstreams of the process. */
+  /** Number of endpoints of all upstreams of the process. */
   readonly census: { count: number }
 }
 
@@ -28,8 +28,8 @@ export interface World {
   readonly log: Log
   readonly readText: ReadText
   readonly env: Environment
-  /** How names become addresses; absent: as the system does it. */
+  /** Resolves names to addresses; absent: the resolver of the system. */
   readonly resolve?: Resolve
-  /** The endpoints that an operator sends, in a pod. */
+  /** The endpoints that the operator sends to a pod. */
   readonly pushed?: PushedEndpoints | undefined
 }

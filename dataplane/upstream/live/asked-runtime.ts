@@ -11,12 +11,12 @@ const VERSION = /\/v\d+[a-z0-9]*$/
 export interface RuntimeQuestion {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  /** Below the base URL without its API version; else with it. */
+  /** Path below the base URL, without or with its API version. */
   readonly isNative: boolean
   readonly body?: string | undefined
 }
 
-/** The text of an answer with 200; undefined for another one. */
+/** The text of a 200 answer; undefined for other statuses. */
 export async function askRuntime(
   pool: Dispatcher,
   { method, path, isNative, body: sent }: RuntimeQuestion,

@@ -1,15 +1,15 @@
-/** Reads one metric's samples out of a Prometheus text; the rest of the text is only searched. */
+/** Reads one metric's samples from a Prometheus text, without parsing the rest. */
 
 export interface Sample {
   readonly labels: ReadonlyMap<string, string>
   readonly value: number
 }
 
-/** More series than any runtime has engines and ranks. */
+/** Most series, more than any runtime has engines and ranks. */
 const SAMPLES_MAX = 4096
 const LABELS_MAX = 64
 
-/** The samples of a metric of exactly this name; lines that make no sense are passed over. */
+/** The samples of a metric of exactly this name; malformed lines are skipped. */
 export function samplesOf(text: string, metric: string): readonly Sample[] {
   const samples: Sample[] = []
   let at = text.indexOf(metric)
@@ -29,7 +29,7 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end
 }
 
-/** Only blanks may stand before a name; in a comment or a longer name something else does. */
+/** Only blanks may precede a name; otherwise this is a comment or a longer name. */
 function beginsLine(text: string, at: number): boolean {
   let before = at - 1
   while (text[before] === ' ' || text[before] === '\t') before--

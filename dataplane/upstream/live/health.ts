@@ -1,13 +1,13 @@
-/** Whether an upstream answers its probes: the judgement, and the prober that feeds it. */
+/** Judges the health of an upstream by its probes, and runs the probes. */
 import type { UpstreamSection } from '../../schema/index.ts'
 
 export type HealthState = 'healthy' | 'unhealthy'
 
 export interface HealthSettings {
   readonly intervalMs: number
-  /** Consecutive successes before it returns to rotation. */
+  /** Consecutive successes before the upstream returns to rotation. */
   readonly healthyThreshold: number
-  /** Consecutive failures before it leaves the rotation. */
+  /** Consecutive failures before the upstream leaves the rotation. */
   readonly unhealthyThreshold: number
 }
 
@@ -28,12 +28,12 @@ export function healthSettingsOf({ health_check: settings = DEFAULTS }: Settings
   }
 }
 
-/** How long a probe may take. */
+/** Timeout of a probe. */
 export function probeMsOf({ health_check }: Settings): number {
   return (health_check ?? DEFAULTS).timeout_seconds * 1000
 }
 
-/** Healthy until shown otherwise, so that a gateway that has just started serves at once. */
+/** Healthy at first, so that a gateway serves immediately after its start. */
 export class HealthCheck {
   readonly #onChange: (from: HealthState, to: HealthState) => void
   readonly #onRecovery: () => void
@@ -41,13 +41,13 @@ export class HealthCheck {
   #state: HealthState = 'healthy'
   /** Consecutive results that contradict the state. */
   #contrary = 0
-  /** Successes since the last failure; undefined while there was none that they could follow. */
+  /** Successes since the last failure; undefined before the first failure. */
   #regained: number | undefined
   #observedAt: number | undefined
 
   /**
-   * `onRecovery` is called after as many successes as make it healthy, also if the failures before were too few to make it
-   * unhealthy.
+   * `onRecovery` is called after the successes of a recovery, even if the failures before were too few to make the
+   * upstream unhealthy.
    */
   constructor(
     settings: HealthSettings,
@@ -73,7 +73,7 @@ export class HealthCheck {
     this.#settings = settings
   }
 
-  /** As if it had never been probed. */
+  /** Forgets all probes. */
   forget(): void {
     this.#state = 'healthy'
     this.#contrary = 0
@@ -114,16 +114,16 @@ export interface ProbeWorld {
   random(): number
   /** Calls once, after that number of milliseconds; returns a function that prevents it. */
   schedule(delayMs: number, call: () => void): () => void
-  /** One probe; ends by its own timeout, and a rejection counts as a failure. */
+  /** Sends one probe, which has its own timeout; a rejection counts as a failure. */
   probe(): Promise<boolean>
 }
 
-/** The first probe comes within a second: a thousand upstreams are not all dialled at once. */
+/** The first probe comes at a random time within a second, so that a thousand upstreams are not dialled at once. */
 const FIRST_PROBE_MS_MAX = 1000
-/** Probes of many replicas drift apart by up to a tenth of the interval either way. */
+/** Random part of the interval, so that replicas do not probe together. */
 const JITTER = 0.1
 
-/** Probes at the interval, from start to start, one at a time. */
+/** Probes at the interval, measured from start to start, one at a time. */
 export class Prober {
   readonly #health: HealthCheck
   readonly #world: ProbeWorld
@@ -142,11 +142,11 @@ export class Prober {
   start(): void {
     if (this.#running) return
     this.#running = true
-    // A probe from before a stop is still out: its end schedules the next.
+    // A probe from before a stop is still running; its end schedules the next.
     if (!this.#probing) this.#wait()
   }
 
-  /** No probe begins any more, and the result of one in flight is dropped. */
+  /** Starts no further probe, and drops the result of a running one. */
   stop(): void {
     this.#running = false
     this.#cancel?.()

@@ -1,4 +1,4 @@
-/** Whether a runtime serves the model revision that its tokenizer is pinned to: asked at the start, and again all the time. */
+/** Checks, at the start and repeatedly, that a runtime serves the model revision to which its tokenizer is pinned. */
 import type { Dispatcher } from 'undici'
 import type { ErrorCode } from '../../base/errors.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -8,17 +8,17 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import { isSameRevision, LISTED_REVISION } from '../../wire/revisions.ts'
 import { askRuntime } from './asked-runtime.ts'
 
-/** A runtime that is still loading, or serves the wrong revision, is asked again soon. */
+/** Interval while a runtime is loading or serves the wrong revision. */
 const SOON_MS = 5_000
 const LATER_MS = 60_000
 
-/** `detected`: nothing is pinned, and the revision that is served is taken as it is. */
+/** `detected`: no revision is pinned, so any served revision is accepted. */
 export type RevisionState = 'unknown' | 'match' | 'mismatch' | 'detected'
 
 interface World {
   readonly log: Log
   readonly metrics: Pick<Metrics, 'tokenizerMismatch'>
-  /** Asks the runtime; undefined if it does not say. */
+  /** Asks the runtime; undefined if it does not report a revision. */
   read(): Promise<string | undefined>
 }
 
@@ -47,7 +47,7 @@ export class ModelRevision {
   async #look(): Promise<void> {
     const served = await this.#world.read().catch(() => undefined)
     if (this.#stopped) return
-    // The last answer holds while the runtime does not answer.
+    // Keeps the last answer while the runtime does not answer.
     if (served !== undefined) this.#take(served)
     const isSettled = this.state === 'match' || this.state === 'detected'
     const waitMs = isSettled ? LATER_MS : SOON_MS
@@ -82,10 +82,10 @@ export function stateOf(pinned: string | undefined, served: string | undefined):
 
 function wordsOf(name: string, state: RevisionState, served: string): string {
   const serves = `Upstream "${name}" serves revision ${served}`
-  return state === 'mismatch' ? `${serves}, and its tokenizer is pinned to another.` : `${serves}.`
+  return state === 'mismatch' ? `${serves}, but its tokenizer is pinned to another.` : `${serves}.`
 }
 
-/** undefined if none of the runtime's answers says. */
+/** undefined if no answer of the runtime has a revision. */
 export async function readModelRevision(
   pool: Dispatcher,
   settings: UpstreamSettings,

@@ -1,10 +1,10 @@
-/** How many tokens a runtime's model may hold, where the configuration does not say: read where its provider says. */
+/** The context window of a runtime's model, read from the runtime if the configuration does not set it. */
 import type { Dispatcher } from 'undici'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { LISTED, type WindowQuestion, windowFrom } from '../../wire/window-questions.ts'
 import { askRuntime } from './asked-runtime.ts'
 
-/** A runtime that is still loading is asked again soon; one that answered may be started anew with another model. */
+/** Intervals: short while a runtime is loading; long after an answer, because it may restart with another model. */
 const UNKNOWN_MS = 5_000
 const KNOWN_MS = 60_000
 
@@ -26,7 +26,7 @@ export class ModelWindow {
   }
 
   async #look(): Promise<void> {
-    // The last answer holds while the runtime does not answer.
+    // Keeps the last answer while the runtime does not answer.
     this.tokens = (await this.#read().catch(() => undefined)) ?? this.tokens
     if (this.#stopped) return
     const waitMs = this.tokens === undefined ? UNKNOWN_MS : KNOWN_MS
@@ -34,7 +34,7 @@ export class ModelWindow {
   }
 }
 
-/** Asks the runtime once, one question after the other; undefined when none of its answers tells. */
+/** Asks the runtime once, one question after the other; undefined if no answer has the window. */
 export async function readModelWindow(
   pool: Dispatcher,
   settings: UpstreamSettings,

@@ -5,7 +5,7 @@ import { failureOf } from '../../connection/connection-failures.ts'
 import { askStatus } from '../../connection/status-question.ts'
 import { probeMsOf } from './health.ts'
 
-/** Whether a server answers there, and is well where that can be asked. Rejects if no connection can be made. */
+/** Whether a server answers, and is healthy if it has a health path. Rejects if no connection can be made. */
 export async function answersProbe(
   way: Way,
   { healthPath, section }: UpstreamSettings,
@@ -14,7 +14,7 @@ export async function answersProbe(
   return status === 200 || healthPath === undefined
 }
 
-/** Tells beside the result whether no server listens there. */
+/** Also reports whether no server listens. */
 export async function watchedProbe(
   way: Way,
   { healthPath = '/', section }: UpstreamSettings,

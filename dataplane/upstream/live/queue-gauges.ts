@@ -3,15 +3,15 @@ import type { Gauge, QueueGauges } from '../../wire/provider-facts.ts'
 import { samplesOf } from './exposition.ts'
 
 export interface Queue {
-  /** Absent when the runtime did not say: unknown is not zero. */
+  /** Absent if the runtime did not report it: unknown is not zero. */
   readonly waiting?: number
   readonly running?: number
 }
 
-/** Ranks of one engine report the same requests, each for itself. */
+/** Each rank of an engine reports the same requests. */
 const RANKS: ReadonlySet<string> = new Set(['tp_rank', 'pp_rank', 'moe_ep_rank'])
 
-/** A longer text is not read: a sum over a part of it would be wrong, not unknown. */
+/** A longer text is ignored, because a sum over a part of it would be wrong. */
 const CHARACTERS_MAX = 8 * 1024 * 1024
 
 export function queueOf(gauges: QueueGauges, metricsText: string): Queue {
@@ -24,7 +24,7 @@ export function queueOf(gauges: QueueGauges, metricsText: string): Queue {
   }
 }
 
-/** The used part of the memory for conversations: of several engines the one with the most room. */
+/** The used fraction of the KV cache; with several engines, that of the engine with the most room. */
 export function shareOf({ kvShare = [] }: QueueGauges, metricsText: string): number | undefined {
   if (metricsText.length > CHARACTERS_MAX) return undefined
   for (const { metric, labels = {} } of kvShare) {
@@ -46,7 +46,7 @@ function firstReported(gauges: readonly Gauge[], text: string): number | undefin
   return undefined
 }
 
-/** The sum over engines, of each the largest of its ranks. */
+/** The sum over engines of the largest value of their ranks. */
 function totalOf({ metric, labels = {} }: Gauge, text: string): number | undefined {
   const engines = new Map<string, number>()
   for (const sample of samplesOf(text, metric)) {

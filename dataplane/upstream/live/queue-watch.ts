@@ -1,11 +1,11 @@
-/** Asks a runtime for its queue again and again, and forgets what is too old to steer by. */
+/** Reads the queue of a runtime at an interval, and forgets figures that are too old. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from '../../connection/bounded-body.ts'
 import { queueOf, shareOf } from './queue-gauges.ts'
 
-/** A figure this many intervals old says nothing about now. */
+/** A figure this many intervals old is stale. */
 const AGE_INTERVALS_MAX = 3
 const SCRAPE_TIMEOUT_MS = 2000
 const SCRAPE_BYTES_MAX = 8_388_608
@@ -30,7 +30,7 @@ export class QueueWatch {
     return this.#intervalMs
   }
 
-  /** Waiting plus running requests; undefined when unknown or stale. */
+  /** Waiting plus running requests; undefined if unknown or stale. */
   get depth(): number | undefined {
     const age = this.#clock.now() - this.#scrapedAt
     return age <= this.#intervalMs * AGE_INTERVALS_MAX ? this.#depth : undefined
@@ -52,11 +52,11 @@ export class QueueWatch {
   }
 }
 
-/** A runtime's own word on its load. */
+/** The load that a runtime reports. */
 export interface Report {
   /** Waiting plus running requests. */
   readonly queue: number
-  /** The part of its memory for conversations that is used, from 0 to 1; undefined if it does not say. */
+  /** Used fraction of the KV cache, from 0 to 1; undefined if not reported. */
   readonly kvShare: number | undefined
 }
 
@@ -66,7 +66,7 @@ export async function scrapeQueue(pool: Dispatcher, of: Reported): Promise<numbe
   return (await scrapeReport(pool, of))?.queue
 }
 
-/** Reads the runtime's metrics once; undefined when they do not tell the queue. */
+/** Reads the runtime's metrics once; undefined if they do not include the queue. */
 export async function scrapeReport(
   pool: Dispatcher,
   { provider, credential }: Reported,

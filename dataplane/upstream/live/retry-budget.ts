@@ -1,12 +1,11 @@
 /**
- * How many repeated attempts one upstream is asked to bear, so that retries cannot keep a failing
- * one down.
+ * Limits the repeated attempts at one upstream, so that retries cannot keep a failing one down.
  */
 
 const BUCKETS = 10
 const BUCKET_MS = 1000
 const SHARE = 0.2
-/** Repeats that are always allowed in a window: with little traffic a share would allow none. */
+/** Repeats that are always allowed in a window, because with little traffic a share would allow none. */
 const FLOOR = 3
 
 /** Counts over the last ten seconds, in buckets of one second. */
@@ -17,14 +16,14 @@ export class RetryBudget {
   #repeatsInWindow = 0
   #second = 0
 
-  /** Counts a first attempt at the upstream; the first one at a fallback is such a one too. */
+  /** Counts a first attempt at the upstream, including the first one at a fallback. */
   request(now: number): void {
     const bucket = this.#advance(now)
     this.#requests[bucket] = (this.#requests[bucket] ?? 0) + 1
     this.#requestsInWindow++
   }
 
-  /** Takes one repeated attempt out of the budget; false when it is spent. */
+  /** Takes one repeated attempt from the budget; false if the budget is spent. */
   take(now: number): boolean {
     const bucket = this.#advance(now)
     // Rounded down, so that the share is a bound.

@@ -1,4 +1,4 @@
-/** Asks a runtime for the tokens of a conversation, at its own tokenizer. */
+/** Asks a runtime to count the tokens of a conversation with its tokenizer. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -11,12 +11,12 @@ import { UpstreamCounter } from '../../tokens/exact/upstream-counter.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import type { TokenQuestion } from '../../wire/provider-facts.ts'
 
-/** Answers list every token. */
+/** Large, because answers list every token. */
 const ANSWER_BYTES_MAX = 16_777_216
 const ANSWER_VALUES_MAX = 4_194_304
 /** The end of a base URL of OpenAI's wire. */
 const VERSION = /\/v\d+[a-z0-9]*$/
-/** Answers of builds that do not know the path, or the form, of a question. */
+/** Statuses of builds that do not support the path or the form of a question. */
 const UNKNOWN = new Set([400, 404, 405, 422, 501])
 
 interface Answered {
@@ -24,10 +24,10 @@ interface Answered {
   readonly tokens: number | undefined
 }
 
-/** Those who wait for a count have little time. */
+/** Short, because requests wait for the count. */
 const COUNT_MS_MAX = 500
 
-/** A counter of prompts that asks the runtime, in these connections. */
+/** A counter of prompts that asks the runtime over these connections. */
 export function openRuntimeCounter(
   pool: Dispatcher,
   settingsNow: () => UpstreamSettings,

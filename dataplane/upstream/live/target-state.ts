@@ -21,7 +21,7 @@ import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { openRuntimeCounter } from './runtime-tokenizer.ts'
 
-/** Questions that come with requests have more connections than probes. */
+/** Connections for questions that belong to requests; more than for probes. */
 const QUESTION_CONNECTIONS = 16
 const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
@@ -29,16 +29,16 @@ export class TargetState {
   readonly pool: RequestPool
   readonly breaker: Breaker
   readonly health: HealthCheck
-  /** Where the upstream has more places than its name; their health is the upstream's. */
+  /** Present if the upstream has several endpoints, whose health is then that of the upstream. */
   readonly endpoints: Endpoints | undefined
   readonly retryBudget = new RetryBudget()
   readonly credential: UpstreamCredential
-  /** Requests that wait while no server listens there. */
+  /** Requests that wait while no server listens. */
   readonly coldStart: ColdStart
   inFlight = 0
-  /** The failure that its breaker counted last, in words for the status. */
+  /** The last failure that the breaker counted, as text for the status. */
   failedLast: string | undefined
-  /** Until then it is tried last: it asked for a longer wait than a request can give. */
+  /** Until this time the upstream is tried last, because its Retry-After was too long for a repeat. */
   cooledUntil = 0
   readonly #name: string
   readonly #whole: Section
@@ -80,7 +80,7 @@ export class TargetState {
     this.show()
   }
 
-  /** Takes the settings that may change while connections and memory stay. */
+  /** Applies settings that may change without new connections. */
   configure(settings: UpstreamSettings): void {
     this.#settings = settings
     this.breaker.configure(breakerSettingsOf(settings.section))
@@ -95,7 +95,7 @@ export class TargetState {
     if (settings.healthPath === undefined) {
       this.#prober?.stop()
       this.#prober = undefined
-      // Earlier probes count no more, now or when it is probed again.
+      // Forgets earlier probes, including one that is still running.
       this.health.forget()
       return
     }
@@ -104,7 +104,7 @@ export class TargetState {
     this.#prober.start()
   }
 
-  /** On a new connection: kept ones may all have gone stale at once. */
+  /** Uses a new connection, because kept ones may all have become stale at once. */
   dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
     const pool = openRequestPool(reached(this.#settings, this.endpoints), this.#whole, 1)
     pool.dispatch(request, handler)
@@ -112,18 +112,18 @@ export class TargetState {
     pool.close().catch(() => undefined)
   }
 
-  /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
+  /** Waiting plus running requests in the last report of the runtime; undefined if unknown or stale. */
   get reportedQueue(): number | undefined {
     if (this.endpoints !== undefined) return this.endpoints.queue(this.#world.clock.now())
     return this.#queueWatch?.depth
   }
 
-  /** The window that the runtime reports; undefined when it was not asked or does not say. */
+  /** The window that the runtime reports; undefined if it was not asked or did not report one. */
   get toldWindow(): number | undefined {
     return this.#modelWindow?.tokens
   }
 
-  /** The pinned and the served revision of the model; undefined if the configuration asks for neither. */
+  /** The pinned and the served revision of the model; undefined if the configuration needs neither. */
   get revision(): Pick<ModelRevision, 'pinned' | 'served' | 'state'> | undefined {
     return this.#revision
   }
@@ -142,13 +142,13 @@ export class TargetState {
     this.#revision = new ModelRevision(this.#name, pinned, { log, metrics, read })
   }
 
-  /** Counts prompts at the runtime's own tokenizer. */
+  /** Counts prompts with the runtime's tokenizer. */
   get runtimeCounter(): Counter {
     this.#counter ??= openRuntimeCounter(this.questions, () => this.#settings, this.#world)
     return this.#counter
   }
 
-  /** Connections for questions that come with requests. */
+  /** Connections for questions that belong to requests. */
   get questions(): Dispatcher {
     this.#questionPool ??= openPool(
       reached(this.#settings, this.endpoints),
@@ -186,7 +186,7 @@ export class TargetState {
     )
   }
 
-  /** Brings the gauges up to date: an open breaker becomes half open by time alone. */
+  /** Updates the gauges, because an open breaker becomes half open without an event. */
   show(): void {
     const { metrics, clock } = this.#world
     metrics.upstreamInFlight.at(this.#name).value = this.inFlight
@@ -198,13 +198,13 @@ export class TargetState {
     this.#showBreaker(this.breaker.peek(clock.now()))
   }
 
-  /** As probes say, ours or those of Kubernetes; undefined while there was none. */
+  /** The result of probes by the gateway or by Kubernetes; undefined before the first. */
   get isHealthy(): boolean | undefined {
     if (this.endpoints !== undefined) return this.endpoints.isHealthy
     return this.health.observedAt === undefined ? undefined : this.health.state === 'healthy'
   }
 
-  /** No series stands for what is not known. */
+  /** Unknown values have no series. */
   #showHealth(): void {
     const { isHealthy } = this
     const { healthy } = this.#world.metrics
@@ -212,7 +212,7 @@ export class TargetState {
     else healthy.at(this.#name).value = isHealthy ? 1 : 0
   }
 
-  /** Why no request may go there now; undefined when it may. */
+  /** Why no request may go to the upstream now; undefined if requests may. */
   outBecause(now: number): Out | undefined {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
     if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
@@ -223,8 +223,8 @@ export class TargetState {
   }
 
   /**
-   * The configuration no longer names it. The pool stays open, since a request that began before may still come with
-   * a retry, a fallback or the rest of its body; idle connections close by themselves within seconds.
+   * Closes an upstream that left the configuration. The pool stays open for running requests, which may still need a
+   * retry, a fallback or the rest of their body; idle connections close by themselves within seconds.
    */
   retire(): void {
     this.coldStart.end()
@@ -248,7 +248,7 @@ export class TargetState {
       watch?.stop()
   }
 
-  /** Probes and connections that failed while no server listened say nothing of the one that does now. */
+  /** Failures from the time without a server do not apply to the server that listens now. */
   #forgive(): void {
     this.health.forget()
     this.endpoints?.forgive()
@@ -265,7 +265,7 @@ export class TargetState {
     })
   }
 
-  /** Questions of the gateway itself have separate connections: a full pool must not hold them up. */
+  /** The gateway's questions use separate connections, so that a full pool cannot delay them. */
   #sidePool(): Dispatcher {
     this.#openSidePool ??= openPool(reached(this.#settings, this.endpoints), this.#whole, 2)
     return this.#openSidePool

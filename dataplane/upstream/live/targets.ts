@@ -1,4 +1,4 @@
-/** The live side of upstreams: what outlives a change of configuration, and what a route may choose from. */
+/** The live upstreams: state that outlives a change of configuration, and the targets of each route. */
 
 import { schedule } from '../../base/clock.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
@@ -23,12 +23,12 @@ export class Target implements Candidate {
   readonly settings: UpstreamSettings
   readonly weight: number
   readonly state: TargetState
-  /** Counts the tokens of prompts that it may get. */
+  /** Counts the tokens of prompts for this upstream. */
   readonly counter: Counter
-  /** The provider's headers of an earlier request, and what was made of them. */
+  /** Cache: the provider's headers of an earlier request, and the combined headers. */
   #provided: Headers | undefined
   #sent: readonly string[] = []
-  /** The fetched credential of an earlier request, and the settings with it. */
+  /** Cache: the fetched credential of an earlier request, and the settings with it. */
   #fetched: FetchedCredential | undefined
   #settingsWith: UpstreamSettings | undefined
 
@@ -59,7 +59,7 @@ export class Target implements Candidate {
     return this.settings.contextWindow ?? this.state.toldWindow
   }
 
-  /** The settings with the credential that holds now; undefined while a credential that must be fetched is missing. */
+  /** The settings with the present credential; undefined while a required credential is missing. */
   get settingsNow(): UpstreamSettings | undefined {
     const { renewed } = this.state.credential
     if (renewed === undefined) return this.settings
@@ -72,8 +72,8 @@ export class Target implements Candidate {
   }
 
   /**
-   * All headers of a request but its id, name and value alternating: the provider's under the configured ones. A
-   * provider mostly gives the same object again.
+   * All headers of a request except its id, name and value alternating. Configured headers override the provider's. A
+   * provider mostly returns the same object again.
    */
   headersOf(provided: Headers): readonly string[] {
     if (provided === this.#provided) return this.#sent
@@ -85,7 +85,7 @@ export class Target implements Candidate {
     return this.#sent
   }
 
-  /** To a request that yields, an upstream is full while a quarter of its places is still free for the others. */
+  /** For a request of low priority, an upstream is full if at most a quarter of its places is free. */
   standing(now: number, yields: boolean): Standing {
     if (this.state.outBecause(now) !== undefined) return 'out'
     const { max_queue_depth } = this.settings.section
@@ -98,7 +98,7 @@ export class Target implements Candidate {
   }
 }
 
-/** Sent with the ids of each request, so that a configured one would stand there twice. */
+/** Sent with the ids of each request, so a configured one would appear twice. */
 const OF_ONE_REQUEST = new Set(['x-request-id', 'x-client-request-id', 'traceparent', 'tracestate'])
 
 /** low priority may use at most three quarters of max_queue_depth, and at least one place. */
@@ -106,23 +106,23 @@ export function yieldingPlaces(places: number): number {
   return Math.max(1, Math.floor((places * 3) / 4))
 }
 
-/** How often the queue is asked for where the configuration does not say. */
+/** Interval of queue reports, if the configuration sets none. */
 const QUEUE_INTERVAL_SECONDS = 2
 
-/** The upstreams of a route, and how many requests it has had: what rotates. */
+/** The upstreams of a route, and the number of its requests, by which round_robin rotates. */
 export interface Lane {
   readonly targets: readonly Target[]
-  /** Where the strategy has a primary that may be left. */
+  /** Present if the strategy has a primary with fallbacks. */
   readonly spill?: Spill<Target> | undefined
   turn: number
-  /** The worth of the estimates of its prompts; it outlives a change of configuration. */
+  /** Corrects the estimates of the route's prompts; kept across changes of configuration. */
   readonly learnt?: Learnt
 }
 
 /** The live upstreams of each route, by the route's name. */
 export type Lanes = ReadonlyMap<string, Lane>
 
-/** The largest context window among its upstreams; undefined if one is not known. */
+/** The largest context window among the upstreams; undefined if one is unknown. */
 export function windowOf(lane: Lane | undefined): number | undefined {
   const windows = lane?.targets.map(({ contextWindow }) => contextWindow) ?? []
   const known = windows.filter((window) => window !== undefined)
@@ -148,7 +148,7 @@ export class Targets {
     }
   }
 
-  /** The lanes of each route. States no longer used are closed once their requests are done. */
+  /** Makes the lanes of each route. Unused states are closed after their requests end. */
   activate(snapshot: Snapshot): Lanes {
     const states = new Map<string, TargetState>()
     const stateOf = new Map<UpstreamSettings, TargetState>()
@@ -166,7 +166,7 @@ export class Targets {
     const allLearnt = new Map<string, Learnt>()
     for (const route of snapshot.routes.values()) {
       const targets = route.members.map(({ upstream, weight }) => {
-        // Every member is one of the snapshot's upstreams, so its state has just been found.
+        // Every member is an upstream of the snapshot, so its state exists.
         return new Target(upstream, weight, stateOf.get(upstream) as TargetState)
       })
       const learnt = this.#learnt.get(route.name) ?? new Learnt()
@@ -199,7 +199,7 @@ function spillOf({ section }: Route, targets: readonly Target[]): Spill<Target> 
   return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }
 }
 
-/** Upstreams that are chosen by their queue, or whose endpoints are. */
+/** Upstreams that are chosen by their queue, or whose endpoints are chosen by it. */
 function steeringUpstreams({ routes, upstreams }: Snapshot): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { strategy, members } of routes.values()) {
@@ -220,8 +220,8 @@ function queueIntervalMs(settings: UpstreamSettings): number | undefined {
 }
 
 /**
- * Two upstreams with the same identity share connections, health and breaker over a change of configuration. The content
- * of the files in `tls` is part of it: a rotated certificate takes effect with new connections.
+ * Two upstreams with the same identity share connections, health and breaker across a change of configuration. The
+ * identity includes the content of the files in `tls`, so a rotated certificate gets new connections.
  */
 function identityOf(settings: UpstreamSettings, snapshot: Snapshot, readText: ReadText): string {
   const { name, origin, section } = settings

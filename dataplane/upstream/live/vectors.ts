@@ -1,4 +1,4 @@
-/** Which targets of a route answer with vectors, or with scores, that compare with each other. */
+/** Which targets of a route return vectors or scores that compare with each other. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { serves } from '../../translation/pair.ts'
 import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
@@ -6,14 +6,14 @@ import type { Target } from './targets.ts'
 
 type Targets = readonly Pick<Target, 'settings'>[]
 
-/** Operations whose answers say something beside others of the same model alone. */
+/** Operations whose answers compare only with answers of the same model. */
 type Compared = 'embeddings' | 'rerank'
 
 export function isCompared(operation: Operation): operation is Compared {
   return operation === 'embeddings' || operation === 'rerank'
 }
 
-/** The model of a route for it: that of the first member with the operation. Members with others are never asked. */
+/** The route's model for the operation: that of the first member that supports it. Members with other models are never used. */
 export function comparedModel(targets: Targets, operation: Compared): string | undefined {
   const first = targets.find(({ settings }) => serves(settings.provider, operation))
   return first === undefined ? undefined : modelOf(first.settings, operation)
@@ -27,7 +27,7 @@ export function compares(
   return serves(settings.provider, operation) && modelOf(settings, operation) === model
 }
 
-/** The request as its answer is judged: vectors have the configured length where the client asks for none. */
+/** The request with the expected length of vectors: the configured length, if the client sets none. */
 export function expected(request: ModelRequest, { section }: UpstreamSettings): ModelRequest {
   if (request.operation !== 'embeddings' || request.dimensions !== undefined) return request
   return { ...request, dimensions: section.embeddings?.dimensions }
