@@ -16,7 +16,7 @@ const isProgram = Object.hasOwn(PROGRAMS, asked)
 const file = join(import.meta.dirname, '..', PROGRAMS[isProgram ? asked : ''] ?? 'cli/main.ts')
 const given = isProgram ? rest : [asked, ...rest]
 
-// A gateway would start itself anew: it is given at once what that is for.
+// Sets the flags at once, so that the gateway need not restart itself.
 if (file.endsWith('dataplane/main.ts')) startAnew(SMALL, process.env, [file, ...given])
 // The program replaces this process: signals reach it directly, and its exit code is the container's.
 process.execve?.(process.execPath, [process.execPath, file, ...given], process.env)

@@ -73,7 +73,7 @@ export const CONDITIONS = {
     'PodUnreachable',
     'NoPods',
   ],
-  /** True: something serves, but not what was asked for. */
+  /** True: something serves, but not the whole configuration. */
   Degraded: [
     'AsConfigured',
     'Pending',

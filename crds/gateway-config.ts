@@ -94,7 +94,7 @@ export const GatewayStatus = z.object({
 
 export type GatewayStatus = z.output<typeof GatewayStatus>
 
-/** `gw` stays as it was written: `compile` judges it, and the pods get what the user wrote. */
+/** `gw` stays as written: `compile` judges it, and the pods get the user's text. */
 export const GatewayConfig = z.looseObject({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal(KIND),

@@ -1,4 +1,4 @@
-/** The queues of gateways and keys, what works them off, and what fills them. */
+/** The queues of gateways and keys, with their workers and the watches that fill them. */
 import { randomBytes } from 'node:crypto'
 import { Compilations } from './compile/compilations.ts'
 import { IssuerKeys } from './compile/issuer-keys.ts'
@@ -37,9 +37,9 @@ export interface ControllerOptions {
   readonly rolloutsMax: number
   /** Whether this operator has the rights for routes of the Gateway API. */
   readonly mayRoute?: boolean
-  /** Whether it has the rights to write keys into Secrets. */
+  /** Whether the operator has the rights to write keys into Secrets. */
   readonly mayMakeKeys?: boolean
-  /** Whether it has those for InferencePools. */
+  /** Whether the operator has the rights for InferencePools. */
   readonly mayPool?: boolean
   /** Absent: the cluster's. */
   readonly network?: PodNetwork
@@ -63,9 +63,9 @@ export interface ControllerParts {
 }
 
 export interface Controllers {
-  /** Begins to write, once everything is known. */
+  /** Starts to write after all watches are complete. */
   lead(): Promise<void>
-  /** Resolves when nothing is under way any more. */
+  /** Resolves after all running work has ended. */
   stop(): Promise<void>
 }
 
@@ -178,7 +178,7 @@ function makeDiscovery(
       } = discovery.platform
       void world.watchOptional('httpRoutes', hasHttpRoutes)
       void world.watchOptional('tenantPolicies', hasTenantPolicies)
-      // A pool that is missing brings no change that would tell of it.
+      // A missing pool causes no watch event.
       void world.watchOptional('inferencePools', hasInferencePools).then(addAll)
       addAll()
     },

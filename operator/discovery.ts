@@ -1,4 +1,4 @@
-/** Asks what the cluster serves beside Kubernetes: before the first gateway is shaped, and again every minute. */
+/** Discovers the optional kinds of the cluster, before the first gateway is built and again every minute. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, listBelow } from '../dataplane/json/values.ts'
 import type { ApiClient } from './kube/api.ts'
@@ -9,7 +9,7 @@ export interface Platform {
   readonly assignsUsers: boolean
   /** The Gateway API is installed, and the operator may write its routes. */
   readonly hasHttpRoutes: boolean
-  /** Their definition is installed: it is younger than the other two of ours. */
+  /** Whether the definition of TenantPolicies is installed, which is newer than the other two. */
   readonly hasTenantPolicies?: boolean
   /** InferencePools are installed, and the operator may read them. */
   readonly hasInferencePools?: boolean
@@ -19,7 +19,7 @@ export interface DiscoveryOptions {
   readonly api: Pick<ApiClient, 'read'>
   /** Whether the operator has the rights for routes. */
   readonly mayRoute: boolean
-  /** Whether it has those for pools. */
+  /** Whether the operator has the rights for pools. */
   readonly mayPool?: boolean
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
@@ -46,7 +46,7 @@ export class Discovery {
     return this.#platform
   }
 
-  /** Tries until it knows, or is stopped. */
+  /** Tries until the discovery succeeds or is stopped. */
   async obtain(): Promise<void> {
     const { signal } = this.#stopping
     while (this.#platform === undefined && !signal.aborted) {

@@ -9,7 +9,7 @@ import { gatewayOfChild, type World } from './world.ts'
 
 type Queues = 'gateways' | 'keys' | 'policies' | 'pools'
 
-/** Levels, not edges: what changed only says where to look. */
+/** A change only selects what to reconcile; the reconcile reads the present state. */
 export function feed(
   { stores, gatewaysOfPool }: World,
   { gateways, keys, policies, pools }: Readonly<Record<Queues, WorkQueue>>,

@@ -2,9 +2,9 @@
 import { type Start, startAnew } from '../dataplane/base/start-anew.ts'
 import type { PodNetwork } from './delivery/targets.ts'
 
-/** It keeps little, and makes much in passing. */
+/** The operator keeps few objects and makes many short-lived ones. */
 const FRUGAL: Start = {
-  /** Node collects what was made in passing before it asks the system for more. */
+  /** Makes Node collect short-lived objects before it requests more memory. */
   flags: ['--max-semi-space-size=4', '--optimize-for-size'],
   /** Without these, each thread of the C library keeps a separate heap, and large blocks stay once they were needed. */
   variables: {

@@ -1,4 +1,4 @@
-/** Puts the parts together: every replica watches, the one that holds the lease writes. */
+/** Composes the operator: every replica watches, and the holder of the lease writes. */
 
 import type { Webhook, WebhookParts } from './admission/webhook.ts'
 import { type ControllerOptions, makeControllers } from './controllers.ts'
@@ -32,7 +32,7 @@ export interface Operator {
   /** Every watch has delivered a complete list once. */
   readonly isSynced: () => boolean
   readonly isLeading: () => boolean
-  /** Why it takes no lease, where it may not lead at all. */
+  /** Why this operator takes no lease, if it may not lead. */
   readonly fault: () => string | undefined
   readonly silentMs: () => number
   readonly webhook: Webhook | undefined
@@ -96,7 +96,7 @@ export function startOperator(options: OperatorOptions): Operator {
     lost: lost.promise,
     webhook,
     async stop() {
-      // It answers a while longer, and the next leader need not wait for that.
+      // The webhook answers a while longer; the next leader need not wait for it.
       const webhookStopped = webhook?.stop()
       types.stop()
       await controllers.stop()

@@ -23,7 +23,7 @@ export interface Grant {
     | 'webhook-cluster'
   /** Only objects of these names. RBAC cannot bind `create` to a name. */
   readonly names?: readonly string[]
-  /** No call of ours asks for it; an admission plugin does. */
+  /** Needed by an admission plugin, not by a call of the operator. */
   readonly isForAdmission?: boolean
 }
 
@@ -81,9 +81,9 @@ export const GRANTS: readonly Grant[] = [
     verbs: ['update'],
     where: 'inference-pools',
   },
-  // Patched is one annotation, which has the kubelet renew the mounts of the pod.
+  // Patches one annotation, so that the kubelet renews the mounts of the pod.
   { resource: RESOURCES.pods, verbs: ['list', 'watch', 'patch'], where: 'watched' },
-  // The owners decide which pods with a gateway's label belong to it.
+  // Owners of pods, which decide whether a pod with a gateway's label belongs to it.
   { resource: RESOURCES.replicaSets, verbs: ['get'], where: 'watched' },
   { resource: RESOURCES.events, verbs: ['create'], where: 'watched' },
   { resource: RESOURCES.leases, verbs: ['create'], where: 'own' },

@@ -1,4 +1,4 @@
-/** Arguments and environment to a running operator, down again when it is asked to end. */
+/** Starts the operator from arguments and environment, and stops it on a signal. */
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
@@ -41,7 +41,7 @@ Usage: node operator/main.ts [options]
   --help                    this text
 `
 
-/** How long nothing may be heard of the API server until the process asks to be restarted. */
+/** Longest silence of the API server before the process requests a restart. */
 const SILENT_MS_MAX = 300_000
 const LISTEN_HOST = '0.0.0.0'
 
@@ -211,7 +211,7 @@ export async function run(
   return end === 'lost' ? 1 : 0
 }
 
-/** How long others go on sending reviews to a pod that is about to end. */
+/** Time in which the API server may still send reviews to a pod that ends. */
 const WEBHOOK_DRAIN_MS = 5000
 
 /** Loaded only where it is wanted: most operators have none. */

@@ -1,4 +1,4 @@
-/** How many gateways and pods stand how, as their statuses say: the same numbers from whichever operator is asked. */
+/** Counts gateways and pods by state from their statuses, so that every operator reports the same numbers. */
 
 import { type GatewayStatus, PodStatus } from '../crds/gateway-config.ts'
 import { isRecord, textOf, valueBelow } from '../dataplane/json/values.ts'
@@ -11,7 +11,7 @@ export interface Tally {
   readonly each: readonly GatewayTally[]
 }
 
-/** One gateway, in the words of its conditions. */
+/** The states of one gateway, from its conditions. */
 export interface GatewayTally {
   /** NAMESPACE/NAME. */
   readonly gateway: string

@@ -20,13 +20,13 @@ export interface Change {
   /** Absent if the gateway is new. */
   readonly live: KubeObject | undefined
   readonly differences: readonly Difference[]
-  /** Whether pods are made anew for it. */
+  /** Whether the change needs new pods. */
   readonly rolls: boolean
 }
 
 export interface ChangeOptions {
   readonly force: boolean
-  /** For pods that have to be made anew; where none has to, nothing is done for its sake. */
+  /** Drain time of pods that are replaced; no effect if no pod is. */
   readonly drainSeconds?: number | undefined
 }
 
@@ -49,7 +49,7 @@ export async function changeOf(
   return { gateway: drained, live, differences: between(live, await rehearse(drained)), rolls }
 }
 
-/** A drain time of an earlier `--drain-timeout` stays: to take it back would make every pod anew. */
+/** Keeps the drain time of an earlier `--drain-timeout`, because removing it would replace every pod. */
 function withDrain(gateway: KubeObject, seconds: unknown): KubeObject {
   if (seconds === undefined) return gateway
   const spec = Object(gateway.spec ?? {})

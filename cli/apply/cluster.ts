@@ -39,7 +39,7 @@ export async function applyToCluster(
   })
 }
 
-/** The API server has understood, and says no: conflict, or not valid. */
+/** Statuses with which the API server refuses: conflict, or not valid. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 422])
 
 function adviceOn({ status, message }: ApiError): string {
@@ -49,7 +49,7 @@ function adviceOn({ status, message }: ApiError): string {
     : '\n    fix: The object has changed meanwhile; look with `gw diff`, and apply again.'
 }
 
-/** undefined, and everything said, where the file is refused before anything is sent. */
+/** undefined if the file is refused before anything is sent; the problems are printed then. */
 export function judged(
   written: Written,
   place: InCluster,
@@ -105,7 +105,7 @@ function printWaited(waited: Waited, timeoutMs: number): void {
   printRemark(`${late}${waited.why}`)
 }
 
-/** It is in force as it was written, and still may not be what was wanted. */
+/** The configuration is active as written, but may still not be as intended. */
 function warnOf({ conditions, keys }: GatewayStatus): void {
   const refs = conditions.find(({ type, status }) => type === 'ResolvedRefs' && status === 'False')
   if (refs !== undefined) printRemark(`warning: ${refs.message}`)

@@ -9,7 +9,7 @@ import { changeOf } from './change.ts'
 import { judged } from './cluster.ts'
 import type { Written } from './document.ts'
 
-/** undefined, and everything said, where the file would be refused. */
+/** undefined if the file would be refused; the problems are printed then. */
 export async function differencesOf(
   written: Written,
   place: Place,

@@ -14,12 +14,12 @@ import type { KubeObject } from '../../operator/kube/objects.ts'
 import { EXIT, printRemark } from '../printing/output.ts'
 
 export interface Written {
-  /** As people are shown it. */
+  /** Name of the file in messages. */
   readonly name: string
   readonly text: string
 }
 
-/** undefined, and everything said, where it cannot be read. */
+/** undefined if the file cannot be read; the reason is printed then. */
 export function readWritten(path: string): Written | undefined {
   const name = path === '-' ? 'stdin' : path
   try {

@@ -1,4 +1,4 @@
-/** Waits until every pod of a gateway enforces what was applied, and tells of each pod on the way. */
+/** Waits until every pod of a gateway enforces the applied configuration, and reports each pod. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
@@ -49,7 +49,7 @@ function verdictOf(status: GatewayStatus, generation: number): Waited | undefine
   if (accepted?.status === 'False' || accepted?.reason === 'Paused') {
     return { kind: 'refused', why: `${accepted.reason}: ${accepted.message}`, status }
   }
-  // One that does not come to run says so, and may never say anything else.
+  // A pod that does not start is reported, because it may never become ready.
   const pending = status.pods.some(
     ({ state = 'Pending', error }) => state === 'Pending' && error === undefined,
   )

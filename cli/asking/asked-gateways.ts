@@ -92,7 +92,7 @@ export function silence(
   )
 }
 
-/** Answers of those that give one, and why the others gave none. Throws where there is no answer at all. */
+/** The answers, and why other gateways gave none. Throws if no gateway answers. */
 export async function askEach<T>(
   gateways: AskedGateways,
   ask: (gateway: AskedGateway) => Promise<T>,

@@ -1,4 +1,4 @@
-/** Refusals of the API server, or of the way to it, in its own words, and the next step. */
+/** Errors of the API server or of the connection to it, in the original words, with the next step. */
 import { ApiError } from '../../operator/kube/api-error.ts'
 
 /** Errors of other kinds stay as they are. */

@@ -1,4 +1,4 @@
-/** Which gateway a command speaks to: a stand-alone one by its admin API, or one of a cluster by kubeconfig. */
+/** Chooses the gateway of a command: a stand-alone one by its admin API, or one of a cluster by kubeconfig. */
 import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -69,17 +69,17 @@ function gatewayNamed(text: string): string {
 
 const CLUSTER_FLAGS = ['kubeconfig', 'context', 'namespace', 'gateway'] as const
 
-/** For commands that change something: what was said counts, then GW_ADMIN, then whether there is a kubeconfig. */
+/** For commands that change something: options win, then GW_ADMIN, then a kubeconfig. */
 export async function placeOf(options: PlaceOptions, command: Command): Promise<Place> {
   return writtenPlace(options, command) ?? (await localPlace())
 }
 
-/** The same where no running gateway would do: undefined instead of the one on this machine. */
+/** The same for commands without a default: undefined instead of a gateway on this machine. */
 export function writtenPlace(options: PlaceOptions, command: Command): Place | undefined {
   return saidPlace(options, command) ?? (hasKubeconfig() ? clusterOf(options) : undefined)
 }
 
-/** For commands that only ask: a gateway that runs on this machine comes before the cluster of a kubeconfig. */
+/** For commands that only read: a gateway on this machine wins over the cluster of a kubeconfig. */
 export async function askedPlace(options: PlaceOptions, command: Command): Promise<Place> {
   const said = saidPlace(options, command)
   if (said !== undefined) return said

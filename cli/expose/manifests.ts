@@ -1,4 +1,4 @@
-/** Manifests with which a controller in front cuts no stream, repeats no request and reuses no dead connection. */
+/** Manifests for a controller in front, so that it cuts no stream, repeats no request and reuses no dead connection. */
 
 import { HTTP_ROUTE, routeTo } from '../../operator/workload/route.ts'
 import type { Front } from './fronts.ts'

@@ -54,7 +54,7 @@ export const AppliedInCluster = z.looseObject({
   namespace: z.string(),
   generation: z.number(),
   result: z.enum(['created', 'configured', 'unchanged']),
-  rolls: z.boolean().describe('whether pods are made anew'),
+  rolls: z.boolean().describe('whether the change replaces pods'),
   differences: z.array(Difference),
   programmed: z.boolean().optional().describe('absent with `--wait=false`'),
   why: z.string().optional().describe('why it is not programmed'),

@@ -1,4 +1,4 @@
-/** How a gateway of a cluster stands: conditions, address, replicas, and what each pod enforces. */
+/** The state of a gateway in a cluster: conditions, address, replicas, and the configuration of each pod. */
 import { GatewayStatus, type PodStatus } from '../../crds/gateway-config.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type ClusterAccess, findGateway, listAll, withCluster } from '../asking/cluster-access.ts'

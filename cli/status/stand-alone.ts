@@ -1,4 +1,4 @@
-/** How a stand-alone gateway stands: configuration, store, upstreams, objectives. */
+/** The state of a stand-alone gateway: configuration, store, upstreams, objectives. */
 import { z } from 'zod'
 import { askAdmin } from '../asking/connection.ts'
 import type { StandAlone } from '../asking/place.ts'

@@ -101,7 +101,7 @@ async function untilMet(
   look: (signal: AbortSignal) => Promise<Look>,
 ): Promise<Met> {
   const end = performance.now() + timeoutMs
-  // However short the time is, a server that is well should be heard.
+  // Even with a short timeout, a healthy server gets time for one answer.
   const firstEnd = Math.max(end, performance.now() + FIRST_MS)
   let reason: string | undefined
   for (;;) {

@@ -98,7 +98,7 @@ function addTenants(sums: Map<string, Sum>, then: Activity, now: Activity): void
   }
 }
 
-/** A counter that has fallen began anew. */
+/** A counter that fell has restarted. */
 function risen(before = 0, after: number): number {
   return after >= before ? after - before : after
 }

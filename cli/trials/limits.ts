@@ -1,4 +1,4 @@
-/** `gw limits test`: requests at a steady rate, and what became of them beside what the limit allows. */
+/** `gw limits test`: sends requests at a steady rate, and compares the admitted ones with the limit. */
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AskedGateways, withGateways } from '../asking/asked-gateways.ts'

@@ -1,4 +1,4 @@
-/** Budgets as they will stand at the end of their windows, if it goes on as it has begun. */
+/** Predicts budgets at the end of their windows, at the present pace. */
 import { z } from 'zod'
 import { printText } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'

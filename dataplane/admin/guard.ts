@@ -8,7 +8,7 @@ export interface AdminCaller {
   readonly isOpen: boolean
   readonly host?: string | undefined
   readonly origin?: string | undefined
-  /** A browser says here which page asks. */
+  /** Set by browsers: the site of the page that sends the request. */
   readonly 'sec-fetch-site'?: string | undefined
   readonly authorization?: string | undefined
 }
@@ -47,7 +47,7 @@ export function adminRefusal(caller: AdminCaller, door: AdminAccess): AdminRefus
   }
 }
 
-/** In a time that says nothing of where they differ. */
+/** Compares in constant time. */
 function isSame(given: string, token: string): boolean {
   return timingSafeEqual(digestOf(given), digestOf(token))
 }

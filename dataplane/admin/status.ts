@@ -77,7 +77,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
 
 type Shown = Pick<Target, 'state' | 'settings'>
 
-/** Only probes know: nothing is called healthy that was never asked. */
+/** Health comes only from probes; an upstream without probes is not called healthy. */
 function healthOf({ settings, state }: Shown): string {
   const { isHealthy } = state
   if (isHealthy !== undefined) return isHealthy ? 'healthy' : 'unhealthy'
@@ -113,7 +113,7 @@ function coldStartStatus({ settings, isCold, waiting }: Target['state']['coldSta
   return settings && { cold_start: { has_endpoint: !isCold, waiting } }
 }
 
-/** How its prompts are counted where a budget or a window needs it. */
+/** How prompts are counted, if a budget or a window needs it. */
 function countingStatus({ counter, state: { revision } }: Target) {
   const { by, whyEstimated } = counter
   const isExact = by !== ESTIMATE.by && whyEstimated === undefined

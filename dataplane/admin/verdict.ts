@@ -1,4 +1,4 @@
-/** The answer that the next request would get, by the stages that judge it; nothing is charged, held or sent. */
+/** Predicts the answer to the next request by running its stages, without a charge, a hold or a request. */
 
 import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult } from '../accounts/store.ts'
@@ -32,9 +32,9 @@ export interface Verdict {
   readonly retry_after_seconds: number | null
   /** Only for a request that is served. */
   readonly route?: string
-  /** Where it goes; several where chance or the prompt decides. */
+  /** Upstreams of the request; several if chance or the prompt decides. */
   readonly upstreams?: readonly string[]
-  /** Its tokens, where a budget or a window needed them, and what they are. */
+  /** Tokens of the prompt and their kind, if a budget or a window needs them. */
   readonly prompt?: { readonly tokens: number; readonly counted: CountedBy }
 }
 
@@ -148,7 +148,7 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   return { route: route.name, upstreams, message, ...(prompt && { prompt }) }
 }
 
-/** The name of such an upstream is asked all the same, in vain unless a pod has become ready just now. */
+/** A request still goes to the host name of such an upstream, in vain unless a pod has just become ready. */
 function bareError(route: Route, targets: readonly Target[]): GatewayError {
   const names = targets.map(({ name }) => name).join(', ')
   return new GatewayError(

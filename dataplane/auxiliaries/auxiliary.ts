@@ -53,7 +53,7 @@ export class Auxiliary {
       auxiliaryRequests.at(name.kind, name.name, outcome)
   }
 
-  /** Runs the question, which should end with its signal; it is not waited for beyond that. Throws AuxiliaryError. */
+  /** Runs the question and stops waiting when its signal aborts. Throws AuxiliaryError. */
   async ask<T>(
     question: (signal: AbortSignal) => Promise<T>,
     { timeoutMs, signal: client }: Asking,

@@ -157,7 +157,7 @@ export interface Learnt {
   readonly model?: string
   /** The route that the answer may name. */
   readonly route?: string
-  /** How the tenant stands, by header name. */
+  /** The tenant's limits, by header name. */
   readonly limitHeaders?: Readonly<Record<string, string>>
   /** The limit of the tenant that is reached, as the metrics name it. */
   readonly limit?: string
@@ -170,15 +170,15 @@ export interface ErrorDetails {
   readonly facts?: Readonly<Record<string, unknown>>
   /** Whole seconds after which a repetition succeeds. */
   readonly retryAfterSeconds?: number
-  /** Status, type and code where they are not the table's: what an upstream said of a client's mistake. */
+  /** Status, type and code that differ from the table: an upstream's answer to a client's mistake. */
   readonly status?: number
   readonly type?: string | null
   readonly shownCode?: string | null
-  /** A repetition cannot succeed, though the table does not say so of the code. */
+  /** True if a repetition cannot succeed, although the table allows one for the code. */
   readonly final?: boolean
   /** An upstream's refusal of a client's mistake: OpenAI's four members and nothing else. */
   readonly passedOn?: boolean
-  /** Methods that the path takes, where another one was used. */
+  /** Methods that the path supports, for a request with another one. */
   readonly allow?: string
   /** The protocol that the client has to speak, where it asked for another one. */
   readonly upgrade?: string
@@ -188,7 +188,7 @@ export interface ErrorDetails {
   readonly cause?: unknown
 }
 
-/** A request ends with this. `message` says what happened and what to do about it. */
+/** The error that ends a request. `message` explains what happened and what to do. */
 export class GatewayError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetails

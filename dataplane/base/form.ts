@@ -28,7 +28,7 @@ export class FormError extends Error {
 
 const PARTS_MAX = 64
 const HEAD_BYTES_MAX = 4_096
-/** Searched without looking at the time. */
+/** Bytes that are searched between two looks at the clock. */
 const PIECE_BYTES = 65_536
 const LINE = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -85,13 +85,13 @@ export function valueInBeginning(
     const separator = `\r\n--${boundaryOf(contentType)}`
     const end = bytes.lastIndexOf(separator)
     if (end === -1) return undefined
-    // The parts so far are a form, once it is closed.
+    // Closes the parts so far, to read them as a form.
     const closed = Buffer.concat([bytes.subarray(0, end), Buffer.from(`${separator}--`)])
     const { parts } = atOnce(readForm(closed, contentType))
     const part = parts.find((one) => one.name === name)
     return part && closed.toString('utf8', part.start, part.end)
   } catch (error) {
-    // The whole form is refused when it is there.
+    // A bad form is refused when it is complete.
     if (error instanceof FormError) return undefined
     throw error
   }

@@ -1,7 +1,8 @@
 /**
- * Work that would hold up other requests: large bodies, large answers, bytes in tiny chunks. Clients' connections and
- * long parsing share one queue of short turns. Connections to upstreams rest after a costly read, each by its own timer,
- * and the more of them rest, the longer. While other requests are busy, each of the two takes a fifteenth of the time at most.
+ * Work that would delay other requests: large bodies, large answers, bytes in tiny chunks. Clients' connections and
+ * long parsing share one queue of short turns. Connections to upstreams rest after a costly read, each with a timer,
+ * and longer if more of them rest. While other requests are busy, each of the two groups gets at most a fifteenth of
+ * the time.
  */
 import { turnEnd } from './turn-end.ts'
 
@@ -12,7 +13,7 @@ export interface Heavy {
 
 /** A request up to this size is not heavy. */
 export const LARGE_BYTES = 65_536
-/** JSON that is read or written in one go is no longer: as much as an event of a stream may have. */
+/** Longest JSON that is parsed or written in one step, the bound of a stream's event. */
 export const AT_ONCE_BYTES_MAX = 1_048_576
 /** How long one turn takes, except where a single piece of work takes longer. */
 export const TURN_MS = 0.5
@@ -46,7 +47,7 @@ export class HeavyWork {
   #isServing = false
   /** Connections that rest. */
   #resting = 0
-  /** The moment up to which others have the time. */
+  /** Time until which heavy work rests. */
   #restsUntil = 0
   /** The number of writes at the last count, and when that was. */
   #counted = 0
@@ -135,7 +136,7 @@ export class HeavyWork {
   }
 }
 
-/** That of this process. */
+/** The instance of this process. */
 export const heavyWork = new HeavyWork({
   now: () => performance.now(),
   after: (ms, call) => void setTimeout(call, ms),

@@ -1,6 +1,6 @@
 /**
- * How much of one answer may be kept while it streams: an upstream that never ends must not fill the memory. Reader,
- * guardrail and writer of a stream count in one store.
+ * Bounds the stored part of one streamed answer, so that an endless stream cannot fill the memory. Reader, guardrail
+ * and writer of a stream share one counter.
  */
 
 /** The largest answer that is kept whole; no answer of a model is near it. */

@@ -1,4 +1,4 @@
-/** One spelling a path: a rule of a proxy in front that names a path must not be passed by writing it otherwise. */
+/** Allows one spelling per path, so that another spelling cannot bypass a rule of a proxy in front. */
 
 /** After this the rest of a path is the name of a model, which may hold slashes and encoded characters. */
 export const MODEL_PREFIX = '/v1/models/'

@@ -10,7 +10,7 @@ const UNPRINTABLE = /[\p{Cc}\u2028\u2029]/gu
 /** Keys of this gateway, of the hosted APIs that begin theirs with `sk-`, and any bearer token. */
 const KEYS = /(?<![a-z0-9])(?:gw_[\w-]{6,}|sk-[\w*-]{6,}|bearer(?:\s|%20|\+)+[^\s"'<>&,;]{6,})/gi
 
-/** The text with each key cut to what says which kind it is: people paste keys where they do not belong. */
+/** Cuts each key in a text to its prefix, because people paste keys into other fields. */
 export function maskKeys(text: string): string {
   return text.replace(KEYS, (key) => `${/^(?:gw_|sk-|bearer)/i.exec(key)?.[0]}***`)
 }
@@ -38,7 +38,7 @@ const ADDRESSES =
 const RUNTIME_CODES =
   /\b(?:E(?:CONN[A-Z]+|ADDR[A-Z]+|PIPE|PROTO|AI_AGAIN|NOTFOUND|TIMEDOUT|HOSTUNREACH|NETUNREACH)|UND_ERR_[A-Z_]+|HPE_[A-Z_]+)\b/g
 
-/** An upstream's own words on a failure of its side: what it says of its network is not for clients. */
+/** An upstream's error text without facts about its network, for clients. */
 export function shownFailure(text: string): string {
   return maskKeys(text).replace(ADDRESSES, '(address)').replace(RUNTIME_CODES, '(error)')
 }

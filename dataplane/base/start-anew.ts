@@ -1,4 +1,4 @@
-/** Starts the program anew, in the same process, with what can only be chosen before the first module is read. */
+/** Restarts the program in the same process, with flags that take effect only before the first module loads. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -10,7 +10,7 @@ export interface Start {
 }
 
 /**
- * Returns where all flags are there already, and where there is no way to start anew. Compiled modules are kept for the next
+ * Returns if all flags are set already, or if a restart is impossible. Compiled modules are kept for the next
  * start: a third of the time, and 20 MiB less to keep, because what turns TypeScript into JavaScript is then not even loaded.
  * `program` is another one with its arguments, where that is to be started.
  */

@@ -1,4 +1,4 @@
-/** Long work in short steps: between two of them everybody else's requests are served. */
+/** Runs long work in short steps, so that other requests are served in between. */
 import { type Heavy, heavyWork, LARGE_BYTES, TURN_MS } from './heavy-work.ts'
 
 /** Runs work that yields wherever it may be interrupted. */
@@ -32,7 +32,7 @@ function* oneStep<T>(work: () => T): Generator<undefined, T> {
   return work()
 }
 
-/** The same work where no other request waits. */
+/** Runs the same work at once, for callers that delay no request. */
 export function atOnce<T>(work: Generator<undefined, T>): T {
   for (;;) {
     const next = work.next()

@@ -1,4 +1,4 @@
-/** The id of a caller without a key: the entry that knows the caller, and the name that the caller has there. */
+/** The id of a caller without a key: the name of the `auth` entry, and the caller's name in it. */
 import { hash } from 'node:crypto'
 
 /** Names in logs and traces have a bounded length. */
@@ -18,7 +18,7 @@ export function entryOf(id: string, entries: { has(entry: string): boolean }): s
   return undefined
 }
 
-/** Two long names that begin alike stay two. */
+/** Adds a hash, so that long names with the same beginning stay distinct. */
 function bounded(name: string): string {
   if (name.length <= NAME_LENGTH_MAX) return name
   const begin = name.slice(0, NAME_LENGTH_MAX - DIGITS - 1)

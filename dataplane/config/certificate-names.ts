@@ -1,4 +1,4 @@
-/** Certificates of clients: which of their names stands for which tenant. A name is looked up; nothing is searched. */
+/** Maps the names in client certificates to tenants, by look-up. */
 import type { ClientCertificate } from '../call/call.ts'
 import { type KeyEntry, keyOf } from '../call/key-entry.ts'
 import type { CertificateSettings } from '../schema/auth.ts'
@@ -8,7 +8,7 @@ type Holder = Omit<CertificateSettings, 'san'>
 
 export class CertificateNames {
   readonly #holders = new Map<string, Holder>()
-  /** A connection keeps its certificate, and sends many requests. */
+  /** Cache, because a connection sends many requests with one certificate. */
   readonly #found = new WeakMap<ClientCertificate, KeyEntry>()
 
   constructor(settings: readonly CertificateSettings[]) {
@@ -16,12 +16,12 @@ export class CertificateNames {
       for (const name of san) this.#holders.set(name, holder)
   }
 
-  /** Whether certificates stand for no tenant here. */
+  /** Whether no certificate is configured. */
   get isEmpty(): boolean {
     return this.#holders.size === 0
   }
 
-  /** The caller by the name that is matched most closely; undefined if none is listed. */
+  /** The caller by the closest matching name; undefined if no name is listed. */
   callerOf(certificate: ClientCertificate): KeyEntry | undefined {
     const known = this.#found.get(certificate)
     if (known !== undefined) return known
@@ -48,7 +48,7 @@ export class CertificateNames {
 
 interface Pattern {
   readonly pattern: string
-  /** How much of the name it holds. */
+  /** Length of the matched part. */
   readonly length: number
 }
 

@@ -1,4 +1,4 @@
-/** The certificate of the client listener: what it says, and how a listener is made of it. */
+/** The certificate of the client listener: its facts, and the TLS settings of the listener. */
 import type { X509Certificate } from 'node:crypto'
 import type { Section } from '../schema/index.ts'
 import { certificatesOf } from './pem.ts'
@@ -7,7 +7,7 @@ export type ListenerTls = NonNullable<Section['gateway']['tls']>
 export type ClientAuth = NonNullable<ListenerTls['client_auth']>
 
 export interface CertificateFacts {
-  /** The first name or address that it stands for. */
+  /** The first name or address in the certificate. */
   readonly name: string
   /** Milliseconds since the epoch. */
   readonly from: number
@@ -35,7 +35,7 @@ export function factsOf({ cert }: Pick<ListenerTls, 'cert'>): CertificateFacts {
   }
 }
 
-/** As reports show it; nothing if clients come without TLS. */
+/** The certificate for reports; undefined if the listener serves plain HTTP. */
 export function reportedCertificate({ gateway: { tls } }: Pick<Section, 'gateway'>) {
   if (tls === undefined) return {}
   const { name, from, until } = factsOf(tls)
@@ -43,7 +43,7 @@ export function reportedCertificate({ gateway: { tls } }: Pick<Section, 'gateway
   return { certificate: { name, notBefore, notAfter } }
 }
 
-/** Why a pair is not taken in place of the one in force; a Secret that goes back in time is a mistake. */
+/** Why a new pair is refused: a Secret with an older certificate than the active one is a mistake. */
 export function stepBack(
   current: ListenerTls | undefined,
   next: ListenerTls | undefined,

@@ -24,11 +24,11 @@ const LARGE = 256 * 1024
 /** Entries of a long list that are handed over at once: a few milliseconds of the process that serves. */
 const ENTRIES_AT_ONCE = 1_000
 
-/** Requests that are served meanwhile come first; at the start there are none. */
+/** Lower priority than the requests of the serving process. */
 const NICENESS = 5
 
 interface Circumstances {
-  /** Files that it was known to name: a long list of keys is as much work as a long document. */
+  /** Known files of the configuration, because a long list of keys is as much work as a long document. */
   readonly beside?: readonly string[]
   readonly isServing?: boolean
 }
@@ -43,7 +43,7 @@ export function readConfigurationApart(
   return size < LARGE ? readConfiguration(file, env) : loadInProcess({ file, env, isServing })
 }
 
-/** The same for a document that was sent; `file` is where it is said to stand. */
+/** The same for a document that was sent; `file`: its path for messages. */
 export function loadConfigurationApart(
   document: string,
   file: string,
@@ -119,7 +119,7 @@ function send({ uses, ...data }: LoadedData): void {
   }
 }
 
-/** Pipes are written to at once on Linux; elsewhere the process lasts until all has gone out. */
+/** On Linux, pipes are written at once; elsewhere the process lives until everything was written. */
 function write(message: object): void {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }

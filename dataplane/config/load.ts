@@ -33,9 +33,9 @@ export interface Loaded {
   readonly configuration?: Configuration
   readonly problems: readonly Problem[]
   readonly unresolved: readonly Unresolved[]
-  /** The reference that the string at a canonical path was written as, if it was. */
+  /** The written reference of the string at a canonical path, if it was one. */
   referenceAt(path: readonly (string | number)[]): ReferenceUse | undefined
-  /** How many of the keys stand in the document itself; they come first. */
+  /** Number of keys in the document itself, which come first. */
   readonly ownKeys: number
   /** The file of further keys, as it has to be opened. */
   readonly keysFile?: string
@@ -120,7 +120,7 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
   }
 }
 
-/** Files need not be on the machine that validates; where they are not, the start would fail. */
+/** Files may be missing on the machine that validates; there the start would fail. */
 function fileFindings(
   configuration: Configuration | undefined,
   host: Host,

@@ -19,7 +19,7 @@ export interface RedisPlace {
   readonly password: string
   readonly sentinelUsername: string
   readonly sentinelPassword: string
-  /** Where it leads, without credentials. */
+  /** The URL without credentials. */
   readonly shown: string
 }
 

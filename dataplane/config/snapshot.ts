@@ -19,9 +19,9 @@ import { ModelNames } from './model-names.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
-  /** Secrets beside the credential that stand in what it is sent: parts of it, and the written one it was fetched with. */
+  /** Further secrets to mask: parts of the credential, and the configured one with which it was fetched. */
   readonly otherSecrets?: readonly string[]
-  /** Why it is never asked; undefined if it is. */
+  /** Why the upstream gets no requests; undefined if it may. */
   readonly disabled: string | undefined
   readonly provider: Provider
   /** Scheme, host and port; where the connection pool goes. */
@@ -31,7 +31,7 @@ export interface UpstreamSettings extends ProviderSettings {
   /** Path prefix without a trailing slash, ending in the API version where the provider has one. */
   readonly basePath: string
   readonly section: UpstreamSection
-  /** Whether its model says by its name that it makes vectors, and so no texts. */
+  /** Whether the name of the model shows that it makes vectors, not texts. */
   readonly isForVectors: boolean
   /** Until the first content of a stream. */
   readonly timeoutMs: number
@@ -41,11 +41,11 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly contextWindow: number | undefined
   /** Extra request headers, lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where probes go; undefined when the upstream is not probed. */
+  /** Path of probes; undefined if the upstream is not probed. */
   readonly healthPath: string | undefined
 }
 
-/** A clock that is swept every 100 ms and the way of an answer may take this much. */
+/** Margin for the 100 ms sweep of deadlines and for the delivery of an answer. */
 const SILENCE_MARGIN_MS = 250
 
 const FOR_VECTORS = /embed/i
@@ -60,9 +60,9 @@ export interface Route {
   readonly section: RouteSection
   readonly strategy: Strategy
   readonly members: readonly RouteMember[]
-  /** Ceiling over everything, the smaller of the route's and the gateway's. */
+  /** Timeout of a request, the smaller of the route's and the gateway's. */
   readonly timeoutMs: number
-  /** The same for an answer that is not a stream: until it is whole, the load balancer hears nothing. */
+  /** The same for an answer that is not a stream, which sends nothing to the load balancer before its end. */
   readonly silenceMs: number
   /** Bound of all attempts of one request. */
   readonly attemptsMax: number
@@ -100,7 +100,7 @@ export interface Snapshot {
   readonly keepaliveMs: number
 }
 
-/** Facts that a pod has beside the configuration it was delivered. */
+/** Facts of a pod besides the delivered configuration. */
 export interface Delivered {
   /** SHA-256 of the user's text, hex: the same in every pod, although their secrets may differ. */
   readonly hash: string
@@ -197,7 +197,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
   })
 }
 
-/** Shown, and sent as the host. */
+/** Host name for messages and the Host header. */
 function placeOf(pool: UpstreamSection['pool']): string | undefined {
   if (pool === undefined) return undefined
   const { name, namespace } = pool

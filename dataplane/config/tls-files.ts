@@ -1,4 +1,4 @@
-/** The files that `tls` sections name: whether they can be used, and what they hold now. */
+/** The files of `tls` sections: checks them and reads their content. */
 import { hash } from 'node:crypto'
 import type { Section, UpstreamSection } from '../schema/index.ts'
 import { type Finding, type Path, refuse } from './judgement/problems.ts'
@@ -34,7 +34,7 @@ export function readTlsFiles(section: Section, readText: ReadText): Finding[] {
   return sections.flatMap(([path, tls]) => (tls === undefined ? [] : judge(tls, path, readText)))
 }
 
-/** Every file that is named, each once: what to watch. */
+/** Every named file once, to watch it. */
 export function tlsFilesOf(section: Section): string[] {
   const named = [section.tls, ...section.upstreams.map(({ tls }) => tls)].flatMap((tls) =>
     FIELDS.flatMap((field) => tls?.[field] ?? []),
@@ -56,7 +56,7 @@ export function placeTlsFiles(section: Section, place: (path: string) => string)
   return placed({ ...section, upstreams: section.upstreams.map(placed) })
 }
 
-/** Changes when what the files hold changes: connections made with the old must not be used on. */
+/** Changes with the content of the files, so that connections with old files are not reused. */
 export function tlsDigest(tls: Tls | undefined, readText: ReadText): string {
   const held = FIELDS.map((field) => {
     const path = tls?.[field]

@@ -4,7 +4,7 @@ import type { Section } from '../schema/index.ts'
 import { type Finding, refuse } from './judgement/problems.ts'
 import { codeOf, type ReadText } from './tls-files.ts'
 
-/** Looks at the outside alone: a file may hold hundreds of thousands of tokens, which the thread that counts reads. */
+/** Checks only the size and format: the counting thread reads the tokens, of which a file may have hundreds of thousands. */
 export function readTokenizerFiles(section: Section, readText: ReadText): Finding[] {
   return section.upstreams.flatMap(({ tokenizer }, index) => {
     const file = tokenizer?.file

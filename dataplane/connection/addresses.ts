@@ -1,6 +1,6 @@
 /**
- * Addresses that are never dialled: those of a cloud's metadata service, which hands credentials to
- * every process that asks from inside, and link-local ones, which most of these services use.
+ * Addresses that are never dialled: those of cloud metadata services, which give credentials to every local process,
+ * and link-local ones, which most of these services use.
  */
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
@@ -67,8 +67,7 @@ export function isDeniedAddress(address: string): boolean {
 
 /**
  * Takes the host of a parsed URL: the parser has already turned decimal, octal, hexadecimal and
- * short forms into dotted ones. Names are judged by themselves too, since behind a proxy it is the
- * proxy that resolves them.
+ * short forms into dotted ones. Names are also judged directly, because a proxy resolves them itself.
  */
 export function isDeniedHost(hostname: string): boolean {
   const host = hostname
@@ -89,9 +88,8 @@ export type Resolve = (
 ) => void
 
 /**
- * A look-up that hands on only addresses that may be dialled. The socket connects to the address it
- * gets here and resolves no name again, so an answer that changes between check and connection has
- * no effect.
+ * A look-up that returns only allowed addresses. The socket connects to the returned address without another look-up,
+ * so a DNS answer that changes between check and connection has no effect.
  */
 export function checkedLookup(resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

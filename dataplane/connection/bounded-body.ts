@@ -1,6 +1,6 @@
 /** Answers to the gateway's own questions: read whole, up to a bound. */
 
-/** Throws `tooLarge` as soon as there is more. */
+/** Throws `tooLarge` if the body exceeds the bound. */
 export async function readBounded(
   body: AsyncIterable<Buffer>,
   bytesMax: number,

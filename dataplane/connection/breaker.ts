@@ -1,13 +1,10 @@
-/**
- * The circuit breaker of one upstream: refuses at once where attempts have kept failing, and tries
- * again later.
- */
+/** The circuit breaker of one upstream: refuses immediately after repeated failures, and tries again later. */
 import type { UpstreamSection } from '../schema/index.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half_open'
 
 export interface BreakerSettings {
-  /** Consecutive failures that open it. */
+  /** Consecutive failures that open the breaker. */
   readonly failureThreshold: number
   readonly openDurationMs: number
   /** Probes in flight at most while half open, and successes that close it. */
@@ -27,9 +24,8 @@ export function breakerSettingsOf({
 }
 
 /**
- * Leave to make one attempt; handed back once, with `success`, `failure` or `neutral`. All permits
- * of one period are the same object, so that giving one costs nothing and a result from an earlier
- * period is known by its permit.
+ * Permission for one attempt; returned once, with `success`, `failure` or `neutral`. All permits of one period are the
+ * same object, which is cheap and identifies results of earlier periods.
  */
 export interface Permit {
   readonly kind: 'closed' | 'probe'
@@ -39,7 +35,7 @@ export class Breaker {
   readonly #onChange: (from: BreakerState, to: BreakerState) => void
   #settings: BreakerSettings
   #state: BreakerState = 'closed'
-  /** The permit of the present period; that of an open breaker is never given. */
+  /** The permit of the present period; an open breaker never gives it out. */
   #permit: Permit = { kind: 'closed' }
   #failures = 0
   #openedAt = 0
@@ -64,19 +60,19 @@ export class Breaker {
     return this.#state === 'open' && now >= this.#reopening() ? 'half_open' : this.#state
   }
 
-  /** Whether `permit` would give one: what makes the upstream eligible. */
+  /** Whether `permit` would return one, so that the upstream is eligible. */
   permits(now: number): boolean {
     const state = this.peek(now)
     if (state !== 'half_open') return state === 'closed'
     return this.#state === 'open' || this.#probes < this.#settings.halfOpenProbes
   }
 
-  /** When an open breaker lets probes through; undefined while it is not open. */
+  /** Time when an open breaker allows probes; undefined while it is not open. */
   get reopensAt(): number | undefined {
     return this.#state === 'open' ? this.#reopening() : undefined
   }
 
-  /** Leave for one attempt, or undefined to refuse; a probe takes one of the places. */
+  /** Returns a permit for one attempt, or undefined to refuse; a probe takes one of the probe places. */
   permit(now: number): Permit | undefined {
     if (this.#state === 'closed') return this.#permit
     if (!this.permits(now)) return undefined
@@ -104,15 +100,12 @@ export class Breaker {
     this.#enter('open', 'closed')
   }
 
-  /** Its health probe has succeeded again: the next request finds out whether it serves, however long it was to stay open. */
+  /** Called after a successful health probe: the next request tests the upstream, regardless of the remaining open time. */
   recovered(): void {
     if (this.#state === 'open') this.#enter('half_open', 'probe')
   }
 
-  /**
-   * Says nothing about the upstream: the client left, or the request was at fault. A probe frees
-   * its place.
-   */
+  /** Ends an attempt without a result for the upstream: the client left, or the request was at fault. A probe frees its place. */
   neutral(permit: Permit): void {
     if (permit === this.#permit && this.#state === 'half_open') this.#probes--
   }

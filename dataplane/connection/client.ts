@@ -16,19 +16,19 @@ import { secureContextOf } from './secure-context.ts'
 import { openTunnel } from './tunnel.ts'
 import { buildConnector, DecoratorHandler, Pool } from './undici.ts'
 
-/** Idle connections are dropped before uvicorn's 5 s would drop them under a request. */
+/** Idle connections are closed before uvicorn closes them after 5 s, perhaps during a request. */
 const IDLE_MS = 4000
 const IDLE_MS_MAX = 60_000
-/** A connection that has gone wrong unseen, such as by an answer without a request, ends at these bounds. */
+/** Bounds that end a connection with an unnoticed fault, such as an answer without a request. */
 const REQUESTS_MAX = 1000
 const AGE_MS_MAX = 600_000
 const HEADER_BYTES_MAX = 65_536
 const PROXY_AUTHENTICATION = 407
 
-/** An upstream, or anything else that is reached in the same way. */
+/** An upstream, or another server that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
   readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
-  /** Where its connections lead, or what says so for each; absent: where the name of the origin does. */
+  /** Address of the connections, or a function that returns it; absent: resolve the name of the origin. */
   readonly at?: Place | (() => Place | undefined) | undefined
 }
 
@@ -38,7 +38,7 @@ interface Place {
 }
 
 /**
- * A pool of undici's, for scrapes, alerts and trials. Never throws: where no connection may or can be made, every
+ * A pool of undici, for scrapes, alerts and trials. Never throws: if no connection is allowed or possible, every
  * request fails with the reason.
  */
 export function openPool(
@@ -51,7 +51,7 @@ export function openPool(
     connections: connections ?? null,
     pipelining: 1,
     allowH2: false,
-    // Callers keep their own clocks: undici's do not fire while an answer is read slowly.
+    // Callers have their own timeouts, because those of undici do not fire while an answer is read slowly.
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: IDLE_MS,
@@ -64,10 +64,7 @@ export function openPool(
   return proxy === undefined ? pool : pool.compose(forwarding(url, proxy))
 }
 
-/**
- * The pool for clients' requests, which takes three quarters of the processor time of undici's. It never throws
- * either.
- */
+/** The pool for clients' requests, which needs three quarters of the processor time of undici's pool. It never throws either. */
 export function openRequestPool(
   upstream: Destination,
   whole: Section,
@@ -87,7 +84,7 @@ export function openRequestPool(
   })
 }
 
-/** How connections to an upstream are made, and what a request on them has to say. */
+/** How connections to an upstream are made, and the form of requests on them. */
 export interface Way {
   readonly url: URL
   /** Set where a proxy forwards the requests. */
@@ -97,7 +94,7 @@ export interface Way {
 
 /**
  * Direct, or through the egress proxy: to https in a tunnel (CONNECT), to http with the whole URL as the target of each
- * request, because many proxies allow tunnels to port 443 only. `shares`: what is read without TLS goes through one buffer.
+ * request, because many proxies allow tunnels to port 443 only. `shares`: connections without TLS read through one buffer.
  */
 export function wayTo(upstream: Destination, whole: Section, shares = false): Way {
   const url = new URL(upstream.origin)
@@ -146,14 +143,14 @@ function dialOf(url: URL, tls: Tls | undefined, terms: Terms, at: Destination['a
   }
 }
 
-/** Every connection is made here: its address is checked, and its certificate. */
+/** Makes every connection, and checks its address and certificate. */
 function dialer(url: URL, tls: Tls | undefined, { timeout, shares }: Terms, place?: Place): Dial {
   const { host, protocol } = url
   const hostname = place?.address ?? nameOf(url)
   if (isDeniedHost(url.hostname) || isDeniedAddress(hostname))
     throw new AddressDeniedError(url.hostname, hostname)
   const port = place === undefined ? url.port : String(place.port)
-  // The certificate is that of the name, at every address.
+  // Every address must present the certificate of the name.
   const servername = place === undefined || isIP(nameOf(url)) !== 0 ? undefined : nameOf(url)
   const common = {
     timeout,
@@ -187,12 +184,12 @@ function timeoutOf({ section, timeoutMs }: Destination): number {
   return Math.min(section.connect_timeout_seconds * 1000, timeoutMs)
 }
 
-/** A proxy needs the port, also where a URL leaves it out. */
+/** A proxy needs the port even if the URL omits it. */
 function authorityOf({ hostname, port }: URL): string {
   return `${hostname}:${port || 443}`
 }
 
-/** Requests of undici's as a forwarding proxy takes them. */
+/** Converts undici's requests to the form that a forwarding proxy needs. */
 function forwarding(
   { origin }: URL,
   { authorization }: EgressProxy,
@@ -212,7 +209,7 @@ export type Handler = Dispatcher.DispatchHandler
 export type Answer = Parameters<Required<Handler>['onResponseStart']>
 type Controller = Answer[0]
 
-/** Passes on what its heirs do not override. undici's type names none of its methods. */
+/** Forwards all calls that subclasses do not override. undici's type lacks its methods. */
 export const Decorator = DecoratorHandler as unknown as new (
   handler: Handler,
 ) => {

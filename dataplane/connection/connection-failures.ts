@@ -67,7 +67,7 @@ const SHOWN: Readonly<Record<'connect' | 'reset' | 'timeout' | 'malformed', stri
   malformed: 'sent an answer that is not valid HTTP',
 }
 
-/** Only reasons in the gateway's words are shown: Node's may list the names of a certificate. */
+/** Shows only the gateway's own reasons, because Node's may list the names of a certificate. */
 function shownOfTls(reason: string | undefined, code: string): string {
   const isMisnamed = code === 'ERR_TLS_CERT_ALTNAME_INVALID'
   const otherwise = isMisnamed ? 'is for another name' : 'could not be verified'

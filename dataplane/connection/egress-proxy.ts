@@ -1,4 +1,4 @@
-/** The proxy on the way out, for the upstreams that are reached through it. */
+/** The egress proxy, for the upstreams that are reached through it. */
 import type { Section } from '../schema/index.ts'
 import { POOL_DOMAIN } from '../schema/upstreams.ts'
 import { createBypass } from './no-proxy.ts'
@@ -6,13 +6,13 @@ import { createBypass } from './no-proxy.ts'
 export interface EgressProxy {
   /** Scheme, host and port, without the credential. */
   readonly origin: string
-  /** Value of `proxy-authorization`; the proxy alone is ever sent it. */
+  /** Value of `proxy-authorization`, which only the proxy gets. */
   readonly authorization: string | undefined
 }
 
 /** undefined when the upstream is reached directly. */
 export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined {
-  // A pool has no name that a proxy could resolve: its pods are dialled.
+  // A pool has no name for a proxy to resolve, so its pods are dialled directly.
   if (whole.http_proxy === undefined || upstream.hostname.endsWith(POOL_DOMAIN)) return undefined
   const port = Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80))
   if (createBypass(whole.no_proxy)(upstream.hostname, port)) return undefined
@@ -25,7 +25,7 @@ export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined
   }
 }
 
-/** A stray % in a password is meant as it stands. */
+/** A % that encodes nothing is part of the password. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

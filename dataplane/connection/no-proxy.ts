@@ -1,4 +1,4 @@
-/** Which hosts are reached without the egress proxy. Where clients differ, Go's reading is followed. */
+/** Hosts that are reached without the egress proxy. If clients differ, the rules of Go apply. */
 import { BlockList, isIP } from 'node:net'
 
 /** Takes the host of a parsed URL, with or without brackets, and the port that is dialled. */

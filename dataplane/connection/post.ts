@@ -1,8 +1,8 @@
-/** Posts alerts to webhooks, over the same way out as requests to upstreams: proxy, trusted authorities, denied addresses. */
+/** Posts alerts to webhooks, with the same proxy, trusted authorities and denied addresses as requests to upstreams. */
 import type { Section } from '../schema/index.ts'
 import { openPool } from './client.ts'
 
-/** Resolves with whether the receiver took it. */
+/** Resolves with whether the receiver accepted the alert. */
 export type Post = (
   url: string,
   body: string,
@@ -12,7 +12,10 @@ export type Post = (
 const POST_TIMEOUT_MS = 5000
 const CONNECT_TIMEOUT_SECONDS = 2
 
-/** `section` is asked for each post: the way out may have changed. Resolves with whether the alert was taken. */
+/**
+ * `section` is called for each post, because the settings may have changed. Resolves with whether the receiver accepted
+ * the alert.
+ */
 export function postThrough(section: () => Section): Post {
   return async (url, body, headers) => {
     const { origin, pathname, search } = new URL(url)
@@ -21,7 +24,7 @@ export function postThrough(section: () => Section): Post {
       timeoutMs: POST_TIMEOUT_MS,
       section: { connect_timeout_seconds: CONNECT_TIMEOUT_SECONDS },
     }
-    // Alerts are rare: a connection that is kept would be stale when the next one comes.
+    // Alerts are rare, so a kept connection would be stale at the next one.
     const pool = openPool(destination, section(), 1)
     try {
       const signal = AbortSignal.timeout(POST_TIMEOUT_MS)

@@ -1,4 +1,4 @@
-/** What TLS connections are made with: the trust store, the lowest version, the client's certificate. */
+/** The settings of TLS connections: trust store, lowest version, client certificate. */
 import { readFileSync } from 'node:fs'
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls'
 import type { Tls } from '../config/tls-files.ts'

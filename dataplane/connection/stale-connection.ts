@@ -1,4 +1,4 @@
-/** Tells a kept connection that its upstream closed while it was idle from one that broke over a request. */
+/** Distinguishes a kept connection that the upstream closed while idle from one that broke during a request. */
 
 const STALE = Symbol('stale')
 
@@ -6,7 +6,7 @@ interface Staleable extends Error {
   [STALE]?: true
 }
 
-/** The connection had answered before, and nothing of an answer to this request has come. */
+/** Marks the error if the connection has answered before and no byte of this answer has come. */
 export function markStale(error: Staleable): void {
   error[STALE] = true
 }

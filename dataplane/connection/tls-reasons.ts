@@ -1,6 +1,6 @@
 /** The reasons of refused TLS connections, in words. The codes are OpenSSL's and Node's. */
 
-/** Node's code for it is our own: the socket says only that it was closed. */
+/** A code of the gateway, because Node only reports that the socket was closed. */
 export const CLIENT_CERTIFICATE_REFUSED =
   'it asked for a client certificate and hung up on the one it got, or on none'
 const UNKNOWN_CA = 'its certificate comes from an authority that is not trusted'
@@ -36,7 +36,7 @@ export function tlsReason(error: Error & { code?: unknown; reason?: unknown }): 
   const { reason } = error
   const code = codeOf(error)
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code]
-  // OpenSSL's message is a line of its source; the reason is the part that says something.
+  // OpenSSL's message contains a source line; only the reason is useful.
   return code.startsWith('ERR_SSL') && typeof reason === 'string' ? reason : undefined
 }
 

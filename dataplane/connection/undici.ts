@@ -1,6 +1,6 @@
 /**
- * The parts of undici that are used, each from its own file: its index reads its fetch, WebSocket and caches too, which are
- * 4 MiB and eighty modules of every process.
+ * The used parts of undici, each imported from its file: the index also loads fetch, WebSocket and caches, which are 4
+ * MiB and eighty modules in every process.
  */
 import { createRequire } from 'node:module'
 import type * as undici from 'undici'

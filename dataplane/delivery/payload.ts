@@ -1,6 +1,6 @@
 /**
- * The payload of a signed configuration to a checked one, by a pod's rules: what this release does not know is passed
- * over and reported, and an upstream whose reference leads nowhere is out alone.
+ * Checks the payload of a signed configuration by a pod's rules: unknown fields are ignored and reported, and an
+ * unresolved reference disables only its upstream.
  */
 
 import type { Keys } from '../call/key-entry.ts'
@@ -31,7 +31,7 @@ export interface UnresolvedReference {
   readonly upstream: string
   readonly pointer: string
   readonly reference: string
-  /** Never what the reference leads to. */
+  /** The reason, never the value of the reference. */
   readonly why: string
 }
 

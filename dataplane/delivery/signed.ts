@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { parseJson } from '../json/parse.ts'
 
-/** Where a pod takes documents, unless GW_PUSH_PORT says otherwise. Plain HTTP: the documents carry their own proof. */
+/** Port where a pod receives documents, unless GW_PUSH_PORT is set. Plain HTTP: the documents carry their own proof. */
 export const PUSH_PORT = 9092
 
 /** Bounds of a body, as sent and as unpacked; a ConfigMap holds at most 1 MiB of either. */
@@ -105,7 +105,7 @@ export interface EndpointsDocument {
       readonly zone?: string
     }[]
   }[]
-  /** Upstreams of which nothing is known now: the pod keeps what it has for them. */
+  /** Upstreams with unknown endpoints at present, for which the pod keeps its last ones. */
   readonly unknown?: readonly string[]
   /** The zones of the gateway's own pods, by their names. */
   readonly zones?: Readonly<Record<string, string>>

@@ -1,4 +1,4 @@
-/** Makes a checked configuration the active one, whole or not at all, and remembers how that went. */
+/** Activates a checked configuration as a whole or not at all, and remembers the result. */
 import { dirname, resolve } from 'node:path'
 import { renderProblem } from '../config/judgement/problems.ts'
 import { clientAuthOf, type ListenerTls, stepBack } from '../config/listener-certificate.ts'
@@ -63,12 +63,12 @@ export class Activation {
     this.last = { result: 'success', at: this.#time(), errors: [] }
   }
 
-  /** In a pod: what it enforces comes signed, and from nowhere else. */
+  /** True in a pod, which accepts only signed documents. */
   get isReadOnly(): boolean {
     return this.loaded.delivered !== undefined
   }
 
-  /** Replaces the configuration; a bad document changes nothing and says so. Returns whether it was taken. */
+  /** Replaces the configuration; a bad document changes nothing and is reported. Returns whether it was accepted. */
   replace(load: () => Loaded): boolean {
     const gateway = this.#gateway
     const { errors, loaded, snapshot } = this.#attempt(load)

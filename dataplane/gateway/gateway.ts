@@ -71,14 +71,14 @@ export interface Gateway {
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined if that names none. */
   tracing: Tracing | undefined
-  /** Metrics and log records on their way to a collector; undefined if the configuration wants none sent. */
+  /** The exporter of metrics and log records; undefined if the configuration exports neither. */
   sending?: Sending | undefined
   /** Every request being served: what a drain waits for, and cuts in the end. */
   readonly visits: Roster<Underway>
   draining: boolean
   /** The time of the clock when a client last called; probes do not count. */
   calledAt: number
-  /** A pod whose keys have not arrived would answer everything with 401; it is not ready. */
+  /** Whether a pod has no keys yet; it is not ready then, because it would answer every request with 401. */
   lacksKeys?: boolean
 }
 

@@ -1,10 +1,10 @@
 /** A guardrail is a sidecar that judges texts: it lets them pass, changes them, or blocks the request. */
 
-/** A text and who says it. */
+/** A text and its role. */
 export interface Said {
   readonly role: string
   readonly text: string
-  /** A name, or what is signed: a guardrail that changes it blocks the request. */
+  /** Whether the text cannot change, such as a name or signed text: a guardrail that changes it blocks the request. */
   readonly isFixed?: boolean
 }
 
@@ -27,10 +27,10 @@ export type Verdict =
   /** `message` is for the client. */
   | { readonly kind: 'block'; readonly message: string | undefined }
 
-/** How a kind of sidecar is asked, and answers. */
+/** The protocol of a kind of sidecar. */
 export interface Protocol {
   /** The path below the endpoint, and the body as JSON. */
   write(side: Side, texts: readonly Said[], subject: Subject): { path: string; body: object }
-  /** undefined for an answer that makes no sense. */
+  /** undefined for an invalid answer. */
   read(side: Side, answer: unknown, judged: number): Verdict | undefined
 }

@@ -1,4 +1,4 @@
-/** One guardrail of the configuration: what its sidecar says, and what holds where it says nothing. */
+/** One guardrail of the configuration: the verdict of its sidecar, and the default if the sidecar does not answer. */
 import { type Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Section } from '../schema/index.ts'
@@ -34,7 +34,7 @@ export class Guard {
     this.#sidecar = new Sidecar({ name, endpoint, timeoutMs, headers }, whole, world)
   }
 
-  /** How its sidecar has fared. */
+  /** The state of the sidecar. */
   get auxiliary(): Auxiliary {
     return this.#sidecar.auxiliary
   }
@@ -44,8 +44,8 @@ export class Guard {
   }
 
   /**
-   * The texts as they may go on. Throws ERR_GW_GUARDRAIL_BLOCKED, and ERR_GW_AUXILIARY_UNAVAILABLE where the sidecar does
-   * not answer and `on_error` blocks.
+   * Returns the texts that may pass. Throws ERR_GW_GUARDRAIL_BLOCKED, or ERR_GW_AUXILIARY_UNAVAILABLE if the sidecar
+   * does not answer and `on_error` is block.
    */
   async judge(
     side: Side,
@@ -100,7 +100,7 @@ export class Guard {
     )
   }
 
-  /** The error of a request that it would judge now, where its sidecar is not asked and nothing passes without it. */
+  /** The error for a request now, if the sidecar is unreachable and `on_error` is block. */
   refusalNow(): GatewayError | undefined {
     const { breaker } = this.auxiliary
     const isAsked = breaker.permits(this.#clock.now())

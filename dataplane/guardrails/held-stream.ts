@@ -54,7 +54,7 @@ class HeldChoice {
   readonly #kept: KeptText
   #kind: Kind = 'text'
   #held = ''
-  /** Arguments mean something only as a whole. */
+  /** Arguments are judged only as a whole. */
   #calls = new Map<number, ToolCallDelta>()
 
   constructor(index: number, judge: Judge, kept: KeptText) {

@@ -1,4 +1,4 @@
-/** From the claims of a verified token to the caller: the requirements of its issuer, then tenant, id and routes. */
+/** Turns the claims of a verified token into the caller: checks the issuer's requirements, then reads tenant, id and routes. */
 import { GatewayError } from '../base/errors.ts'
 import { type KeyEntry, keyOf } from '../call/key-entry.ts'
 import { callerId } from '../config/caller-id.ts'

@@ -39,12 +39,12 @@ export class Issuers {
     this.#world = world
   }
 
-  /** Whether tokens mean nothing here. */
+  /** Whether no issuer is configured. */
   get isEmpty(): boolean {
     return this.#known.size === 0
   }
 
-  /** A token that was taken before may mean something else now, or nothing. */
+  /** Clears the cache, because a verified token may have another caller now, or none. */
   follow(section: Section): void {
     this.#verified.clear()
     const { http_proxy, no_proxy, tls } = section

@@ -1,2 +1,2 @@
-/** Why a token is not taken. The client hears what every bad key hears; the reason is for the trace. */
+/** Why a token is refused. The client gets the same answer as for a bad key; only the trace has the reason. */
 export class TokenRefused extends Error {}

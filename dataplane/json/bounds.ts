@@ -1,4 +1,4 @@
-/** The cost of parsing a JSON text, known before a parser begins: a parser cannot be interrupted, and keeps all it builds. */
+/** Bounds the cost of parsing a JSON text before the parser begins, because a parser cannot be interrupted. */
 
 import {
   CLOSE_BRACE,
@@ -57,7 +57,7 @@ export class Bounds {
     this.#valuesMax = valuesMax
   }
 
-  /** Looks at more bytes; false: they go beyond. */
+  /** Checks further bytes; false if they exceed the bounds. */
   holds(bytes: Buffer): boolean {
     let at = this.#isString ? this.#stringEnd(bytes, 0) : 0
     let [depth, values] = [this.#depth, this.#values]

@@ -1,4 +1,4 @@
-/** Finds a name that stands in an object twice, or once more in another case, at any depth: two readers could differ about it. */
+/** Finds a name that an object has twice, also in another case, at any depth, because two readers could read it differently. */
 import { MembersError, memberName } from './members.ts'
 import { folded } from './names.ts'
 import {
@@ -11,7 +11,7 @@ import {
   QUOTE,
 } from './tokens.ts'
 
-/** How far it reads without looking at the time. */
+/** Bytes that are read between two looks at the clock. */
 const STEP_BYTES = 65_536
 
 /** An object or a list that has not ended. */

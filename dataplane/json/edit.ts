@@ -61,7 +61,7 @@ function editsOf(bytes: Buffer, spans: ReadonlyMap<string, Span>, changes: Chang
   let kept = false
   for (const [name, span] of inOrder([...spans, ...earlier])) {
     const text = changes.get(name)
-    // A member that stood there before one of the same name goes with the change of that one.
+    // An earlier member of the same name is removed with the change.
     const isGone = changes.has(name) && (text === undefined || spans.get(name) !== span)
     if (isGone) edits.push({ start: from, end: span.end, text: '' })
     else {

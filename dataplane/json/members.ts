@@ -50,7 +50,7 @@ const DONE = 7
 /** For bodies that are too short for long values; it stays empty. */
 const NO_LONG = new Map<number, number>()
 
-/** The reading, which may stop anywhere and go on later: one of megabytes would hold up everybody else. */
+/** A scan that may pause anywhere and continue later, because a scan of megabytes would delay other requests. */
 export class MembersScan implements Found {
   readonly spans = new Spans()
   readonly long: Map<number, number>

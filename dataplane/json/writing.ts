@@ -40,7 +40,7 @@ export function* joining(pages: readonly Buffer[]): Generator<undefined, Buffer>
   return made
 }
 
-/** Whether JSON has a place for it. */
+/** Whether JSON can represent the value. */
 export function isWritten(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }

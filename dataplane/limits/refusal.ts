@@ -59,7 +59,7 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   if (by !== 'budget_tokens' && by !== 'budget_spend')
     return rateError(by, explanation, retryAfterMs, headers)
   const { limitedBy, message, facts } = explanation
-  const advice = `Wait until it begins anew at ${facts.resets_at}, or have ${limitedBy} raised.`
+  const advice = `Wait until it resets at ${facts.resets_at}, or have ${limitedBy} raised.`
   const why = notDowngraded(ruleOf(rules, scope))
   return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${message} ${advice}${why}`, {
     facts: factsOf(by, explanation),

@@ -1,4 +1,4 @@
-/** The configuration of a pod: which document is in force, which was refused, and what it says of itself. */
+/** The configuration of a pod: the active document, the refused one, and the report on both. */
 
 import type { PointedProblem } from '../config/judgement/pointer.ts'
 import type { Loaded } from '../config/load.ts'
@@ -28,7 +28,7 @@ interface RejectedDelivery extends Delivery {
 }
 
 export interface PodConfigurationOptions extends Omit<PayloadContext, 'name'> {
-  /** Makes it the active one, whole or not at all. Resolves with what is wrong with it; with nothing when it is active. */
+  /** Activates the document as a whole or not at all. Resolves with its problems; with none if it is active. */
   activate(loaded: Loaded): Promise<readonly string[]>
 }
 
@@ -36,7 +36,7 @@ export class PodConfiguration {
   readonly #options: PodConfigurationOptions
   #inForce: InForce | undefined
   #refused: RejectedDelivery | undefined
-  /** The newest document that was proven, taken or not: nothing older is taken after it. */
+  /** The newest proven document, accepted or not; older documents are refused after it. */
   #newest = { sequence: 0, documentHash: '' }
 
   constructor(options: PodConfigurationOptions) {
@@ -55,7 +55,7 @@ export class PodConfiguration {
   async take(delivery: Delivery): Promise<PodResponse> {
     const { document, documentHash, origin } = delivery
     if (documentHash === this.#inForce?.documentHash) return this.#taken(this.#inForce)
-    // The last good document is older than the wanted one: it counts where nothing is in force.
+    // The last good document is older than the desired one, so it is used only if nothing is active.
     const isAllThereIs = origin === 'last_known_good' && !this.isInForce
     const { sequence } = document
     const { sequence: have, documentHash: newest } = this.#newest
@@ -72,7 +72,7 @@ export class PodConfiguration {
     return await this.#apply(delivery)
   }
 
-  /** Judges again what a changed secret may have healed, or changed. */
+  /** Judges the documents again after a Secret has changed. */
   async reload(): Promise<void> {
     if (this.#refused !== undefined) {
       const answer = await this.#apply(this.#refused)

@@ -1,4 +1,4 @@
-/** A pod's side of the delivery: documents from the mounted bundle and from the push port, one at a time. */
+/** Receives documents in a pod, from the mounted bundle and from the push port, one at a time. */
 
 import { VERSION } from '../base/version.ts'
 import type { Host } from '../config/document/references.ts'
@@ -69,7 +69,7 @@ export class Pod {
     return this.#keys.sequence > 0
   }
 
-  /** From now on this gateway serves what was taken, and logs for the pod. */
+  /** Sets the gateway that serves the accepted documents and logs for the pod. */
   serveWith(gateway: Gateway, activation: Activation): void {
     this.#gateway = gateway
     this.#activation = activation
@@ -77,7 +77,10 @@ export class Pod {
     gateway.lacksKeys = !this.hasKeys
   }
 
-  /** Takes what is mounted: the newest keys, then what is desired, else what was good last. Goes on looking at the files. */
+  /**
+   * Reads the mounted files: the newest keys, then the desired configuration, else the last good one. Continues to
+   * watch the files.
+   */
   async boot(): Promise<void> {
     for (const fault of readTrust(this.#options.trustFolder).faults) {
       this.#log.event('error', 'trust', `${fault}.`)
@@ -183,7 +186,7 @@ export class Pod {
     return { backend, state, fail_open }
   }
 
-  /** An unforeseen failure ends neither the process nor what is in force. */
+  /** An unexpected error ends neither the process nor the active configuration. */
   noteMistake(error: unknown): void {
     const stack = error instanceof Error ? error.stack : String(error)
     this.#log.event('error', 'internal_error', 'A document could not be taken.', { stack })
@@ -223,7 +226,7 @@ export class Pod {
     return this.#hasChanged(part, [fileOfPart(this.#options.bundleFolder, part)])
   }
 
-  /** Looks before anybody reads: what changes in between is found the next time. */
+  /** Checks before the files are read, so that a change in between is found the next time. */
   #hasChanged(what: string, files: readonly string[]): boolean {
     const fingerprint = fingerprintOf(files)
     const hasChanged = this.#seen.get(what) !== fingerprint
@@ -231,7 +234,7 @@ export class Pod {
     return hasChanged
   }
 
-  /** A document is decided on when the one before has been. */
+  /** Decides on documents one after the other. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work)
     this.#last = turn.catch(() => undefined)

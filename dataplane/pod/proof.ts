@@ -1,4 +1,4 @@
-/** Whether an envelope comes from this gateway's operator, and what it holds: what is asked of every document first. */
+/** Checks first that an envelope comes from this gateway's operator, and returns its document. */
 import { readTrust } from '../delivery/bundle.ts'
 import { type Envelope, type Verification, verify } from '../delivery/signed.ts'
 import type { Read } from '../delivery/signed-shape.ts'

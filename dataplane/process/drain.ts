@@ -1,4 +1,4 @@
-/** The end of the process: what is in flight gets its time, then an honest end. */
+/** Drains the process: requests in flight get time to finish, then an error. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -8,13 +8,13 @@ import type { Listeners } from './listeners.ts'
 const IDLE_MS = 10_000
 /** Long enough for most balancers to learn that it is not ready. */
 const IDLE_DELAY_MS = 1500
-/** How often it is looked whether the last request is done. */
+/** Interval of the check whether the last request has ended. */
 const LOOK_MS = 20
 /** Answers that were written get this long to leave the machine. */
 const FLUSH_MS = 500
 /** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
 const ALERTS_MS = 7000
-/** Traces and events of usage that wait get this long of it. */
+/** Time of the drain timeout for waiting traces and usage events. */
 const SPANS_MS = 2000
 
 type Environment = Readonly<Record<string, string | undefined>>

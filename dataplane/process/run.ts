@@ -1,4 +1,4 @@
-/** Configuration to listeners, and back down on SIGTERM: the only composition root. */
+/** Starts the gateway from its configuration, and stops it on SIGTERM: the only composition root. */
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { InfraCost } from '../accounts/infra-cost.ts'

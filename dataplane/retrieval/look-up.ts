@@ -115,7 +115,7 @@ export function passagesOf(
   })
 }
 
-/** The error of a request that it would look passages up for now, where its store is not asked and `on_error` is fail. */
+/** The error for a request now, if the store is unreachable and `on_error` is fail. */
 export function refusalNow({ section, store }: Retriever, clock: Clock): GatewayError | undefined {
   const isAsked = store.auxiliary.breaker.permits(clock.now())
   return isAsked || section.on_error === 'skip' ? undefined : empty(section, 'it keeps failing')

@@ -1,4 +1,4 @@
-/** Says how hard prompts are: by rules over their text, or by their meaning where the route has exemplars. */
+/** Scores the difficulty of prompts: by rules over their text, or by their meaning if the route has exemplars. */
 import { AuxiliaryError } from '../auxiliaries/auxiliary.ts'
 import type { EmbeddingTerms } from '../auxiliaries/embeddings.ts'
 import type { RouteSection, Section } from '../schema/index.ts'
@@ -55,7 +55,7 @@ export class Classifiers {
     for (const [name, known] of before) if (this.#known.get(name) !== known) known.exemplars.close()
   }
 
-  /** Never throws: a prompt whose meaning cannot be had is judged by its text. */
+  /** Never throws: a prompt without a vector is judged by its text. */
   async judge(
     route: Pick<RouteSection, 'name'>,
     request: ModelRequest,

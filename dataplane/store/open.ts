@@ -1,4 +1,4 @@
-/** Which store a process counts in: memory alone, memory with a journal under `state_dir`, or one that replicas share. */
+/** Opens the store of a process: memory only, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Section } from '../schema/index.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
@@ -54,7 +54,7 @@ function openDisk(
   }
 }
 
-/** Unlocks the folder where it cannot be used after all. */
+/** Unlocks the folder if it cannot be used. */
 function openUsage(store: DiskStore, options: UsageJournalOptions): UsageJournal {
   try {
     return new UsageJournal(options)

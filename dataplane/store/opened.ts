@@ -1,4 +1,4 @@
-/** A store in use, and the parts of the process that it is opened with. */
+/** An open store, and the parts of the process that it needs. */
 
 import type { Store } from '../accounts/store.ts'
 import type { Clock, Deadlines } from '../base/clock.ts'
@@ -12,7 +12,7 @@ export interface StoreContext {
   readonly deadlines: Deadlines
   readonly metrics: Metrics
   readonly log: Log
-  /** Kept where counters are kept. */
+  /** The usage book, stored with the counters. */
   readonly usage: UsageBook
 }
 
@@ -21,8 +21,8 @@ export interface OpenStore {
   readonly usage: KeptUsage
   /** A member of GET /status. */
   status(): Readonly<Record<string, unknown>>
-  /** Resolves once it answers; a shared one that is away is not waited for longer than a second. */
+  /** Resolves after the first answer; waits at most a second for a shared store. */
   start(): Promise<void>
-  /** Writes what is left; nothing may be counted afterwards. */
+  /** Writes the rest; nothing may be counted afterwards. */
   close(): Promise<void>
 }

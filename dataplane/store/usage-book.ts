@@ -3,10 +3,10 @@
 import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
 import { type Amounts, joinedNames, NOTHING, type Row } from './usage-row.ts'
 
-/** A tenant may make as many rows in an hour; then its tags count together, and at last its keys. */
+/** Most rows of a tenant in an hour; beyond that its tags are counted together, then its keys. */
 const TENANT_ROWS_MAX = 500
 const HOUR_ROWS_MAX = 5_000
-/** Beyond either the oldest hours are forgotten. */
+/** Beyond either bound the oldest hours are dropped. */
 const ROWS_MAX = 100_000
 const HOURS_MAX = 31 * 24
 const OTHER = 'other'
@@ -15,23 +15,23 @@ const OTHER = 'other'
 type Models = ReadonlyMap<string, { readonly model: string }>
 
 export class UsageBook {
-  /** Rows that have changed since they were last written down; absent if they never are. */
+  /** Rows that changed since they were last written; absent if rows are never written. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
   readonly #onFolded: (reason: 'tags' | 'key') => void
   #rows = 0
 
-  /** `onFolded` hears of each attempt that counts with others, because its hour has too many rows. */
+  /** `onFolded` is called for each attempt that is counted with others because its hour has too many rows. */
   constructor(onFolded: (reason: 'tags' | 'key') => void = () => {}) {
     this.#onFolded = onFolded
   }
 
-  /** Takes back rows that were written down. */
+  /** Restores written rows. */
   restore(rows: Iterable<Row>): void {
     for (const row of rows) this.#insert(nameOf(row), row)
   }
 
-  /** Adds what the attempts of a request used, and the request itself. */
+  /** Adds the usage of the attempts of a request, and the request itself. */
   add(trace: Trace, models: Models): void {
     const { attempts, tenant } = trace
     if (tenant === undefined) return
@@ -114,7 +114,7 @@ function nameOf({ tenant, key, route, upstream, model, tags }: Named): string {
 
 interface Hour {
   readonly rows: Map<string, Row>
-  /** How many of them each tenant has. */
+  /** Number of rows of each tenant. */
   readonly tenants: Map<string, number>
 }
 

@@ -2,13 +2,13 @@
 
 export const ROW_NAMES = ['tenant', 'key', 'route', 'upstream', 'model', 'tags'] as const
 
-/** Line feeds join names. A caller's id may hold any character, so line feeds within a name are written otherwise. */
+/** Line feeds join names. A caller's id may contain any character, so line feeds within a name are escaped. */
 const ODD = /[\n\uffff]/g
 const WRITTEN = /\uffff([ne])/g
 
 export function joinedNames(names: readonly string[]): string {
   const name = names.join('\n')
-  // One look at all of them: hardly ever is there one more.
+  // One check of the whole name, which hardly ever has a further line feed.
   if (!name.includes('\uffff') && linesIn(name) === names.length) return name
   return names
     .map((one) => one.replace(ODD, (odd) => (odd === '\n' ? '\uffffn' : '\uffffe')))
@@ -44,7 +44,7 @@ export const AMOUNTS = [
 export interface Amounts {
   /** Requests whose last attempt this was. */
   requests: number
-  /** Those of them that failed. */
+  /** Requests that failed. */
   errors: number
   input_tokens: number
   /** Parts of the input. */
@@ -54,7 +54,7 @@ export interface Amounts {
   /** A part of the output. */
   reasoning_tokens: number
   cost_nano_usd: number
-  /** Attempts whose upstream did not say what it used. */
+  /** Attempts whose upstream did not report its usage. */
   estimated: number
   /** A part of `cache_write_tokens`: kept for an hour. */
   cache_write_1h_tokens: number
@@ -85,7 +85,7 @@ export interface Row extends Amounts {
   readonly tags: string
 }
 
-/** The hours that a report is about, both included, such as 2026-11-22T08. */
+/** The first and last hour of a report, both included, such as 2026-11-22T08. */
 export interface Span {
   readonly from: string
   readonly to: string
@@ -93,15 +93,15 @@ export interface Span {
 
 /** Rows of a span that several processes have counted. */
 export interface SharedRows {
-  /** The first hour that is in them: days are whole. */
+  /** The first hour of the rows; days are complete. */
   readonly from: string
-  /** Hours apart where all of them are kept so, else days. */
+  /** Rows by hour if all hours are kept, else by day. */
   readonly rows: AsyncIterable<Iterable<Row>>
   /** The first hour that was counted; undefined before the first request. */
   readonly since: string | undefined
 }
 
-/** Where rows of usage are kept beyond the memory of the process. */
+/** Storage of usage rows outside the memory of the process. */
 export interface KeptUsage {
   readonly in: 'redis' | 'state_dir' | 'memory'
   /** The sum of all replicas. Rejects while the store is away; absent if this process alone counts. */

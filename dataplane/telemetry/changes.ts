@@ -3,7 +3,7 @@ import type { Log } from './log.ts'
 
 const KEPT = 50
 
-/** Everything else in the log is about single requests, or repeats. */
+/** Other events concern single requests, or repeat. */
 const NAMES = new Set([
   'breaker',
   'budget_alert',
@@ -36,7 +36,7 @@ export class Changes {
     this.#wallClock = wallClock
   }
 
-  /** The same log, of which the changes are kept. */
+  /** Wraps a log, and keeps its changes. */
   heardIn(log: Log): Log {
     return {
       ...log,

@@ -1,4 +1,4 @@
-/** Ids of others that a request carries: the client's own, and W3C trace context. Malformed ids are ignored. */
+/** Foreign ids of a request: the client's id, and W3C trace context. Malformed ids are ignored. */
 import { hash } from 'node:crypto'
 import { maskKeys } from '../base/shown-text.ts'
 import type { Incoming } from '../call/call.ts'
@@ -10,11 +10,11 @@ export interface Continued {
   readonly clientRequestId: string | undefined
   /** Names and values, alternating. */
   readonly headers: readonly string[]
-  /** The trace that goes on, where there is one. */
+  /** The trace that continues, if there is one. */
   readonly context: TraceContext | undefined
 }
 
-/** W3C trace context as attempts carry it on. */
+/** W3C trace context for attempts. */
 interface TraceContext {
   readonly traceId: string
   readonly flags: string
@@ -38,7 +38,7 @@ const STATE_MEMBERS_MAX = 32
 const STATE_MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
 const NONE: readonly string[] = []
 
-/** Writes the ids that arrived into the trace. */
+/** Writes the received ids into the trace. */
 export function correlate(incoming: Pick<Incoming, 'header'>, trace: Trace): void {
   trace.client_request_id = visibleId(incoming.header('x-request-id'))
   const traceparent = incoming.header('traceparent')
@@ -49,13 +49,13 @@ export function correlate(incoming: Pick<Incoming, 'header'>, trace: Trace): voi
   if (tracestate !== undefined && isTracestate(tracestate)) trace.tracestate = tracestate
 }
 
-/** An id as it may be logged and sent on. A key that a client sent as an id may not. */
+/** An id that may be logged and forwarded; undefined for a key that a client sent as an id. */
 export function visibleId(value: string | string[] | undefined): string | undefined {
   if (typeof value !== 'string' || !ID.test(value)) return undefined
   return maskKeys(value) === value ? value : undefined
 }
 
-/** The trace goes on with its id; the gateway is the parent of what the upstream does. */
+/** Continues the trace with its id; the gateway is the parent of the upstream's spans. */
 export function continuing(trace: Trace, tracing?: SpanIds): Continued {
   const { request_id: requestId, client_request_id: clientRequestId } = trace
   const headers = clientRequestId === undefined ? NONE : ['x-client-request-id', clientRequestId]
@@ -77,13 +77,13 @@ export function flagsOf(traceparent: string): number {
   return Number.parseInt(traceparent.slice(53, 55), 16) & 3
 }
 
-/** An upstream as far as ids go. */
+/** The facts about an upstream that ids depend on. */
 interface Addressee {
   readonly provider: { readonly hosted: boolean }
   readonly section: { readonly endpoint?: string | undefined }
 }
 
-/** The ids that one attempt carries. The API of a company is not shown whose request led to it. */
+/** The ids that one attempt carries. A hosted API does not get the trace context of the client. */
 export function idsFor(
   ids: Continued,
   { provider, section }: Addressee,

@@ -1,4 +1,4 @@
-/** The words of a prompt, kept beside its trace because the route asks for them. Logs, metrics and exports never see them. */
+/** The texts of a prompt, kept with its trace if the route wants them. Logs, metrics and exports never contain them. */
 import { deserialize, serialize } from 'node:v8'
 
 export interface KeptText {
@@ -9,11 +9,11 @@ export interface KeptText {
 }
 
 export interface ShownTexts {
-  /** In their order; the last ones where not all have a place. */
+  /** In their order; only the last ones if there is no room for all. */
   readonly messages: readonly KeptText[]
-  /** Texts before them that were not kept. */
+  /** Number of earlier texts that were not kept. */
   readonly left_out: number
-  /** By the places of the passages; undefined if there was no place. */
+  /** By index of the passages; undefined if there was no room. */
   readonly passages: readonly (string | undefined)[]
 }
 
@@ -29,7 +29,7 @@ const PASSAGES_MAX = 100
 /** A client may write any role. */
 const ROLE_LENGTH_MAX = 32
 
-/** As bytes, which say how much they take and keep nothing else of the request alive. */
+/** Stored as bytes, whose size is known and which keep nothing else of the request in memory. */
 export class KeptTexts {
   readonly #bytes: Buffer
 
@@ -41,7 +41,7 @@ export class KeptTexts {
       return taken
     }
     const kept: KeptText[] = []
-    // Passages and the question stand at the end.
+    // Passages and the question come last.
     for (const { role, text } of messages.slice(-TEXTS_MAX).reverse()) {
       if (left === 0) break
       const taken = take(text)

@@ -1,4 +1,4 @@
-/** Brings the gauges of the listener's certificate up to date when they are scraped. */
+/** Updates the gauges of the listener's certificate at each scrape. */
 import { factsOf } from '../config/listener-certificate.ts'
 import type { Observed } from './observed.ts'
 

@@ -40,7 +40,7 @@ export function createLog(options: LogOptions): Log {
   }
 }
 
-/** `format` is what GW_LOG_FORMAT says. */
+/** `format`: the value of GW_LOG_FORMAT. */
 export function standardOutput(
   onDrop: () => void,
   format: string | undefined,
@@ -59,7 +59,7 @@ const REASON_LENGTH_MAX = 300
 /** Members that are undefined are not written. */
 function accessLine(trace: Trace): string {
   const { status, attempts } = trace
-  // The client does not read the words of an upstream's failure.
+  // Clients do not get the text of an upstream's failure, so the log has it.
   const isUpstreams = status >= 499 && attempts.length > 0
   const hasTraceId = trace.trace_id !== undefined
   const line = {

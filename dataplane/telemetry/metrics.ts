@@ -278,7 +278,7 @@ export type Metrics = {
 
 export function createMetrics(): Metrics {
   const families = Object.entries(METRICS).map(([key, row]) => [key, createFamily(row)])
-  // The mapped type says per row what createFamily decides per row.
+  // The mapped type matches the decision of createFamily for each row.
   return Object.fromEntries(families) as Metrics
 }
 

@@ -1,7 +1,6 @@
 /**
- * Counters, gauges and histograms whose cells are plain numbers.
- * prom-client hashes the labels on every call; here a request adds to a number it has found through three Map look-ups,
- * and prom-client sees the values only when it is scraped.
+ * Counters, gauges and histograms whose cells are plain numbers. prom-client hashes the labels on every call; here a
+ * request adds to a number after three Map look-ups, and prom-client reads the values only at a scrape.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
@@ -11,7 +10,7 @@ export const BUCKETS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300,
 ]
 
-/** The number of series that are read in one turn of the event loop, so that requests are not kept waiting for all. */
+/** Series that are read in one turn of the event loop, so that requests do not wait for all of them. */
 const READ_IN_A_TURN = 500
 
 let turns: Promise<void> = Promise.resolve()
@@ -56,7 +55,7 @@ class Family<C> {
     }
   }
 
-  /** Forgets the series whose label has a value that the configuration no longer knows. */
+  /** Drops the series with a label value that is no longer configured. */
   retain(label: string, known: (value: string) => boolean): void {
     const position = this.labels.indexOf(label)
     if (position === -1) return
@@ -93,7 +92,7 @@ export interface NumbersRow {
 export class Numbers extends Family<Cell> {
   readonly type: 'counter' | 'gauge'
   readonly aggregator = 'sum'
-  /** Cells count parts of the unit that is shown, so that a sum of many small amounts stays exact. */
+  /** Cells count fractions of the shown unit, so that a sum of many small amounts stays exact. */
   readonly #parts: number
   /** Refreshes gauges that are read from elsewhere, just before a scrape. */
   collect: (() => void | Promise<void>) | undefined
@@ -139,7 +138,7 @@ export class Distribution {
     this.sum += seconds
   }
 
-  /** Leads from the bucket of an observation to its trace. */
+  /** Links the bucket of an observation to its trace. */
   exemplify(seconds: number, trace_id: string, wallMs: number): void {
     this.exemplars ??= []
     const exemplar = { labelSet: { trace_id }, value: seconds, timestamp: wallMs / 1000 }

@@ -2,15 +2,15 @@
 export interface ShownPassage {
   /** Name of the vector store. */
   readonly store: string
-  /** As the store knows it. */
+  /** Id of the passage in the store. */
   readonly id: string
-  /** Similarity to the question: the higher, the nearer. */
+  /** Similarity to the question; higher is nearer. */
   readonly score: number
   /** The place of origin of the text, if the store has it. */
   readonly source: string | undefined
-  /** As the upstream counts them. */
+  /** Tokens of the passage, as the upstream counts them. */
   readonly tokens: number
   kept: boolean
-  /** Why it is left out. */
+  /** Why the passage was left out. */
   reason: 'max_context_tokens' | 'context_window' | undefined
 }

@@ -1,6 +1,6 @@
-/** How long things took over the last while: a ring of coarse slices of time, each with a fixed histogram. */
+/** Durations within a sliding window: a ring of time slices, each with a fixed histogram. */
 
-/** The window moves by this part of itself, so that it holds between 95 and 100 % of its time. */
+/** Number of slices; the window moves by one slice, so it covers 95 to 100 % of its time. */
 const SLICES = 20
 
 /** Eight steps double the value: a percentile is at most a tenth too high. */
@@ -10,7 +10,7 @@ const STEPS = 22 * STEPS_PER_DOUBLING
 
 export class SlidingWindow {
   readonly sliceMs: number
-  /** Above this a duration counts as over, exactly and not by the step it falls in. */
+  /** Durations above this limit are counted exactly, not by step. */
   readonly #limitMs: number
   readonly #steps = new Uint32Array(SLICES * STEPS)
   readonly #overs = new Uint32Array(SLICES)
@@ -38,7 +38,7 @@ export class SlidingWindow {
     if (slice <= this.#slice) return false
     const passed = Math.min(SLICES, slice - this.#slice)
     for (let step = 1; step <= passed; step++) this.#clear((this.#slice + step) % SLICES)
-    // After a long silence the ring is empty, wherever its newest slice stands.
+    // After a long silence the whole ring is empty.
     this.#slice = slice
     return true
   }
@@ -51,7 +51,7 @@ export class SlidingWindow {
     return sum(this.#overs)
   }
 
-  /** Upper bound of the step in which the percentile lies; undefined while nothing is there. */
+  /** Upper bound of the percentile's step; undefined if the window is empty. */
   percentile(fraction: number): number | undefined {
     let left = Math.ceil(this.count * fraction)
     if (left === 0) return undefined

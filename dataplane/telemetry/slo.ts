@@ -1,4 +1,4 @@
-/** Objectives for the time to first token: watched by route, reported when they are missed and when they are met again. */
+/** Watches the objectives for the time to first token by route; reports when one is missed and when it is met again. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import type { Section } from '../schema/index.ts'
 import type { Log } from './log.ts'
@@ -9,11 +9,14 @@ type Settings = NonNullable<Section['slo']>
 
 const QUANTILE = 0.95
 
-/** With fewer streams in the window, one slow stream would be a breach. This many late ones are a breach all the same. */
+/**
+ * Least streams in the window for a breach, because one slow stream proves nothing. This many late streams are a breach
+ * in any case.
+ */
 export const SAMPLES_MIN = 20
 const LATE_MIN = 5
 
-/** How often it is looked whether slow streams have left the window, when no new ones come. */
+/** Interval of the check whether slow streams have left the window. */
 const LOOK_MS = 1000
 
 /** Body of the webhook, and fields of the log event. */
@@ -40,7 +43,7 @@ interface Watched {
   breached: boolean
 }
 
-/** Its maker adds it to the process's deadlines. */
+/** The caller must add it to the deadlines of the process. */
 export class Objectives implements Deadline {
   due: number
   seat = -1
@@ -53,7 +56,7 @@ export class Objectives implements Deadline {
     options.metrics.firstTokenP95.collect = () => this.#show()
   }
 
-  /** A route whose objective has changed begins anew; what is measured against another target says nothing of this one. */
+  /** A route with a changed objective starts again, because earlier measurements are for another target. */
   follow({ slo, routes }: Pick<Section, 'slo' | 'routes'>): void {
     const { clock, metrics } = this.#options
     const wanted = new Map(routes.map((route) => [route.name, route.slo ?? slo]))
@@ -71,13 +74,13 @@ export class Objectives implements Deadline {
     metrics.sloBreached.retain('route', isWatched)
   }
 
-  /** A stream had its first token after `ttftMs`. */
+  /** Notes a stream whose first token came after `ttftMs`. */
   met(route: string, ttftMs: number): void {
     const watched = this.#watched.get(route)
     if (watched !== undefined) this.#add(route, watched, ttftMs)
   }
 
-  /** A stream ended without a token: it counts once it is known to be too late. */
+  /** Notes a stream that ended without a token; it counts if it was already too late. */
   ended(route: string, waitedMs: number): void {
     const watched = this.#watched.get(route)
     if (watched === undefined || waitedMs <= watched.settings.ttft_p95_ms) return
@@ -112,7 +115,7 @@ export class Objectives implements Deadline {
     }
   }
 
-  /** A breach begins with a sample and ends with a slice of the window: one that wavers is reported at most once a slice. */
+  /** A breach begins with a sample and ends with a slice of the window, so an unstable one is reported at most once a slice. */
   #judge(route: string, watched: Watched, turned: boolean): void {
     const { count, overs } = watched.window
     const missed = overs > count * (1 - QUANTILE)
@@ -165,7 +168,7 @@ function figures(route: string, watched: Watched) {
   }
 }
 
-/** In whole milliseconds, and never above a target that is met: the step it falls in may reach over it. */
+/** The percentile in whole milliseconds, never above a target that is met, although its step may exceed it. */
 function p95Of({ settings, window }: Pick<Watched, 'settings' | 'window'>): number | undefined {
   const p95 = window.percentile(QUANTILE)
   if (p95 === undefined) return undefined

@@ -6,11 +6,11 @@ import type { ShownPassage } from './shown-passage.ts'
 
 export interface AttemptTrace {
   readonly upstream: string
-  /** The address that was asked, where the upstream has several. */
+  /** The endpoint of the attempt, if the upstream has several. */
   readonly endpoint?: string | undefined
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
-  /** When its answer could be committed to, or it had failed. */
+  /** Time of the first content or of the failure. */
   ended_ms: number
   /** `running`, `ok`, `left`, `refused` by an inspector, or the class of the failure. */
   outcome: string
@@ -23,13 +23,13 @@ export interface AttemptTrace {
   upstream_limits: Readonly<Record<string, string>> | undefined
   /** Parameters that the upstream cannot do, and the route drops. */
   dropped: readonly string[] | undefined
-  /** Hints and members of other APIs that the upstream has no place for. */
+  /** Hints and members of other APIs that the upstream does not support. */
   left_out: readonly string[] | undefined
-  /** Of OpenTelemetry: sent to the upstream as the parent of its work. */
+  /** OpenTelemetry span of the attempt, the parent of the upstream's spans. */
   span_id: string | undefined
-  /** Its id, model and finish reasons, as the answer says; that of a stream grows while it flows. */
+  /** Id, model and finish reasons of the answer; filled in while a stream runs. */
   answer: AnswerFacts | undefined
-  /** Its tokens and their cost, where it used any. */
+  /** Tokens and their cost, if any were used. */
   usage: AttemptUsage | undefined
 }
 
@@ -43,7 +43,7 @@ export interface AttemptUsage {
   readonly reasoning_tokens: number
   /** Billed beside the tokens. */
   readonly searches?: number | undefined
-  /** Counted from what was seen, because the upstream did not say. */
+  /** Whether the tokens were counted from the texts, because the upstream did not report them. */
   readonly estimated: boolean
   readonly cost_nano_usd: number
 }
@@ -54,11 +54,11 @@ export interface WaitTrace {
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
   readonly ended_ms: number
-  /** `reached`, `gave_up`, `left`, or `no_room` where as many waited as may. */
+  /** `reached`, `gave_up`, `left`, or `no_room` if the limit of waiting requests was reached. */
   readonly outcome: string
 }
 
-/** An upstream that was looked at and not tried. */
+/** An upstream that was considered but not tried. */
 export interface PassedOver {
   readonly upstream: string
   readonly why: string
@@ -74,13 +74,13 @@ export interface GuardrailTrace {
   readonly reason?: string
 }
 
-/** How a prompt was judged where easy and hard ones go to two upstreams. */
+/** The score of a prompt on a route with upstreams for easy and hard ones. */
 export interface SemanticTrace {
   readonly classifier: 'builtin' | 'embedding'
   /** From 0 to 1. */
   readonly score: number
   readonly side: 'easy' | 'hard'
-  /** Why the built-in classifier stood in for the one that the route names. */
+  /** Why the built-in classifier replaced the configured one. */
   readonly reason?: string
 }
 
@@ -98,18 +98,18 @@ export interface RetrievalTrace {
 export interface ContextTrace {
   /** Null if no window is known. */
   readonly window: number | null
-  /** Kept for the answer. */
+  /** Tokens reserved for the answer. */
   readonly reserved: number
   readonly prompt: number
   /** Whether the prompt was counted, and not estimated. */
   readonly exact: boolean
-  /** Left for passages. */
+  /** Tokens left for passages. */
   readonly room: number | null
-  /** Taken by the message with passages. */
+  /** Tokens of the message with passages. */
   readonly added: number
 }
 
-/** Stages fill it in. Every field is listed here, also those that few requests have. */
+/** The trace of a request, which stages fill in. All fields are listed, including rare ones. */
 export class Trace {
   readonly request_id: string
   /** ISO 8601. */
@@ -118,20 +118,20 @@ export class Trace {
   readonly path: string
   /** The client's id of it, from `X-Request-Id`. */
   client_request_id: string | undefined = undefined
-  /** The client's id of the session that it belongs to: a request that an agent repeats has the same one. */
+  /** The client's session id; a request that an agent repeats has the same one. */
   session_id: string | undefined = undefined
   /** W3C trace context as it arrived. */
   trace_id: string | undefined = undefined
   traceparent: string | undefined = undefined
   tracestate: string | undefined = undefined
-  /** The span of the request and the flags of its trace, where OpenTelemetry is on. */
+  /** Span of the request and flags of its trace, if traces are exported. */
   span_id: string | undefined = undefined
   trace_flags: number | undefined = undefined
   tenant: string | undefined = undefined
   key: string | undefined = undefined
   /** Tags of the key and the client that the configuration declares: `team=blue,feature=search`. */
   tags: string | undefined = undefined
-  /** `none` where no model was asked. */
+  /** `none` for requests without a model. */
   operation = 'none'
   /** The model that the client asked for, and the route it resolved to. */
   model: string | undefined = undefined
@@ -139,9 +139,9 @@ export class Trace {
   strategy: string | undefined = undefined
   upstream = 'none'
   stream: boolean | undefined = undefined
-  /** The answers that are asked for, where they are more than one. */
+  /** Number of requested answers, if more than one. */
   choices: number | undefined = undefined
-  /** The most tokens that one answer may have, where anybody says so. */
+  /** Most tokens of one answer, if there is a limit. */
   max_tokens: number | undefined = undefined
   status = 0
   code: string | undefined = undefined
@@ -157,19 +157,19 @@ export class Trace {
   retrieval: readonly RetrievalTrace[] | undefined = undefined
   passages: readonly ShownPassage[] | undefined = undefined
   context: ContextTrace | undefined = undefined
-  /** Tokens of the prompt as the gateway needed them: counted, estimated, or reported where an upper bound was enough. */
+  /** Tokens of the prompt, if the gateway needed them: counted, estimated or reported. */
   counted_tokens: number | undefined = undefined
   counted_exact: boolean | undefined = undefined
   counted_by: CountedBy | undefined = undefined
   prompt_tokens: number | undefined = undefined
   completion_tokens: number | undefined = undefined
   usage_estimated: boolean | undefined = undefined
-  /** How long the body took to come. */
+  /** Time for receiving the body. */
   body_ms = 0
   /** From the headers to the first content of a stream. */
   ttft_ms: number | undefined = undefined
   duration_ms = 0
-  /** Not a field: JSON, and with it logs and lists of traces, must not have them. */
+  /** Private, so that JSON, and with it logs and lists of traces, omits the texts. */
   #texts: KeptTexts | undefined = undefined
 
   constructor(requestId: string, time: string, method: string, path: string) {
@@ -179,7 +179,7 @@ export class Trace {
     this.path = path
   }
 
-  /** The words of the prompt, where the route keeps them. */
+  /** Texts of the prompt, if the route keeps them. */
   get texts(): KeptTexts | undefined {
     return this.#texts
   }
@@ -192,13 +192,13 @@ export class Trace {
 /** Bytes of the texts of all traces together. */
 const TEXT_BYTES_MAX = 16_777_216
 
-/** A request is slow, and kept with the errors, from this on. */
+/** Duration from which a request counts as slow and is kept with the errors. */
 const SLOW_MS = 10_000
 
 export class Traces {
   #recent: Ring<Trace>
   #notable: Ring<Trace>
-  /** Those with texts, oldest first. */
+  /** Traces with texts, oldest first. */
   readonly #texted = new Set<Trace>()
   #textBytes = 0
 
@@ -207,7 +207,7 @@ export class Traces {
     this.#notable = new Ring(notableOf(size))
   }
 
-  /** Keeps of what is there as much as the new size holds. */
+  /** Changes the size, and keeps as many traces as fit. */
   resize(size: number): void {
     if (size === this.size) return
     this.#recent = this.#recent.resized(size)
@@ -223,7 +223,7 @@ export class Traces {
 
   add(trace: Trace): void {
     if (trace.texts !== undefined) this.#keep(trace, trace.texts)
-    // Texts go with the first ring, also those of an error that the second one keeps.
+    // Texts are dropped with the first ring, even for an error that the second ring keeps.
     const gone = this.#recent.add(trace)
     if (gone?.texts !== undefined) this.#forget(gone)
     if (trace.status >= 400 || trace.duration_ms >= SLOW_MS) this.#notable.add(trace)
@@ -277,7 +277,7 @@ class Ring<T> {
     return this.#items.length
   }
 
-  /** The item that has no place any more. */
+  /** Returns the item that was pushed out. */
   add(item: T): T | undefined {
     if (this.#items.length === 0) return item
     const gone = this.#items[this.#next]

@@ -1,4 +1,4 @@
-/** How many tokens a prompt has, about: a linear count over its characters, for windows and reservations. */
+/** Estimates the tokens of a prompt by a linear count over its characters, for windows and reservations. */
 import type {
   ChatBody,
   ChatMessage,
@@ -36,7 +36,7 @@ export function conversationEstimate({
   return Math.ceil(conversationTokens(body, counter(sparse)))
 }
 
-/** Whether its answers are tokens that a limit bounds; vectors and scores are not, and what is heard is as long as it is. */
+/** Whether answers are tokens that a limit bounds; vectors, scores and transcriptions are not. */
 export function isGenerated(operation: Operation): boolean {
   return operation === 'chat' || operation === 'completions'
 }
@@ -72,7 +72,7 @@ function holdsTokens(input: TextInput): boolean {
   return typeof input !== 'string' && typeof input[0] !== 'string'
 }
 
-/** The most tokens that texts may have: dense ones have fewer bytes to a token than the estimate says. */
+/** Upper bound of the tokens of texts, because dense text has fewer bytes per token than the estimate assumes. */
 export function inputTokensMax(
   input: TextInput,
   bytes: Pick<Buffer, 'length'>,
@@ -96,8 +96,8 @@ function counter(sparse: boolean): Count {
 }
 
 /**
- * The most that a prompt may have: dense text has fewer bytes to a token than the estimate says. Pictures and sounds are
- * sent as megabytes and read as thousands of tokens, so each counts by its bytes up to a bound.
+ * Upper bound of a prompt's tokens, because dense text has fewer bytes per token than the estimate assumes. Pictures
+ * and sounds of megabytes are only thousands of tokens, so each counts by its bytes up to a bound.
  */
 export function promptTokensMax(bytes: Buffer, body: ChatBody): number {
   let text = bytes.length

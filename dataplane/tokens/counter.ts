@@ -1,4 +1,4 @@
-/** The tokens of a prompt, as the upstreams that it may go to count them. */
+/** The tokens of a prompt, as its possible upstreams count them. */
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { estimatePromptTokens } from './count.ts'
 
@@ -7,7 +7,7 @@ export interface PromptCount {
   readonly tokens: number
   /** Counted as the model does; else estimated. */
   readonly exact: boolean
-  /** No count has more tokens; nothing was counted. */
+  /** Whether the number is an upper bound instead of a count. */
   readonly isBound?: true
 }
 
@@ -18,7 +18,7 @@ export type CountedBy = 'exact' | 'upper bound' | 'estimate'
 export interface Counter {
   /** The way it counts, for status: an encoding, a file, `upstream`, or `characters` for an estimate. */
   readonly by: string
-  /** Why it estimates for now, though it should not. */
+  /** Why the counter estimates at present instead of counting. */
   readonly whyEstimated?: string | undefined
   /** A promise never rejects: where counting fails, it is estimated. */
   count(request: ModelRequest): PromptCount | Promise<PromptCount>
@@ -39,8 +39,8 @@ interface Counting {
 }
 
 /**
- * The counts of one prompt; each counter is asked once for all of its upstreams. Upper bounds stand for counts until those
- * are needed.
+ * The counts of one prompt; each counter is called once for all its upstreams. Upper bounds replace counts until a
+ * count is needed.
  */
 export class PromptTokens {
   readonly #request: ModelRequest
@@ -53,12 +53,12 @@ export class PromptTokens {
     this.#request = request
   }
 
-  /** Counts where no upper bound is known yet. Returns a promise where a counter has to be waited for. */
+  /** Counts where no upper bound is known yet. Returns a promise if a counter needs time. */
   bound(upstreams: readonly Counting[]): Promise<unknown> | undefined {
     return this.#ask(upstreams, true)
   }
 
-  /** Counts, also where there is an upper bound. Returns a promise where a counter has to be waited for. */
+  /** Counts, also where there is an upper bound. Returns a promise if a counter needs time. */
   count(upstreams: readonly Counting[]): Promise<unknown> | undefined {
     return this.#ask(upstreams, false)
   }

@@ -1,8 +1,8 @@
-/** The worth of a route's estimates: how many tokens its upstreams have counted for each that was estimated. */
+/** The ratio of a route's counted tokens to its estimated ones. */
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { Worths } from './worth.ts'
 
-/** Requests that have to be seen before their usage says more than the bytes of a prompt. */
+/** Least requests before the ratio is used. */
 const SEEN_MIN = 8
 /** A hold is never further from the estimate than this. */
 const RATIO_MIN = 0.5

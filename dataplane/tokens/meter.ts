@@ -8,7 +8,7 @@ import type { Worths } from './worth.ts'
 
 /** Bytes of a whole answer that make about one token, where nothing better is known. */
 const BYTES_PER_TOKEN = 4
-/** No request has as many tokens: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
+/** Most tokens of a request: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
 const TOKENS_MAX = 100_000_000
 
 export class Meter {
@@ -19,7 +19,7 @@ export class Meter {
   counted: ((upstream: string) => number | undefined) | undefined
   #promptWeight: number | undefined
 
-  /** `worths` is what the route has learnt. */
+  /** `worths`: the corrections that the route has learnt. */
   begin(upstream: string, model: string, worths?: Worths): MeteredAttempt {
     const worth = worths?.of(upstream, model)
     const attempt = new MeteredAttempt(this.attempts.length, upstream, model, worth)
@@ -69,12 +69,12 @@ export class Meter {
       const estimate = this.#estimateOf(attempt, request)
       return { ...reported, [lacks]: estimate[lacks], estimated: true }
     }
-    // Some know the prompt at the end alone.
+    // Some upstreams know the prompt's tokens only at the end.
     const isWhole = attempt.hasEnded || reported.promptTokens > 0
     return attempt.isCurrent && isWhole ? reported : this.#continued(reported, attempt, request)
   }
 
-  /** Some upstreams report the prompt first and the answer at its end: a client that leaves before has had its words. */
+  /** Some upstreams report the prompt first and the answer at its end; a client that leaves earlier still received text. */
   #continued(reported: Usage, attempt: MeteredAttempt, request: ModelRequest): Usage {
     const { contentEvents, countedEvents, weight, countedWeight } = attempt
     const all = answerOf(attempt, contentEvents, weight)
@@ -100,7 +100,7 @@ export class Meter {
     }
   }
 
-  /** As best known: counted as its upstream does, else by its weight. */
+  /** The best known number: the upstream's count, else the weight. */
   #promptOf({ upstream, worth }: MeteredAttempt, request: ModelRequest) {
     const counted = this.counted?.(upstream)
     if (counted !== undefined) return worth.inCaches(counted + this.addedTokens)

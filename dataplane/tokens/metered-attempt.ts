@@ -1,4 +1,4 @@
-/** The use of one attempt, as far as it is known; fed by the attempt and the reader of its answer. */
+/** The usage of one attempt so far; updated by the attempt and the reader of its answer. */
 
 import type { Usage } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
@@ -12,9 +12,9 @@ export class MeteredAttempt {
   readonly model: string
   /** The lessons of the route about the upstream. */
   readonly worth: Worth
-  /** The request has been given to a connection: from here on the upstream may read its prompt. */
+  /** Whether a connection has taken the request, so that the upstream may have read the prompt. */
   isWritten = false
-  /** The upstream has refused the request, or failed: nothing was made that it would bill. */
+  /** Whether the upstream refused the request or failed, so that it bills nothing. */
   hasFailed = false
   /** As the upstream reported it; later reports replace earlier ones. */
   usage: Usage | undefined
@@ -28,9 +28,9 @@ export class MeteredAttempt {
   tookMs = 0
   /** The same where the client left before that end, and there is no answer. */
   waitedMs = 0
-  /** As many of the content events are in the usage that it has reported; all of them once a stream has ended. */
+  /** Number of content events that the reported usage includes; all of them after a stream has ended. */
   countedEvents = Number.POSITIVE_INFINITY
-  /** The weight of those. */
+  /** The weight of these events. */
   countedWeight = 0
 
   constructor(index: number, upstream: string, model: string, worth: Worth = new Worth()) {
@@ -56,7 +56,7 @@ export class MeteredAttempt {
     this.weight += text === '' ? 1 : weightOf(Buffer.from(text))
   }
 
-  /** `isBeside`: with content, or before all of it; such a report may count what came before, or nothing yet. */
+  /** `isBeside`: the report came with content or before it, so it may count only earlier content, or none. */
   report(usage: Usage, isBeside: boolean): void {
     const grows = usage.completionTokens > (this.usage?.completionTokens ?? 0)
     this.usage = usage
@@ -69,19 +69,19 @@ export class MeteredAttempt {
     } else if (this.countedEvents === Number.POSITIVE_INFINITY) this.countedEvents = 0
   }
 
-  /** A whole answer has come. */
+  /** Notes a whole answer. */
   answered(usage: Usage | undefined, bytes: number, tookMs: number): void {
     this.usage = usage
     this.answerBytes = bytes
     this.tookMs = tookMs
   }
 
-  /** The stream has come to its end: what was reported counts all of it. */
+  /** Notes the end of the stream, so that the reported usage includes all content. */
   end(): void {
     this.countedEvents = Number.POSITIVE_INFINITY
   }
 
-  /** Whether it has, or is no stream. */
+  /** Whether the stream has ended, or the answer is not a stream. */
   get hasEnded(): boolean {
     return this.countedEvents === Number.POSITIVE_INFINITY
   }

@@ -1,4 +1,4 @@
-/** The worth of estimates for attempts that end without usage: what an upstream has reported on one route. */
+/** Corrects estimates for attempts without usage, by the reports of an upstream on one route. */
 import type { Usage } from '../wire/inner-form.ts'
 
 /** The tokens that have to be reported before they count as much as the estimates of the gateway. */
@@ -102,7 +102,7 @@ function bounded(tokens: number, weight: number): number {
   return Math.min(weight * RATIO_MAX, Math.max(weight / RATIO_MAX, tokens))
 }
 
-/** Those of the upstreams of one route. Another model at the same upstream begins anew. */
+/** The corrections of one route's upstreams. Another model at the same upstream starts without any. */
 export class Worths {
   readonly #known = new Map<string, { readonly model: string; readonly worth: Worth }>()
 

@@ -1,4 +1,4 @@
-/** The hours that a report is about, as they are asked for: how far back, or from when to when. */
+/** The hours of a report, from the parameters: how far back, or first and last hour. */
 import type { Span } from '../store/usage-row.ts'
 import { hourOf, UTC, Zone } from './zone.ts'
 
@@ -22,7 +22,7 @@ export interface Period extends Span {
   readonly zone: Zone
 }
 
-/** A sentence where what is asked for makes no sense. `isByTime`: rows are grouped by days or hours. */
+/** An error text if the parameters make no sense. `isByTime`: rows are grouped by days or hours. */
 export function periodOf(asked: AskedPeriod, isByTime: boolean, wallMs: number): Period | string {
   const { hours, from, to, tz = UTC } = asked
   const zone = zoneOf(tz)

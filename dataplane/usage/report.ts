@@ -1,4 +1,4 @@
-/** A report of usage: the rows of a time, added up by what is asked for, and what is missing in them. */
+/** A report of usage: the rows of a period, summed by columns, and the missing parts. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { UsageBook } from '../store/usage-book.ts'
 import type { KeptUsage, Row, Span } from '../store/usage-row.ts'

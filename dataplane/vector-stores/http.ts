@@ -1,4 +1,7 @@
-/** The way out for the clients of vector stores, which is that of upstreams: proxy, trusted authorities, denied addresses. */
+/**
+ * The connections of the clients of vector stores, with the same proxy, trusted authorities and denied addresses as
+ * upstreams.
+ */
 import type { Dispatcher } from 'undici'
 import { openPool } from '../connection/client.ts'
 import type { Section } from '../schema/index.ts'

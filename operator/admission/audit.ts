@@ -1,4 +1,4 @@
-/** Says in the audit log of the API server how an edit was judged, for which tenant, and which amounts it changes. */
+/** Annotates the API server's audit log with the verdict on an edit, its tenant, and the changed amounts. */
 import { countFindings, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord, recordOf, valueBelow } from '../../dataplane/json/values.ts'
 import { gatewayOf } from '../compile/compile-keys.ts'

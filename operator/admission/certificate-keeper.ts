@@ -22,7 +22,7 @@ export interface CertificateKeeperOptions {
   readonly hosts: readonly string[]
   readonly isLeading: () => boolean
   readonly wallClock: () => number
-  /** The server has to show another certificate. */
+  /** Called when the server must present another certificate. */
   readonly onChange: (certificates: Certificates) => void
   readonly onError: (error: unknown) => void
   readonly timings?: KeeperTimings
@@ -36,7 +36,7 @@ export interface KeeperTimings {
 
 export interface CertificateSource {
   start(): void
-  /** Whether the webhook may be asked. */
+  /** Whether the webhook is ready for requests. */
   readonly hasLooked: boolean
   stop(): Promise<void>
 }
@@ -60,7 +60,7 @@ export class CertificateKeeper implements CertificateSource {
     this.#looking = this.#lookOn()
   }
 
-  /** It has seen the Secret, whether that was empty or not. */
+  /** Whether the Secret was read, empty or not. */
   get hasLooked(): boolean {
     return this.#hasLooked
   }

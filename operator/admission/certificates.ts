@@ -1,4 +1,4 @@
-/** Which certificates the webhook has, and when it needs others. Pure: the same state and time give the same answer. */
+/** The certificates of the webhook, and when to renew them. Pure: the same state and time give the same result. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -20,7 +20,7 @@ export interface Certificates {
 }
 
 export interface Circumstances {
-  /** Names and addresses under which clients come. */
+  /** Names and addresses by which clients connect. */
   readonly hosts: readonly string[]
   readonly now: number
   /** Whether clients have received this authority. */

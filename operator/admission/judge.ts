@@ -68,7 +68,7 @@ async function judgeInTurn(order: Order): Promise<JudgedWhole> {
   return await judged
 }
 
-/** Its grant, its gateway and its routes may come later, and an older policy of the tenant may go. */
+/** The grant, the gateway and the routes may be created later, and an older policy of the tenant may be deleted. */
 async function judgePolicy(policy: KubeObject, known: Known): Promise<ReviewVerdict> {
   const errors = faultsOfPolicy(policy)
   if (errors.length > 0) return { errors, warnings: [] }
@@ -95,7 +95,7 @@ function isSame(one: Finding, other: Finding): boolean {
   )
 }
 
-/** Its gateway, its permission and its routes may come later, and an older record of its hash may go. */
+/** The gateway, the permission and the routes may be created later, and an older record of the hash may be deleted. */
 function judgeKey(key: KubeObject, known: Known): ReviewVerdict {
   const errors = faultsOfKey(key)
   return { errors, warnings: errors.length > 0 ? [] : warningsOf(key, known) }

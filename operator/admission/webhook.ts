@@ -38,7 +38,7 @@ export type CertificateOrigin =
 export interface AdmissionOptions {
   readonly listen: { readonly port: number; readonly host: string }
   readonly certificates: CertificateOrigin
-  /** How long it goes on answering once it is asked to end: others hear of that later. */
+  /** Time for further answers after a stop, because clients notice the stop later. */
   readonly drainMs: number
   readonly log: Log
   readonly telemetry: Telemetry

@@ -1,4 +1,4 @@
-/** The last compilation of each gateway, made anew only when what goes into it has changed. */
+/** Caches the last compilation of each gateway, and compiles again only after its inputs change. */
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
@@ -26,7 +26,7 @@ interface Made {
 
 export interface Compilation {
   readonly compiled: Compiled
-  /** It was made just now. */
+  /** Whether the compilation is new. */
   readonly isNew: boolean
   /** Keys have changed since; they are compiled after this time. */
   readonly againMs?: number
@@ -45,7 +45,7 @@ export interface Policed {
 export interface CompilationsOptions {
   readonly world: Policed
   readonly wallClock: () => number
-  /** A thread has judged this gateway: it is to be compiled anew. */
+  /** Called after a thread has judged this gateway, so that it is compiled again. */
   readonly onJudged: (gateway: string) => void
   readonly judgeApart?: typeof judgeApart
   readonly issuerKeys: Pick<IssuerKeys, 'keys' | 'version'>

@@ -23,13 +23,13 @@ export interface KeyVerdict {
   readonly state: KeyState
   /** Routes that the key names and the gateway does not have: it may call the others. */
   readonly missing?: readonly string[]
-  /** None of its routes is there, so that it can call nothing. */
+  /** Whether none of its routes exists, so that the key can call nothing. */
   readonly hasNoRoute?: boolean
   /** Tags that the key sets and the gateway does not declare: no usage is counted by them. */
   readonly undeclared?: readonly string[]
   /** The operator has yet to make the key. */
   readonly isUnmade?: boolean
-  /** Why it does not make it. */
+  /** Why the operator does not make the key. */
   readonly pending?: string
 }
 
@@ -150,7 +150,7 @@ function refusal(
   return NOT_PERMITTED
 }
 
-/** The same words whether the gateway exists or not: a stranger learns nothing. */
+/** The same text whether the gateway exists or not, so that other teams learn nothing. */
 export const NOT_PERMITTED: KeyVerdict = {
   accepted: false,
   reason: 'NotPermitted',
@@ -159,7 +159,7 @@ export const NOT_PERMITTED: KeyVerdict = {
   state: 'ACTIVE',
 }
 
-/** Records of `gw.api_keys`; where one is unreadable, what it said before stays in force. */
+/** Records of `gw.api_keys`; if one becomes unreadable, its earlier version stays active. */
 function ownKeys(gateway: KubeObject, kept: readonly KeyRecord[]): KeyRecord[] {
   const own = valueBelow(gateway, 'gw', 'api_keys')
   if (!Array.isArray(own)) return []

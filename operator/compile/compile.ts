@@ -1,4 +1,4 @@
-/** Resources to what is sent to the pods, and what is wrong with them. Pure: no clock, no network. */
+/** Compiles resources to documents for the pods, and collects their mistakes. Pure: no clock, no network. */
 
 import { specProblems } from '../../crds/spec-problems.ts'
 import { WorkloadSpec } from '../../crds/workload.ts'
@@ -26,7 +26,7 @@ export interface Resources {
   readonly keys: readonly KubeObject[]
   /** Milliseconds since the epoch. */
   readonly now: number
-  /** Keys that are in force: a record that was made unreadable keeps what it said before. */
+  /** Active keys: an edit that makes a record unreadable leaves its earlier version active. */
   readonly keptKeys?: readonly KeyRecord[]
   /** False: further keys may exist, so warnings about tenants without keys are left out. */
   readonly areAllKeys?: boolean
@@ -71,14 +71,14 @@ export function judgeGateway(
   hasOtherKeys: (tenant: string) => boolean,
 ): Judged {
   const found = judgeConfiguration(gateway, now, hasOtherKeys)
-  // The API server refuses most of what is wrong in it; the definition there may be older or newer than we are.
+  // The API server refuses most mistakes in spec, but its definition may be older or newer than this operator.
   const spec = WorkloadSpec.safeParse(gateway.spec ?? {})
   const problems = [...found, ...(spec.success ? [] : specProblems(gateway.spec))]
   const configuration = hasErrors(problems) ? undefined : configurationOf(gateway)
   return { configuration, spec: spec.data, problems }
 }
 
-/** Adds the keys. Keys do not wait: without a judgement the configuration is still pending. */
+/** Adds the keys. Keys do not wait for the configuration: without a judgement it is still pending. */
 export function combine(
   judged: Judged | undefined,
   { records, verdicts }: CompiledKeys,

@@ -1,4 +1,4 @@
-/** The addresses that a configuration makes a pod connect to, as far as its text shows them. */
+/** The addresses to which a pod connects, as far as the text of its configuration shows them. */
 
 import { isIP } from 'node:net'
 import { parseRedisUrl } from '../../dataplane/config/redis-url.ts'
@@ -6,14 +6,14 @@ import { isRecord, listBelow, textOf, valueBelow } from '../../dataplane/json/va
 import { poolUpstreamsOf } from './pool-upstreams.ts'
 
 export interface EgressDestination {
-  /** Absent: somewhere outside, by a name of the provider's own. */
+  /** Absent: an external host of the provider. */
   readonly host?: string
   readonly port: number
 }
 
 export interface Destinations {
   readonly known: readonly EgressDestination[]
-  /** A reference says where, which only the pods can read, or something there names further addresses. */
+  /** Whether an address is in a reference that only pods can read, or a server names further addresses. */
   readonly hasUnknown: boolean
 }
 

@@ -1,4 +1,4 @@
-/** The needs of a configuration from the pod it runs in: Secrets to mount, variables, ports. */
+/** The needs of a configuration in its pod: Secrets to mount, variables, ports. */
 
 import { splitReferences } from '../../dataplane/config/document/reference-syntax.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
@@ -12,7 +12,7 @@ export interface PodPorts {
   readonly metrics: number
 }
 
-/** How clients come: as they are, over TLS, or over TLS with certificates that they must show. */
+/** How clients connect: plain, over TLS, or over TLS with client certificates. */
 export type ListenerSecurity = 'plain' | 'tls' | 'mutual'
 
 export interface Needs {
@@ -22,7 +22,7 @@ export interface Needs {
   readonly variables: readonly string[]
   readonly ports: PodPorts
   readonly listener: ListenerSecurity
-  /** Hash of what says where counters are kept. */
+  /** Hash of the settings that decide where counters are stored. */
   readonly store: string
   readonly destinations: Destinations
   /** Upstreams that want the pods of a Service; absent if there are none. */
@@ -76,7 +76,7 @@ export function needsOf({ gw }: Payload): Needs {
   }
 }
 
-/** A text that only the pods can resolve may well demand certificates. */
+/** A reference that only pods can resolve may require certificates. */
 function listenerOf(gw: Payload['gw']): ListenerSecurity {
   const tls = valueBelow(gw, 'gateway', 'tls')
   if (!isRecord(tls)) return 'plain'

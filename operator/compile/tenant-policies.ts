@@ -1,4 +1,4 @@
-/** TenantPolicies of a gateway: which of them count, and what each comes to below its ceiling. Pure. */
+/** TenantPolicies of a gateway: which apply, and the amounts of each below its ceiling. Pure. */
 import {
   AMOUNT_NAMES,
   type Amount,
@@ -22,7 +22,7 @@ export interface PolicyVerdict {
     | 'InvalidSpec'
     | 'NotGranted'
   readonly message: string
-  /** Enforced; of a policy that was made invalid, what it said before. */
+  /** The enforced amounts; for a policy that became invalid, its earlier ones. */
   readonly effective?: Effective
 }
 
@@ -38,7 +38,7 @@ const POLICIES_MAX = 500
 
 const LIMITS = ['requests_per_minute', 'concurrent_requests', 'tokens_per_minute'] as const
 
-/** The same words whether the gateway exists or not: a stranger learns nothing. */
+/** The same text whether the gateway exists or not, so that other teams learn nothing. */
 export const NOT_GRANTED: PolicyVerdict = {
   accepted: false,
   reason: 'NotGranted',

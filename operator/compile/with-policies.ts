@@ -26,7 +26,7 @@ type Fields = Readonly<Record<string, unknown>>
 /** As it is, then as it was before, then without money, then without a route. */
 const ROUNDS_MAX = 4
 
-/** A gateway whose document is large is judged anew for each round, so that its policies belong into a thread. */
+/** A large document is judged again in each round, so its policies are judged in a thread. */
 export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
   compiled: T,
   gateway: KubeObject,

@@ -20,7 +20,7 @@ import { type Needs, needsOf } from '../compile/needs.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { SigningKeys } from './signing-keys.ts'
 
-/** One document as it goes to a pod, and what the pod answers when it has it. */
+/** One document for a pod, and the pod's reply after it has the document. */
 export interface SentDocument {
   readonly sequence: number
   /** The hash that a pod reports once it enforces the document. */
@@ -42,11 +42,11 @@ export interface OutgoingConfiguration extends SentDocument {
 
 export interface OutgoingKeys extends SentDocument {
   readonly records: readonly KeyRecord[]
-  /** The hash that pods of releases up to 1.4 report in place of `hash`. */
+  /** The hash that pods of releases up to 1.4 report instead of `hash`. */
   readonly legacyHash: string
   /** Gzipped `text`. */
   readonly packed: Buffer
-  /** The same as a step from the keys before, for pods that have those. */
+  /** The change from the keys before, for pods that have these. */
   readonly changes?: { readonly base: number; readonly text: string; readonly proof: Proof }
 }
 
@@ -117,7 +117,7 @@ function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<Sent
 /** The most that a ConfigMap may hold. */
 const CONFIG_MAP_BYTES_MAX = 1024 * 1024
 
-/** Throws what to do where it is more than a ConfigMap holds, before the API server says it in its own words. */
+/** Throws an error with a fix if the data exceed a ConfigMap, before the API server refuses them. */
 export function bundleData({ configuration, keys }: Stored) {
   const forKeys = CONFIG_MAP_BYTES_MAX - Buffer.byteLength(configuration?.text ?? '')
   if (keys !== undefined && keys.packed.length > forKeys) {

@@ -1,4 +1,4 @@
-/** One document on its way to one pod: attempts one after the other until it is there. */
+/** Delivers one document to one pod: attempts one after the other until the pod has it. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { PodProblem } from './pod-reports.ts'
 
@@ -6,17 +6,17 @@ export interface LaneState {
   readonly state: 'pending' | 'acknowledged' | 'rejected' | 'unreachable'
   readonly error?: string
   readonly problems?: readonly PodProblem[]
-  /** The pod does not know our key: what it trusts is mounted, and mounts follow late. */
+  /** The pod does not know the operator's key yet, because mounts are updated late. */
   readonly isUntrusted?: boolean
 }
 
 export interface LinkTimings {
   readonly deadlineMs: number
-  /** How often a pod is asked what it enforces, though nothing has changed. */
+  /** Interval of reports from a pod without changes. */
   readonly verifyMs: number
-  /** The same for a pod that lacks something which may come any time. */
+  /** The same for a pod that waits for something. */
   readonly verifyUneasyMs: number
-  /** The same for a pod whose shared store may be away: with `fail_open: false` it then serves no client. */
+  /** The same for a pod with a shared store, because during an outage with `fail_open: false` it serves no client. */
   readonly verifySharedMs: number
   readonly backoffMs: number
   readonly backoffMsMax: number
@@ -28,11 +28,11 @@ interface LaneOptions {
   readonly random: () => number
   readonly timings: Pick<LinkTimings, 'backoffMs' | 'backoffMsMax'>
   attempt(): Promise<LaneState>
-  /** The state has changed, or may have. */
+  /** Called when the state may have changed. */
   onChange(): void
 }
 
-/** Attempts until the pod has taken the document or refused it. */
+/** Attempts the delivery until the pod has accepted or refused the document. */
 export class DocumentLane {
   readonly #options: LaneOptions
   #state: LaneState = PENDING
@@ -50,7 +50,7 @@ export class DocumentLane {
     return this.#state
   }
 
-  /** Something is to be delivered, now. */
+  /** Starts a delivery now. */
   begin(): void {
     if (this.#isClosed) return
     this.#state = PENDING
@@ -60,7 +60,7 @@ export class DocumentLane {
     else void this.#run()
   }
 
-  /** Takes the report of a pod. A delivery under way knows better. */
+  /** Takes the report of a pod, unless a delivery is running. */
   settle(state: LaneState): void {
     if (this.#isRunning || this.#isClosed) return
     this.#state = state
@@ -112,7 +112,7 @@ export function unreachable(error: unknown): LaneState {
   return { state: 'unreachable', error: isLate ? 'the pod does not answer in time' : message }
 }
 
-/** Tells the first problem, and how many there are. */
+/** Returns the first problem and the number of problems. */
 export function rejected(problems: readonly PodProblem[]): LaneState {
   const [first] = problems
   if (first === undefined) return { state: 'rejected', error: 'the pod does not say why', problems }
@@ -121,7 +121,7 @@ export function rejected(problems: readonly PodProblem[]): LaneState {
   return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
 }
 
-/** The pod has refused the document without judging what it says. */
+/** The pod refused the document without a judgement of its content. */
 export function refused(status: number, body: unknown): LaneState {
   const message = valueBelow(body, 'message')
   const says = typeof message === 'string' ? `: ${message.slice(0, 500)}` : ''

@@ -1,4 +1,4 @@
-/** One pod: what it should have, what it says it has, and the way between. Keys never wait for a configuration. */
+/** One pod: its desired documents, its report, and the deliveries. Keys never wait for a configuration. */
 
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiResponse, Transport } from '../kube/transport.ts'
@@ -33,9 +33,9 @@ export interface PodLinkOptions {
   readonly transport: Pick<Transport, 'call'>
   readonly random: () => number
   readonly timings: LinkTimings
-  /** How many pods are asked by this process. */
+  /** Number of pods of this process. */
   readonly crowd: () => number
-  /** Something about this pod is now known that was not before. */
+  /** Called when the state of this pod changes. */
   readonly onChange: () => void
   readonly onPush: (push: PodPush) => void
 }
@@ -94,7 +94,7 @@ export class PodLink {
     return this.#floors[part]
   }
 
-  /** Asks the pod what it enforces; with what it says, lost pushes are found and failover is nothing special. */
+  /** Reads the pod's report, which reveals lost pushes and makes failover an ordinary case. */
   async verify(): Promise<void> {
     clearTimeout(this.#timer)
     try {
@@ -146,7 +146,7 @@ export class PodLink {
     }
   }
 
-  /** Only news: pods are asked over and over, and mostly say the same. */
+  /** Reports only changes, because most reports repeat the last one. */
   #tell(): void {
     const { configuration, keys } = this.#lanes
     const says = JSON.stringify([this.#report, configuration.state, keys.state, this.#floors])
@@ -285,5 +285,5 @@ export class PodLink {
   }
 }
 
-/** A pod that has acknowledged goes on enforcing; a look or two that fail say little. */
+/** Failed reports that are tolerated, because a pod keeps enforcing an acknowledged document. */
 const SILENCES_MAX = 3

@@ -19,11 +19,11 @@ export interface PodReport {
   readonly ignored: readonly string[]
   /** Absent in pods of earlier releases. */
   readonly refusedCredentials: readonly RefusedCredential[]
-  /** Fields that were taken note of, and take effect in a new pod only. */
+  /** Changed fields that take effect only in a new pod. */
   readonly waitsForStart: readonly string[]
   /** The listener's; absent without TLS. */
   readonly certificate: ReportedCertificate | undefined
-  /** Its counters are in a store that may go away at any moment. */
+  /** Whether the pod's counters are in a shared store. */
   readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
   readonly storeAway: { readonly failOpen: boolean } | undefined
@@ -85,14 +85,14 @@ export interface UnresolvedReference {
   readonly why: string
 }
 
-/** Something that may heal by itself, and should be seen to soon. */
+/** Whether the pod has a trouble that may end by itself, so that its next report is wanted soon. */
 export function isTroubled(report: PodReport): boolean {
   const { unresolved, refusedCredentials, storeAway, configuration } = report
   const lacks = unresolved.length > 0 || refusedCredentials.length > 0
   return lacks || storeAway !== undefined || isSpoilt(configuration)
 }
 
-/** The document that it enforces could not be taken again: a Secret has changed since. */
+/** Whether the pod could not load its active document again, because a Secret has changed. */
 export function isSpoilt({ refused, documentHash }: PodReport['configuration']): boolean {
   return refused !== undefined && refused.documentHash === documentHash
 }

@@ -1,4 +1,4 @@
-/** Brings every pod of every gateway to the documents it should have, each on its own: one that hangs delays no other. */
+/** Delivers the documents of every gateway to each of its pods independently, so that a hanging pod delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
 import { PodLink, type PodLinkOptions } from './pod-link.ts'
 import type { Part, PodPush, Wanted } from './pod-pushes.ts'
@@ -30,7 +30,7 @@ export interface GatewayPush extends PodPush {
 
 export interface PusherOptions extends Pick<PodLinkOptions, 'transport' | 'random'> {
   readonly onPush: (push: GatewayPush) => void
-  /** Something about a pod of this gateway is now known that was not before. */
+  /** Called when the state of a pod of this gateway changes. */
   readonly onChange: (gateway: string) => void
   readonly timings?: Partial<LinkTimings>
 }

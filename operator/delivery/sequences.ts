@@ -2,7 +2,7 @@
 
 /** A pod may have seen higher numbers than the stored one, as after a restored backup. */
 const STEP_MAX = 1_000_000
-/** A change a second for thirty thousand years: what is above was not counted. */
+/** Enough for one change a second for thirty thousand years; no operator counts further. */
 const SEQUENCE_MAX = 2 ** 40
 
 /** Whether an operator can have sent this number to a pod. Without a stored number, today's number says little. */
@@ -10,7 +10,7 @@ export function isBelievable(reported: number, stored: number): boolean {
   return reported <= (stored <= 1 ? SEQUENCE_MAX : stored + STEP_MAX)
 }
 
-/** A stored number that no operator can have counted to counts as absent: the numbers start anew. */
+/** A stored number above this bound counts as absent, so that the numbers start again. */
 export function isCounted(sequence: number): boolean {
   return sequence <= SEQUENCE_MAX
 }

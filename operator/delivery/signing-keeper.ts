@@ -1,4 +1,4 @@
-/** Holds the signing keys of this process, and looks now and then whether they were replaced. */
+/** Holds the signing keys of this process, and checks at an interval whether they were replaced. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient } from '../kube/api.ts'
 import { loadSigningKeys, type SigningKeys, type SigningPlace } from './signing-keys.ts'
@@ -6,7 +6,7 @@ import { loadSigningKeys, type SigningKeys, type SigningPlace } from './signing-
 export interface KeeperOptions {
   readonly api: ApiClient
   readonly place: SigningPlace
-  /** Documents have to be signed anew, or pods to trust something else. */
+  /** Called when documents must be signed again, or pods must trust other keys. */
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
 }
@@ -30,7 +30,7 @@ export class SigningKeeper {
     return this.#keys
   }
 
-  /** Tries until it has them, or is stopped. */
+  /** Tries until it has the keys or is stopped. */
   async obtain(): Promise<void> {
     const { signal } = this.#stopping
     while (this.#keys === undefined && !signal.aborted) {

@@ -33,7 +33,7 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
     const filled = { ...empty, data: newKey() }
     return readSigningKeys(await api.update(RESOURCES.secrets, filled, MANAGER))
   } catch (error) {
-    // Another operator was faster; what it made is the key.
+    // Another operator was faster, so its key is used.
     if (!isStatus(error, 409)) throw error
     const made = await api.get(RESOURCES.secrets, place)
     if (made === undefined || isEmpty(made)) throw error
@@ -68,7 +68,7 @@ export function readSigningKeys(secret: KubeObject): SigningKeys {
   return { privateKey, keyId: keyIdOf(createPublicKey(privateKey)), trusted }
 }
 
-/** Names the place and never the contents. */
+/** The error names the place, never the content. */
 function readPem(pem: string, where: string): KeyObject {
   try {
     const key = pem.includes('PRIVATE KEY') ? createPrivateKey(pem) : createPublicKey(pem)

@@ -1,4 +1,4 @@
-/** The endpoints of all gateways: what each of them asks for, where it is watched, and where the lists go. */
+/** The endpoints of all gateways: what each gateway needs, the watches, and the delivery of the lists. */
 
 import type { Needs } from '../compile/needs.ts'
 import { type PoolUpstream, poolKeyOf } from '../compile/pool-upstreams.ts'
@@ -25,11 +25,11 @@ export interface EndpointsKeeperOptions
   extends Omit<EndpointsLaneOptions, 'onTrouble'>,
     Pick<SelectedWatchesOptions, 'timings' | 'onEnd'> {
   readonly api: EndpointsLaneOptions['api'] & SelectedWatchesOptions['api']
-  /** A pool by `namespace/name`; `unknown` while it is not known which there are, `unserved` where none can be read. */
+  /** A pool by `namespace/name`; `unknown` before the first list, `unserved` if pools cannot be read. */
   readonly poolOf: (key: string) => PoolState
   /** The zones of the pods of a gateway, by their names. */
   readonly zonesOf: (gateway: string) => Readonly<Record<string, string>>
-  /** Something else stands against the endpoints of this gateway now. */
+  /** Called when the trouble with the endpoints of this gateway changes. */
   readonly onTrouble: (gateway: string) => void
 }
 
@@ -48,7 +48,7 @@ export interface EndpointsTrouble {
   readonly pools: readonly PoolFault[]
   readonly services: readonly ServiceFault[]
   readonly empty: readonly EmptyUpstream[]
-  /** Why the newest list is not in force. */
+  /** Why the newest list is not active. */
   readonly refused?: string | undefined
 }
 
@@ -67,7 +67,7 @@ export class EndpointsKeeper {
     })
   }
 
-  /** A gateway that asks for no pods costs nothing. */
+  /** A gateway without pod endpoints needs no watch. */
   program(gateway: KubeObject, targets: readonly PodTarget[], sources: Sources = {}): void {
     const key = keyOf(gateway)
     const known = this.#kept.get(key)

@@ -1,4 +1,4 @@
-/** The endpoints of one gateway on their way: signed, sent to each of its pods, and stored for pods that start. */
+/** Delivers the endpoints of one gateway: signs them, sends them to its pods, and stores them for new pods. */
 
 import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import { type EndpointsDocument, sign } from '../../dataplane/delivery/signed.ts'
@@ -38,9 +38,9 @@ export interface EndpointsLaneOptions {
 /** Slices change one by one as a Deployment rolls. */
 const MERGE_MS = 100
 const STORE_MS = 10_000
-/** A push that was lost, or a pod that forgot: the same document is sent again. */
+/** Interval after which the same document is sent again, in case a push was lost. */
 const REPEAT_MS = 30_000
-/** So long an operator that has just begun waits for what it does not know yet. */
+/** Longest wait of a new operator for lists that it does not know yet. */
 const SETTLE_MS = 10_000
 const DEADLINE_MS = 8000
 const TIMINGS: Pick<LinkTimings, 'backoffMs' | 'backoffMsMax'> = {
@@ -71,10 +71,10 @@ export class EndpointsLane {
   readonly #repeat: NodeJS.Timeout
   readonly #settledAt: number
   #refused: string | undefined
-  /** By the pods that gave them. */
+  /** Refusals by pod. */
   readonly #refusals = new Map<string, string>()
 
-  /** `lists`: what the slices say at the moment. */
+  /** `lists`: returns the present lists of the slices. */
   constructor(gateway: KubeObject, lists: () => Lists, options: EndpointsLaneOptions) {
     this.#gateway = gateway
     this.#listsNow = lists
@@ -223,7 +223,7 @@ export class EndpointsLane {
     if (status === 200) return { state: 'acknowledged' }
     if (status !== 409) {
       const state = refused(status, body)
-      // Its mounts are renewed soon: it is asked again.
+      // The pod's mounts are renewed soon, so the push is repeated.
       return state.isUntrusted ? { ...state, state: 'unreachable' } : state
     }
     const have = number(valueBelow(body, 'have'))

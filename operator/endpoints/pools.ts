@@ -1,4 +1,4 @@
-/** InferencePools to the pods that take requests. */
+/** Finds the ready pods of InferencePools. */
 import { isIP } from 'node:net'
 import { isRecord, listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
@@ -18,7 +18,7 @@ export interface PoolFault {
   readonly why: string
 }
 
-/** Why its pods cannot be asked; undefined if they can. */
+/** Why the pods of the pool cannot be used; undefined if they can. */
 export function refusalOf(pool: KubeObject): string | undefined {
   if (valueBelow(pool, 'spec', 'appProtocol') !== H2C) return undefined
   return `appProtocol is ${H2C}, and the gateway asks models by HTTP/1.1. Write http, or remove it.`

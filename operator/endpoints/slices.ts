@@ -1,4 +1,4 @@
-/** EndpointSlices of a Service to the endpoints that take requests. */
+/** Finds the ready endpoints in the EndpointSlices of a Service. */
 import { isIP } from 'node:net'
 import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import type { ServicePlace } from '../compile/service-upstreams.ts'

@@ -14,7 +14,7 @@ export interface ServiceFault {
   readonly upstream: string
   /** `namespace/name`. */
   readonly key: string
-  /** The name of a Service of that namespace that is probably meant. */
+  /** A Service of that namespace with a similar name. */
   readonly nearest?: string | undefined
 }
 
@@ -25,7 +25,7 @@ export interface EmptyUpstream {
   readonly source: string
 }
 
-/** The state of the cluster as far as it is known; undefined: not yet, or it may not be asked. */
+/** The known state of the cluster; undefined: not known yet, or not permitted. */
 export interface Known {
   services(namespace: string): readonly KubeObject[] | undefined
   slices(place: ServicePlace): readonly KubeObject[] | undefined

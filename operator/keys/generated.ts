@@ -1,9 +1,9 @@
-/** Keys that the operator makes: when one is due, and which hashes count before, during and after an exchange. Pure. */
+/** Keys that the operator makes: the time of the next exchange, and the valid hashes before, during and after it. Pure. */
 import { GatewayKeyStatus, type GeneratedHash, Generation } from '../../crds/gateway-key.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
-/** Set apart by name, so that the rights of the operator can be bound to these Secrets. */
+/** Prefix that distinguishes these Secrets, so that the operator's rights can be limited to them. */
 const SECRET_PREFIX = 'gw-key-'
 
 export function secretNameOf({ metadata }: KubeObject): string {
@@ -46,7 +46,7 @@ export function announced(
   return [{ ...made, state: 'Pending' }, ...(current === undefined ? [] : [current])]
 }
 
-/** After the Secret was written: the former key goes on for the overlap. */
+/** After the Secret was written, the former key stays valid for the overlap. */
 export function exchanged(
   hashes: readonly GeneratedHash[],
   { overlapSeconds }: Generation,
@@ -59,7 +59,7 @@ export function exchanged(
   })
 }
 
-/** Without a key that never reached its Secret, and without former ones whose time is over. */
+/** Drops keys that never reached the Secret, and former keys after the overlap. */
 export function remaining(hashes: readonly GeneratedHash[], now: number): readonly GeneratedHash[] {
   const left = hashes.filter(
     ({ state, notAfter }) =>
@@ -68,7 +68,7 @@ export function remaining(hashes: readonly GeneratedHash[], now: number): readon
   return left.length === hashes.length ? hashes : left
 }
 
-/** Milliseconds until something is to be done without a change; undefined: never. */
+/** Milliseconds until the next step without a change; undefined: never. */
 export function waitOf(
   wanted: Generation,
   hashes: readonly GeneratedHash[],
@@ -77,7 +77,7 @@ export function waitOf(
   const moments = hashes.map((one) =>
     one.state === 'Former' ? Date.parse(one.notAfter ?? '') : rotatesAt(wanted, one),
   )
-  // One that is over and was not acted on waits for a change.
+  // A step that is overdue waits for a change.
   const next = Math.min(...moments.filter((moment) => moment > now))
   return Number.isFinite(next) ? next - now : undefined
 }

@@ -1,4 +1,4 @@
-/** Makes keys into Secrets. A key is written once and forgotten: the operator may read no Secret, and keeps the hash alone. */
+/** Writes new keys into Secrets. The operator writes a key once and keeps only its hash, because it may read no Secret. */
 import { hash, randomBytes } from 'node:crypto'
 import type { GeneratedHash, Generation } from '../../crds/gateway-key.ts'
 import type { ApiClient } from '../kube/api.ts'
@@ -18,7 +18,7 @@ export interface Exchange {
 /** Keeps these hashes in the status; rejects if the object has changed since. */
 type Keep = (hashes: readonly GeneratedHash[]) => Promise<void>
 
-/** Returns the hashes that count from now on. An exchange that breaks off is begun anew, with another key. */
+/** Returns the valid hashes. An interrupted exchange starts again with another key. */
 export async function exchange(
   api: Pick<ApiClient, 'create' | 'update'>,
   { key, wanted, hashes, now }: Exchange,

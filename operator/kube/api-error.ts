@@ -1,4 +1,4 @@
-/** The refusals of the API server, and the reactions that a writer has to them. */
+/** The refusals of the API server, and their classes for writers. */
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiResponse } from './transport.ts'
@@ -50,7 +50,7 @@ export function errorOfStatus(what: string, status: unknown): ApiError {
   return errorOf(what, { status: typeof code === 'number' ? code : 500, headers: {}, body })
 }
 
-/** Asked again, the answer would be the same. */
+/** Whether a repeated call would get the same answer. */
 export function isRefusal(error: unknown): boolean {
   return (
     error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429

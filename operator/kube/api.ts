@@ -45,7 +45,7 @@ export interface Selection {
   readonly namespace?: string | undefined
   readonly labelSelector?: string | undefined
   readonly fieldSelector?: string | undefined
-  /** Only metadata: less memory, and no contents that are none of our business. */
+  /** Reads only metadata, to save memory and to avoid contents that the operator does not need. */
   readonly metadataOnly?: boolean | undefined
 }
 
@@ -226,7 +226,7 @@ export class ApiClient {
     this.#options.onAsked?.({ verb, group, resource, namespace: place.namespace })
   }
 
-  /** Repeats what the server was too busy for; everything else is the caller's to repeat. */
+  /** Repeats calls for which the server was too busy; the caller must repeat all others. */
   async #send(
     verb: Verb,
     call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
@@ -252,7 +252,7 @@ export class ApiClient {
     call: Pick<Request, 'method' | 'path' | 'headers' | 'body'>,
   ): Promise<ApiResponse> {
     const { authorization } = await this.#authenticate()
-    // Another may have begun to lead while this one waited.
+    // Another operator may have become the leader during the wait.
     if (call.method !== 'GET' && this.#options.mayWrite?.() === false) throw new NotLeaderError()
     const headers = {
       accept: JSON_TYPE,

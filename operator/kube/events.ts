@@ -1,4 +1,4 @@
-/** Writes Events beside the status: one for each change that a user may want to hear of. */
+/** Writes an Event for each change of the status that a user may want to see. */
 import type { Condition } from '../../crds/conditions.ts'
 import type { ApiClient } from './api.ts'
 import { MANAGER } from './names.ts'
@@ -49,7 +49,7 @@ const OF_KEYS: Readonly<Record<string, string>> = {
   Expired: 'KeyExpired',
 }
 
-/** The user intended it. */
+/** Events of changes that the user intended. */
 const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
 
 /** Reasons of a True Degraded that need a person, and are news where they begin. */
@@ -127,7 +127,7 @@ export class Events {
         ...(uid === undefined ? {} : { uid }),
       },
     }
-    // An event that is lost is a pity; one that is waited for would hold up what it tells of.
+    // Events are not awaited: a lost one matters less than a delay of the reconcile.
     api.create(RESOURCES.events, body, MANAGER).catch(onError)
   }
 }

@@ -1,4 +1,4 @@
-/** One of several operators writes: the one that holds the Lease, and only while it surely does. */
+/** Leader election: only the operator that certainly holds the Lease writes. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -23,7 +23,7 @@ export interface LeaseOptions {
 export interface LeaseTimings {
   /** Other replicas take over once the lease has not changed for this time. */
   readonly durationMs: number
-  /** A leader that could not renew for so long stops: before others begin. */
+  /** A leader that could not renew for this time stops, before another one starts. */
   readonly renewMs: number
   readonly retryMs: number
 }
@@ -51,7 +51,7 @@ export class LeaderLease {
     this.#running ??= this.#run()
   }
 
-  /** Asked before every write: a process that was stopped for a while finds out here that time has passed. */
+  /** Checked before every write, so that a process that was paused detects the lost time. */
   get mayWrite(): boolean {
     return this.#isLeading && performance.now() - this.#renewedAt < this.#timings.renewMs
   }

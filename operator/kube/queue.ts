@@ -1,4 +1,4 @@
-/** Keys that wait to be reconciled: each at most once, one worker per key, failures later and later. */
+/** A queue of keys to reconcile: each key at most once, one worker per key, growing delays after failures. */
 
 export type ReconcileResult = undefined | { readonly againMs: number }
 
@@ -11,7 +11,7 @@ export interface QueueOptions {
   readonly backoffMs?: { readonly first: number; readonly most: number }
 }
 
-/** A key that is added while it is worked on is worked on once more afterwards. */
+/** A key that is added while its worker runs is processed once more afterwards. */
 export class WorkQueue {
   readonly #options: QueueOptions
   /** In order of arrival; a Set keeps it and forgets duplicates. */

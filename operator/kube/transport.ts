@@ -43,7 +43,7 @@ export interface TransportOptions {
   readonly proxy?: string | undefined
 }
 
-/** Nothing heard for this long, and the system asks the peer whether it is still there. */
+/** Idle time after which the system probes the peer. */
 const KEEPALIVE_DELAY_MS = 15_000
 
 export class Transport {
@@ -121,7 +121,7 @@ export class Transport {
       pipelining: 1,
       allowH2: false,
       headersTimeout: 0,
-      // A quiet watch is a good watch; every call has a separate deadline.
+      // No timeout of the body, because a watch may be silent; every call has a separate deadline.
       bodyTimeout: 0,
       keepAliveTimeout: 30_000,
       keepAliveMaxTimeout: 60_000,

@@ -1,4 +1,4 @@
-/** Writes the documents of a gateway before anything is pushed: a sequence that a pod saw is never given to other content. */
+/** Writes the documents of a gateway before a push, so that a sequence that a pod saw never gets other content. */
 import type { GatewayIdentity } from '../../dataplane/delivery/signed.ts'
 import type { Compiled } from '../compile/compile.ts'
 import type { Needs } from '../compile/needs.ts'
@@ -139,7 +139,7 @@ export class ConfigReconciler {
             {
               gateway: identity,
               sequence: nextSequence(stored.keys?.sequence, floors.keys),
-              // A step leads upwards; there is no step where the numbers begin anew.
+              // A step needs a lower number before it, so a restart of the numbers sends the whole document.
               before: isCounted(stored.keys?.sequence ?? 0) ? stored.keys : undefined,
             },
             keys,
@@ -204,7 +204,7 @@ export class ConfigReconciler {
             MANAGER,
           )
     const written = await write().catch((error: unknown) => {
-      // Another writer was faster: the stored object has to be read again before anything is decided.
+      // Another writer was faster, so the stored object must be read again first.
       this.#known.delete(`${gateway.metadata.namespace}/${name}`)
       throw error
     })
@@ -213,7 +213,7 @@ export class ConfigReconciler {
   }
 }
 
-/** The store lags behind what we wrote ourselves a moment ago. */
+/** The store may lag behind this process's last write. */
 function isNewer(cached: KubeObject, known: KubeObject): boolean {
   if (cached.metadata.uid !== known.metadata.uid) return true
   const [one, other] = [cached, known].map(({ metadata }) => metadata.resourceVersion ?? '0')

@@ -1,4 +1,4 @@
-/** One gateway from top to bottom: compile, write the documents, send them, shape the pods, say how it stands. */
+/** Reconciles one gateway: compiles it, writes and sends the documents, applies the workload, writes the status. */
 
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Compilations } from '../compile/compilations.ts'
@@ -39,7 +39,7 @@ export interface GatewayOptions {
   readonly platform: () => Platform
   readonly random: () => number
   readonly network: PodNetwork
-  /** The gateway was compiled anew: keys may have another verdict. */
+  /** Called after a new compilation, because verdicts on keys may have changed. */
   readonly onCompiled: (key: string) => void
   readonly timings?: Partial<GatewayTimings>
 }
@@ -95,7 +95,7 @@ export class GatewayReconciler {
       await this.#program(gateway, stored, trace)
       if (compiled !== undefined) workload = await this.#shape(gateway, compiled, stored)
     } catch (error) {
-      // A status that says what went wrong is worth more than one that says nothing.
+      // Writes a status even after a failure, because it explains the failure.
       if (!(error instanceof ForeignObjectError)) faults.push(error)
       const kind = error instanceof ForeignObjectError ? 'conflict' : 'failed'
       workload = { kind, message: messageOf(error) }
@@ -186,7 +186,7 @@ export class GatewayReconciler {
       lastKnownGoodHash:
         workload.kind === 'conflict' ? undefined : config.lastKnownGood(gateway)?.hash,
       pods,
-      // The failure has been reported above, and the status is written all the same.
+      // The failure was reported above; the status is written anyway.
       podObjects: await this.#podsOf(gateway).catch(() => []),
       ...this.#options.workload.liveOf(gateway),
       endpoints: this.#endpointsOf(key),
@@ -236,7 +236,7 @@ export class GatewayReconciler {
 
   #resyncMs(workload: Workload): number {
     if (workload.kind === 'waiting') return 2000
-    // The obstacle is not watched.
+    // The object in the way is not watched, so the reconcile repeats.
     const isObstructed =
       workload.kind === 'conflict' ||
       (workload.kind === 'applied' && workload.routeConflict !== undefined)

@@ -1,4 +1,4 @@
-/** Says on each GatewayKey whether it counts, and whether it still works. */
+/** Writes the status of each GatewayKey: whether it is accepted, and whether it still works. */
 
 import { GatewayKeyStatus, type GeneratedHash, type Generation } from '../../crds/gateway-key.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
@@ -55,7 +55,7 @@ export class KeysReconciler {
     const key = world.stores.gatewayKeys.get(name)
     if (key === undefined || key.metadata.deletionTimestamp !== undefined) return undefined
     const verdict = this.#verdict(key)
-    // The gateway is compiled soon, and tells us then.
+    // The gateway is compiled soon, and its compilation triggers this reconcile again.
     if (verdict === undefined) return undefined
     const before = statusOf(key)
     const wanted = generationOf(key)
@@ -88,7 +88,7 @@ export class KeysReconciler {
       else if (!mayMakeKeys) await write(known, OFF)
       else await write(await exchange(api, { key, wanted, hashes: known, now }, write))
     } catch (error) {
-      // Another version is on its way here.
+      // The watch brings the newer version soon.
       if (isStatus(error, 409)) return { againMs: STALE_MS }
       await write(remaining(known, now), `The key could not be made: ${messageOf(error)}`)
       throw error
@@ -112,7 +112,7 @@ export class KeysReconciler {
     return stored
   }
 
-  /** Whether the status of the key says something else than the verdict. */
+  /** Whether the status of the key differs from the verdict. */
   isOutdated(key: KubeObject): boolean {
     const verdict = this.#verdict(key)
     if (verdict === undefined) return false

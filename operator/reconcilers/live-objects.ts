@@ -1,4 +1,4 @@
-/** Objects as they are now: what is watched, or what the API server has answered since. */
+/** The newest known objects: the watched version, or a newer answer of the API server. */
 import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/objects.ts'
 import { trimOf } from '../kube/watch/trim.ts'
 import type { Watched, World } from '../world.ts'

@@ -1,4 +1,4 @@
-/** Has the mounts of pods renewed that wait for a Secret, or for the key of this operator. */
+/** Makes the kubelet renew the mounts of pods that wait for a Secret or for this operator's key. */
 
 import type { PodState } from '../delivery/pusher.ts'
 import type { ApiClient } from '../kube/api.ts'
@@ -93,7 +93,7 @@ function isPatient(now: number) {
   return ({ since }: Waiting) => now - since < PATIENCE_MS
 }
 
-/** Whether something that is mounted would help: variables are those of the pod's start. */
+/** Whether new mounts would help; variables are fixed at the start of the pod. */
 function lacksMount({ report, configuration, keys }: PodState): boolean {
   if (configuration.isUntrusted || keys.isUntrusted) return true
   if (report?.unresolved.some(({ reference }) => reference.includes('${secret:'))) return true

@@ -1,4 +1,4 @@
-/** Says on each TenantPolicy whether the gateway enforces it, and which amounts. */
+/** Writes the status of each TenantPolicy: whether the gateway enforces it, and the amounts. */
 import type { Condition } from '../../crds/conditions.ts'
 import { TenantPolicyStatus } from '../../crds/tenant-policy.ts'
 import { hashOf } from '../../dataplane/delivery/signed.ts'
@@ -33,7 +33,7 @@ export class PoliciesReconciler {
     const policy = world.stores.tenantPolicies.get(name)
     if (policy === undefined || policy.metadata.deletionTimestamp !== undefined) return undefined
     const verdict = this.#verdict(policy)
-    // The gateway is compiled soon, and this is asked again then.
+    // The gateway is compiled soon, and its compilation triggers this reconcile again.
     if (verdict === undefined) return undefined
     const before = statusOf(policy)
     const status = nextStatus(policy, verdict, before, isoSeconds(wallClock()))

@@ -1,4 +1,4 @@
-/** Makes the objects of a gateway what they should be: facts from the stores, one apply per difference. */
+/** Applies the objects of a gateway: reads facts from the stores, with one apply per difference. */
 
 import { hashOf } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
@@ -77,7 +77,7 @@ export class WorkloadReconciler {
           return { kind: 'conflict', message: conflict }
         }
       } catch (error) {
-        // One object that is refused takes no other with it.
+        // A refused object does not stop the others.
         if (!isRefusal(error)) throw error
         refusals.push(error)
       } finally {
@@ -134,7 +134,7 @@ export class WorkloadReconciler {
     return undefined
   }
 
-  /** Takes away what others have put where only we write. Undefined if the object is gone. */
+  /** Removes foreign values from fields of the operator. Undefined if the object is gone. */
   async #restore(
     resource: Resource,
     known: KubeObject,
@@ -186,7 +186,7 @@ export class WorkloadReconciler {
     return await this.#apply(resource, applying, now)
   }
 
-  /** Objects without our label are not watched; one may have the name all the same. */
+  /** Objects without the operator's label are not watched, but one may have the name. */
   async #lookUp(
     resource: Resource,
     { metadata }: KubeObject,

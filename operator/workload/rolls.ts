@@ -1,4 +1,4 @@
-/** Whether an edit of a gateway makes its pods anew: the same judgement as the reconciler's, before anything is sent. */
+/** Whether an edit of a gateway replaces its pods, by the rules of the reconciler, before anything is sent. */
 
 import { WorkloadSpec } from '../../crds/workload.ts'
 import type { Payload } from '../../dataplane/delivery/signed.ts'

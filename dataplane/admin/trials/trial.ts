@@ -1,4 +1,4 @@
-/** One short request to an upstream, on a separate connection: no breaker, limit or counter sees it. */
+/** One short request to an upstream, on a separate connection, without effect on breakers, limits or counters. */
 
 import { openAiChatDialect } from '../../apis/openai-chat/dialect.ts'
 import { systemClock } from '../../base/clock.ts'

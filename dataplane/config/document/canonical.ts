@@ -1,4 +1,4 @@
-/** Tolerant input to the one canonical form, remembering where each canonical field was written. */
+/** Turns tolerant input into the canonical form, and remembers where each canonical field was written. */
 import { isRecord } from '../../json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, type ProviderName } from '../../providers/index.ts'
 import type { Path } from '../judgement/problems.ts'
@@ -7,15 +7,15 @@ import { startsWith, type Tree } from './tree.ts'
 export interface Canonical {
   readonly tree: unknown
   readonly moves: readonly Move[]
-  /** The path under which the user wrote what stands at this canonical path. */
+  /** The path that the user wrote for this canonical path. */
   sourceOf(path: Path): Path
 }
 
-/** A canonical place, and the written place that all of it came from. */
+/** A canonical path, and the written path of its whole content. */
 export interface Move {
   readonly canonical: Path
   readonly written: Path
-  /** The canonical place is a list whose entries keep their order in the written one. */
+  /** Whether the canonical value is a list whose entries keep their written order. */
   readonly keepsRest: boolean
 }
 
@@ -42,7 +42,7 @@ export function canonicalize(tree: unknown): Canonical {
   return { tree: { ...tree, gw }, moves, sourceOf: sourcesThrough(moves) }
 }
 
-/** The same for many paths: of thousands of moves each is looked up, not searched for. */
+/** The same for many paths, with look-ups instead of searches among thousands of moves. */
 function sourcesThrough(moves: readonly Move[]): Canonical['sourceOf'] {
   const byPlace = new Map(moves.map((one) => [JSON.stringify(one.canonical), one]))
   return (path) => {
@@ -54,7 +54,7 @@ function sourcesThrough(moves: readonly Move[]): Canonical['sourceOf'] {
   }
 }
 
-/** The path under which the user wrote what stands at a canonical one. */
+/** The path that the user wrote for a canonical path. */
 export function sourceThrough(moves: readonly Move[], path: Path): Path {
   const found = moves.find((candidate) => startsWith(path, candidate.canonical))
   if (found === undefined) return path

@@ -1,4 +1,4 @@
-/** Bytes to a tree of plain values that remembers where everything stood. */
+/** Parses bytes into a tree of plain values, with the position of each value. */
 
 import {
   type Document,
@@ -16,7 +16,7 @@ import { PlainTree } from './plain-tree.ts'
 /** A hundred thousand keys fit; nothing sane is larger. */
 const DOCUMENT_LENGTH_MAX = 32 * 1024 * 1024
 
-/** One slip makes many faults after it; the first ones say what it was. */
+/** Most faults that are shown: one slip causes many faults, and the first ones explain it. */
 const FAULTS_MAX = 20
 
 export interface ParsedDocument {
@@ -49,7 +49,7 @@ export function parseDocument(text: string, file: string, root: Root = 'map'): D
     return fail(0, 'the document is empty', 'Write apiVersion, kind and gw.')
   }
   const faults = documents.flatMap((document) => [...document.errors, ...document.warnings])
-  // The parser recurses; a document of brackets alone exhausts the stack.
+  // The parser recurses, so a document of only brackets exhausts the stack.
   const exhausted = faults.find(({ code, message }) => isExhausted(code, message))
   if (exhausted !== undefined) return fail(exhausted.pos[0], 'nested too deeply', 'Flatten it.')
   if (faults.length > 0) {
@@ -125,7 +125,7 @@ function isExhausted(code: string, message: string): boolean {
   return code === 'RESOURCE_EXHAUSTION' || message.includes('Maximum call stack')
 }
 
-/** After a tab everything seems to stand in the wrong place. */
+/** A tab makes every later line look wrong. */
 function ownFaults(faults: readonly YAMLError[]): readonly YAMLError[] {
   const tabs = faults.filter(({ code }) => code === 'TAB_AS_INDENT')
   return tabs.length > 0 ? tabs : faults

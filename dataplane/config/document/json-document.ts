@@ -24,7 +24,7 @@ const OPEN_MAP = 0x7b
 const CLOSE_MAP = 0x7d
 const SPACE = 0x20
 
-/** Undefined for what is not JSON, and for what the reader of YAML has something to say about. */
+/** Undefined if the text is not JSON, or if the YAML reader would report a problem. */
 export function readJson(text: string): JsonDocument | undefined {
   if (!/^\s*[{[]/.test(text)) return undefined
   let value: unknown
@@ -38,7 +38,7 @@ export function readJson(text: string): JsonDocument | undefined {
   return { value, offsetOf: (path, atKey) => outline.offsetOf(path, atKey) }
 }
 
-/** Where everything stands in a text that is known to be JSON: one entry a value, parents before what is in them. */
+/** Positions of all values in valid JSON: one entry a value, parents before children. */
 class Outline {
   /** False when a name is there twice, is not allowed or is written with escapes, or when it is nested too deeply. */
   readonly isOrdinary: boolean
@@ -46,7 +46,7 @@ class Outline {
   readonly #starts: number[] = []
   /** Offset of the key in a map, else -1. */
   readonly #keys: number[] = []
-  /** The entry after all that is in this one. */
+  /** Index of the entry after the children of this one. */
   readonly #ends: number[] = []
   #at = 0
 
@@ -100,7 +100,7 @@ class Outline {
     return this.#ends[entry] ?? Number.POSITIVE_INFINITY
   }
 
-  /** Reads a value and all that is in it. Returns whether it is ordinary. */
+  /** Reads a value with its children. Returns whether it is ordinary. */
   #read(key: number, depth: number): boolean {
     if (depth > DEPTH_MAX) return false
     const entry = this.#starts.length
@@ -148,7 +148,7 @@ class Outline {
     return true
   }
 
-  /** Returns what comes next, without having taken it. */
+  /** Returns the next character without consuming it. */
   #skipSpace(): number {
     while (this.#text.charCodeAt(this.#at) <= SPACE) this.#at++
     return this.#text.charCodeAt(this.#at)

@@ -19,7 +19,7 @@ export interface KeysFile {
   /** Keys with references resolved, and as written. */
   readonly keys: readonly unknown[]
   readonly written: readonly unknown[]
-  /** Where the list stands in the file. */
+  /** Path of the list in the file. */
   readonly root: Path
 }
 

@@ -1,4 +1,4 @@
-/** From a path back to the place in the text. */
+/** Finds the position in the text for a path. */
 import {
   type Alias,
   isAlias,

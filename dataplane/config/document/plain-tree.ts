@@ -1,4 +1,4 @@
-/** The nodes of the YAML library to plain values, within bounds. */
+/** Converts the nodes of the YAML library to plain values, within bounds. */
 import {
   type Alias,
   type Document,

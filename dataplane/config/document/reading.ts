@@ -1,4 +1,4 @@
-/** A document read: canonical with references resolved, canonical as written, and the way back to what was written. */
+/** A parsed document: canonical with references resolved, canonical as written, and the map to written paths. */
 import type { Path } from '../judgement/problems.ts'
 import { canonicalize, type Move } from './canonical.ts'
 import { type Host, type Resolution, resolveReferences } from './references.ts'
@@ -13,7 +13,7 @@ export interface Reading {
   sourceOf(path: Path): Path
 }
 
-/** `file` is where the document stands: its relative paths start there. */
+/** `file`: path of the document, to which its relative paths refer. */
 export function readTree(tree: unknown, host: Host, file = ''): Reading {
   const resolution = resolveReferences(tree, host, { file })
   const { tree: resolved, moves, sourceOf } = canonicalize(resolution.tree)

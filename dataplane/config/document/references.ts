@@ -1,4 +1,4 @@
-/** Replaces references by what they refer to. The world is an argument: variables and files. */
+/** Replaces references by their values. Variables and files are arguments. */
 import { isRecord } from '../../json/values.ts'
 import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
 import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
@@ -9,7 +9,7 @@ export interface Host {
   readText(path: string): string
   /** Milliseconds since the epoch; without it expiry is not judged. */
   now?(): number
-  /** Set in a pod: the author of its configuration may not read its files by their path. */
+  /** Set in a pod, where the author of the configuration may not read files by path. */
   readonly refusesFiles?: boolean
 }
 
@@ -34,7 +34,7 @@ export interface Resolution {
   readonly findings: readonly Finding[]
 }
 
-/** Why `${file:}` leads nowhere in a pod. */
+/** Why `${file:}` does not resolve in a pod. */
 const FILE_IN_CLUSTER = 'a pod reads no file by its path; write ${secret:NAME/KEY}'
 
 /** A credential is short; a file this long is a mistake. */
@@ -92,7 +92,7 @@ function replaceBelow(tree: unknown, path: Path, replace: (value: unknown) => un
   return { ...tree, [part]: replaceBelow(tree[part], rest, replace) }
 }
 
-/** A copy of what holds references; the rest, thousands of tenants and keys as a rule, is taken as it is. */
+/** Copies only the parts with references; the rest, often thousands of tenants and keys, is shared. */
 function resolveBelow(
   value: unknown,
   path: Path,
@@ -154,7 +154,7 @@ function fileOf(kind: 'file' | 'secret', target: string, host: Host, file: strin
   return `${directory.replace(/\/+$/, '')}/${target}`
 }
 
-/** The files that the references of a text lead to: what to watch. */
+/** The files that the references of a text read, to watch them. */
 export function filesReferredTo(text: string, host: Host, file = ''): string[] {
   return splitReferences(text).flatMap((piece) => {
     if (!('reference' in piece) || piece.reference.kind === 'env') return []
@@ -182,7 +182,7 @@ function readValue(path: string, host: Host): LookUp {
   return { value }
 }
 
-/** The code of a system error says enough, and never repeats what a file holds. */
+/** The code of a system error is enough, and never contains the content of a file. */
 export function reasonOf(error: unknown): string {
   if (error instanceof Error && 'code' in error) return String(error.code)
   return error instanceof Error ? error.message : String(error)

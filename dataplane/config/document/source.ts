@@ -7,7 +7,7 @@ import type { Host } from './references.ts'
 /** Editors and kubelets write in several steps; a change is read once it has been quiet for this long. */
 const SETTLE_MS = 100
 
-/** Throws when the file cannot be read; what is wrong inside it is in `problems`. */
+/** Throws if the file cannot be read; mistakes in its content are in `problems`. */
 export function readConfiguration(file: string, env: Host['env']): Loaded {
   return loadConfiguration(readText(file), file, hostOf(env))
 }

@@ -1,10 +1,10 @@
-/** Looking into a document that has no type yet. */
+/** Helpers for documents without a type. */
 import { isRecord } from '../../json/values.ts'
 import type { Path } from '../judgement/problems.ts'
 
 export type Tree = Record<string, unknown>
 
-/** Names that would reach what every object has. */
+/** Names of members that every object inherits. */
 export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** A copy in which every string went through `change`; maps and lists keep their shape. */

@@ -1,4 +1,4 @@
-/** Where two configurations differ: by field, with what may be shown of both sides. */
+/** The differences of two configurations by field, with credentials masked. */
 
 import { isRecord } from '../../json/values.ts'
 import { mapStrings, startsWith, type Tree } from '../document/tree.ts'
@@ -12,9 +12,9 @@ export interface Difference {
   readonly old?: unknown
   /** Absent if the field is only in the old one. */
   readonly new?: unknown
-  /** Both sides look the same, because what differs may not be shown. */
+  /** True if both sides look the same because the difference is masked. */
   readonly hidden?: true
-  /** Whether it takes effect without touching upstreams, routes or listeners. */
+  /** Whether the change takes effect without a change to upstreams, routes or listeners. */
   readonly reloadable: boolean
 }
 
@@ -37,7 +37,7 @@ export function differencesBetween(old: Side, fresh: Side): Difference[] {
   return found
 }
 
-/** Writing limits for the first time does not choose another store. */
+/** Adds the default backend, so that writing limits for the first time is no change of the store. */
 function withBackend(tree: unknown): unknown {
   if (!isRecord(tree) || !isRecord(tree.gw)) return tree
   const limits = tree.gw.rate_limits

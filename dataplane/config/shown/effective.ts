@@ -13,7 +13,7 @@ import { CircuitBreaker, HealthCheck } from '../../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
 
-/** Means the same, and says all of it. */
+/** Adds all defaults without a change of the meaning. */
 export function effectiveSection(section: Section, place: RunMode): Section {
   const { api_keys } = section
   // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
@@ -55,7 +55,7 @@ function effectiveAuth({ auth }: Section): Section['auth'] {
   }
 }
 
-/** An `overflow` that is there spills on those reasons alone that it names. */
+/** With `overflow`, only the named reasons spill. */
 function effectiveRoute(route: RouteSection): RouteSection {
   if (route.strategy !== 'primary_with_fallback') return route
   const { overflow } = route

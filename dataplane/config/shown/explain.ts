@@ -29,7 +29,7 @@ export function explain(configuration: Configuration, kind = CHAT): string {
   return section.routes.map((route) => explainRoute(section, route, kind, pods)).join('\n\n')
 }
 
-/** How many there may be at a time; undefined outside of a cluster. */
+/** Most pods at a time; undefined outside of a cluster. */
 function podsOf({ spec }: Configuration): number | undefined {
   const counts = [valueBelow(spec, 'replicas'), valueBelow(spec, 'autoscaling', 'maxReplicas')]
   const known = counts.filter((count) => typeof count === 'number')

@@ -13,7 +13,7 @@ export interface AnswerHead {
   readonly length: number
   /** Whether the connection may carry another request. */
   readonly keepAlive: boolean
-  /** How long the upstream says it keeps an idle connection, in milliseconds. */
+  /** The upstream's keep-alive time for idle connections, in milliseconds. */
   readonly keepAliveMs: number | undefined
 }
 
@@ -23,7 +23,7 @@ const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
 const KEEP_ALIVE = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
 const KEEP_ALIVE_TIMEOUT = /timeout=(\d{1,9})/
 
-/** `text` is everything up to the empty line, that one left out. */
+/** `text`: everything before the empty line. */
 export function parseAnswerHead(text: string): AnswerHead {
   const lineEnd = text.indexOf('\r\n')
   const lines = text.slice(lineEnd + 2)
@@ -32,7 +32,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   const status = Number(text.slice(9, 12))
   const headers = parseHeaders(lines)
   const isFirstMinor = text.charCodeAt(7) === 0x31
-  // No upgrade was asked for. A leave to go on was not either, and it says nothing.
+  // The gateway requests no upgrade. It does not request 100 either, which is ignored.
   if (status === 101) throw new WireError('UND_ERR_SOCKET', 'bad upgrade')
   return framed(status, headers, isFirstMinor)
 }
@@ -50,7 +50,7 @@ function framed(status: number, headers: IncomingHttpHeaders, isFirstMinor: bool
       : !CLOSE.test(asked) && (isFirstMinor || KEEP_ALIVE.test(asked))
   checkFraming(coding, length, isFirstMinor)
   if (bodiless) {
-    // An announced body may come all the same, and would be read as the next answer.
+    // An announced body may still arrive, and would be read as the next answer.
     const keepAlive = persists && coding === undefined && Number(length ?? 0) === 0
     return { ...head, framing: 'length', length: 0, keepAlive: status < 200 || keepAlive }
   }
@@ -70,12 +70,12 @@ function checkFraming(
     if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
       throw malformed('The only Transfer-Encoding understood is "chunked".')
   }
-  // Twice is an array; a list in one line is no number.
+  // A repeated header is an array; a list in one line is not a number.
   if (length !== undefined && (typeof length !== 'string' || !LENGTH.test(length)))
     throw malformed('Its Content-Length is not one number.')
 }
 
-/** Names in lower case; what stands twice is a list. */
+/** Names in lower case; a repeated header is a list. */
 function parseHeaders(lines: string): IncomingHttpHeaders {
   const headers: Record<string, string | string[]> = {}
   let at = 0
@@ -85,7 +85,7 @@ function parseHeaders(lines: string): IncomingHttpHeaders {
     const name = lines.slice(at, colon).toLowerCase()
     const value = trimmed(lines, colon + 1, end)
     at = end + 2
-    // Setting it would change what the object is.
+    // Setting this name would change the prototype.
     if (name === '__proto__') continue
     const earlier = headers[name]
     if (earlier === undefined || !Object.hasOwn(headers, name)) headers[name] = value

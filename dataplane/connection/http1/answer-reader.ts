@@ -1,10 +1,10 @@
-/** Cuts the bytes of a connection into answers, however they arrive. */
+/** Splits the bytes of a connection into answers, for pieces of any size. */
 import { ChunkReader, type ChunkRules, type ChunkSink } from '../../http1/chunks.ts'
 import { HEADER_LINES } from '../../http1/header-lines.ts'
 import { type AnswerHead, parseAnswerHead } from './answer-head.ts'
 import { cut, malformed, tooLong } from './wire-error.ts'
 
-/** Where an answer goes to. */
+/** The receiver of an answer. */
 export interface AnswerSink extends ChunkSink {
   onHead(head: AnswerHead): void
 }
@@ -13,7 +13,7 @@ type State = 'head' | 'length' | 'close' | 'chunks' | 'complete'
 
 /** Head and trailers, each. */
 const HEAD_BYTES_MAX = 65_536
-/** Most heads are shorter; a longer one is looked for in more bytes. */
+/** Most heads are shorter; longer ones are searched for in more bytes. */
 const HEAD_BYTES_USUAL = 2048
 const CRLF = '\r\n'
 const HEAD_END = '\r\n\r\n'
@@ -35,7 +35,7 @@ const CHUNKS: ChunkRules = {
 export class AnswerReader {
   readonly #sink: AnswerSink
   #state: State = 'head'
-  /** Text of a head or a line whose end has not come. */
+  /** Text of an incomplete head or line. */
   #text = ''
   /** Bytes of the body that are still to come. */
   #left = 0
@@ -45,13 +45,13 @@ export class AnswerReader {
     this.#sink = sink
   }
 
-  /** Gets ready for the answer to another request. */
+  /** Prepares for the next answer. */
   begin(): void {
     this.#state = 'head'
     this.#text = ''
   }
 
-  /** Reads from an offset to the end of the chunk or of the answer, or until the sink wants no more. The offset reached. */
+  /** Reads from an offset to the end of the chunk or of the answer, or until the sink stops. Returns the new offset. */
   read(chunk: Buffer, from: number): number {
     let at = from
     while (at < chunk.length && !this.#isOver() && !this.#sink.stopped) {
@@ -61,12 +61,12 @@ export class AnswerReader {
     return at
   }
 
-  /** Whether the whole answer has been read; bytes that follow it were not asked for. */
+  /** Whether the whole answer was read; further bytes are unexpected. */
   get complete(): boolean {
     return this.#state === 'complete'
   }
 
-  /** The connection has ended properly; throws where the answer has not. */
+  /** Notes a proper end of the connection; throws if the answer is incomplete. */
   finish(): void {
     if (this.#state !== 'close') throw cut()
     this.#state = 'complete'
@@ -95,7 +95,7 @@ export class AnswerReader {
     const earlier = this.#text.length
     const whole = earlier === 0 ? chunk.indexOf(HEAD_END_BYTES, at) : -1
     if (whole !== -1 && whole - at <= HEAD_BYTES_USUAL) {
-      // The bytes of the body after it are no text that anybody reads.
+      // The bytes of the body in this text are not used.
       this.#enter(parseAnswerHead(chunk.toString('latin1', at, whole + CRLF.length)))
       return whole + HEAD_END.length
     }
@@ -120,7 +120,7 @@ export class AnswerReader {
     return at + end + HEAD_END.length - earlier
   }
 
-  /** Appends; where the empty line begins, or -1. A head that comes in drops is only looked through where a line ends. */
+  /** Appends a text; returns the start of the empty line, or -1. A head in tiny pieces is searched only at ends of lines. */
   #headEnd(text: string, earlier: number): number {
     this.#text = earlier === 0 ? text : this.#text + text
     if (!text.includes('\n')) return -1
@@ -140,7 +140,7 @@ export class AnswerReader {
   }
 }
 
-/** The end of anything else would never come. The text before `from` has been looked at. */
+/** Whether the text may become a head; otherwise its end would never come. The text before `from` was checked. */
 function mayBecomeHead(text: string, from: number): boolean {
   if (!HEAD_START.startsWith(text.slice(0, HEAD_START.length))) return false
   BARE_LF.lastIndex = from

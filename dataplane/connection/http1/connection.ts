@@ -11,7 +11,7 @@ import type { PoolController, PoolHandler, PoolRequest } from './contract.ts'
 import type { SharedReads } from './shared-reads.ts'
 import { cut, refusedByProxy, WireError } from './wire-error.ts'
 
-/** The owner of the connections. It hears each time one gets free, and once when it is gone. */
+/** The owner of the connections, called each time one is free, and once when it has ended. */
 export interface Keeper {
   /** Whether a proxy forwards the requests, and may refuse them by itself. */
   readonly isForwarded: boolean
@@ -21,35 +21,35 @@ export interface Keeper {
 
 const NOTHING = Buffer.alloc(0)
 const PROXY_AUTHENTICATION = 407
-/** A piece this long may take much time to read, by what is in it. */
+/** A piece this long may take much time to read. */
 const COSTLY_BYTES_MIN = 8_192
 /** A piece that takes this long is heavy work. */
 const COSTLY_MS = 2
-/** So much at once is a large answer, or an upstream that sends as fast as it is read; a stream of tokens is neither. */
+/** A piece this long belongs to a large answer or a fast upstream, not to a stream of tokens. */
 const FLOOD_BYTES_MIN = 32_768
 
 export class Connection implements AnswerSink, PoolController, HeldWrites {
-  /** Monotonic moment from which on it is too old to be used; its keeper's to write. */
+  /** Monotonic time after which the connection is too old for use; written by its keeper. */
   usableUntil = 0
-  /** Monotonic moment at which it ends in any case, and the answers it may carry; its keeper's to write too. */
+  /** Monotonic time at which the connection ends in any case, and its most answers; written by its keeper. */
   endsAt = Number.POSITIVE_INFINITY
   answersMax = Number.POSITIVE_INFINITY
   /** Answers it has carried. */
   answers = 0
   readonly #socket: Socket
   readonly #keeper: Keeper
-  /** An encrypted write ends a turn later: one that is held until the end of the turn would end after its answer. */
+  /** False with TLS: an encrypted write ends a turn later, so a held one would end after its answer. */
   readonly #holds: boolean
   readonly #reader = new AnswerReader(this)
   #handler: PoolHandler | undefined
   #head: AnswerHead | undefined
-  /** Whether the request has been given to the system, as far as that takes it. */
+  /** Whether the request was written to the system, as far as the system accepts it. */
   #isWritten = false
   #paused = false
-  /** Nothing is read for a moment: the last piece took long. */
+  /** Whether reading pauses because the last piece took long. */
   #isResting = false
   #reading = false
-  /** Bytes that came before a pause and have not been read. */
+  /** Unread bytes from before a pause. */
   #held: Buffer | undefined
   #ended = false
   #isGone = false
@@ -65,7 +65,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     socket.on('end', () => this.#end())
     socket.on('error', (error) => this.#break(error))
     socket.on('close', () => this.#break(cut()))
-    // The process lives by its listeners; an idle connection must not keep it.
+    // An idle connection must not keep the process alive.
     socket.unref()
   }
 
@@ -84,7 +84,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     this.#isWritten = false
     this.#reader.begin()
     handler.onRequestStart(this)
-    // It may have been aborted by then, and nothing has been written.
+    // The request may have been aborted by then, before any write.
     if (this.#handler === undefined) return
     // Head and body in one write, whether now or at the end of the turn.
     this.#socket.cork()
@@ -112,7 +112,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
-    // Inside of a call of the reader it goes on by itself.
+    // Inside of a call of the reader, reading continues by itself.
     if (!this.#reading) {
       const held = this.#held ?? NOTHING
       this.#held = undefined
@@ -139,7 +139,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
 
   #receive(chunk: Buffer): void {
     if (this.#handler === undefined || !this.#isWritten) {
-      // No request is under way, or no byte of it has left: these bytes would be read as its answer.
+      // No request is running, or none of its bytes was sent, so these bytes are not its answer.
       this.#break(cut())
       return
     }
@@ -149,7 +149,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     else this.#readAtLength(chunk)
   }
 
-  /** A piece may take a hundred times as long as usual, by what is in it. Other connections are served before the next one. */
+  /** A piece may take a hundred times as long as usual, so other connections are served before the next one. */
   #readAtLength(chunk: Buffer): void {
     const began = performance.now()
     this.#read(chunk)
@@ -193,14 +193,14 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     try {
       this.#reader.finish()
     } catch (error) {
-      // By way of the socket, where the watch on its handshake may know a better reason.
+      // Ends through the socket, because the watch on its handshake may have a better reason.
       this.#socket.destroy(error as Error)
       return
     }
     this.#complete(false)
   }
 
-  /** Free again, unless its state could be misread: by bytes too many, or by a request that was answered before it was read. */
+  /** The connection is free again, unless its state is uncertain: surplus bytes, or an answer before the request was read. */
   #complete(isOverfull: boolean): void {
     const handler = this.#handler
     this.#handler = undefined

@@ -10,7 +10,7 @@ export interface PoolRequest {
   /** Headers of this request alone, names and values alternating. */
   readonly ownHeaders?: readonly string[]
   readonly body: Buffer
-  /** More bytes after it, which stand elsewhere already and are not copied. */
+  /** Further bytes of the body, which are not copied. */
   readonly rest?: readonly Buffer[] | undefined
 }
 
@@ -23,7 +23,7 @@ export interface PoolController {
 
 /** `onResponseEnd` or `onResponseError` is called once, and last. */
 export interface PoolHandler {
-  /** Whether the answer is not wanted any more: a request that waits for a connection is dropped then. */
+  /** Whether the answer is no longer needed; a request that waits for a connection is dropped then. */
   readonly isOver: boolean
   /** The request has a connection and is about to be written. */
   onRequestStart(controller: PoolController): void
@@ -36,7 +36,7 @@ export interface PoolHandler {
 
 export interface RequestPool {
   dispatch(request: PoolRequest, handler: PoolHandler): unknown
-  /** Lets what was dispatched end, then keeps no connection. */
+  /** Lets dispatched requests end, then closes all connections. */
   close(): Promise<void>
   destroy(): Promise<void>
 }

@@ -19,7 +19,7 @@ export interface PoolOptions {
   readonly proxy?: Forwarding | undefined
   /** Connections at most. */
   readonly connections: number
-  /** How long an idle connection is kept where the upstream says nothing, and at most. */
+  /** Default and longest time that an idle connection is kept. */
   readonly idleMs: number
   readonly idleMsMax: number
   /** Answers that one connection may carry, and how long it may live, at most. */
@@ -29,12 +29,12 @@ export interface PoolOptions {
   readonly random: () => number
 }
 
-/** An upstream that names its own time is given so much of it to be late. */
+/** Safety margin before the keep-alive time of an upstream. */
 const HINT_MARGIN_MS = 2000
 const SWEEP_MS = 1000
-/** Requests that may wait for a connection, where the number of connections is limited. */
+/** Most requests that may wait for a connection, if connections are limited. */
 const WAITING_MAX = 4096
-/** Connections that were made together must not all end together: up to a fifth earlier. */
+/** Connections end up to a fifth earlier, so that those made together do not end together. */
 const SPREAD = 0.2
 
 interface Waiting {
@@ -46,7 +46,7 @@ export class Http1Pool implements RequestPool, Keeper {
   readonly #options: PoolOptions
   readonly #head: RequestHead
   readonly #all = new Set<Connection>()
-  /** The one that was used last is used first, so that the others grow old. */
+  /** The last used connection is used first, so that the others can expire. */
   readonly #idle: Connection[] = []
   readonly #waiting: Waiting[] = []
   /** Connections being made. */
@@ -78,7 +78,7 @@ export class Http1Pool implements RequestPool, Keeper {
     else waiting.handler.onResponseError(undefined, noConnection())
   }
 
-  /** Requests that were given up leave the line. */
+  /** Drops waiting requests that were aborted. */
   #dropWaiting(): void {
     const wanted = this.#waiting.filter(({ handler }) => !handler.isOver)
     this.#waiting.splice(0, this.#waiting.length, ...wanted)
@@ -132,7 +132,7 @@ export class Http1Pool implements RequestPool, Keeper {
   #takeIdle(): Connection | undefined {
     const connection = this.#idle.pop()
     if (connection === undefined || performance.now() < connection.usableUntil) return connection
-    // Those below it are older still, or were promised less time.
+    // The connections below are older, or have less keep-alive time.
     connection.destroy(destroyed())
     return this.#takeIdle()
   }
@@ -168,7 +168,7 @@ export class Http1Pool implements RequestPool, Keeper {
     })
   }
 
-  /** A fault between the two sides of a connection ends with it. */
+  /** Limits the life of a connection, so that faults of its state end. */
   #limit(connection: Connection): void {
     const { idleMs, requestsMax, ageMsMax, random } = this.#options
     const part = 1 - SPREAD * random()
@@ -178,7 +178,7 @@ export class Http1Pool implements RequestPool, Keeper {
     connection.answersMax = Math.ceil(requestsMax * part)
   }
 
-  /** A turn later, so that a connection that its upstream closes after the answer has shown it. */
+  /** Runs a turn later, so that a connection that the upstream closes after the answer is detected. */
   #serveWaiting(): void {
     if (this.#waiting.length === 0) return
     setImmediate(() => {

@@ -5,7 +5,7 @@ import { WireError } from './wire-error.ts'
 
 export const PATH = /^\/[!-~\x80-\xff]*$/
 
-/** The connection's own to say. */
+/** Headers that the connection writes itself. */
 const FRAMING = new Set([
   'content-length',
   'expect',
@@ -36,7 +36,7 @@ export class RequestHead {
     this.#proxy = proxy
   }
 
-  /** Throws where a header or the path would say something else than meant. */
+  /** Throws if a header or the path contains characters that would change the meaning. */
   of({ path, headers, requestId, ownHeaders = NONE, body, rest }: PoolRequest): string {
     if (headers !== this.#headers || path !== this.#path) {
       this.#written = this.#write(path, headers)

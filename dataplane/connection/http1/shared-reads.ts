@@ -1,6 +1,6 @@
 /** Reads of all connections into one buffer: each connection gets a copy of the bytes that came for it. */
 
-/** The system is asked for as much as it is without this. */
+/** Same size as Node's own reads. */
 const BYTES = 65_536
 
 const shared = Buffer.allocUnsafeSlow(BYTES)

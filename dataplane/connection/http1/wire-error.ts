@@ -1,4 +1,4 @@
-/** Why an exchange ended badly. The codes are those that undici has for the same, so that there is one table of them. */
+/** Why an exchange failed. The codes are those of undici, so that one table covers both. */
 
 export class WireError extends Error {
   readonly code: string

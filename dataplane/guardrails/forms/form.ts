@@ -1,6 +1,6 @@
 /**
- * Forms say what a request to a guarded route may hold. A form is a function over a value: it shows all words in it, and
- * refuses what has no place.
+ * Forms define the allowed content of a request to a guarded route. A form is a function over a value: it shows all
+ * texts in it, and refuses unknown parts.
  */
 import { isRecord, rowOf } from '../../json/values.ts'
 
@@ -21,7 +21,7 @@ export type Form = (value: unknown, path: Way, seen: Seen) => void
 type Table = Readonly<Record<string, Form>>
 
 const NO_PLACE = 'has no place in what guardrails are shown'
-/** No words, so it may stand where it is not known. */
+/** Not a text, so it is allowed in unknown members. */
 const NAME = /^[A-Za-z_][\w-]{0,63}$/
 const ID = /^[\w.:|/-]{1,128}$/
 const SEALED = /^[\w+/=-]*$/

@@ -1,10 +1,10 @@
-/** A counter over windows: a ledger for the present day and one for the month. */
+/** A counter over windows: a ledger for the present day, and one for the month. */
 
 import type { BudgetFigure, BudgetRule, BudgetScope, ScopedFigures } from '../../accounts/store.ts'
 import type { Present, Window } from '../../accounts/windows.ts'
 import { Ledger } from './ledger.ts'
 
-/** This window and the one used before: what a clock that steps back over midnight finds again. */
+/** The present window and the one before, which a clock that steps back over midnight needs again. */
 const LEDGERS_MAX = 2
 
 export class Account {
@@ -28,12 +28,12 @@ export class Account {
     this.month = this.#ledgerOf(this.#months, present.month)
   }
 
-  /** Whether its windows are long over, and nothing runs in them. */
+  /** Whether the windows ended long ago and no request runs in them. */
   isOver(present: Present): boolean {
     return this.month.window.resetsAt < present.month.startsAt && this.month.holds === 0
   }
 
-  /** How a budget over these windows stands. */
+  /** The figures of a budget over these windows. */
   budgetFigures(rule: BudgetRule | undefined): Pick<ScopedFigures, 'tokens' | 'spend'> {
     return {
       tokens: budgetFigure(this.day, rule?.tokensPerDay),
@@ -43,7 +43,7 @@ export class Account {
 
   #ledgerOf(ledgers: Ledger[], window: Window): Ledger {
     const at = ledgers.findIndex((ledger) => ledger.window.key === window.key)
-    // The one used last stands first: a clock that stepped back has made older ones after newer ones.
+    // The ledger used last comes first, because a clock that stepped back makes older ledgers after newer ones.
     const [ledger = new Ledger(this.name, window)] = at === -1 ? [] : ledgers.splice(at, 1)
     ledgers.unshift(ledger)
     ledgers.length = Math.min(ledgers.length, LEDGERS_MAX)

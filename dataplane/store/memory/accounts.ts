@@ -33,7 +33,7 @@ export class Accounts {
     return tenant
   }
 
-  /** Leaves nothing behind: a scrape reads every tenant with a budget, and there may be ten thousand. */
+  /** Returns a tenant without storing it: a scrape reads every tenant with a budget, and there may be ten thousand. */
   seen(name: string): Tenant {
     const seen =
       this.#tenants.get(name) ?? new Tenant(name, this.#present, this.#restored.get(name) ?? [])
@@ -58,7 +58,7 @@ export class Accounts {
     return scoped.map(({ scope, rule }) => ({ scope, rule, account: this.of(scope.id) }))
   }
 
-  /** Drops what is idle, and windows that are long over. */
+  /** Drops idle tenants, and windows that ended long ago. */
   forget(now: number): void {
     for (const [name, tenant] of this.#tenants) {
       if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)

@@ -4,12 +4,12 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 /**
- * The exclusive lock is the operating system's, so that it goes with the process that held it, however that ended. With a
- * write-ahead log each commit survives kill -9; a power cut may take the last ones, never the file.
+ * The operating system holds the exclusive lock and releases it when the process ends in any way. With a write-ahead
+ * log each commit survives kill -9; a power cut may lose the last commits, never the file.
  */
 const SETTINGS = 'PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL'
 
-/** The state cannot be kept; `message` says why and what to do. */
+/** The state cannot be stored; `message` explains why and what to do. */
 export class StateError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause })
@@ -43,7 +43,7 @@ export function openDatabase(folder: string, file: DatabaseFile): DatabaseSync {
   }
 }
 
-/** Not by `recursive`: where a file system says that a parent which is there is not, as /proc does, that never ends. */
+/** Not with `recursive`, which never ends on a file system that denies an existing parent, as /proc does. */
 function makeFolder(folder: string): void {
   const path = resolve(folder)
   const parent = dirname(path)
@@ -57,12 +57,12 @@ function closeToOthers(path: string): void {
   if (!existsSync(path)) writeFileSync(path, '', { mode: 0o600, flag: 'wx' })
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     const found = statSync(file, { throwIfNoEntry: false })
-    // A file of another user, which this one may write, keeps the mode that the other gave it.
+    // A file of another user keeps its mode.
     if (found?.isFile() && found.uid === process.getuid?.()) chmodSync(file, 0o600)
   }
 }
 
-/** Writes, so that a file that can only be read is found out at the start and not at the first budget. */
+/** Writes at the start, so that a read-only file fails now and not at the first budget. */
 function prepare(database: DatabaseSync, { format: own, table }: DatabaseFile): void {
   const { quick_check: health } = database.prepare('PRAGMA quick_check(1)').get() ?? {}
   if (health !== 'ok') throw Object.assign(new Error(String(health)), { errcode: CORRUPT })
@@ -73,7 +73,7 @@ function prepare(database: DatabaseSync, { format: own, table }: DatabaseFile): 
   database.exec(`BEGIN IMMEDIATE; ${table}; PRAGMA user_version = ${own}; COMMIT`)
 }
 
-/** Result codes of SQLite, and one of ours. */
+/** Result codes of SQLite, and one of the gateway. */
 const BUSY = 5
 const CORRUPT = 11
 const NOT_A_DATABASE = 26

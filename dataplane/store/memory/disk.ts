@@ -17,12 +17,12 @@ import type { Ledger } from './ledger.ts'
 import { MemoryStore } from './memory.ts'
 
 /**
- * How often changes are written. A kill loses at most this, the 100 ms of the timer, and what running requests used since
+ * Interval of writes. A kill loses at most this time, the 100 ms of the timer, and the usage of running requests since
  * their last beat; the usage of that beat is charged at the next start.
  */
 export const FLUSH_MS = 250
 
-/** How long a failed write waits for its repetition. */
+/** Wait before a failed write is repeated. */
 const RETRY_MS = 1_000
 
 /** Rows of one write: about a millisecond. The rest is written at the next tick. */
@@ -31,11 +31,11 @@ const ROWS_MAX = 1_000
 export interface DiskOptions {
   readonly stateDir: string
   readonly clock: Clock
-  /** Called when writing begins to fail, and with undefined when it succeeds again. Counting goes on meanwhile. */
+  /** Called when writing begins to fail, and with undefined when it succeeds again. Counting continues meanwhile. */
   readonly onFailure: (error: Error | undefined) => void
 }
 
-/** A deadline too: its maker adds it to the process's deadlines and closes it in the end. */
+/** Also a deadline: the caller must add it to the deadlines of the process, and close it at the end. */
 export class DiskStore implements Store, Deadline {
   due: number
   seat = -1
@@ -117,7 +117,7 @@ export class DiskStore implements Store, Deadline {
     }
   }
 
-  /** Once a day is enough: a window that is over costs only its row. */
+  /** Once a day is enough, because an ended window costs only its row. */
   #prune(): void {
     const wall = this.#clock.wall()
     if (wall - this.#prunedAt < 86_400_000) return

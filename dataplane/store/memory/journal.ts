@@ -46,7 +46,7 @@ export class Journal {
     return ledgers
   }
 
-  /** All of them, or none. */
+  /** Writes all ledgers, or none. */
   write(ledgers: Iterable<Ledger>): void {
     this.#database.exec('BEGIN')
     try {

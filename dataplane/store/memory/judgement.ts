@@ -1,4 +1,4 @@
-/** Whether a request may run: looks at every limit, charges none, and names the one with the longest wait. */
+/** Whether a request may run: checks every limit without a charge, and returns the one with the longest wait. */
 import {
   type AdmitRequest,
   type Amount,
@@ -22,9 +22,9 @@ export interface Obstacle {
 
 type Spent = 'budget_tokens' | 'budget_spend'
 
-/** How the budgets of a request stand. */
+/** The figures of a request's budgets. */
 export interface BudgetsNow {
-  /** A spent budget that a cheaper route relieves, and what is reserved there. */
+  /** A spent budget with a downgrade route, and the reservation on that route. */
   readonly relieved:
     | { readonly by: Spent; readonly scope: BudgetScope | undefined; readonly estimate: Amount }
     | undefined
@@ -35,8 +35,8 @@ export interface BudgetsNow {
 const IN_ORDER: BudgetsNow = { relieved: undefined, obstacle: undefined }
 
 /**
- * All budgets together: one that is spent and has no way out refuses, of several the one with the longest wait; if each
- * spent one downgrades, the first of them does.
+ * Judges all budgets together. A spent budget without a downgrade route refuses; of several, the one with the longest
+ * wait. If each spent budget has a downgrade route, the first one decides.
  */
 export function budgetsNow(
   tenant: Tenant,
@@ -44,7 +44,7 @@ export function budgetsNow(
   { rules, downgradeEstimate }: Pick<AdmitRequest, 'rules' | 'downgradeEstimate'>,
   wall: number,
 ): BudgetsNow {
-  // Most requests: no budget but the tenant's, and that is not spent.
+  // Most requests have only the tenant's budget, which is not spent.
   if (scoped.length === 0 && spentBudget(tenant, rules.budget) === undefined) {
     const promised = promisedBudget(tenant, rules.budget, scoped)
     return promised === undefined ? IN_ORDER : { relieved: undefined, obstacle: promised }
@@ -68,7 +68,7 @@ export function budgetsNow(
   return { relieved, obstacle: promisedBudget(tenant, rules.budget, scoped) }
 }
 
-/** The budget that what is settled has reached; of two, the one that resets later. */
+/** The budget that the settled usage has reached; of two, the one that resets later. */
 function spentBudget({ day, month }: Account, budget: BudgetRule | undefined): Spent | undefined {
   if (budget === undefined) return undefined
   if (month.isSpent(budget.nanosPerMonth)) {
@@ -94,7 +94,7 @@ function isPromised({ day, month }: Account, budget: BudgetRule | undefined): bo
   return day.isPromised(budget?.tokensPerDay) || month.isPromised(budget?.nanosPerMonth)
 }
 
-/** Rate and concurrency, which hold on every route; of several the longest wait. */
+/** Rate and concurrency, which apply on every route; of several limits, the one with the longest wait. */
 export function limitInTheWay(
   tenant: Tenant,
   rules: Rules,
@@ -119,7 +119,7 @@ export function longer(
   return other.retryAfterMs > one.retryAfterMs ? other : one
 }
 
-/** A hold grows as a request is admitted: while its own and all others stay below the caps that it grows towards. */
+/** A hold may grow if an admission would be allowed: while all holds together stay below the caps. */
 export function mayRaise(
   held: MemoryLease,
   wanted: Amount,

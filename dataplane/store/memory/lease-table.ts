@@ -25,7 +25,7 @@ export class LeaseTable {
     this.#link(held)
   }
 
-  /** Leaves no reference from a lease that is gone to one that is not, for the same reason as above. */
+  /** Leaves no reference from a removed lease to a present one, so that removed leases can be collected. */
   remove(held: MemoryLease): void {
     const slot = this.#slotOf(held.id)
     const first = this.#chains[slot]

@@ -11,37 +11,37 @@ export interface HeldWindows {
   readonly month: Ledger
 }
 
-/** Those of a group or a key. */
+/** Windows of a group or a key. */
 export interface ScopedHold extends HeldWindows {
   readonly scope: BudgetScope
 }
 
 const NO_HOLDS: readonly ScopedHold[] = []
 
-/** A running request: its slot, what it holds in which windows, and what it has used so far. */
+/** A running request: its slot, its holds in windows, and its usage so far. */
 export interface MemoryLease extends HeldWindows {
   readonly id: string
   readonly tenant: Tenant
   /** Its holds in the budgets of groups and keys. */
   scoped: readonly ScopedHold[]
-  /** Why it runs on the downgrade route, if it does. */
+  /** Why the request runs on the downgrade route, if it does. */
   readonly downgradedBy: 'budget_tokens' | 'budget_spend' | undefined
-  /** The budget that downgraded it, where that is not the tenant's own. */
+  /** The budget that downgraded the request, if it is not the tenant's own. */
   downgradedScope: BudgetScope | undefined
   expiresAt: number
-  /** Rises with every renewal of any request: the one renewed longest ago expires first. */
+  /** Increases with every renewal of any request: the lease with the oldest renewal expires first. */
   turn: number
   /** Its neighbour in the table of all. */
   next: MemoryLease | undefined
   reserved: Amount
   used: Amount
-  /** Settled already: nothing before the lease expired. */
+  /** The amount that was settled; zero until the lease expires. */
   settled: Amount
   /** Tokens charged to the bucket of tokens_per_minute, if there was one when it was admitted. */
   rated: number | undefined
 }
 
-/** Gives a request its slot and its hold; the caller puts it into its table. */
+/** Takes the slot and the hold of a request; the caller adds the lease to its table. */
 export function take(
   tenant: Tenant,
   id: string,
@@ -70,7 +70,7 @@ export function take(
   }
 }
 
-/** The same of budgets that are not the tenant's own. */
+/** The same for the budgets of groups and keys. */
 export function takeScoped(held: MemoryLease, scoped: readonly Scoped[]): void {
   held.scoped = scoped.map(({ scope, account: { day, month } }) => ({ scope, day, month }))
   for (const { day, month } of held.scoped) {
@@ -88,7 +88,7 @@ export function rate(held: MemoryLease, { tokensPerMinute }: Rules, now: number)
   held.rated = reserved.tokens
 }
 
-/** Changes what a running request holds and has used. */
+/** Changes the hold and the usage of a running request. */
 export function update(held: MemoryLease, reserved: Amount, used: Amount): void {
   adjust(held, held, reserved, used)
   for (const one of held.scoped) adjust(one, held, reserved, used)
@@ -96,7 +96,7 @@ export function update(held: MemoryLease, reserved: Amount, used: Amount): void 
   held.used = used
 }
 
-/** Gives back what a request holds beyond a count, and what it took of the token rate for it. */
+/** Releases the part of a hold beyond a count, and the same part of the token rate. */
 export function lower(held: MemoryLease, counted: Amount, now: number): void {
   const { reserved, used, rated, tenant } = held
   update(held, smaller(reserved, larger(counted, used)), used)
@@ -105,7 +105,7 @@ export function lower(held: MemoryLease, counted: Amount, now: number): void {
   tenant.tokens?.charge(held.rated - rated, now)
 }
 
-/** Gives back what a request holds. */
+/** Releases the slot and the holds of a request. */
 export function release(held: MemoryLease): void {
   giveBack(held, held)
   for (const one of held.scoped) giveBack(one, held)

@@ -1,4 +1,4 @@
-/** The usage of one tenant in one window, and what its running requests may still use. */
+/** The usage of one tenant in one window, and the holds of its running requests. */
 import type { Window } from '../../accounts/windows.ts'
 
 export class Ledger {
@@ -7,11 +7,11 @@ export class Ledger {
   settled = 0
   /** Held by running requests. */
   reserved = 0
-  /** Used by running requests as of their last beat: lost with the process, unless it is written down with the rest. */
+  /** Used by running requests at their last beat; journaled, too, so that it is not lost with the process. */
   running = 0
   /** Requests that hold something. */
   holds = 0
-  /** Whether it is on the list of what has to be written. */
+  /** Whether the ledger waits to be written. */
   isListed = false
   /** Thresholds already reported. */
   alerted: readonly number[] = []
@@ -39,7 +39,7 @@ export class Ledger {
     this.running = this.holds === 0 ? 0 : Math.max(0, this.running - running)
   }
 
-  /** A negative amount takes back what an expired hold was charged. */
+  /** A negative amount takes back the charge of an expired hold. */
   charge(amount: number): void {
     this.settled = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, this.settled + amount))
   }
@@ -53,7 +53,7 @@ export class Ledger {
     return limit !== undefined && this.settled >= limit
   }
 
-  /** Not spent, but others may spend it: admitting more could overshoot by more than one request. */
+  /** Whether the budget is not spent, but running requests may spend it: a further request could overshoot it too far. */
   isPromised(limit: number | undefined): boolean {
     return limit !== undefined && this.settled < limit && this.settled + this.reserved >= limit
   }

@@ -1,4 +1,4 @@
-/** The store of one process: every verb is a few look-ups and sums, and answers at once. */
+/** The store of one process: every verb takes a few look-ups and sums, and returns at once. */
 
 import { reachedThresholds } from '../../accounts/alerts.ts'
 import { larger, sane } from '../../accounts/amounts.ts'
@@ -36,10 +36,10 @@ import { LeaseTable } from './lease-table.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
-/** Expired holds that are remembered, so that a late settlement corrects what they were charged. */
+/** Most expired holds that are remembered, so that a late settlement can correct their charges. */
 const EXPIRED_MAX = 10_000
 
-/** How often idle tenants are looked for. */
+/** Interval of the search for idle tenants. */
 const FORGET_MS = 3_600_000
 
 const CHARGED: Settlement = { charged: true, crossed: [] }
@@ -50,13 +50,13 @@ const KINDS = { day: 'tokens', month: 'spend' } as const
 
 export interface MemoryOptions {
   readonly clock: Clock
-  /** Ledgers of an earlier life, by tenant. */
+  /** Ledgers of an earlier process, by tenant. */
   readonly restored?: ReadonlyMap<string, readonly Ledger[]>
   /** Called for each ledger whose `used` or `alerted` has changed. */
   readonly onChange?: (ledger: Ledger) => void
 }
 
-/** How another store has admitted a request. */
+/** An admission by another store. */
 export interface Adopted {
   readonly reserved: Amount
   readonly downgradedBy: MemoryLease['downgradedBy']
@@ -69,7 +69,7 @@ export class MemoryStore implements Store {
   readonly #accounts: Accounts
   readonly #held = new LeaseTable()
   readonly #expired = new Map<string, MemoryLease>()
-  /** No lease expires before. */
+  /** No lease expires before this time. */
   #expiryAt = Number.POSITIVE_INFINITY
   #turns = 0
   #forgetAt: number
@@ -105,7 +105,7 @@ export class MemoryStore implements Store {
     return admitted(held, rules, scoped, now)
   }
 
-  /** Counts a request that another store has admitted: its slot, its hold and, if `isRated`, what it takes of the rates. */
+  /** Counts a request that another store has admitted: its slot, its hold and, if `isRated`, its charge to the rates. */
   adopt({ tenant, id, rules }: AdmitRequest, { reserved, downgradedBy, isRated }: Adopted): void {
     const now = this.#now()
     const entered = this.#enter(tenant, now, this.#clock.wall())
@@ -173,7 +173,7 @@ export class MemoryStore implements Store {
     return asked.figures(rules, now, this.#accounts.scoped(rules))
   }
 
-  /** A tenant, in its windows of now. */
+  /** A tenant in its present windows. */
   tenant(name: string): Tenant {
     return this.#enter(name, this.#now(), this.#clock.wall())
   }
@@ -205,7 +205,7 @@ export class MemoryStore implements Store {
     if (held.expiresAt < this.#expiryAt) this.#expiryAt = held.expiresAt
   }
 
-  /** Looks at all only when the oldest lease that was there at the last look is due: every few seconds. */
+  /** Checks all leases only when the oldest lease of the last check is due, which is every few seconds. */
   #expire(now: number): void {
     if (now < this.#expiryAt) return
     this.#expiryAt = Number.POSITIVE_INFINITY
@@ -241,7 +241,7 @@ export class MemoryStore implements Store {
     if (this.#expired.delete(held.id)) held.tenant.awaited--
   }
 
-  /** Usage beyond the hold is held as well: it will be charged. */
+  /** Usage beyond the hold is held as well, because it will be charged. */
   #beat(held: MemoryLease, used: Amount): void {
     const { tokens, nanos } = held.used
     update(held, larger(held.reserved, used), used)

@@ -6,14 +6,14 @@ import type { Present } from '../../accounts/windows.ts'
 import { Account, NONE_SCOPED, type Scoped } from './account.ts'
 
 export class Tenant extends Account {
-  /** Empty until its rules come with the first request. */
+  /** Empty until the first request sets the rules. */
   readonly requests = new Bucket({ perMinute: 1, capacity: 1 }, 0)
   tokens: Bucket | undefined
   running = 0
-  /** Expired holds whose settlement may still come. */
+  /** Number of expired holds whose settlement may still arrive. */
   awaited = 0
 
-  /** Brings the buckets to the present and its rules; charges nothing. */
+  /** Updates the buckets to the present time and rules, without a charge. */
   obey(rules: Rules, now: number): void {
     this.requests.obey({ perMinute: rules.requestsPerMinute, capacity: rules.burst }, now)
     const { tokensPerMinute } = rules
@@ -23,7 +23,7 @@ export class Tenant extends Account {
     this.tokens.obey(rule, now)
   }
 
-  /** Whether forgetting it would change nothing: nothing is to come, nothing leaks, and its windows are long over. */
+  /** Whether the tenant can be dropped: no settlement may arrive, its buckets are empty and its windows ended long ago. */
   isIdle(present: Present, now: number): boolean {
     return (
       this.running + this.awaited === 0 &&

@@ -5,9 +5,9 @@ import type { UsageBook } from '../usage-book.ts'
 import { AMOUNTS, ROW_NAMES, type Row } from '../usage-row.ts'
 import { openDatabase } from './database.ts'
 
-/** A kill loses at most this. */
+/** A kill loses at most the usage of this time. */
 const FLUSH_MS = 1000
-/** How long a failed write waits for its repetition. */
+/** Wait before a failed write is repeated. */
 const RETRY_MS = 5000
 /** Rows of one write: a few milliseconds. */
 const ROWS_MAX = 1000
@@ -19,7 +19,7 @@ const TABLE = `CREATE TABLE IF NOT EXISTS rows (
   ${AMOUNTS.map((amount) => `${amount} INTEGER NOT NULL`).join(', ')},
   PRIMARY KEY (${NAMES.join(', ')})) STRICT, WITHOUT ROWID`
 
-/** Totals, so that a write which is repeated changes nothing. */
+/** Writes totals, so that a repeated write changes nothing. */
 const UPSERT = `INSERT OR REPLACE INTO rows VALUES (${[...NAMES, ...AMOUNTS].map(() => '?').join(', ')})`
 
 export interface UsageJournalOptions {
@@ -30,7 +30,7 @@ export interface UsageJournalOptions {
   readonly onFailure: (error: Error | undefined) => void
 }
 
-/** A deadline: its maker adds it to the process's, and closes it in the end. */
+/** A deadline: the caller must add it to those of the process, and close it at the end. */
 export class UsageJournal implements Deadline {
   due: number
   seat = -1
@@ -48,7 +48,7 @@ export class UsageJournal implements Deadline {
     this.#database = openDatabase(stateDir, file)
     addColumns(this.#database)
     this.#upsert = this.#database.prepare(UPSERT)
-    // The table holds what its statements have written.
+    // The cast is safe, because only these statements write the table.
     const rows = this.#database.prepare('SELECT * FROM rows ORDER BY hour').all()
     book.restore(rows as unknown as Row[])
     book.changed = this.#changed
@@ -87,7 +87,7 @@ export class UsageJournal implements Deadline {
       for (const row of rows)
         this.#upsert.run(...NAMES.map((name) => row[name]), ...AMOUNTS.map((name) => row[name]))
       const { since } = this.#options.book
-      // Hours that the book has forgotten.
+      // Deletes hours that the book has dropped.
       if (since !== undefined) database.prepare('DELETE FROM rows WHERE hour < ?').run(since)
       database.exec('COMMIT')
     } catch (error) {

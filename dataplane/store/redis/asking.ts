@@ -1,5 +1,5 @@
 /**
- * Asks for a decision and for how a tenant stands: one script call, over one account or over all that a request is in.
+ * Requests decisions and figures from Redis with one script call, over one account or over all accounts of a request.
  * Requests of one turn of the event loop under the same rules of one account are decided by one call, in their order.
  */
 
@@ -21,7 +21,7 @@ import type { ScopeAccount } from './request-part.ts'
 import { ADMIT, type READ } from './scripts/admit.ts'
 import { ADMIT_ALL } from './scripts/admit-all.ts'
 
-/** In place of a cap or an estimate that is not there. */
+/** Stands for a missing cap or estimate. */
 export const NO_CAP = -1
 
 export interface Decided {
@@ -62,7 +62,7 @@ export class Asking {
     this.#gathered = new TurnGroups(TOGETHER_MAX, haveRulesInCommon, (all) => this.#admit(all))
   }
 
-  /** A request that has no budget but its tenant's. */
+  /** Admits a request that has only its tenant's budget. */
   async admitAlone({ account, rules }: Tenancy, own: Arguments): Promise<Decided> {
     const { sent, place } = this.#gathered.add(account, { account, rules, own })
     const decided = (await sent)[place]
@@ -70,7 +70,7 @@ export class Asking {
     return decided
   }
 
-  /** In one call; the rules are those of each. */
+  /** Admits all requests in one call; they have the same rules. */
   async #admit(all: readonly Admission[]): Promise<readonly Decided[]> {
     const [tenancy] = all
     if (tenancy === undefined) return []
@@ -84,7 +84,7 @@ export class Asking {
     })
   }
 
-  /** One call over the accounts of all budgets: nothing is charged in one that another refuses. */
+  /** One call over the accounts of all budgets: if one refuses, none is charged. */
   async admitOverAll(
     { account, rules, others }: Tenancy & { readonly others: readonly ScopeAccount[] },
     own: Arguments,
@@ -171,7 +171,7 @@ export class Asking {
   }
 }
 
-/** Rates and slots are the tenant's alone. */
+/** Only a tenant has rates and slots. */
 export function rulesOfScope(budget: BudgetRule | undefined): Rules {
   return {
     requestsPerMinute: 1,
@@ -182,7 +182,7 @@ export function rulesOfScope(budget: BudgetRule | undefined): Rules {
   }
 }
 
-/** The reservation of a downgraded request; below zero where no budget of it downgrades. */
+/** The reservation of a downgraded request; negative if no budget of the request downgrades. */
 export function cheaperOf({ rules: { budget, scoped }, downgradeEstimate }: AdmitRequest): Amount {
   const mayDowngrade =
     budget?.onExceeded === 'downgrade' ||

@@ -1,17 +1,17 @@
-/** Whether the shared store is worth asking: open after failures, closed again by good probes, never by a request. */
+/** The breaker of the shared store: failures open it, good probes close it, a request never closes it. */
 import type { Clock } from '../../base/clock.ts'
 
 /** In a row. */
 const FAILURES_MAX = 3
 
-/** Half of the answers of a second, if there were this many. */
+/** Opens if half of the answers of a second failed, with at least this many answers. */
 const WINDOW_MS = 1_000
 const WINDOW_OUTCOMES_MIN = 20
 
 /** Good probes in a row that close it. */
 const PROBES = 3
 
-/** A store that was away again so soon after it came back has to be good for twice as long, up to a bound. */
+/** If the store fails again within this time after its return, twice as many good probes are needed, up to a bound. */
 const FLAP_MS = 10_000
 const PROBES_MAX = 24
 
@@ -28,7 +28,7 @@ export class Breaker {
   readonly #clock: Clock
   readonly #isHasty: boolean
 
-  /** A hasty breaker closes with the first good probe, however often it opens: while it is open, no request is served. */
+  /** A hasty breaker closes with the first good probe, because no request is served while it is open. */
   constructor(clock: Clock, isHasty = false) {
     this.#clock = clock
     this.#isHasty = isHasty

@@ -1,6 +1,6 @@
 /**
- * One tenant of the shared store, or a group or key with a budget, as a replica knows it: the names of its keys, and its own
- * totals in each window.
+ * A replica's view of one tenant of the shared store, or of a group or key with a budget: the names of its keys, and
+ * the replica's totals in each window.
  */
 
 import type { BudgetScope } from '../../accounts/store.ts'
@@ -8,25 +8,25 @@ import { dayOf, monthOf, type Window } from '../../accounts/windows.ts'
 import { accountRoot } from '../roots.ts'
 
 /**
- * The store may fold the field of a replica that last wrote an hour ago. A replica that wrote, or learnt that it need not
- * because it wrote 20 minutes ago, can rely on its field for half an hour.
+ * The store may fold the field of a replica that last wrote an hour ago. A replica that wrote within the last 20
+ * minutes can rely on its field for half an hour.
  */
 const FOLDED_AFTER_MS = 30 * 60_000
 
 const DAY_MS = 86_400_000
 
-/** In a reply, for each window. */
+/** Figures of each window in a reply. */
 export const FIGURES = 5
 
 /** One window of a tenant as this process knows it. */
 export class AccountWindow {
   readonly window: Window
   readonly key: string
-  /** All that this process settled in it, sent or not. */
+  /** The amount that this process settled in the window, sent or not. */
   total = 0
   /**
-   * The last reply: which life of its hash, the sum, the part of no living replica, our part of the sum. Sum and part of
-   * none are without what expired leases were charged, which a late settlement may take back.
+   * The last reply: the birth of the hash, the sum, the part of ended replicas, the part of this process. Both sums
+   * exclude the charges of expired leases, which a late settlement may take back.
    */
   #born = 0
   #sum = 0
@@ -43,24 +43,27 @@ export class AccountWindow {
     return this.window.key
   }
 
-  /** Whether there is anything to restore in a store that may have lost it. */
+  /** Whether this process has anything to restore in a store that lost its data. */
   get isKnown(): boolean {
     return this.total > 0 || this.#born > 0
   }
 
   /**
-   * Whether anything of this process may be added to it: were the store flushed after an addition whose answer was lost, only
-   * the birth of the window would tell.
+   * Whether this process may add to the window. It must know the birth of the window first, because only the birth
+   * shows a flush after an addition without an answer.
    */
   get isMet(): boolean {
     return this.total === 0 || this.#born > 0
   }
 
-  /** Notes the five figures of a reply from index `at`; `isFresh`: the store wrote our part again, even if it is the same. */
+  /**
+   * Notes the five figures of a reply from index `at`; `isFresh`: the store wrote this process's part again, even if it
+   * is the same.
+   */
   hear(reply: readonly number[], at: number, now: number, isFresh = false): void {
     const [all = 0, base = 0, mine = 0, born = 0, expired = 0] = reply.slice(at, at + FIGURES)
     const sum = all - expired
-    // Our field is gone and the sum still has it: it was folded, so we go on from what it was.
+    // The field of this process was folded: it is missing, but the sum includes it. Counting continues from its last value.
     const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
     if (!isFolded) {
       const part = Math.max(0, mine)
@@ -72,13 +75,13 @@ export class AccountWindow {
     this.#born = born
   }
 
-  /** Lets a script see whether the window lost what it knew. */
+  /** Arguments by which a script detects that the window lost data. */
   seen(now: number): readonly [born: number, mine: number] {
     const mayBeFolded = now - this.#writtenAt > FOLDED_AFTER_MS
     return [this.#born, mayBeFolded ? -this.#mine : this.#mine]
   }
 
-  /** Restores a window that lost everything. */
+  /** Arguments to restore a window that lost everything. */
   remembered(now: number): readonly number[] {
     const known = this.#sum + Math.max(0, this.total - this.#mine)
     return [this.total, ...this.seen(now), Math.min(known, Number.MAX_SAFE_INTEGER), this.#base]
@@ -88,7 +91,7 @@ export class AccountWindow {
 export class Account {
   readonly tenant: string
   readonly keys: readonly string[]
-  /** The repair under way of a store that lost something, so that many calls ask for it once. */
+  /** The running repair of a store that lost data, shared by all calls that need it. */
   healing: Promise<void> | undefined
   readonly #root: string
   readonly #windows = new Map<string, AccountWindow>()
@@ -107,7 +110,7 @@ export class Account {
     return made
   }
 
-  /** By its name in a reply: `2026-11-21` or `2026-11`. */
+  /** The window with the name of a reply: `2026-11-21` or `2026-11`. */
   windowNamed(name: string): AccountWindow {
     const moment = Date.parse(`${name}T00:00:00Z`.replace(/^(\d{4}-\d\d)T/, '$1-01T'))
     return this.windowFor(name.length === 10 ? dayOf(moment) : monthOf(moment))
@@ -117,7 +120,7 @@ export class Account {
     return [...this.#windows.values()]
   }
 
-  /** Forgets windows that were over two days ago: no request can still end in them. */
+  /** Drops windows that ended two days ago, because no request can still end in them. */
   forget(wall: number): void {
     for (const [name, { window }] of this.#windows) {
       if (window.resetsAt + 2 * DAY_MS < wall) this.#windows.delete(name)

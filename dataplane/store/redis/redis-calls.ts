@@ -1,4 +1,4 @@
-/** Calls of scripts, repeated where one says what it misses: another moment, more windows, or what the store has lost. */
+/** Calls scripts, and repeats a call if its reply asks for it: for another time, for more windows, or for lost data. */
 
 import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -8,8 +8,8 @@ import { checkedReply } from './redis-replies.ts'
 import { HEAL } from './scripts/heal.ts'
 
 /**
- * A frozen server that gets to a call after this time does nothing: the caller has given up, and a slot without a request
- * would stay until its lease expires.
+ * A call that a frozen server runs after this time does nothing, because the caller has given up: a slot without a
+ * request would stay until its lease expires.
  */
 export const LATE_MS = 2_000
 
@@ -17,10 +17,10 @@ const WRONG_CLOCK = -1
 const WINDOWS_MISSING = -2
 const LOST = -3
 
-/** At midnight and after a flush two; more means that the clocks do not agree. */
+/** Two tries are usual at midnight and after a flush; more mean that the clocks differ. */
 const TRIES_MAX = 5
 
-/** Windows and arguments are asked for again with each try: the moment may be another one by then. */
+/** Windows and arguments are computed again for each try, because the time may differ. */
 export interface RedisCall {
   readonly script: Script
   readonly account: Account
@@ -36,7 +36,7 @@ export interface SharedCall {
   readonly parts: readonly CallPart[]
 }
 
-/** One account's share of it. */
+/** The part of one account. */
 export interface CallPart extends Pick<RedisCall, 'account' | 'windows' | 'args'> {
   /** A number that the script reads for this account. */
   readonly flag: number
@@ -49,13 +49,13 @@ export interface CallsOptions {
 }
 
 export class Calls {
-  /** Called when a window had lost what this process wrote: others may have as well. */
+  /** Called if a window lost data of this process; other windows may have lost data, too. */
   onLost: () => void = () => undefined
   readonly #link: Link
   readonly #field: string
   readonly #clock: Clock
   readonly #present: Present
-  /** From this process's clock to the store's. */
+  /** Difference between the clock of the store and that of this process. */
   #offset: number
 
   constructor(link: Link, { replica, clock }: CallsOptions) {
@@ -66,12 +66,12 @@ export class Calls {
     this.#present = new Present(clock.wall())
   }
 
-  /** The store's time as far as it is known. */
+  /** The store's time, as last known. */
   get storeNow(): number {
     return Math.floor(this.#clock.now() + this.#offset)
   }
 
-  /** The windows of the store's present, as far as it is known. */
+  /** The present windows by the store's time, as last known. */
   get present(): Present {
     this.#present.moveTo(this.storeNow)
     return this.#present
@@ -91,7 +91,7 @@ export class Calls {
         this.onLost()
         await this.heal(call.account)
       } else {
-        // Only the reply that misses windows has words in it.
+        // Only a reply that asks for windows contains texts.
         return reply as readonly number[]
       }
     }
@@ -128,7 +128,7 @@ export class Calls {
     throw new StoreAway('other', false)
   }
 
-  /** Restores in the store what this process knows of a tenant's windows; once for many that ask. */
+  /** Restores this process's data of a tenant's windows in the store; concurrent callers share one call. */
   heal(account: Account): Promise<void> {
     account.healing ??= this.#heal(account).finally(() => {
       account.healing = undefined
@@ -136,10 +136,10 @@ export class Calls {
     return account.healing
   }
 
-  /** Hears of windows before something is added to them. */
+  /** Reads windows before adding to them. */
   async meet(account: Account, windows: readonly AccountWindow[]): Promise<void> {
     await this.heal(account)
-    // One that was under way may have begun without these windows.
+    // A repair that was running may have begun without these windows.
     if (!windows.every(({ isMet }) => isMet)) await this.heal(account)
   }
 
@@ -187,7 +187,7 @@ export class Calls {
 
 interface Sent {
   readonly windows: readonly AccountWindow[]
-  /** The store's time after which it is too late; 0: never. */
+  /** Deadline in the store's time; 0: none. */
   readonly until: number
   readonly args: readonly (string | number)[]
 }

@@ -1,4 +1,4 @@
-/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects: its user does. */
+/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects; the caller does. */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
 import { turnEnd } from '../../base/turn-end.ts'
@@ -9,7 +9,7 @@ export interface ClientOptions {
   /** For TLS; called for each connection, so that renewed files are used. */
   readonly secureContext: () => SecureContext
   readonly connectMs: number
-  /** The connection has failed or ended, and will not come back; called once. */
+  /** Called once when the connection has failed or ended for good. */
   readonly onEnd: (error: Error | undefined) => void
   readonly onReady: () => void
 }
@@ -17,20 +17,20 @@ export interface ClientOptions {
 export interface RedisClient {
   readonly isReady: boolean
   runCached(sha: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
-  /** The same with the whole text, which the server keeps. */
+  /** Sends the whole script text, which the server stores. */
   runWhole(lua: string, keys: readonly string[], args: readonly Argument[]): Promise<unknown>
   close(): void
 }
 
 export type Argument = string | number
 
-/** So `CLIENT LIST` says whose connection it is. */
+/** Name of the connection in `CLIENT LIST`. */
 const CONNECTION_NAME = 'gw'
 
-/** A sentinel that does not answer must not use up the time of the next one. */
+/** Short, so that a sentinel without an answer leaves time for the next one. */
 const SENTINEL_MS = 250
 
-/** Calls under way are lost with a connection that is given up. Its socket may take this long to close. */
+/** Longest time for closing the socket of a dropped connection; its running calls are lost. */
 const DISCONNECT_MS = 50
 
 const NEVER = () => null
@@ -124,7 +124,7 @@ function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster 
     enableReadyCheck: false,
     clusterRetryStrategy: NEVER,
     clusterNodeRetryStrategy: null,
-    // A slot that moves costs one more round trip; more than a few are no topology but a mistake.
+    // A moving slot costs one more round trip; more than a few redirections mean a mistake.
     maxRedirections: 4,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,
@@ -148,7 +148,7 @@ function sharedOptions({ username, password, db }: RedisPlace, connectMs: number
     connectTimeout: connectMs,
     disconnectTimeout: DISCONNECT_MS,
     enableOfflineQueue: false,
-    // A script that writes shows whether a server can be used, not INFO.
+    // A script that writes, not INFO, shows whether a server can be used.
     enableReadyCheck: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,

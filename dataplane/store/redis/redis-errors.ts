@@ -1,4 +1,4 @@
-/** The meaning of an error of Redis for the store: why it is away, and whether a script may have run all the same. */
+/** The meaning of an error of Redis for the store: why it is unreachable, and whether the script may have run. */
 import { type AwayReason, StoreAway } from './link.ts'
 
 interface Meaning {
@@ -14,7 +14,7 @@ const MEANINGS: readonly Meaning[] = [
   { pattern: /^OOM\b(?!.* script: )/, reason: 'oom', maybeApplied: false },
   { pattern: /^OOM\b|-OOM /, reason: 'oom', maybeApplied: true },
   { pattern: /^(NOAUTH|WRONGPASS)\b/, reason: 'noperm', maybeApplied: false },
-  // A script may have written before it came to the command that it may not use.
+  // A script may have written before it reached the forbidden command.
   {
     pattern: /^NOPERM\b|-NOPERM |ACL failure in script|The user executing the script can't/,
     reason: 'noperm',
@@ -53,7 +53,7 @@ export function isScriptUnknown(error: unknown): boolean {
 
 const SILENCE = 'no answer in time'
 
-/** The sentence for a log line: what the server or the network said, cut short. It never holds keys or values. */
+/** The text for a log line: the message of the server or the network, shortened. It never contains keys or values. */
 export function wordsOf(error: unknown): string {
   const said = error instanceof StoreAway ? (error.cause ?? SILENCE) : error
   const message = said instanceof Error ? said.message : String(said)

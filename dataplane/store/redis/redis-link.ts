@@ -1,6 +1,6 @@
 /**
- * The way to Redis: each script once, within its deadline; a breaker, so that an outage costs nothing after its
- * first moments; a timer that probes, drops what does not answer and connects anew. Nothing waits for a connection.
+ * The link to Redis: sends each script once, within its deadline. A breaker makes an outage cheap after its first
+ * moments. A timer probes, drops connections without an answer and reconnects. No call waits for a connection.
  */
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
@@ -10,11 +10,11 @@ import { type AwayReason, type Link, type Script, StoreAway } from './link.ts'
 import type { Argument, RedisClient } from './redis-client.ts'
 import { awayBecause, isScriptUnknown } from './redis-errors.ts'
 
-/** While all is well: how soon a gateway without requests finds out that it is not. */
+/** Interval of probes while the store answers, so that a gateway without requests detects an outage. */
 const BEAT_MS = 1_000
-/** While it is not. */
+/** Interval of probes while the store does not answer. */
 const PROBE_MS = 150
-/** A connection attempt gets this long, or twice the deadline of a command where that is more. */
+/** Timeout of a connection attempt, or twice the deadline of a command if that is longer. */
 const CONNECT_MS = 600
 
 type Send = Link['run']
@@ -23,15 +23,15 @@ export interface LinkOptions {
   readonly open: (connectMs: number, on: ClientEvents) => RedisClient
   readonly clock: Clock
   readonly random: () => number
-  /** For one script. */
+  /** Deadline of one script. */
   readonly timeoutMs: number
-  /** Whether one good probe is enough to ask again: where nothing can be decided without the store. */
+  /** Whether one good probe closes the breaker, because nothing can be decided without the store. */
   readonly isHasty?: boolean
-  /** Writes something through what it is given: a server that only reads, or is full, is away. */
+  /** Writes with `send`, so that a server that is read-only or full counts as unreachable. */
   readonly probe: (send: Send) => Promise<unknown>
-  /** The store can be asked again, or no longer. */
+  /** Called when the store becomes reachable or unreachable. */
   readonly onChange: (isUp: boolean, why: StoreAway | undefined) => void
-  /** Each failure, also of probes, except those of a breaker that is open. */
+  /** Called for each failure, including probes, except while the breaker is open. */
   readonly onFailure: (away: StoreAway) => void
 }
 
@@ -40,7 +40,7 @@ export interface ClientEvents {
   readonly onEnd: (error: Error | undefined) => void
 }
 
-/** A script that was sent and not answered. */
+/** A script that was sent and has no answer yet. */
 class PendingCall implements Member {
   seat = -1
   timer: NodeJS.Timeout | undefined
@@ -73,7 +73,7 @@ export class RedisLink implements Link {
     this.#connectMs = Math.max(CONNECT_MS, 2 * options.timeoutMs)
   }
 
-  /** Resolves with the first good answer, or after `mostMs` without one; it goes on trying in any case. */
+  /** Resolves with the first good answer, or after `mostMs`; tries continue in any case. */
   async start(mostMs: number): Promise<void> {
     const first = new Promise<void>((resolve) => {
       this.#first = resolve
@@ -92,7 +92,7 @@ export class RedisLink implements Link {
     this.#failAll('connection')
   }
 
-  /** Whether scripts are refused unasked. */
+  /** Whether scripts are refused without being sent. */
   get isAway(): boolean {
     return this.#breaker.isOpen
   }
@@ -150,7 +150,7 @@ export class RedisLink implements Link {
 
   #failed(away: StoreAway): void {
     this.#options.onFailure(away)
-    // A key of the wrong kind, a script that fails: the answer of a server that is there.
+    // A key of the wrong type or a failing script is an answer of a reachable server.
     if (away.reason === 'other') return
     if (!this.#breaker.failed()) return
     this.#options.onChange(false, away)
@@ -177,7 +177,7 @@ export class RedisLink implements Link {
     this.#schedule(isCalm ? BEAT_MS : PROBE_MS)
   }
 
-  /** At most one timer is there; jittered, so that replicas do not fall upon a store that comes back together. */
+  /** Keeps at most one timer, with jitter, so that replicas do not reconnect to a returning store all at once. */
   #schedule(ms: number): void {
     if (this.#isClosed) return
     clearTimeout(this.#timer)
@@ -198,7 +198,7 @@ export class RedisLink implements Link {
       })
       this.#client = client
     } catch (error) {
-      // Files of TLS that cannot be read now may be there at the next attempt.
+      // Unreadable TLS files may be readable at the next attempt.
       this.#failed(new StoreAway('connection', false, { cause: error }))
     }
   }
@@ -214,7 +214,7 @@ export class RedisLink implements Link {
     this.#failAll('connection')
     this.#failed(new StoreAway('connection', false, { cause: error }))
     this.#attempts++
-    // The first attempt follows at once; a server that was restarted is there in a moment.
+    // The first attempt follows at once, because a restarted server is back soon.
     this.#schedule(Math.min(250, 25 * 2 ** Math.min(this.#attempts, 10)))
   }
 
@@ -230,7 +230,7 @@ export class RedisLink implements Link {
       this.#breaker.probed(false)
       if (this.#breaker.isOpen) {
         this.#options.onFailure(away)
-        // Another connection may lead to another server; where permission or memory lacks, it would not help.
+        // A new connection may reach another server; it does not help against lack of permission or memory.
         if (away.reason !== 'noperm' && away.reason !== 'oom' && this.#client === client) {
           this.#drop(client)
         }
@@ -260,8 +260,8 @@ export class RedisLink implements Link {
 }
 
 /**
- * When this process itself was busy, the answer may be in the socket's buffer: it is read before the verdict. A function
- * of the module, so that a request makes no closure for it.
+ * If this process was busy, the answer may be in the socket's buffer, so it is read before the verdict. A function of
+ * the module, so that a request makes no closure.
  */
 function lateness(link: RedisLink, asked: PendingCall): void {
   setImmediate(() => link.late(asked))

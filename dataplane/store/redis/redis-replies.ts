@@ -1,4 +1,4 @@
-/** From the store's numbers to the answers of the contract. */
+/** Translates the store's numbers into the answers of the contract. */
 
 import type {
   AdmitResult,
@@ -31,7 +31,7 @@ export interface Windows {
   readonly month: Window
 }
 
-/** Numbers, but for the names of windows that a script misses. */
+/** Numbers, except the names of windows that a script misses. */
 export function checkedReply(reply: unknown): readonly (number | string)[] {
   const isReply = (value: unknown): value is readonly (number | string)[] =>
     Array.isArray(value) && value.length >= 2 && typeof value[0] === 'number'
@@ -109,7 +109,7 @@ export function budgetFiguresOf(
   }
 }
 
-/** Where the day's and the month's figures are: only windows with a cap are looked at. */
+/** Positions of the day's and the month's figures; a reply has only windows with a cap. */
 export function windowsIn(
   budget: BudgetRule | undefined,
 ): readonly [number | undefined, number | undefined] {

@@ -1,4 +1,4 @@
-/** A running request in the accounts of the shared store, and what is sent about it. */
+/** A running request in the accounts of the shared store, and its arguments for scripts. */
 import { NOTHING } from '../../accounts/amounts.ts'
 import {
   type Amount,
@@ -15,7 +15,7 @@ export const DAY_AT = 3
 export const MONTH_AT = DAY_AT + FIGURES
 const CROSSED_AT = MONTH_AT + FIGURES
 
-/** A request that the store counts, or that it will have to count. */
+/** A request that the store counts, or will count after its return. */
 export interface RunningRequest extends Part {
   /** The same request in the accounts of its other budgets. */
   readonly others: readonly Part[]
@@ -35,17 +35,17 @@ export interface Part {
   rated: number
   reserved: Amount
   used: Amount
-  /** When its lease was last known to live, on this process's clock. */
+  /** When the lease was last known to exist, on this process's clock. */
   heardAt: number
-  /** Its lease expired while the store could be asked: another request may have its slot. */
+  /** Whether the lease expired while the store was reachable, so that another request may have the slot. */
   isLost: boolean
-  /** A call to put it back was sent, and might still arrive after its end. */
+  /** Whether a call to restore the lease was sent, which might still arrive after the request ended. */
   wasPutBack: boolean
-  /** Its charge, once it has ended; the answer may still be missing. */
+  /** The charge of an ended request; the store's answer may still be missing. */
   settled: Amount | undefined
 }
 
-/** The facts about a request when it begins; the others start as for a request that the store does not know. */
+/** The facts at the start of a request; the other members start as for a request that the store does not know. */
 export type Begun = Pick<Part, 'id' | 'account'> &
   Partial<Pick<Part, 'by' | 'rated' | 'reserved' | 'heardAt' | 'wasPutBack'>> & {
     readonly windows: Windows
@@ -79,7 +79,7 @@ export function partOf(
   }
 }
 
-/** The totals grow once; sending them twice changes nothing. */
+/** Adds to the totals once, because sending totals twice changes nothing. */
 export function count(part: Part, used: Amount): void {
   if (part.settled !== undefined) return
   part.day.total = Math.min(Number.MAX_SAFE_INTEGER, part.day.total + used.tokens)

@@ -1,4 +1,4 @@
-/** The running requests of this process in the shared store. The process has to know them itself: the store may lose them. */
+/** The running requests of this process in the shared store. The process keeps them, because the store may lose its data. */
 
 import { larger, sane } from '../../accounts/amounts.ts'
 import type { Amount, Beat, Settlement, Settling } from '../../accounts/store.ts'
@@ -21,13 +21,13 @@ import { UnansweredAdmissions } from './unanswered-admissions.ts'
 
 const NO_OTHERS: readonly Part[] = []
 
-/** Leases in one call: a script must not keep the server for long. */
+/** Most leases in one call, so that a script does not block the server for long. */
 const RENEWALS_MAX = 200
 
-/** Tenants whose windows are checked with each beat, in turn: so a store that lost something gets it back soon. */
+/** Tenants whose windows are checked with each beat, in turn, so that lost data is restored soon. */
 const CHECKED = 64
 
-/** Calls under way at once: this process and the server have other work too. */
+/** Most concurrent calls, because this process and the server have other work. */
 const CALLS_MAX = 32
 
 const ALREADY_CHARGED: Settlement = { charged: false, crossed: [] }
@@ -43,7 +43,7 @@ export class RunningRequests {
   readonly #unanswered: UnansweredAdmissions
   readonly #settlements: Settlements
   readonly #settling = new Map<string, Promise<Settlement>>()
-  /** Something was lost: every tenant is checked at the next beat. */
+  /** Whether data was lost, so that the next beat checks every tenant. */
   #isSuspicious = false
   #checkedTo = 0
 
@@ -73,7 +73,7 @@ export class RunningRequests {
     return running
   }
 
-  /** An admission was sent and got no answer. */
+  /** Notes an admission that was sent but got no answer. */
   doubt(accounts: readonly Account[], id: string): void {
     this.#unanswered.add(accounts, id)
   }
@@ -89,7 +89,7 @@ export class RunningRequests {
     let running = this.#running.get(id)
     if (running === undefined) {
       if (admittedAt === undefined) return this.#unanswered.takeBack(id).then(() => ALREADY_CHARGED)
-      // It was admitted by another life of this process, or by its local share.
+      // An earlier process or the local share admitted this request.
       running = this.add({ id, account, others, windows: new Present(admittedAt) })
     }
     const settlement = this.#end(running, sane(used), settling)
@@ -99,7 +99,7 @@ export class RunningRequests {
     return settlement
   }
 
-  /** Keeps leases alive, puts back those that the store lost, and checks that it still knows what was reported. */
+  /** Renews leases, restores those that the store lost, and checks that the store still has the reported totals. */
   async renew(beats: readonly Beat[]): Promise<readonly string[]> {
     const lost: string[] = []
     const groups = new Map<Account, Part[]>()
@@ -133,7 +133,7 @@ export class RunningRequests {
     return lost
   }
 
-  /** In all accounts at once: each takes it once, however often it is sent. */
+  /** Ends the request in all accounts; each account takes it once, even if it is sent again. */
   async #end(
     running: RunningRequest,
     used: Amount,
@@ -177,7 +177,7 @@ export class RunningRequests {
   async #renewGroup(group: readonly Part[], lost: string[]): Promise<void> {
     const sentAt = this.#clock.now()
     const unknown = await this.#renewOnce(group, sentAt, lost)
-    // The store forgot these leases without having seen them expire: it lost them, so they are put back.
+    // The store lost these leases, because it has no record of their expiry; so they are restored.
     for (const running of unknown) running.heardAt = Number.NEGATIVE_INFINITY
     if (unknown.length > 0) await this.#renewOnce(unknown, sentAt, lost)
   }
@@ -209,7 +209,7 @@ export class RunningRequests {
     return unknown
   }
 
-  /** The first failure ends it: the store is away. */
+  /** Stops at the first failure, because the store is unreachable. */
   async #inTurn(calls: readonly (() => Promise<void>)[]): Promise<void> {
     for (let at = 0; at < calls.length; at += CALLS_MAX) {
       await Promise.all(calls.slice(at, at + CALLS_MAX).map((call) => call()))

@@ -11,7 +11,7 @@ import type { Calls } from './redis-calls.ts'
 import { crossings, DAY_AT, MONTH_AT, type Part } from './request-part.ts'
 import { SETTLE, SETTLE_ALL, SETTLE_AND_BURY, SETTLE_ONLY } from './scripts/settle.ts'
 
-/** A script must not keep the server for long. */
+/** Bounded, so that a script does not block the server for long. */
 const TOGETHER_MAX = 100
 
 interface Ending {
@@ -32,7 +32,7 @@ export class Settlements {
     this.#gathered = new TurnGroups(TOGETHER_MAX, haveWindowsInCommon, (ends) => this.#send(ends))
   }
 
-  /** Resolves once the store has it. Alerts are those of the whole call, and go to the first request in it. */
+  /** Resolves after the store has the settlement. The first request of a call gets the alerts of the whole call. */
   add(part: Part, budget: BudgetRule | undefined): Promise<readonly Crossing[]> {
     const { sent, place } = this.#gathered.add(part.account, { part, budget })
     return place === 0 ? sent : sent.then(() => NONE)

@@ -31,9 +31,9 @@ import { READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
 
 export interface RedisStoreOptions {
-  /** The beginning of all keys. */
+  /** Prefix of all keys. */
   readonly keyPrefix: string
-  /** Names this process: no other process has the name, nor had it. */
+  /** Unique name of this process, never used by another one. */
   readonly replica: string
   readonly clock: Clock
 }
@@ -54,7 +54,7 @@ export class RedisStore implements Store {
     this.#running = new RunningRequests(this.#calls, options.clock, this.#accounts)
   }
 
-  /** The store's clock, which goes on while it is away; the process's own until it has answered once. */
+  /** The store's clock, which continues during an outage; before the first answer, the clock of the process. */
   get wall(): number {
     return this.#calls.storeNow
   }
@@ -94,10 +94,7 @@ export class RedisStore implements Store {
     return result
   }
 
-  /**
-   * From now on the store counts a request that was admitted without it, at a moment of the wall clock: the next renewal
-   * gives it a lease.
-   */
+  /** Adds a request that was admitted without the store, at a time of the wall clock; the next renewal creates its lease. */
   adopt({ tenant, id, estimate, rules }: AdmitRequest, admittedAt: number): void {
     this.#running.add({
       id,
@@ -124,7 +121,7 @@ export class RedisStore implements Store {
       const lowered = [running, ...running.others].map((part) => this.#lowerPart(part, wanted))
       return (await Promise.all(lowered)).every((one) => one)
     }
-    // A hold that grew in one account and not in another is an upper bound all the same.
+    // A hold that grew in only one account is still an upper bound.
     const grown = await Promise.all([
       this.#extendPart(running, budget, wanted),
       ...running.others.map((part) =>
@@ -202,7 +199,7 @@ export class RedisStore implements Store {
   }
 
   #account(tenant: string, scope?: BudgetScope): Account {
-    // A key's counters stand beside those of its tenant.
+    // The counters of a key are next to those of its tenant.
     const name =
       scope === undefined ? tenant : scope.kind === 'key' ? `${tenant}\n${scope.id}` : scope.id
     let account = this.#accounts.get(name)

@@ -1,4 +1,4 @@
-/** Admissions that were sent and got no answer: the store may hold a slot that no request uses, until it is taken back. */
+/** Admissions without an answer: the store may hold a slot that no request uses, so the gateway takes it back. */
 
 import type { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -6,16 +6,16 @@ import type { Account } from './redis-accounts.ts'
 import { type Calls, LATE_MS } from './redis-calls.ts'
 import { SETTLE, SETTLE_ONLY, TAKE_BACK } from './scripts/settle.ts'
 
-/** Beyond this the oldest is forgotten: its lease expires. */
+/** With more, the oldest is dropped, and its lease expires. */
 const UNANSWERED_MAX = 10_000
 
 interface Unanswered {
-  /** That of the tenant, and those of its other budgets. */
+  /** The account of the tenant, and those of the other budgets. */
   readonly accounts: readonly Account[]
   readonly windows: Pick<Present, 'day' | 'month'>
-  /** After this the admission can no longer arrive, on this process's clock. */
+  /** Time after which the admission can no longer arrive, on this process's clock. */
   readonly until: number
-  /** The request ran all the same: what the rate was charged for it stays charged. */
+  /** Whether the request ran anyway, so that its charge to the rate stays. */
   hasRun: boolean
 }
 
@@ -45,13 +45,13 @@ export class UnansweredAdmissions {
     if (unanswered !== undefined) unanswered.hasRun = true
   }
 
-  /** Those whose admission can no longer arrive. */
+  /** Ids of admissions that can no longer arrive. */
   due(): readonly string[] {
     const now = this.#clock.now()
     return [...this.#unanswered].filter(([, { until }]) => now > until).map(([id]) => id)
   }
 
-  /** Frees what the admission holds; nothing is charged. */
+  /** Releases the slot and the holds of the admission without a charge. */
   async takeBack(id: string): Promise<void> {
     const unanswered = this.#unanswered.get(id)
     if (unanswered === undefined) return
@@ -61,7 +61,7 @@ export class UnansweredAdmissions {
     if (isFinal || found.every((one) => one)) this.#unanswered.delete(id)
   }
 
-  /** Whether the account knew it. */
+  /** Returns whether the account had the admission. */
   async #takeBack(id: string, account: Account, { windows, hasRun }: Unanswered): Promise<boolean> {
     const nothing = [0, 0, 0, 0, -1]
     const [, , found] = await this.#calls.run({

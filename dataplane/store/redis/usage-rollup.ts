@@ -1,4 +1,4 @@
-/** The rows of usage of all replicas, summed up in the shared store: written in batches, off the way of requests. */
+/** Sums the rows of usage of all replicas in the shared store, with writes in batches outside of requests. */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import { usageRoot } from '../roots.ts'
 import type { UsageBook } from '../usage-book.ts'
@@ -15,9 +15,9 @@ import {
 import type { Link } from './link.ts'
 import { DAYS_KEPT, HOURS_KEPT, READ_USAGE, REPEATED_HOURS, WRITE_USAGE } from './scripts/usage.ts'
 
-/** A kill loses at most this. */
+/** A kill loses at most the usage of this time. */
 const FLUSH_MS = 1_000
-/** Rows of one call: a script must not keep the server for long. */
+/** Most rows of one call, so that a script does not block the server for long. */
 const ROWS_MAX = 250
 /** Hashes that one call may read. */
 const READ_MAX = 24
@@ -35,18 +35,18 @@ export interface UsageRollupOptions {
   readonly clock: Clock
   /** The number of rows that were counted without their key and tags, because an hour of the store is full. */
   readonly onFolded?: (rows: number) => void
-  /** Rows were waiting for so long that the store cannot take them any more. */
+  /** Called for rows that waited so long that the store no longer accepts them. */
   readonly onForgotten: (rows: number) => void
 }
 
-/** A deadline: its maker adds it to the process's. */
+/** A deadline: the caller must add it to those of the process. */
 export class UsageRollup implements Deadline {
   due: number
   seat = -1
   readonly #options: UsageRollupOptions
   readonly #changed = new Set<Row>()
   readonly #root: string
-  /** Calls are numbered, so that a store which has lost some is found out. */
+  /** Numbers the calls, to detect a store that lost some. */
   #turn = 0
   #answered = 0
   #flushing: Promise<void> | undefined
@@ -70,15 +70,15 @@ export class UsageRollup implements Deadline {
     this.flush().catch(() => undefined)
   }
 
-  /** The store is back, perhaps without what it had: it is asked even where nothing is new. */
+  /** Notes that the store is back, perhaps without its data; the next flush checks it even without new rows. */
   returned(): void {
     if (this.#turn === 0) return
     this.#once(() => this.#check()).catch(() => undefined)
   }
 
-  /** Resolves once the store has everything that was counted before; rejects with StoreAway. */
+  /** Resolves after the store has everything counted before the call; rejects with StoreAway. */
   async flush(): Promise<void> {
-    // One that is under way may have begun before the last row was counted.
+    // A running flush may have begun before the last row was counted.
     await this.#flushing
     await this.#once(() => this.#writeAll())
   }
@@ -90,18 +90,18 @@ export class UsageRollup implements Deadline {
     const from = latest(span.from, oldest)
     const places = isByHour ? hoursBetween(from, span.to) : this.#placesBetween(from, span.to)
     const pages = this.#pages(places)
-    // The first page says since when there are rows.
+    // The first page has the time of the oldest row.
     const page = await pages.next()
     const { since = '', rows = [] } = page.value ?? {}
     return {
-      // A whole day counts from its beginning.
+      // A day starts with its first hour.
       from: `${places[0] ?? from}T00`.slice(0, 13),
       since: since === '' ? undefined : latest(since, oldest),
       rows: following(rows, pages),
     }
   }
 
-  /** Hours where they are kept, else whole days. */
+  /** Returns hours if they are kept, else whole days. */
   #placesBetween(from: string, to: string): string[] {
     const border = `${this.#hourBefore(HOURS_KEPT - 24).slice(0, 10)}T00`
     if (from >= border) return hoursBetween(from, to)
@@ -137,7 +137,7 @@ export class UsageRollup implements Deadline {
   }
 
   async #writeAll(): Promise<void> {
-    // A store that has lost something gets it all in the second round.
+    // A store that lost data gets all rows in the second round.
     for (let round = 0, isLost = true; isLost && round < 2; round++) {
       isLost = false
       this.#forgetOld()
@@ -149,7 +149,7 @@ export class UsageRollup implements Deadline {
     }
   }
 
-  /** Returns whether the store had lost something, and has taken nothing. */
+  /** Returns whether the store had lost data and therefore took nothing. */
   async #write(hour: string, rows: readonly Row[]): Promise<boolean> {
     const { link, replica, book, onFolded } = this.#options
     const turn = ++this.#turn
@@ -181,7 +181,7 @@ export class UsageRollup implements Deadline {
     return true
   }
 
-  /** The store no longer knows which part of such a row it has. */
+  /** Drops old rows, because the store no longer knows which part of them it has. */
   #forgetOld(): void {
     const oldest = this.#hourBefore(REPEATED_HOURS - 1)
     let rows = 0
@@ -232,7 +232,7 @@ function nameOf(row: Row): string {
   return joinedNames(ROW_NAMES.map((name) => row[name]))
 }
 
-/** One by one as they are read, because a hash has thousands and requests come between. */
+/** Yields rows one by one, because a hash has thousands and requests need turns in between. */
 function* rowsOf(
   hashes: readonly (readonly string[])[],
   places: readonly string[],

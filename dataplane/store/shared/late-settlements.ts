@@ -1,32 +1,32 @@
-/** Settlements that the shared store has not taken yet: kept, bounded, and delivered once it is back. */
+/** Stores settlements during an outage of the shared store, within a bound, and delivers them after its return. */
 import type { Amount, Settlement, Settling } from '../../accounts/store.ts'
 
 /** About 30 MB. Further settlements are summed up by tenant, so that no usage is lost. */
 const WAITING_MAX = 100_000
 
-/** Deliveries under way at once: a store that has just come back is not to be flooded. */
+/** Most concurrent deliveries, so that a returning store is not flooded. */
 const DELIVERIES = 16
 
 interface Late {
   readonly settling: Settling
-  /** Called once it is delivered; absent if no caller waits. */
+  /** Called after the delivery; absent if no caller waits. */
   readonly resolve: ((settlement: Settlement) => void) | undefined
 }
 
 export interface LateSettlementsOptions {
-  /** Rejects while the store is away. It may have been applied all the same: the store takes each id once. */
+  /** Rejects if the store is unreachable. The settlement may still have been applied, because the store takes each id once. */
   readonly deliver: (settling: Settling) => Promise<Settlement>
   readonly isAway: () => boolean
-  /** An id that no request has. */
+  /** Makes an id that no request has. */
   readonly newId: () => string
-  /** How many wait. */
+  /** Called with the number of waiting settlements. */
   readonly onSize: (size: number) => void
 }
 
 export class LateSettlements {
   readonly #options: LateSettlementsOptions
   readonly #waiting = new Map<string, Late>()
-  /** By day, tenant and the other budgets that are charged. */
+  /** Sums by day, tenant and other charged budgets. */
   readonly #sums = new Map<string, Settling>()
   #delivery: Promise<void> | undefined
 
@@ -43,14 +43,14 @@ export class LateSettlements {
     return new Promise((resolve) => this.#add({ settling, resolve }))
   }
 
-  /** Frees what an admission without an answer may hold. */
+  /** Releases the possible holds of an admission without an answer. */
   undo(settling: Settling): void {
     this.#add({ settling, resolve: undefined })
   }
 
   /**
-   * The same for a request that the store has never heard of: where too many wait, it is added to others of its tenant
-   * and day, since only its usage matters.
+   * Adds the settlement of a request that the store does not know. If too many wait, it is added to the sum of its
+   * tenant and day, because only its usage matters.
    */
   addUnknown(settling: Settling): Promise<Settlement> {
     if (this.#waiting.size < WAITING_MAX) return this.add(settling)
@@ -67,7 +67,7 @@ export class LateSettlements {
     return Promise.resolve({ charged: true, crossed: [] })
   }
 
-  /** Sends what waits, oldest first, until nothing does or the store is away again. Never rejects. */
+  /** Sends waiting settlements, oldest first, until none is left or the store is unreachable again. Never rejects. */
   deliver(): Promise<void> {
     this.#delivery ??= this.#deliverAll().finally(() => {
       this.#delivery = undefined
@@ -86,7 +86,7 @@ export class LateSettlements {
 
   #add(late: Late): void {
     const { id } = late.settling
-    // A request ends once; an undoing of its admission before that says nothing that its end does not.
+    // The end of a request replaces an earlier undo of its admission.
     this.#waiting.set(id, late)
     this.#options.onSize(this.size)
   }
@@ -103,7 +103,7 @@ export class LateSettlements {
     }
   }
 
-  /** From here on a sum may have been sent, so it keeps its id and grows no more. */
+  /** Moves the sums to the queue: a sum may be sent now, so it keeps its id and must not grow. */
   #moveSums(): void {
     if (this.#waiting.size >= WAITING_MAX) return
     for (const settling of this.#sums.values()) this.#add({ settling, resolve: undefined })

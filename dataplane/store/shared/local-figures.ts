@@ -1,4 +1,4 @@
-/** The numbers of a local share: its rules, where its buckets begin, and what a tenant sees of it. */
+/** The numbers of a local share: its rules, the start levels of its buckets, and the figures for the tenant. */
 import type {
   BucketFigure,
   BudgetFigure,
@@ -11,10 +11,10 @@ import type { Account } from '../memory/account.ts'
 import type { Ledger } from '../memory/ledger.ts'
 import type { Tenant } from '../memory/tenant.ts'
 
-/** How the shared store said last that a tenant stands. */
+/** The last figures of a tenant from the shared store. */
 export interface LastKnown {
   readonly figures: Figures | undefined
-  /** When it said so, on this process's clock. */
+  /** Time of these figures, on this process's clock. */
   readonly at: number
 }
 
@@ -38,7 +38,7 @@ export function scaledRules(
 /** The last known figures of a budget. */
 export type KnownBudget = Pick<ScopedFigures, 'tokens' | 'spend'>
 
-/** The part of what was last known to remain in the present window; a new window is whole. */
+/** This replica's part of the last known rest in the present window; a new window is full. */
 export function scaledBudget(
   whole: BudgetRule | undefined,
   { day, month }: Account,
@@ -61,7 +61,7 @@ export function scaledBudget(
   }
 }
 
-/** The bucket begins as full as the shared one was, less what has leaked since; or as its own last outage left it. */
+/** The bucket starts at the level of the shared one, less the leak since then, or at the level after its last outage. */
 export function takeOver(
   tenant: Tenant,
   { figures, at }: LastKnown,
@@ -79,7 +79,7 @@ export function takeOver(
   fill(tenant.tokens, rules.tokensPerMinute ?? 0, figures.tokenRate)
 }
 
-/** The tenant sees its own limits, and what this replica has left of them. */
+/** Shows the tenant its full limits, and this replica's rest of them. */
 export function shown(figures: Figures, whole: Rules): Figures {
   const { requests, tokenRate, concurrency, scoped } = figures
   return {

@@ -1,8 +1,8 @@
 /**
- * Admits while the shared store is away: this replica's fraction of each limit, from the level that was last known. It is a
- * memory store under scaled rules. While the shared store answers it follows what this replica runs, so
- * that it knows the slots and holds the moment the shared store is gone. The shares of all replicas add up to at most the
- * limit, except that each replica may always admit one request.
+ * Admits requests while the shared store is unreachable: this replica's fraction of each limit, from the last known
+ * level. It is a memory store with scaled rules. While the shared store answers, it follows the running requests of
+ * this replica, so that it knows slots and holds at the start of an outage. The shares of all replicas add up to at
+ * most the limit, except that each replica may always admit one request.
  */
 
 import { NOTHING, sane } from '../../accounts/amounts.ts'
@@ -32,13 +32,13 @@ import {
   takeOver,
 } from './local-figures.ts'
 
-/** Replicas find the same store back within less than this, and deliver then what they used. */
+/** All replicas detect the return of the store within this time, and deliver their usage then. */
 const RETURNS_MS = 1000
 
-/** At least, from the last beat before an outage on. */
+/** Shortest life of leases, from the last beat before an outage. */
 const LEASES_LAST_MS = LEASE_MS - BEAT_MS
 
-/** No bucket takes longer to empty, except under a limit that makes no sense. */
+/** Longest time to empty a bucket, except with absurd limits. */
 const REMEMBERED_MS = 600_000
 
 interface TenantKnown extends LastKnown {
@@ -52,9 +52,9 @@ export class LocalShare {
   readonly #clock: Clock
   readonly #fraction: () => number
   readonly #memory: MemoryStore
-  /** Forgotten together with the tenants of the memory store. */
+  /** Weak, so that entries go with the tenants of the memory store. */
   readonly #known = new WeakMap<Tenant, TenantKnown>()
-  /** The same of groups and keys. */
+  /** The same for groups and keys. */
   readonly #knownScopes = new WeakMap<Account, KnownBudget>()
   #outage = 0
   #beganAt = Number.POSITIVE_INFINITY
@@ -67,20 +67,26 @@ export class LocalShare {
     this.#memory = new MemoryStore({ clock })
   }
 
-  /** The shared store is away: the shares begin at what it said last. */
+  /** Starts an outage: the shares start at the last known figures. */
   begin(): void {
     this.#outage++
     this.#beganAt = this.#now()
     this.#endedAt = Number.POSITIVE_INFINITY
   }
 
-  /** The shared store is back. Its buckets have leaked meanwhile, and know nothing of what was admitted here. */
+  /**
+   * Ends an outage. The buckets of the shared store have leaked meanwhile, and do not include requests that were
+   * admitted here.
+   */
   end(): void {
     // The first connection of all ends no outage.
     if (this.#outage > 0) this.#endedAt = this.#now()
   }
 
-  /** Whether leases in the shared store may have ended in the last outage: they hold nothing any more for what ran here. */
+  /**
+   * Whether leases in the shared store may have expired in the last outage, so that they hold nothing for requests of
+   * this replica.
+   */
   get outlastedLeases(): boolean {
     return this.#endedAt - this.#beganAt >= LEASES_LAST_MS
   }
@@ -92,8 +98,8 @@ export class LocalShare {
   }
 
   /**
-   * After an outage, for as long as a full bucket takes to empty, requests have to fit this replica's share as well: else a
-   * store that comes and goes would let through what leaked from its buckets in addition to what was admitted here.
+   * After an outage, until a full bucket would be empty, requests must also fit this replica's share. Otherwise an
+   * unstable store would admit the leak of its buckets in addition to the requests admitted here.
    */
   restrain({ tenant: name, rules, estimate }: AdmitRequest): AdmitResult | undefined {
     if (this.#endedAt === Number.POSITIVE_INFINITY) return undefined
@@ -107,7 +113,7 @@ export class LocalShare {
     return { outcome: 'refused', ...obstacle, figures: shown(tenant.figures(share, now), rules) }
   }
 
-  /** The shared store has decided. */
+  /** Follows a decision of the shared store. */
   follow(request: AdmitRequest, made: AdmitResult): void {
     const tenant = this.#learn(request.tenant, made.figures)
     if (made.outcome === 'refused') return
@@ -119,7 +125,7 @@ export class LocalShare {
     })
   }
 
-  /** The shared store has said how a tenant stands. */
+  /** Notes figures of a tenant from the shared store. */
   learn(tenant: string, figures: Figures): void {
     this.#learn(tenant, figures)
   }
@@ -130,7 +136,7 @@ export class LocalShare {
     return { ...result, figures: shown(result.figures, request.rules) }
   }
 
-  /** The shared store has raised a hold. */
+  /** Follows a raised hold. */
   raised(extension: Extension): void {
     this.#memory.extend({ ...extension, budget: undefined, scoped: undefined })
   }
@@ -144,13 +150,13 @@ export class LocalShare {
     return this.#memory.extend({ ...extension, budget, scoped })
   }
 
-  /** Keeps the slots and holds of what runs here, as the shared store does. */
+  /** Renews the slots and holds of running requests, as the shared store does. */
   renew(beats: readonly Beat[]): void {
     this.#memory.renew(beats)
   }
 
   settle(settling: Settling): void {
-    // Alerts are the shared store's.
+    // Only the shared store reports alerts.
     this.#memory.settle({ ...settling, budget: undefined, scoped: undefined })
   }
 
@@ -170,7 +176,7 @@ export class LocalShare {
     const known = this.#lastKnownOf(tenant)
     known.figures = figures
     known.at = this.#clock.now()
-    // The figures hold what was settled so far; what follows is counted here on top of them.
+    // The figures include the settled amount so far; later amounts are counted on top.
     tenant.day.settled = 0
     tenant.month.settled = 0
     for (const one of figures.scoped ?? []) {
@@ -215,7 +221,7 @@ export class LocalShare {
     return rules
   }
 
-  /** Whether the tenant was admitted here in the last outage, and its bucket may still hold some of that. */
+  /** Whether the local share admitted requests of the tenant in the last outage that may still be in its bucket. */
   #isCareful(tenant: Tenant, { requestsPerMinute, burst, tokensPerMinute }: Rules): boolean {
     if (this.#endedAt === Number.POSITIVE_INFINITY) return false
     const passed = this.#now() - this.#endedAt

@@ -1,4 +1,4 @@
-/** Puts the shared store together: connection, scripts, local share, and the reports of its state. */
+/** Builds the shared store from its connection, scripts, local share and reports. */
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
@@ -19,18 +19,18 @@ export interface RedisContext extends StoreContext {
   readonly random: () => number
   /** Names this process; no other process has the name. */
   readonly replica: string
-  /** How many replicas the configuration speaks of. */
+  /** Number of replicas in the configuration. */
   readonly replicas: number
   readonly secureContext: () => SecureContext
 }
 
-/** A start waits this long for the first answer, so that the first requests are counted where all others are. */
+/** Longest wait for the first answer at the start, so that the first requests are counted in the shared store. */
 const START_MS = 1_000
 
-/** An end waits this long for the last settlements. */
+/** Longest wait for the last settlements at the end. */
 const FLUSH_MS = 1_000
 
-/** Without a local share a late answer is better than none: the wait is at least this long. */
+/** Least timeout without a local share, because a late answer is better than none. */
 const PATIENCE_MS = 250
 
 const MEMORY: Script = { name: 'memory', lua: "return redis.call('INFO', 'memory')" }
@@ -96,7 +96,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   }
 }
 
-/** At the end: rows of the last second, unless the store is away. */
+/** Writes the rows of the last second at the end, unless the store is unreachable. */
 async function flushed(rollup: UsageRollup): Promise<void> {
   const late = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref())
   await Promise.race([rollup.flush().catch(() => undefined), late])
@@ -136,7 +136,7 @@ function sharedStore(
   const { clock, metrics, replica } = world
   let sums = 0
   const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
-  // A replica whose clock is wrong must not find a new day when it is on its own.
+  // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
     store,

@@ -1,20 +1,20 @@
-/** How many gateways share the store, and which fraction of the admissions this one makes: what its local share is. */
+/** The number of gateways that share the store, and this one's fraction of the admissions, which is its local share. */
 import type { Clock } from '../../base/clock.ts'
 import type { Link, Script } from '../redis/link.ts'
 import { replicasKey } from '../roots.ts'
 
-/** A replica that was silent for this time is gone. */
+/** A replica without an announcement for this time has ended. */
 const PRESENT_MS = 15_000
 
 /** Admissions are forgotten with this time constant. */
 const MEMORY_MS = 60_000
 
-/** A fraction rises once the announcements of this time have all returned it: others announce themselves once a second. */
+/** A fraction rises only after all announcements of this time returned it; replicas announce themselves once a second. */
 const RISE_MS = 2000
 
 /**
- * One hash for all replicas: id to weight and expiry. It writes, so that a server that cannot is found out by it.
- * Answers how many there are, and the sum of their weights.
+ * One hash for all replicas: id to weight and expiry. It writes, which also detects a read-only server. Returns the
+ * number of replicas and the sum of their weights.
  */
 const ANNOUNCE: Script = {
   name: 'announce',
@@ -48,13 +48,13 @@ export interface ReplicasOptions {
   readonly keyPrefix: string
   /** Names this process. */
   readonly replica: string
-  /** How many the configuration speaks of; counts until the store has answered. */
+  /** Number of replicas in the configuration; used until the store has answered. */
   readonly expected: number
   readonly clock: Clock
 }
 
 export class Replicas {
-  /** Admissions of the last minute, roughly; the store's owner counts them up. */
+  /** Admissions of about the last minute; the store's owner increments it. */
   admissions = 0
   count: number
   /** Fractions of all replicas add up to 1, or to less while they change. */
@@ -65,7 +65,7 @@ export class Replicas {
   readonly #replica: string
   readonly #clock: Clock
   #beatAt: number
-  /** Peers come back one by one after an outage: fewer than before are not believed until then. */
+  /** Until this time a smaller number is ignored, because peers return one by one after an outage. */
   #believesFewerAt = 0
 
   constructor({ keyPrefix, replica, expected, clock }: ReplicasOptions) {
@@ -77,7 +77,7 @@ export class Replicas {
     this.#beatAt = clock.now()
   }
 
-  /** The store is back. */
+  /** Notes the return of the store. */
   returned(): void {
     this.#believesFewerAt = this.#clock.now() + PRESENT_MS
   }
@@ -92,7 +92,7 @@ export class Replicas {
     const [count, sum] = countsOf(reply)
     if (count < this.count && now < this.#believesFewerAt) return
     this.count = count
-    // The others may know the state of a beat ago: a replica that gains waits until those that lose have heard of it.
+    // Others may have the state of the last beat, so a replica whose fraction rises waits until the others have lowered theirs.
     const heard = this.#returned
     heard.push({ fraction: weight / sum, at: now })
     while ((heard[1]?.at ?? now) <= now - RISE_MS) heard.shift()

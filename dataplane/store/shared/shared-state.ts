@@ -5,14 +5,14 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { StoreAway } from '../redis/link.ts'
 import { wordsOf } from '../redis/redis-errors.ts'
 
-/** A server that answers with errors is logged at most this often. */
+/** Shortest time between two log lines on errors of the server. */
 const COMPLAINT_MS = 60_000
 
 export interface SharedStateOptions {
   readonly clock: Clock
   readonly metrics: Metrics
   readonly log: Log
-  /** Where it is, without credentials. */
+  /** Address of the store, without credentials. */
   readonly place: string
   readonly failOpen: boolean
   readonly replicas: { readonly count: number; readonly fraction: number }

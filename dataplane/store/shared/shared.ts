@@ -1,6 +1,6 @@
 /**
- * The store that replicas share. While it is away, a local share of each limit decides, or requests are refused. No usage is
- * lost meanwhile, and none is charged twice.
+ * The store that replicas share. During an outage, a local share of each limit decides, or requests are refused. No
+ * usage is lost, and none is charged twice.
  */
 
 import type {
@@ -21,9 +21,9 @@ import { StoreAway } from '../redis/link.ts'
 import { LateSettlements } from './late-settlements.ts'
 import type { LocalShare } from './local-share.ts'
 
-/** Its verbs reject with StoreAway. */
+/** A store whose verbs reject with StoreAway. */
 export interface Adopting extends Store {
-  /** From now on it counts a request that was admitted without it, at a moment of the wall clock. */
+  /** Adds a request that was admitted without the store, at a time of the wall clock. */
   adopt(request: AdmitRequest, admittedAt: number): void
 }
 
@@ -31,12 +31,12 @@ export interface SharedOptions {
   readonly store: Adopting
   readonly local: LocalShare
   readonly failOpen: boolean
-  /** Whether it is known to be away, so that no call is made. */
+  /** Whether the store is known to be unreachable, so that no call is made. */
   readonly isAway: () => boolean
   readonly newId: () => string
-  /** A request was admitted: by the store, or by the local share. */
+  /** Called for each admission, by the store or by the local share. */
   readonly onAdmitted: (isLocal: boolean) => void
-  /** A request was refused because the store is away. */
+  /** Called for each refusal during an outage. */
   readonly onUnavailable: (tenant: string) => void
   readonly onWaiting: (settlements: number) => void
 }
@@ -54,12 +54,12 @@ export class SharedStore implements Store {
   readonly isShared = true
   readonly #options: SharedOptions
   readonly #late: LateSettlements
-  /** Running requests that the local share admitted: the store has never heard of them. */
+  /** Running requests that the local share admitted and the store does not know. */
   readonly #ours = new Map<string, LocallyAdmitted>()
   readonly #wallClock: () => number
-  /** The store is back, and does not know yet all that was used here without it. */
+  /** Whether the store is back but does not have all local usage yet. */
   #isCatchingUp = false
-  /** Settlements that were sent and not answered. */
+  /** Settlements that were sent and have no answer. */
   #sent = 0
   #onNoneSent: () => void = () => undefined
 
@@ -77,7 +77,7 @@ export class SharedStore implements Store {
   admit(request: AdmitRequest): Soon<AdmitResult> {
     const { store, local, failOpen } = this.#options
     if (this.#isAlone) return this.#admitAlone(request)
-    // Where nothing is admitted without the store, an outage leaves nothing to make up for.
+    // Without a local share, an outage leaves no usage to catch up.
     const refused = failOpen ? local.restrain(request) : undefined
     if (refused !== undefined) return refused
     const made = store.admit(request)
@@ -136,7 +136,7 @@ export class SharedStore implements Store {
         local.learn(tenant, figures)
         return figures
       } catch {
-        // As if it had been known to be away.
+        // Continues as in a known outage.
       }
     }
     if (failOpen) return local.read(tenant, rules)
@@ -144,12 +144,12 @@ export class SharedStore implements Store {
     return { ...last, isOld: true }
   }
 
-  /** The store is away. */
+  /** Notes the start of an outage. */
   left(): void {
     this.#options.local.begin()
   }
 
-  /** The store is back: what runs is counted there from now on. */
+  /** Notes the end of an outage: running requests are counted in the store again. */
   returned(): void {
     this.#options.local.end()
     for (const { request, admittedAt } of this.#ours.values()) {
@@ -159,12 +159,12 @@ export class SharedStore implements Store {
     void this.#catchUp()
   }
 
-  /** Sends the settlements that wait. */
+  /** Sends waiting settlements. */
   deliver(): void {
     if (this.#late.size > 0) void this.#counted(this.#late.deliver())
   }
 
-  /** Resolves once all settlements are delivered, or after `mostMs`, with how many are left. */
+  /** Resolves after all settlements are delivered, or after `mostMs`, with the number of the rest. */
   async flush(mostMs: number): Promise<number> {
     this.deliver()
     await new Promise<void>((resolve) => {
@@ -178,7 +178,10 @@ export class SharedStore implements Store {
     return this.#late.size
   }
 
-  /** A store that is back knows too little at first: budgets would be spent twice. Closed, leases that last stand for it. */
+  /**
+   * Whether the local share decides: a returning store lacks usage at first, so budgets would be spent twice. Without
+   * fail_open, lasting leases stand for the usage.
+   */
   get #isAlone(): boolean {
     const { isAway, failOpen, local } = this.#options
     if (isAway()) return true
@@ -217,7 +220,10 @@ export class SharedStore implements Store {
     return result
   }
 
-  /** The store may have admitted it, though no answer came: its slot and hold are given back once the store answers. */
+  /**
+   * The store may have admitted the request although no answer came; its slot and hold are released after the store
+   * answers again.
+   */
   #undo({ tenant, id, rules: { scoped } }: AdmitRequest): void {
     this.#late.undo({ tenant, id, used: NONE, budget: undefined, scoped })
   }
@@ -240,7 +246,7 @@ export class SharedStore implements Store {
   }
 }
 
-/** Never 429: the tenant has exceeded nothing. */
+/** Never 429, because the tenant has exceeded no limit. */
 export function unavailable(): GatewayError {
   return new GatewayError(
     'ERR_GW_LIMITER_UNAVAILABLE',

@@ -1,4 +1,4 @@
-/** Lines of text to a file descriptor: gathered in pages, written in the background, dropped beyond a bound. */
+/** Writes lines of text to a file descriptor: gathered in pages, in the background, dropped beyond a bound. */
 import sonicBoom from 'sonic-boom'
 
 const PAGE_BYTES = 65_536
@@ -23,7 +23,7 @@ export class LineSink {
       sync: false,
     })
     this.#out.on('drop', onDrop)
-    // A closed pipe must not end the gateway: the lines have no reader any more, that is all.
+    // A closed pipe must not end the gateway.
     this.#out.on('error', onDrop)
     setInterval(() => this.#turnPage(), GATHER_MS).unref()
   }

@@ -1,8 +1,8 @@
-/** How the log is written: as text at a terminal, as JSON everywhere else, unless GW_LOG_FORMAT says otherwise. */
+/** The format of the log: text on a terminal, else JSON, unless GW_LOG_FORMAT is set. */
 
 const LOG_FORMATS = ['auto', 'text', 'json'] as const
 
-/** `said` is checked already; empty is how a template leaves a variable unset. */
+/** `said` was checked; it is empty if a template leaves the variable unset. */
 export function logFormatOf(said: string | undefined, isTerminal: boolean): 'text' | 'json' {
   if (said === 'text' || said === 'json') return said
   return isTerminal ? 'text' : 'json'

@@ -12,7 +12,7 @@ export function eventText(
   level: string,
   { event, message, fields = {} }: { event: string; message: string; fields?: Fields },
 ): string {
-  // Its message says all of them.
+  // The message of `start` contains all facts.
   const facts = event === 'start' ? [] : Object.entries(fields)
   const written = facts
     .filter(([, value]) => value !== undefined && value !== null)
@@ -48,7 +48,7 @@ function valueText(value: unknown): string {
   return printable(/[ "=]/.test(cut) && typeof value === 'string' ? JSON.stringify(cut) : cut)
 }
 
-/** Clients choose paths and names of models; none of their characters may steer a terminal. */
+/** Removes control characters, because clients choose paths and model names. */
 function printable(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

@@ -12,7 +12,7 @@ export interface Exposition {
   readonly text: string
 }
 
-/** As prom-client's families answer; its types leave get() out. */
+/** The result of get() of prom-client's families, which its types omit. */
 interface Read {
   readonly name: string
   readonly type: string
@@ -21,7 +21,7 @@ interface Read {
 
 interface Family {
   get(): Promise<Read>
-  /** Some of prom-client's have a shorter way. */
+  /** A faster method of some families. */
   getForPromString?(): Promise<Read>
 }
 
@@ -36,7 +36,7 @@ export class Expositions {
   constructor(registry: Registry) {
     this.#text = registry
     const open = openRegistry()
-    // prom-client adds _total by itself there, and takes it from the names of what it is given: each format has its own.
+    // prom-client adds or removes _total itself, depending on the format.
     for (const family of registry.getMetricsAsArray())
       open.registerMetric({
         name: family.name,
@@ -58,7 +58,7 @@ export class Expositions {
     const registry = isOpen ? this.#openMetrics : this.#text
     const { contentType: type } = registry
     const families = registry.getMetricsAsArray() as unknown as readonly Family[]
-    // All at once, because some of them wait for the same answer of the store.
+    // Reads all families at once, because some wait for the same answer of the store.
     const reads = await Promise.all(
       families.map((family) => family.getForPromString?.() ?? family.get()),
     )
@@ -68,7 +68,7 @@ export class Expositions {
   }
 }
 
-/** However many ask, one text is written at a time. Those who come meanwhile share the next, which has what was before them. */
+/** Writes one text at a time. Scrapes that arrive meanwhile share the next one, so that it includes everything before them. */
 class Shared {
   readonly #write: () => Promise<Exposition>
   #current: Promise<Exposition> | undefined

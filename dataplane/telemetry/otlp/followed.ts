@@ -1,12 +1,12 @@
-/** A thing that a configuration opens: kept while the next ones want the same, closed when one wants another or none. */
+/** A resource that a configuration opens: kept while later configurations need the same one, otherwise closed. */
 import type { Snapshot } from '../../config/snapshot.ts'
 
 export class Followed {
-  /** All settings that the open thing depends on. */
+  /** All settings on which the open resource depends. */
   #identity: string | undefined
   #close: () => void = () => {}
 
-  /** `settings` are the thing's own; undefined wants none. `open` returns how to close it. */
+  /** `settings`: those of the resource; undefined: none is needed. `open` returns a function that closes it. */
   follow({ section, configuration }: Snapshot, settings: unknown, open: () => () => void): void {
     const { telemetry, http_proxy, no_proxy, tls } = section
     const { name, namespace } = configuration.metadata ?? {}

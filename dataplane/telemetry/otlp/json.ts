@@ -1,9 +1,9 @@
 /**
- * A batch of OTLP as JSON, read again from its protobuf: one writer makes both, and only who asks for JSON pays for it.
- * Ids are hex and 64-bit numbers are strings, as the specification of OTLP wants them.
+ * Converts a batch of OTLP from protobuf to JSON, so that only users of JSON pay for it. Ids are hex and 64-bit numbers
+ * are strings, as the specification of OTLP requires.
  */
 
-/** How a field is shown; a shape is a message. */
+/** The JSON form of a field; a shape is a message. */
 type Kind = 'text' | 'hex' | 'int' | 'long' | 'bool' | 'double' | 'longs' | 'doubles' | Shape
 type Field = readonly [name: string, kind: Kind, many?: 'many']
 interface Shape {
@@ -90,7 +90,7 @@ const NAMES = {
 
 const SCOPE: Shape = { 1: ['name', 'text'], 2: ['version', 'text'] }
 
-/** `batch` is one that this process has written: its fields are those above. */
+/** `batch` was written by this process, so it has only the fields above. */
 export function jsonOf(batch: Uint8Array, signal: keyof typeof NAMES): string {
   const [resources, scopes, items, item] = NAMES[signal]
   const scoped: Shape = { 1: ['scope', SCOPE], 2: [items, item, 'many'] }

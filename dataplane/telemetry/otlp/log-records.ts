@@ -1,4 +1,4 @@
-/** Lines of the log as log records of OpenTelemetry: their severity, their words, and what is known of a request. */
+/** Lines of the log as log records of OpenTelemetry: severity, text, and the facts about a request. */
 
 import type { Trace } from '../traces.ts'
 import { NAMES } from '../tracing/names.ts'
@@ -32,7 +32,7 @@ function writeHead(out: Writer, at: number, level: keyof typeof SEVERITIES, text
   out.close(body)
 }
 
-/** As the line of the access log: nothing of it that the span of the request would leave out. */
+/** Writes the fields of the access log, except those that spans omit. */
 function writeRequest(out: Writer, trace: Trace): void {
   const { method, path, status, code, trace_id, span_id, trace_flags } = trace
   const record = out.open(RECORD)

@@ -14,7 +14,7 @@ export type LogEntry =
     }
 
 export class LogTap implements Log {
-  /** Hears each line; undefined if no collector wants them. */
+  /** Gets each line; undefined if no collector gets logs. */
   hear: ((entry: LogEntry) => void) | undefined
   readonly #log: Log
   readonly #wallClock: () => number

@@ -1,4 +1,4 @@
-/** Sends the metrics to a collector, over and over. */
+/** Sends the metrics to a collector at an interval. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import type { Clock, Deadline } from '../../base/clock.ts'
@@ -10,7 +10,7 @@ export interface MetricsFeedOptions {
   readonly registry: Registry
   readonly exporter: Exporter<Piece>
   readonly everyMs: number
-  /** Milliseconds since the epoch: since when counters count. */
+  /** Start of the counters, in milliseconds since the epoch. */
   readonly startedAt: number
   readonly clock: Clock
   /** The numbers could not be read. */
@@ -37,7 +37,7 @@ export class MetricsFeed implements Deadline, Sending {
     this.#read()
   }
 
-  /** The last numbers of a process are worth one more reading. */
+  /** Reads the metrics once more at the end of the process. */
   flush(): void {
     this.#read()
   }
@@ -56,7 +56,7 @@ export class MetricsFeed implements Deadline, Sending {
     const { registry, exporter, startedAt, clock } = this.#options
     for await (const piece of piecesOf(registry, startedAt, () => clock.wall())) {
       exporter.add(piece)
-      // Requests come between two families.
+      // Lets requests run between two families.
       await turn()
     }
   }

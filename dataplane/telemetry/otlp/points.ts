@@ -31,7 +31,7 @@ interface Number {
 
 interface Distribution {
   readonly labels: Labels
-  /** Below each bound, the ones of the bounds before counted too, as prom-client has them. */
+  /** Cumulative counts below each bound, as in prom-client. */
   readonly below: number[]
   readonly bounds: number[]
   readonly exemplars: Exemplar[]
@@ -50,7 +50,7 @@ export interface Piece {
     | { readonly kind: 'histogram'; readonly points: readonly Distribution[] }
 }
 
-/** As `get()` of prom-client's families answers; its types leave the members of histograms out. */
+/** The result of `get()` of prom-client's families; its types omit the members of histograms. */
 interface Read {
   readonly name: string
   readonly help: string
@@ -64,7 +64,7 @@ interface Read {
   }[]
 }
 
-/** Family by family, so that what else is to be done comes between them. */
+/** Yields after each family, so that other work can run in between. */
 export async function* piecesOf(
   registry: Registry,
   startedAt: number,
@@ -181,7 +181,7 @@ function keyFor(name: string): Key {
   return key
 }
 
-/** As a reader that makes names of Prometheus again adds nothing to them. */
+/** The unit of a name; a converter back to Prometheus names then adds nothing. */
 function unitOf(name: string): string {
   const base = name.replace(/_total$/, '')
   if (base.endsWith('_seconds')) return 's'

@@ -1,16 +1,16 @@
-/** A collector as a receiver of batches: where each signal goes, and how its batches are written. */
+/** A collector as receiver of batches: the URL and encoding of each signal. */
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { Section, Signal } from '../../schema/index.ts'
 import type { Receiver } from '../tracing/collector.ts'
 import { jsonOf } from './json.ts'
 
-/** The specification of OTLP names these, and no other, as worth a repetition. */
+/** The only statuses that the specification of OTLP allows to retry. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 const compress = promisify(gzip)
 
-/** Where it is, unless the settings of telemetry say so. */
+/** Address of the collector, if it is not the one in telemetry. */
 interface Elsewhere {
   readonly url: string
   readonly headers: Readonly<Record<string, string>> | undefined

@@ -1,7 +1,7 @@
-/** Something that is on its way to a collector, as the end of the process sees it. */
+/** Data for a collector that the end of the process must flush. */
 export interface Sending {
-  /** Whether everything has left. */
+  /** Whether everything was sent. */
   readonly isIdle: boolean
-  /** Sends now what waits. */
+  /** Sends waiting data now. */
   flush(): void
 }

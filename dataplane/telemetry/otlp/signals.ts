@@ -1,4 +1,4 @@
-/** Metrics and log records for the collector of the configuration: opens the way, keeps one that did not change, ends others. */
+/** Sends metrics and log records to the collector of the configuration; keeps the exporter if its settings did not change. */
 import type { Registry } from 'prom-client'
 import { VERSION } from '../../base/version.ts'
 import type { Observed } from '../observed.ts'
@@ -26,7 +26,7 @@ export interface SignalSources {
   readonly registry: Registry
   /** The log of the process. */
   readonly tap: LogTap
-  /** Milliseconds since the epoch: since when counters count. */
+  /** Start of the counters, in milliseconds since the epoch. */
   readonly startedAt: number
 }
 
@@ -56,7 +56,7 @@ export class Signals {
   }
 }
 
-/** The ways of one configuration. */
+/** The exporters of one configuration. */
 class Opened implements Sending {
   readonly #gateway: Observed
   readonly #parts: Sending[] = []

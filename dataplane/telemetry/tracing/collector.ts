@@ -1,4 +1,4 @@
-/** The way to a receiver of batches, such as a collector: over the same way out as requests to upstreams. */
+/** Sends batches to a receiver such as a collector, by the same proxy and TLS settings as requests to upstreams. */
 import type { Dispatcher } from 'undici'
 import { readBounded } from '../../connection/bounded-body.ts'
 import { openPool } from '../../connection/client.ts'
@@ -16,11 +16,11 @@ export interface Receiver {
   readonly timeoutMs: number
   /** Statuses of answers after which a batch is sent again. */
   readonly again: ReadonlySet<number>
-  /** Makes another body of it, as the headers say. */
+  /** Encodes the body, as the headers declare. */
   readonly encode?: (body: Uint8Array) => Promise<Uint8Array>
   /** Headers that depend on the body. */
   readonly sign?: (body: Uint8Array) => Readonly<Record<string, string>>
-  /** How many items it did not take of a batch that it took. */
+  /** Number of rejected items of an accepted batch. */
   readonly rejectedOf?: (answer: Buffer) => number
 }
 
@@ -76,7 +76,7 @@ export class Collector {
   }
 }
 
-/** Seconds; a date is not worth its parser, because the exporter's own wait will do. */
+/** Reads seconds only; for a date the exporter's own wait is enough. */
 function retryAfterMs(header: string | string[] | undefined): number | undefined {
   if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return undefined
   return Math.min(Number(header) * 1000, RETRY_AFTER_MS_MAX)

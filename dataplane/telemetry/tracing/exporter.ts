@@ -1,4 +1,4 @@
-/** Spans, or other items, on their way to a receiver: gathered in pages, sent in the background, dropped beyond a bound. */
+/** Exports spans or other items: gathered in pages, sent in the background, dropped beyond a bound. */
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { Cell } from '../series.ts'
 
@@ -8,14 +8,14 @@ const PAGE_AGE_MS = 1000
 const WAITING_BYTES_MAX = 2_097_152
 const BACKOFF_FIRST_MS = 1000
 const BACKOFF_MS_MAX = 30_000
-/** Pages that are kept to be written again. */
+/** Most empty pages that are kept for reuse. */
 const SPARE_MAX = 2
 
-/** How the collector took a page. */
+/** The collector's reply to a page. */
 export type Posted =
   | { readonly kind: 'taken'; readonly rejected: number }
   | { readonly kind: 'refused'; readonly why: string }
-  /** It may take it later; `afterMs` is its wish. */
+  /** The collector may accept the page later; `afterMs`: its requested wait. */
   | { readonly kind: 'away'; readonly why: string; readonly afterMs: number | undefined }
 
 /** Why items are lost, in metrics. */
@@ -27,15 +27,15 @@ export interface Page<Item> {
   readonly used: number
   readonly items: number
   add(item: Item): void
-  /** The body; nothing is added to it any more. */
+  /** Closes the page and returns the body. */
   finish(): Uint8Array
-  /** Empties it, to be written again. */
+  /** Empties the page for reuse. */
   clear(): void
 }
 
 export interface ExporterOptions<Item> {
   readonly open: () => Page<Item>
-  /** A page is sent once it has as much. */
+  /** Size at which a page is sent. */
   readonly most: { readonly bytes: number; readonly items: number }
   /** Never rejects. */
   readonly post: (body: Uint8Array) => Promise<Posted>
@@ -45,7 +45,7 @@ export interface ExporterOptions<Item> {
   readonly exported: Cell
   readonly dropped: (reason: (typeof LOST)[number]) => Cell
   readonly posts?: (result: Posted['kind']) => Cell
-  /** Hears at most once a minute why items were not taken. */
+  /** Called at most once a minute with the reason why items were not accepted. */
   readonly warn: (why: string) => void
 }
 
@@ -80,22 +80,22 @@ export class Exporter<Item> implements Deadline {
     page.add(item)
     if (page.used >= most.bytes || page.items >= most.items) {
       this.#turn()
-      // A receiver that is away is asked again when its time has come.
+      // An unreachable receiver is tried again only after its wait.
       if (this.#failures === 0) this.#send()
     } else if (this.due === Number.POSITIVE_INFINITY) this.due = this.#now() + PAGE_AGE_MS
   }
 
-  /** Whether everything has left. */
+  /** Whether everything was sent. */
   get isIdle(): boolean {
     return this.#page.items === 0 && this.#full.length === 0
   }
 
-  /** Items that have not left. */
+  /** Items that were not sent yet. */
   get waiting(): number {
     return this.#full.reduce((sum, { page }) => sum + page.items, this.#page.items)
   }
 
-  /** Sends now what waits, as at the end of the process. */
+  /** Sends waiting items now, as at the end of the process. */
   flush(): void {
     if (this.#page.items > 0) this.#turn()
     this.#send()
@@ -103,7 +103,7 @@ export class Exporter<Item> implements Deadline {
 
   expire(): void {
     this.due = Number.POSITIVE_INFINITY
-    // While others wait before it, a page can fill: each takes memory for all that it might hold.
+    // While full pages wait, the open page can fill, because each page takes its whole memory.
     if (this.#full.length > 0) this.#send()
     else this.flush()
   }
@@ -116,7 +116,7 @@ export class Exporter<Item> implements Deadline {
     this.#page = this.#spare.pop() ?? this.#options.open()
   }
 
-  /** The page that is being sent stays: it may have been taken already. */
+  /** Keeps the page that is being sent, because it may have been accepted. */
   #drop(): boolean {
     const [oldest] = this.#full.splice(this.#posting ? 1 : 0, 1)
     if (oldest === undefined) return false

@@ -4,7 +4,7 @@ import { type AttributeValue, keyOf, Writer } from './writer.ts'
 
 /** A page is sent once it has this much. */
 export const PAGE_BYTES = 262_144
-/** No trace is larger: its texts and its events are bounded. */
+/** Largest trace, because its texts and events are bounded. */
 const ITEM_BYTES_MAX = 131_072
 
 /** Fields of an export request, of `ResourceSpans` and `ResourceLogs`, and what is below them: the same for both. */

@@ -1,6 +1,6 @@
 /**
- * How a request asks for its answer, as the spans of its attempts say it. Numbers and words of fixed lists alone: stop sequences
- * are texts of the client, and stand in no span.
+ * Parameters of a request in the spans of its attempts. Only numbers and words of fixed lists: stop sequences are texts
+ * of the client, so spans omit them.
  */
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import { rowOf, valueBelow } from '../../json/values.ts'
@@ -23,7 +23,7 @@ const LEVELS: ReadonlySet<unknown> = new Set('none minimal low medium high xhigh
 /** By the type of `response_format`. */
 const OUTPUTS = { text: 'text', json_object: 'json', json_schema: 'json' } as const
 
-/** Reads nothing yet: most traces are not kept. The parameters of a large body are copied, because its tree is to be dropped. */
+/** Reads the parameters later, because most traces are not kept. Copies those of a large body, whose tree will be dropped. */
 export function parametersOf({ body, bytes }: ModelRequest): Parameters {
   if (bytes.length <= LARGE_BYTES) return body
   const whole: Parameters = body
@@ -39,7 +39,7 @@ export function* attributesOf(asked: Parameters): Generator<readonly [Key, Attri
     if (typeof value === 'number') yield [key, { decimal: value }]
   }
   const { seed, reasoning_effort: level, response_format: format } = asked
-  // Runtimes take a negative one for none.
+  // Runtimes treat a negative seed as none.
   if (Number.isSafeInteger(seed) && Number(seed) >= 0) yield [NAMES.seed, Number(seed)]
   if (LEVELS.has(level)) yield [NAMES.reasoningLevel, String(level)]
   const output = rowOf(OUTPUTS, String(valueBelow(format, 'type')))

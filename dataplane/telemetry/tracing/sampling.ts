@@ -39,8 +39,8 @@ export class RandomIds {
 }
 
 /**
- * Kept where the last 56 bits of the trace id reach a threshold, so that every gateway keeps the same traces, and one with a
- * smaller ratio a part of them.
+ * Keeps a trace if the last 56 bits of its id reach a threshold, so that every gateway keeps the same traces, and a
+ * smaller ratio keeps a subset.
  */
 export class Ratio {
   readonly #high: number
@@ -63,7 +63,7 @@ export function flagsOfNew(isSampled: boolean): number {
   return isSampled ? RANDOM | SAMPLED : RANDOM
 }
 
-/** Kept in a second at most: else clients decide how much the gateway sends. */
+/** Most traces kept in a second, so that clients do not decide how much the gateway sends. */
 const BY_CLIENT_MAX = 100
 const NOTABLE_MAX = 50
 const SECOND_MS = 1000

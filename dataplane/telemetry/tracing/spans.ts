@@ -1,6 +1,6 @@
 /**
- * A decision as spans: one SERVER span for the request, one CLIENT span for each attempt. Tokens and cost stand on CLIENT
- * spans alone, so that a sum over spans is what was charged. No span holds content or a credential.
+ * A decision as spans: one SERVER span for the request, one CLIENT span for each attempt. Only CLIENT spans have tokens
+ * and cost, so that the sum over spans equals the charge. No span holds content or a credential.
  */
 import { asciiOf, maskKeys } from '../../base/shown-text.ts'
 import type { Incoming } from '../../call/call.ts'
@@ -46,7 +46,7 @@ const NAME_LENGTH_MAX = 128
 const REASON_LENGTH_MAX = 32
 const METHODS = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH)$/
 
-/** The sender of the request, as far as spans have it. */
+/** The facts about the sender that spans contain. */
 export interface Client {
   readonly incoming: Pick<Incoming, 'header' | 'httpVersion'>
   /** The other end of the connection. */
@@ -55,13 +55,13 @@ export interface Client {
   readonly parameters?: Parameters | undefined
 }
 
-/** A decision whose request has ended. */
+/** The decision on an ended request. */
 export interface Decision {
   readonly trace: Trace
   /** The configuration it was decided by. */
   readonly snapshot: Pick<Snapshot, 'upstreams' | 'models'>
   readonly client: Client
-  /** Why a trace is kept that was not sampled. */
+  /** Why an unsampled trace is kept. */
   readonly kept: 'error' | 'slow' | undefined
 }
 
@@ -107,7 +107,7 @@ function writeServer(out: Writer, decision: Decision, startedAt: number): void {
   add(NAMES.requestId, trace.request_id)
   add(NAMES.tenant, trace.tenant)
   add(NAMES.keyId, trace.key)
-  // A name that the configuration does not know is the client's text.
+  // An unknown name is a text of the client.
   if (trace.model !== undefined && snapshot.models.get(trace.model) !== undefined)
     add(NAMES.model, trace.model)
   if (trace.route !== 'none') add(NAMES.gatewayRoute, trace.route)
@@ -164,7 +164,7 @@ function writeEvent(out: Writer, name: string, wallMs: number, attributes: Attri
 interface ClientSpan {
   readonly trace: Trace
   readonly attempt: AttemptTrace
-  /** undefined if the configuration has lost it. */
+  /** undefined if the configuration no longer has it. */
   readonly upstream: UpstreamSettings | undefined
   readonly index: number
   readonly parameters: Parameters | undefined
@@ -226,7 +226,7 @@ function writeAnswer(out: Writer, { trace, attempt }: ClientSpan, error: string 
   if (model !== undefined) add(NAMES.responseModel, labelOf(model, NAME_LENGTH_MAX))
   if (id !== undefined) add(NAMES.responseId, labelOf(id, NAME_LENGTH_MAX))
   const cut = error === undefined ? 0 : Math.min(trace.choices ?? 1, CHOICES_MAX)
-  // A choice whose end never came.
+  // A choice without an end.
   const shown = Array.from({ length: Math.max(reasons.length, cut) }, (_, choice) =>
     labelOf(reasons[choice] ?? 'error', REASON_LENGTH_MAX),
   )
@@ -256,7 +256,7 @@ function writeError(out: Writer): void {
   out.close(status)
 }
 
-/** A refusal that is the client's doing is no error of the server; a stream that was cut is. */
+/** A refusal that the client caused is no server error; a cut stream is. */
 function serverError({ status, code }: Trace): string | undefined {
   if (status >= 500 || code === CUT) return code ?? String(status)
   return undefined
@@ -264,7 +264,7 @@ function serverError({ status, code }: Trace): string | undefined {
 
 const CUT = 'ERR_GW_STREAM_ABORTED'
 
-/** Ends that are not the upstream's doing: the client left, or a guardrail refused the answer. */
+/** Outcomes that the upstream did not cause: the client left, or a guardrail refused the answer. */
 const UNBLAMED: ReadonlySet<string> = new Set(['left', 'refused', 'running'])
 
 function clientError({ trace, attempt, index }: ClientSpan): string | undefined {
@@ -287,7 +287,7 @@ function agentOf({ incoming }: Client): string | undefined {
   return agent ? labelOf(agent, AGENT_LENGTH_MAX) : undefined
 }
 
-/** A text of a client or an upstream, who may write anything into it. */
+/** A text of a client or an upstream, which may contain anything. */
 function labelOf(text: string, lengthMax: number): string {
   return asciiOf(maskKeys(text.slice(0, lengthMax)))
 }

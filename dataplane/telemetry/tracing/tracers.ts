@@ -1,4 +1,4 @@
-/** Follows the configuration: opens the way to its collector, keeps one that did not change, and ends one that is gone. */
+/** Follows the configuration: opens the exporter of traces, keeps an unchanged one, and closes a removed one. */
 import { randomFillSync } from 'node:crypto'
 import { hostname } from 'node:os'
 import { VERSION } from '../../base/version.ts'
@@ -67,7 +67,7 @@ function exporterTo(
   })
 }
 
-/** Where spans and records of usage come from. */
+/** The resource of spans and usage records. */
 export function resourceOf(
   { section, configuration }: Pick<Snapshot, 'section' | 'configuration'>,
   env: Observed['env'],

@@ -43,9 +43,9 @@ export class Tracing implements SpanIds {
     trace.trace_flags = flagsOfNew(this.#ratio.keeps(trace.trace_id))
   }
 
-  /** Keeps what was sampled, and beyond that what failed or was slow. Returns whether it did. */
+  /** Keeps sampled traces, and failed or slow ones. Returns whether the trace was kept. */
   end(trace: Trace, snapshot: Snapshot, client: Client): boolean {
-    // It began before tracing was switched on.
+    // The request began before tracing was switched on.
     if (trace.span_id === undefined) return false
     if (this.#isSampled(trace)) {
       this.exporter.add({ trace, snapshot, client, kept: undefined })

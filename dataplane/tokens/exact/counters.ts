@@ -27,7 +27,7 @@ export class ThreadCounter implements Counter {
   #isReady: boolean
   #isLoading = false
 
-  /** `isAwaited`: a request waits while the tables load; else it is estimated meanwhile. */
+  /** `isAwaited`: requests wait while the tables load; otherwise their prompts are estimated meanwhile. */
   constructor(tokenizer: TokenizerName, thread: Thread = THREAD, isAwaited = true) {
     this.#isReady = isAwaited
     this.#tokenizer = tokenizer

@@ -86,10 +86,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (this.#sent !== undefined) endpoint.dispatchAnew(this.#sent, this.#exchange)
   }
 
-  /**
-   * Not a failure of the attempt. A refused client gets its error at once; if the client has left, the rest is read for
-   * its usage.
-   */
+  /** Not a failure. A refused client gets its error; for one that left, the rest is read for its usage. */
   leave(why?: Error): void {
     this.#judgement.make('neutral')
     if (why !== undefined) {

@@ -39,7 +39,7 @@ export interface UsageFacts {
 }
 
 export interface UsageEvent {
-  /** The same however often the event is sent. */
+  /** Id of the event, the same for repeats. */
   readonly id: string
   /** When the request came, ISO 8601: the hour in which reports count it. */
   readonly time: string

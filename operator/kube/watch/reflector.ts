@@ -29,7 +29,7 @@ export interface ReflectorOptions {
 export interface Timings {
   /** The server ends a watch after this many seconds, plus up to a fifth: lost changes surface by then. */
   readonly watchSeconds: number
-  /** A watch that is still open so long after its end is dead. */
+  /** A watch that is open this long after its end is dead. */
   readonly silenceMs: number
   /** At most one list in this time. */
   readonly listIntervalMs: number
@@ -88,7 +88,7 @@ export class Reflector {
     return this.#isSynced
   }
 
-  /** Milliseconds since the API server was last heard of. */
+  /** Milliseconds since the last answer of the API server. */
   get silentMs(): number {
     return performance.now() - this.#healthyAt
   }

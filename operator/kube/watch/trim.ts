@@ -1,4 +1,4 @@
-/** The parts of a watched object that the operator keeps: it holds thousands, and most of each serves other programs. */
+/** Trims watched objects to the parts that the operator needs, because it holds thousands of them. */
 import { parseJson } from '../../../dataplane/json/parse.ts'
 import { isRecord, listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { type KubeObject, type Metadata, RESOURCES, type Resource } from '../objects.ts'
@@ -121,6 +121,6 @@ type Loose<T> = { readonly [Name in keyof T]: T[Name] | undefined }
 
 function present(metadata: Loose<Metadata> & { readonly name: string }): Metadata {
   const entries = Object.entries(metadata).filter(([, value]) => value !== undefined)
-  // Only members without a value are gone.
+  // Only members without a value were removed.
   return Object.fromEntries(entries) as unknown as Metadata
 }

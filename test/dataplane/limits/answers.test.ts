@@ -165,7 +165,7 @@ test('a refusal says which limit it is, how far it is used, and what to do', () 
         reserved: 0,
         resets_at: midnight,
       },
-      /The 50 tokens of this day are used. Wait until it begins anew at 2026-11-22T00:00:00.000Z, or/,
+      /The 50 tokens of this day are used. Wait until it resets at 2026-11-22T00:00:00.000Z, or/,
     ],
     [
       aRule({ budget: aBudget({ nanosPerMonth: 50_000_000, onExceeded: 'downgrade' }) }),
