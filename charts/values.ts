@@ -27,7 +27,7 @@ function* below(node: unknown, path: readonly string[]): Generator<Value> {
   }
 }
 
-/** The last mark begins it; what stands before is about something else. */
+/** The meaning starts at the last mark; the text before it concerns other values. */
 function meaningOf(comment: string | null | undefined): string | undefined {
   const lines = comment?.split('\n') ?? []
   const from = lines.findLastIndex((line) => MARK.test(line))

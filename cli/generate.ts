@@ -9,7 +9,7 @@ import { shapesPage } from './shapes/page.ts'
 const START = '<!-- generated: commands -->'
 const END = '<!-- end -->'
 
-/** Said once, and not with every command that asks. */
+/** Options that the page describes once, not with every command. */
 const PLACE = new Set(addPlace(new Command()).options.map(({ flags }) => flags))
 
 const sections = makeProgram('gw').commands.flatMap((command) => sectionsOf(command, 'gw'))

@@ -107,7 +107,7 @@ export const CONDITIONS = {
   ],
   /** Only with gw.gateway.tls: clients take the certificate that the pods show. The message says until when. */
   CertificateValid: ['Valid', 'ExpiresSoon', 'Pending', 'NotYetValid', 'Expired'],
-  /** Only True, where no waiting helps: the configuration is not Accepted. */
+  /** Only True, if waiting cannot help: the configuration is not Accepted. */
   Stalled: ['Invalid', 'CompilationTimedOut'],
   /** Only True, while pods are replaced. */
   Reconciling: ['RolloutInProgress'],

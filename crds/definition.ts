@@ -28,7 +28,7 @@ interface Names {
 }
 
 interface Definition extends Names {
-  /** That of the other kinds if absent. */
+  /** Default: the version of the other kinds. */
   readonly version?: string
   readonly description: string
   readonly properties: Tree
@@ -192,7 +192,7 @@ const KEY_COLUMNS: readonly Column[] = [
   },
 ]
 
-/** `/scale` cannot be read where the number is absent, so this one default is the API server's. */
+/** `/scale` cannot be read without the number, so the API server sets this one default. */
 function withReplicasDefault(spec: Tree): Tree {
   const { properties } = spec
   const replicas = isRecord(properties) ? properties.replicas : undefined

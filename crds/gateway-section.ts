@@ -212,7 +212,7 @@ const keyRules: readonly Rule[] = [
   },
 ]
 
-/** In a Secret; only the reference stands here. */
+/** The value is in a Secret; the resource has only the reference. */
 const PEM: Tree = { minLength: 0, maxLength: 1024, ...rules(credential) }
 
 /** By path below `gw`; `[]` stands for the entries of a list. */

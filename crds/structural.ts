@@ -14,7 +14,7 @@ const REFERENCE = '\\$\\{.+\\}'
 const FILE_REFERENCE = '\\$\\{file:'
 
 export interface StructuralOptions {
-  /** Whether `${env:NAME}` may stand wherever a text does. */
+  /** Whether any text may be a reference such as `${env:NAME}`. */
   readonly references: boolean
 }
 
@@ -118,7 +118,7 @@ function boundText(node: Tree, { references }: StructuralOptions): Tree {
   return { ...bounded, pattern: references ? `${pattern}|${REFERENCE}` : pattern }
 }
 
-/** As a rule it says in one line what may stand there; alternatives would say it in three. */
+/** A rule states the allowed values in one line; alternatives would need three. */
 function namesOrReference(values: readonly unknown[]): Tree {
   const names = values.map((value) => `'${value}'`).join(', ')
   const rule = `self.contains('\${') || self in [${names}]`

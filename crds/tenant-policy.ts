@@ -100,7 +100,7 @@ export const Effective = z.object({
     })
     .optional()
     .describe(
-      "Amounts that are not the policy's: the ceiling is lower, or the gateway has its own entry for the tenant.",
+      "Amounts that do not come from the policy, because the ceiling is lower or the gateway has an entry for the tenant.",
     ),
 })
 

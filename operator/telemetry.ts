@@ -110,7 +110,7 @@ export function createTelemetry(): Telemetry {
   return telemetry
 }
 
-/** They stay empty if there is no admission webhook. */
+/** Metrics of the admission webhook, empty without one. */
 function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) {
   return {
     webhookRequests: counter(

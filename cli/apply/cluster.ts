@@ -115,7 +115,7 @@ function warnOf({ conditions, keys }: GatewayStatus): void {
 const NO_KEYS =
   'warning: it has no keys yet, so that every request is answered with 401; make one with `gw keys create --apply`'
 
-/** Says what else differs, where more differs than may. */
+/** Prints the other differences, if the change is not limited to reloadable fields. */
 function isReloadable({ live, differences }: Change): boolean {
   const foreign = differences.filter(({ reloadable }) => !reloadable)
   if (live !== undefined && foreign.length === 0) return true

@@ -21,7 +21,7 @@ import {
 import { withPolicies } from '../../operator/compile/with-policies.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
 
-/** A file in parts: each keeps its lines, and has blank ones where the others stand. */
+/** A file in parts. Each part keeps its line numbers, with blank lines instead of the other parts. */
 export interface Parts {
   readonly configuration: string
   readonly policies: readonly string[]

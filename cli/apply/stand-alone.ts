@@ -9,7 +9,7 @@ import { EXIT, printLine, printRemark } from '../printing/output.ts'
 import type { Written } from './document.ts'
 
 export interface Reloading {
-  /** Refuse where more than limits, budgets, prices and keys differ. */
+  /** Refuse if more than limits, budgets, prices and keys differ. */
   readonly onlyLimits: boolean
   readonly path: string
   readonly output: Format

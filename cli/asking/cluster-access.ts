@@ -57,7 +57,7 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   throw new AnswerIsNo(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
 }
 
-/** Throws where the cluster does not know the kind: an object of it is missing in the same words. */
+/** Throws if the cluster does not know the kind, because the error would read as if an object were missing. */
 async function thereAre(api: ApiClient, namespace: string): Promise<string> {
   const selection = { namespace }
   const { items } = await api

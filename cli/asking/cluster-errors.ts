@@ -19,7 +19,7 @@ export function explained(error: unknown, server: string): unknown {
   )
 }
 
-/** The path is unknown; where an object is, the message has its name in quotes. */
+/** Whether the path is unknown; for an unknown object, the message has its name in quotes. */
 export function isUnknownKind(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404 && !error.message.includes('"')
 }

@@ -5,7 +5,7 @@ import type { AdminAnswer, Asking } from './admin-call.ts'
 
 export type { AdminAnswer, Asking } from './admin-call.ts'
 
-/** Where a pod's admin port is when it is forwarded, and where a gateway is looked for last. */
+/** Address of a forwarded admin port of a pod, and the last place where the tool looks for a gateway. */
 export const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
 const TIMEOUT_MS = 10_000
 const LOOK_MS = 1000

@@ -14,7 +14,7 @@ export interface LocalGateway {
   readonly admin: string
   readonly listenPort: number
   readonly tokenFile: string
-  /** Where it listens besides, as URLs. */
+  /** Further addresses of the gateway, as URLs. */
   readonly addresses: readonly string[]
   readonly file: string
 }
@@ -23,7 +23,7 @@ const LOOK_MS = 1000
 /** Sockets that are asked at a time: those without a listener refuse at once. */
 const ASKED_MAX = 100
 
-/** Those that answer, by their port. */
+/** The gateways that answer, by port. */
 export async function localGateways(): Promise<LocalGateway[]> {
   const folder = trustedFolder()
   const ports = folder === undefined ? [] : portsIn(folder).filter((port) => isSocket(folder, port))
@@ -36,7 +36,7 @@ export async function localGateways(): Promise<LocalGateway[]> {
   return found.toSorted((a, b) => a.listenPort - b.listenPort)
 }
 
-/** The socket of the gateway with this port for clients, where there is one. */
+/** The socket of the gateway with this client port, if there is one. */
 export function socketOf(listenPort: number): string | undefined {
   const folder = trustedFolder()
   if (folder === undefined || !isSocket(folder, listenPort)) return undefined

@@ -91,7 +91,7 @@ export async function askedPlace(options: PlaceOptions, command: Command): Promi
 /** No gateway runs on this machine, which may change. */
 export class NothingRuns extends Error {}
 
-/** Throws a sentence where no gateway runs here, or more than one. */
+/** Throws an error text if no gateway runs here, or more than one. */
 async function localPlace(): Promise<StandAlone> {
   const found = await foundPlace()
   if (found !== undefined) return found

@@ -69,7 +69,7 @@ async function resourceOf(place: InCluster) {
   })
 }
 
-/** Throws what stands in the way of all. */
+/** Throws if no gateway answers. */
 async function oneAnswers(gateways: AskedGateways): Promise<void> {
   const answers = await Promise.allSettled(gateways.map(({ ask }) => ask('/status')))
   const [first] = answers

@@ -1,4 +1,4 @@
-/** How a gateway is reached, as its file says. */
+/** The address of a gateway, from its file. */
 import { WorkloadSpec } from '../../crds/workload.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -14,7 +14,7 @@ export interface Reached {
   readonly parent?: { readonly name: string; readonly namespace?: string }
 }
 
-/** Undefined, and said so, where the file holds no gateway. */
+/** If the file has no gateway, prints so and returns undefined. */
 export function reachedBy({ name: file, text }: Written): Reached | undefined {
   const { document } = parseDocument(text, file)
   const tree = document?.tree

@@ -23,7 +23,7 @@ export interface Manifest {
 }
 
 interface Recipe {
-  /** Its effect, and its conditions. */
+  /** Effect and conditions of the manifest. */
   readonly says: string
   readonly manifests: (exposed: Exposed) => readonly Manifest[]
 }

@@ -1,4 +1,4 @@
-/** One line of a gateway's log, and whether it is one that was asked for. */
+/** One line of a gateway's log, and the filter for lines. */
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 

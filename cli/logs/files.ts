@@ -75,7 +75,7 @@ async function pieceAt(file: FileHandle, position: number): Promise<Uint8Array> 
   return buffer.subarray(0, bytesRead)
 }
 
-/** The file to read from its beginning, where another one has its name now or it was cut. */
+/** The file to read from its beginning, if the log was rotated or truncated. */
 async function replaced(
   file: FileHandle,
   { path, offset }: { readonly path: string; readonly offset: number },

@@ -25,7 +25,7 @@ export async function* pastOf(access: ClusterAccess, reading: Reading): AsyncGen
   yield* inOrder(pods.map((pod) => read(access, { namespace, pod, until, ...reading })))
 }
 
-/** The API server answers 400 where no container of the pod has ended yet. */
+/** The API server answers 400 if no container of the pod has ended yet. */
 async function* endedEntries(access: ClusterAccess, log: PodLog): AsyncGenerator<Entry> {
   try {
     yield* entries(access, log)

@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts'
 
 const LEVEL_WIDTH = 5
 const LEVELS: Readonly<Record<string, Colour>> = { warn: 'yellow', error: 'red' }
-/** They have their place in the line. */
+/** Fields with a fixed position in the line. */
 const PLACED = new Set(['time', 'level', 'event', 'message'])
 /** Names of pods differ at their end. */
 const POD_TAIL = /[^-]+$/

@@ -33,7 +33,7 @@ export function spanText(milliseconds: number): string {
   return more === 0 ? whole : `${whole} ${more} ${partName}`
 }
 
-/** `12 s ago` or `in 3 h`; undefined if there is no time, and the text itself where it says no time. */
+/** `12 s ago` or `in 3 h`; undefined without a text, and the text itself if it is not a time. */
 export function relativeTime(time: string | null | undefined, now = Date.now()) {
   if (time === undefined || time === null) return undefined
   const moment = Date.parse(time)
@@ -43,7 +43,7 @@ export function relativeTime(time: string | null | undefined, now = Date.now()) 
   return ahead >= SECOND ? `in ${spanText(ahead)}` : `${spanText(-ahead)} ago`
 }
 
-/** Both, where one thing is shown and there is room: `12 s ago (2026-11-23T08:40:00Z)`. */
+/** Both forms, for output with enough room: `12 s ago (2026-11-23T08:40:00Z)`. */
 export function fullTime(time: string | undefined, now = Date.now()): string | undefined {
   const relative = relativeTime(time, now)
   return relative === time ? relative : `${relative} (${time?.replace(/\.\d+Z$/, 'Z')})`

@@ -63,7 +63,7 @@ export function conditionState(type: string, status: string): Painted {
   return { text: status, colour: isGood ? 'green' : 'red' }
 }
 
-/** A status of HTTP: yellow where the client can do something about it. */
+/** A status of HTTP: yellow if the client can correct it. */
 export function statusColour(status: number): Colour {
   if (status >= 500 || status === 0) return 'red'
   return status >= 400 ? 'yellow' : 'green'

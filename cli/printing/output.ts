@@ -33,7 +33,7 @@ export async function telling<T>(what: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Ends with the code of wrong usage where commander would end with 1. */
+/** Exits with the code for wrong usage instead of commander's 1. */
 export function endUsageWith64(command: Command): Command {
   for (const one of command.commands) endUsageWith64(one)
   command.configureHelp({ showGlobalOptions: true }).configureOutput({

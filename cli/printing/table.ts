@@ -89,7 +89,7 @@ function fitted(wanted: readonly number[], width: number): number[] {
   }
 }
 
-/** At a space where there is one, after a comma or a hyphen else, and anywhere if need be. */
+/** Wraps at a space if there is one, else after a comma or a hyphen, else anywhere. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   let rest = text

@@ -7,7 +7,7 @@ import { wholeNumber } from '../option-values.ts'
 /** Number of neighbours of a taken port that are tried. */
 const NEIGHBOURS_MAX = 200
 
-/** As they stand in the example. */
+/** The ports in the example. */
 const USUAL_PORTS = { gateway: 8080, metrics: 9090, simulator: 9000 } as const
 
 export const PORT_NAMES = ['gateway', 'metrics', 'simulator'] as const
@@ -75,7 +75,7 @@ export function withPorts(example: string, ports: QuickstartPorts): string {
     ['http://127.0.0.1:', 'simulator'],
     ['http://127.0.0.1:', 'gateway'],
   ] as const
-  // One pass, so that a port put in is not taken for a usual one and replaced again.
+  // One pass, so that a replaced port is not replaced again.
   const pattern = new RegExp(
     places.map(([before, name]) => `${before}${USUAL_PORTS[name]}\\b`).join('|'),
     'g',

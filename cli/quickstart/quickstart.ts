@@ -93,7 +93,7 @@ function placesOf(ports: QuickstartPorts) {
   }
 }
 
-/** The example itself where its ports are free, so that people can edit what they read. */
+/** Uses the example itself if its ports are free, so that people can edit the file that they read. */
 function writeConfiguration(folder: string, ports: QuickstartPorts): string {
   const text = exampleWith(ports)
   if (text === readFileSync(EXAMPLE, 'utf8')) return relative('', EXAMPLE)

@@ -5,7 +5,7 @@ import type { SimulatedExchange } from './exchange.ts'
 import { promptWords, TokenizeRequest, wordsOf } from './request.ts'
 import type { SimulatorState } from './state.ts'
 
-/** The name shown where every name is served. */
+/** The shown name of a simulator that serves every name. */
 const ANY_MODEL = 'simulated'
 const VOCABULARY = 100_000
 

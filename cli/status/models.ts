@@ -33,7 +33,7 @@ export async function askModels(place: Place): Promise<Model[]> {
   return joined(answers)
 }
 
-/** Pods judge upstreams apart: one is eligible where each pod that has it says so. */
+/** Each pod judges upstreams separately; an upstream is eligible if all pods with it agree. */
 export function joined(answers: readonly (readonly Model[])[]): Model[] {
   const all = new Map<string, Model>()
   for (const model of answers.flat()) {
@@ -65,7 +65,7 @@ export function printModels(models: readonly Model[], isWide: boolean): void {
   printTable(head, rows, isWide)
 }
 
-/** The names of those that are eligible where some are and some are not. */
+/** The names of the eligible upstreams, if not all are eligible. */
 function eligibleOf(upstreams: Model['upstreams']): Painted {
   const names = upstreams.filter(({ eligible }) => eligible).map(({ name }) => name)
   if (names.length === 0 || names.length === upstreams.length) return yesOrNo(names.length > 0)

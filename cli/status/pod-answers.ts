@@ -19,7 +19,7 @@ export interface PodStore {
 
 const ASK_MS = 3000
 
-/** Those that answer; none if pods may not be asked. */
+/** The pods that answer; none without permission to reach pods. */
 export async function askPods(
   { namespace }: ClusterAccess,
   gateway: KubeObject,

@@ -18,7 +18,7 @@ export interface ShownUpstream {
 
 const HEAD = ['UPSTREAM', 'PROVIDER', 'ELIGIBLE', 'HEALTH', 'BREAKER', 'IN FLIGHT', 'TOKENS']
 
-/** WHY is there where something speaks against one of them. */
+/** The table has the column WHY if an upstream is not eligible. */
 export function printUpstreams(upstreams: readonly ShownUpstream[], isWide: boolean): void {
   const hasWhy = upstreams.some(({ why }) => why !== undefined)
   const head = [...HEAD, ...(hasWhy ? ['WHY'] : []), ...(isWide ? ['QUEUE', 'ENDPOINT'] : [])]

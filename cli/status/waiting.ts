@@ -33,7 +33,7 @@ export async function waitInCluster(place: InCluster, waiting: Waiting): Promise
       try {
         return judged(await findGateway(access), waiting.condition)
       } catch (error) {
-        // It may be made meanwhile.
+        // The gateway may be created meanwhile.
         if (error instanceof AnswerIsNo) return { reason: error.message }
         throw error
       }

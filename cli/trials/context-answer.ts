@@ -94,7 +94,7 @@ function printTexts({ texts, passages }: ContextAnswer): void {
   for (const { role, text, cut } of texts.messages)
     printQuoted(`${role}${cut ? ', cut' : ''}`, text)
   for (const { store, id, kept, text } of passages) {
-    // The others stand in a message.
+    // The texts of kept passages are part of a message.
     if (!kept && typeof text === 'string') printQuoted(`passage ${id} of ${store}, left out`, text)
   }
 }

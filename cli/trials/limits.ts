@@ -137,7 +137,7 @@ async function burstOf(
   return typeof burst === 'number' ? burst : undefined
 }
 
-/** A quarter of the limit, as a gateway takes it where none is written. */
+/** A quarter of the limit, the gateway's default. */
 function assumedBurst(limit: number): number {
   return Math.max(1, Math.floor(limit / 4))
 }

@@ -139,7 +139,7 @@ function costOf({ by, requests }: Row, { meter, sku, quantity, price, nanos }: C
   }
 }
 
-/** USD per million: as listed where that explains the cost to a nano-dollar a token, else what was paid on average. */
+/** USD per million: the listed price if it explains the cost to a nano-dollar a token, else the average price. */
 function priceOf(nanos: number, quantity: number, listed: number): number {
   const expected = quantity * listed * 1000
   return Math.abs(expected - nanos) <= quantity ? listed : nanos / quantity / 1000

@@ -35,7 +35,7 @@ export interface Forecast {
 const ELAPSED_MIN = 0.01
 const DAY_MS = 86_400_000
 
-/** A budget that several tenants share stands at each of them; it is shown once. */
+/** A budget that several tenants share is in the figures of each, but is shown once. */
 export function forecastsOf(
   answers: readonly z.output<typeof Standings>[],
   now: number,

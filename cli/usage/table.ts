@@ -73,7 +73,7 @@ export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined
     else for (const amount of NAMES) sum[amount] += row[amount]
   }
   const sorted = [...rows.values()].sort((one, other) => other.cost_nano_usd - one.cost_nano_usd)
-  // The report is whole from where the last of them begins.
+  // The report is complete from the latest start among the answers.
   const begins = answers.flatMap(({ kept_from }) => kept_from ?? []).sort()
   return { ...first, kept_from: begins.at(-1), rows: sorted }
 }

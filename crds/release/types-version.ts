@@ -5,7 +5,7 @@ import type { Tree } from '../../dataplane/config/document/tree.ts'
 /** `released.json`: hashes of the types by the release that had them, oldest first. */
 export type Released = Readonly<Record<string, string>>
 
-/** It covers what the API server stores and refuses; texts for readers change nothing of that. */
+/** The hash covers what the API server stores and refuses, not the texts for readers. */
 export function hashOfTypes(definitions: readonly Tree[]): string {
   const specs = definitions.map(({ spec }) => spec)
   const text = JSON.stringify(specs, (name, value) =>

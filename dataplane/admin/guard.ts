@@ -4,7 +4,7 @@ import type { AdminAccess } from './routes.ts'
 
 export interface AdminCaller {
   readonly method: string
-  /** It asks for no secret: /status, or a file of the console. */
+  /** Whether the path has no secret: /status, or a file of the console. */
   readonly isOpen: boolean
   readonly host?: string | undefined
   readonly origin?: string | undefined

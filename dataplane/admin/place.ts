@@ -1,4 +1,4 @@
-/** Where a stand-alone gateway offers its admin API and the tool finds it: files named by its port in a folder of its user. */
+/** The place where the tool finds the admin API of a stand-alone gateway: files named by port in a folder of the user. */
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -16,7 +16,7 @@ export function socketIn(folder: string, listenPort: number): string {
   return join(folder, `${listenPort}.sock`)
 }
 
-/** The ports of all sockets that stand there, whether a gateway answers or not; other files do not count. */
+/** The ports of all sockets in the folder, whether a gateway answers or not; other files are ignored. */
 export function portsIn(folder: string): number[] {
   return readdirSync(folder).flatMap((name) => {
     const port = /^(\d{1,5})\.sock$/.exec(name)?.[1]

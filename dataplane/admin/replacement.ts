@@ -68,7 +68,7 @@ function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
   return differencesBetween(sideOf(old), sideOf(fresh))
 }
 
-/** A gateway outside a cluster ignores what stands beside `gw`; a default that is written out changes nothing. */
+/** A gateway outside a cluster ignores members beside `gw`; a written default is no change. */
 function sideOf({ configuration, referenceAt }: Loaded): Side {
   return {
     tree: { gw: configuration && effectiveSection(configuration.gw, 'file') },

@@ -1,4 +1,4 @@
-/** Prepares the folder in which the admin socket and its token stand, and replaces what a dead gateway left there. */
+/** Prepares the folder of the admin socket and its token, and removes files of a dead gateway. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ export class SocketError extends Error {}
 /** Another gateway answers on the socket. */
 export class LiveSocketError extends Error {}
 
-/** Throws a SocketError where the folder cannot be used or is not to be trusted. */
+/** Throws a SocketError if the folder cannot be used or trusted. */
 export function prepareFolder(folder: string): void {
   try {
     mkdirSync(folder, { mode: OWNER_ONLY_FOLDER })
@@ -79,7 +79,7 @@ async function sweep(folder: string, port: number): Promise<void> {
     rmSync(path, { force: true })
     rmSync(tokenIn(folder, port), { force: true })
   } catch {
-    // It is gone, or is to stay.
+    // The file is gone, or cannot be removed.
   }
 }
 

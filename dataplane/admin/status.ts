@@ -46,7 +46,7 @@ function upstreamsOf({ active, embeddings, clock }: Gateway) {
   for (const { targets } of active.lanes.values()) {
     for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
   }
-  // Those that only make vectors stand in no route.
+  // Upstreams that only make vectors for the gateway are in no route.
   for (const name of active.snapshot.upstreams.keys()) {
     const target = seen.has(name) ? undefined : embeddings.upstream(name)
     if (target !== undefined) seen.set(name, upstreamStatus(target, clock))

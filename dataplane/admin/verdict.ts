@@ -138,7 +138,7 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const asked = undecided(route, others) ?? [next.candidate]
   const upstreams = asked.map(({ name }) => name).toSorted()
   const bare = asked.find(lacksCredential)
-  // It fails there before it is sent; another candidate may still answer it.
+  // The attempt would fail before it is sent; another candidate may still answer.
   if (bare !== undefined && others.every(lacksCredential))
     throw refusalOf(withoutCredential(bare.state.credential), bare.name)
   const doubt = bare === undefined ? '' : `, unless the credential of ${bare.name} stays missing`
@@ -159,7 +159,7 @@ function bareError(route: Route, targets: readonly Target[]): GatewayError {
   )
 }
 
-/** Throws where no further request may wait. */
+/** Throws if no further request may wait. */
 function waiting(target: Target, route: Route): Served {
   const { name, state } = target
   if (state.coldStart.isFull) throw crowded(target)

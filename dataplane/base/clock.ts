@@ -23,7 +23,7 @@ export function schedule(delayMs: number, call: () => void): () => void {
 export interface Deadline extends Member {
   /** Milliseconds on the monotonic clock; Infinity for never. */
   due: number
-  /** Called once `due` has passed; sets `due` anew or is removed. */
+  /** Called after `due`; sets a new `due`, or must be removed. */
   expire(now: number): void
 }
 

@@ -2,7 +2,7 @@
 
 import { atOnce } from './steps.ts'
 
-/** A part of a form; its value stands from `start` to `end` in the body. */
+/** A part of a form; its value is from `start` to `end` in the body. */
 export interface FormPart {
   readonly name: string
   /** Without signs that only some readers take for its end; absent if the part is no file. */
@@ -46,7 +46,7 @@ const TYPE = /^[\x20-\x7e]{1,128}$/
 /** Values that say nothing but that the bytes are the value. */
 const PLAIN_ENCODING = /^(binary|8bit|7bit)$/i
 
-/** Linear in the number of bytes. Yields where it may be interrupted. Throws FormError. */
+/** Linear in the number of bytes. Yields at points where it may be interrupted. Throws FormError. */
 export function* readForm(bytes: Buffer, contentType: string): Generator<undefined, Form> {
   const boundary = boundaryOf(contentType)
   const delimiter = Buffer.from(`--${boundary}`)
@@ -75,7 +75,7 @@ export function* readForm(bytes: Buffer, contentType: string): Generator<undefin
   return { boundary, parts }
 }
 
-/** The value of a part that stands whole in the beginning of a form; undefined if it does not, or the form is broken. */
+/** The value of a part that is complete in the beginning of a form; undefined if it is not, or the form is broken. */
 export function valueInBeginning(
   bytes: Buffer,
   contentType: string,

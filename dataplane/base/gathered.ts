@@ -1,4 +1,4 @@
-/** Bytes that come in pieces and are wanted as one: however small the pieces are, they take little more memory than that. */
+/** Gathers bytes that come in pieces into one buffer, with little more memory than the bytes, for pieces of any size. */
 import { giveBack } from './spent-bytes.ts'
 
 /** Pages grow with the bytes so far, so that their unused rest never outweighs them. */
@@ -8,9 +8,9 @@ const PAGE_BYTES_MAX = 65_536
 const KEPT_BYTES_MIN = 4_096
 
 interface GatheredOptions {
-  /** The length that the head names, which may be a lie. */
+  /** The Content-Length of the head, which may be wrong. */
   readonly expected?: number | undefined
-  /** No other code gives the memory of the pieces back. */
+  /** Whether this object may free the memory of the pieces. */
   readonly ownsPieces?: boolean
 }
 
@@ -20,7 +20,7 @@ export class Gathered {
   readonly #expected: number
   readonly #ownsPieces: boolean
   #pieces: Buffer[] = []
-  /** Being filled; of bytes whose number is known, a page takes all once half of them have come. */
+  /** The page that is being filled. If the total is known, a page takes all of it after half of the bytes have come. */
   #page: Buffer = NOTHING
   #used = 0
 
@@ -46,7 +46,7 @@ export class Gathered {
     }
   }
 
-  /** All bytes in one, which is empty again. */
+  /** Returns all bytes in one buffer, and empties this object. */
   take(): Buffer {
     this.#turn()
     const [first = NOTHING, ...others] = this.#pieces
@@ -71,7 +71,7 @@ export class Gathered {
     this.#used = 0
   }
 
-  /** `coming`: bytes that are at hand. */
+  /** `coming`: bytes that are available now. */
   #openPage(coming: number): void {
     this.#turn()
     const { length } = this
@@ -91,7 +91,7 @@ export class Gathered {
     this.#page = page
   }
 
-  /** Gives back what has been copied; pieces of others may still be read by them. */
+  /** Frees copied pieces; pieces of other owners may still be in use. */
   #drop(): void {
     if (!this.#ownsPieces) for (const piece of this.#pieces) giveBack(piece)
     this.#pieces = []

@@ -1,7 +1,7 @@
 /** The members of something that changes with every request, in an array without holes. */
 
 export interface Member {
-  /** Its index in the roster, which only the roster writes. -1: it is in none. */
+  /** Index in the roster, which only the roster writes; -1: in no roster. */
   seat: number
 }
 

@@ -15,7 +15,7 @@ export function maskKeys(text: string): string {
   return text.replace(KEYS, (key) => `${/^(?:gw_|sk-|bearer)/i.exec(key)?.[0]}***`)
 }
 
-/** The path of a target: never its query, which is where other APIs take keys. */
+/** The path of a target without its query, because other APIs take keys in queries. */
 export function shownPath(target: string): string {
   const path = pathOf(target)
   const masked = path.includes('%') ? maskEncoded(path) : maskKeys(path)

@@ -2,7 +2,7 @@
 import type { GatewayError } from '../base/errors.ts'
 import type { KeyEntry } from './key-entry.ts'
 
-/** One HTTP request on its way through the gateway. */
+/** One HTTP request and its answer. */
 export interface Call {
   readonly id: string
   readonly incoming: Incoming
@@ -23,7 +23,7 @@ export interface Incoming {
   readonly peerAddress: string | undefined
   /** `1.1` or `1.0`. */
   readonly httpVersion: string
-  /** The client has proved to hold it, where the listener asks for certificates. */
+  /** The client's verified certificate, if the listener requests one. */
   readonly certificate: ClientCertificate | undefined
   /** As they came, names and values alternating. */
   readonly rawHeaders: readonly string[]
@@ -31,9 +31,9 @@ export interface Incoming {
   readonly complete: boolean
   /** The rest of the request is not read, so its answer is the last of the connection. */
   answerLast(): void
-  /** The body, where it came with the head and is to be read. */
+  /** The body, if it came with the head and will be read. */
   takeWhole(): Buffer | undefined
-  /** Called at most once, where the body is to be read as it comes. */
+  /** Called at most once, to read the body as it arrives. */
   takeBody(taker: BodyTaker): void
   /** Tells a client that waits for it to send the body. */
   askForBody(): void
@@ -41,7 +41,7 @@ export interface Incoming {
 
 /** A certificate by an authority of the configuration. */
 export interface ClientCertificate {
-  /** Its URIs and hosts. */
+  /** URIs and hosts in the certificate. */
   readonly names: readonly string[]
   /** When it ends, in milliseconds since the epoch. */
   readonly until: number
@@ -49,7 +49,7 @@ export interface ClientCertificate {
 
 /** `ended` or `broken` is called once, and last. */
 export interface BodyTaker {
-  /** It copies what it keeps of a body that comes in several chunks: the memory of a chunk is given back. */
+  /** The taker must copy the bytes that it keeps, because the memory of a chunk is freed. */
   data(chunk: Buffer): void
   ended(): void
   broken(why: GatewayError): void
@@ -59,7 +59,7 @@ export interface BodyTaker {
 
 /** Where the answer goes: whole, or begun and then written in pieces. Header names and values alternate. */
 export interface Outgoing {
-  /** Said before anything is sent. */
+  /** Called before anything is sent. */
   tell(listener: AnswerListener): void
   sendWhole(status: number, headers: string[], body: string | Buffer): void
   /** The head of a stream; it leaves with the first piece. */

@@ -31,7 +31,7 @@ export class Presence {
     if (this.#state === 'busy') this.#state = 'idle'
   }
 
-  /** The client has left, or the process ends the request: because it is refused, where there is an error. */
+  /** Notes that the client has left, or that the process ends the request; with an error if it refuses the request. */
   end(why?: Error): void {
     const work = this.#work
     this.#work = undefined

@@ -87,7 +87,7 @@ export function openRequestPool(
 /** How connections to an upstream are made, and the form of requests on them. */
 export interface Way {
   readonly url: URL
-  /** Set where a proxy forwards the requests. */
+  /** Set if a proxy forwards the requests. */
   readonly proxy: EgressProxy | undefined
   readonly connect: Connect
 }
@@ -125,7 +125,7 @@ export function wayTo(upstream: Destination, whole: Section, shares = false): Wa
 }
 
 type Connected = Parameters<Connect>[0]
-/** Makes a connection, over another one where that is given. */
+/** Makes a connection, through another one if `over` is given. */
 type Dial = (callback: Connected, over?: Socket) => void
 
 interface Terms {

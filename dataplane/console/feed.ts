@@ -30,7 +30,7 @@ export class Feed {
     return this.#viewers.size
   }
 
-  /** Answers with a stream of samples, or with 503 where it cannot. */
+  /** Answers with a stream of samples, or with 503. */
   join(outgoing: ServerResponse): void {
     const fault = this.#fault()
     if (fault !== undefined) {

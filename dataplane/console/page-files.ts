@@ -49,7 +49,7 @@ interface PageFile {
 
 let files: ReadonlyMap<string, PageFile> | undefined
 
-/** `path` is what follows `/console/`; only what stands in the folder is found. */
+/** `path`: the part after `/console/`; only files of the folder are served. */
 export function sendPageFile(
   path: string,
   incoming: IncomingMessage,

@@ -7,7 +7,7 @@ import { statusOf } from '../admin/status.ts'
 export function sampleOf({ gateway, activation, listening }: Administered) {
   const status = { ...statusOf(gateway, activation), listeners: listening() }
   const name = gateway.env.HOSTNAME || hostname()
-  // Its data stands below the root of the same listener.
+  // The data of the pod is below the root of the same listener.
   const pod = { name, path: '', status, activity: activityOf(gateway) }
   return { at: new Date(gateway.clock.wall()).toISOString(), pods: [pod] }
 }

@@ -176,7 +176,7 @@ function dropUnknown(resolved: unknown, written: unknown): Path[] {
   return dropped
 }
 
-/** Judges; where an upstream's reference gives nothing, or nothing that can be used, judges without its value. */
+/** Judges the document, without the value of an upstream's reference that does not resolve or is not usable. */
 function judgeAndPutOut(
   prepared: Prepared,
   host: Host,

@@ -30,7 +30,7 @@ export type ProvenHeaders =
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** `trust` is read only where there is something to prove. */
+/** `trust` is read only if the headers contain a proof. */
 export function judgeProof(
   headers: Headers,
   addressee: Addressee,

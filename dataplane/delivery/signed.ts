@@ -192,7 +192,7 @@ export function keyIdOf(publicKey: KeyObject): string {
   return hash('sha256', publicKey.export({ type: 'spki', format: 'der' })).slice(0, 16)
 }
 
-/** Throws where a text is no Ed25519 public key in PEM. */
+/** Throws if a text is not an Ed25519 public key in PEM. */
 export function trustOf(pems: readonly string[]): Trust {
   return new Map(
     pems.map((pem) => {

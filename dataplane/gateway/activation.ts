@@ -95,7 +95,7 @@ export class Activation {
     return true
   }
 
-  /** Traces, events of usage, metrics and logs go where the configuration says. */
+  /** Sends traces, usage events, metrics and logs to the destinations of the configuration. */
   #send(): void {
     this.#tracers.follow(this.#gateway)
     this.#sinks.follow(this.#gateway)

@@ -65,7 +65,7 @@ class HeldChoice {
 
   async take(event: Exclude<ChatEvent, { kind: 'start' }>): Promise<ChatEvent[]> {
     if (event.kind === 'end') return [...(await this.rest()), event]
-    // Its words have been judged; it spells them out again, and its signature holds for no others.
+    // A thought repeats text that was judged, and its signature is not valid for changed text.
     if (event.kind === 'thought') return []
     const { call } = event.delta
     if (call !== undefined) {

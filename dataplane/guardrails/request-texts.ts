@@ -1,4 +1,4 @@
-/** The texts of a request by their places, and the request with other texts there. */
+/** Extracts the texts of a request with their paths, and replaces them. */
 import { rewritten } from '../body/rewritten.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Said } from './contract.ts'
@@ -10,7 +10,7 @@ export interface PlacedText extends Said {
   readonly path: Path
 }
 
-/** All words that a model reads, as the form of the operation finds them. */
+/** All texts that a model reads, by the form of the operation. */
 export function textsOf(request: ModelRequest): PlacedText[] {
   const found: PlacedText[] = []
   const seen = {
@@ -18,7 +18,7 @@ export function textsOf(request: ModelRequest): PlacedText[] {
     text(text: string, path: Path, isFixed = false) {
       found.push({ role: seen.role, text, path: [...path], ...(isFixed && { isFixed }) })
     },
-    // Where that matters it has been refused.
+    // The request was refused before if this matters.
     refuse: () => undefined,
   }
   INNER_FORMS[request.operation](request.body, [], seen)

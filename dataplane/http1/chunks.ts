@@ -1,4 +1,4 @@
-/** Takes the framing of chunks off a body (RFC 9112, 7.1), in either direction and however its bytes arrive. */
+/** Decodes chunked bodies (RFC 9112, 7.1), in both directions and for pieces of any size. */
 
 /** The rules in which a server and a client differ. */
 export interface ChunkRules {
@@ -9,7 +9,7 @@ export interface ChunkRules {
   readonly extensionsMax: number
   /** All trailers, in bytes. */
   readonly trailersMax: number
-  /** Whether a whole line may stand among the trailers. */
+  /** Whether a whole line is a valid trailer. */
   isTrailer(line: string): boolean
   malformed(message: string): Error
   /** There are too many trailers. */
@@ -27,7 +27,7 @@ type State = 'size' | 'data' | 'data end' | 'trailers' | 'complete'
 const CR = 0x0d
 const LF = 0x0a
 const CRLF = '\r\n'
-/** More digits than any size has are read with a rule for them. */
+/** Most digits that are read directly; longer ones use the rule for size lines. */
 const DIGITS_MAX = 12
 /**
  * Pieces of this size are passed on as they are, as an event of a stream is, so that its content is seen before what
@@ -100,7 +100,7 @@ export class ChunkReader {
     return this.#readAnyLine(bytes, at)
   }
 
-  /** Digits and the end of the line, all of it at hand; 0 if anything else stands there. */
+  /** Reads digits and the end of a complete line; 0 for anything else. */
   #readPlainSize(bytes: Buffer, from: number): number {
     let size = 0
     let at = from
@@ -183,7 +183,7 @@ export class ChunkReader {
   }
 }
 
-/** The data of one read: where it comes in small pieces, they are passed on as one. */
+/** The data of one read, with small pieces joined. */
 class Joined {
   readonly #bytes: Buffer
   readonly #sink: ChunkSink

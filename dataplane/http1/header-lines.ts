@@ -10,7 +10,7 @@ export const HEADER_VALUE = /^[\t -~\x80-\xff]*$/
 /** A header section: no line that is folded, no bare CR or LF, no space before a colon, no control character. */
 export const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*$/
 
-/** Node's HTTP reader takes the first of these where a request repeats them; every other header is joined. */
+/** Node's HTTP reader uses the first value of these repeated headers, and joins all others. */
 const FIRST_COUNTS: ReadonlySet<string> = new Set(
   (
     'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since ' +

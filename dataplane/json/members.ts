@@ -255,7 +255,7 @@ export class MembersScan implements Found {
       throw new MembersError(`The body has more than ${MEMBERS_MAX} members.`)
   }
 
-  /** One more value, or as many as commas tell. */
+  /** Counts one more value, or as many as the commas show. */
   #count(): void {
     if (++this.#values > this.#valuesMax) {
       throw new MembersError(
@@ -273,7 +273,7 @@ function missing(what: string, at: number): MembersError {
   return new MembersError(`The body is not valid JSON: ${what} is missing at position ${at}.`)
 }
 
-/** The name in quotes that stands there. Throws MembersError. */
+/** The quoted name at this position. Throws MembersError. */
 export function memberName(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start + 1, end - 1)
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.

@@ -23,7 +23,10 @@ export function isEscaped(bytes: Buffer, from: number, at: number): boolean {
 /** A string with an escaped quote mostly has the next one within as many characters. */
 const NEAR = 32
 
-/** Where the string ends whose opening quote or first escape stands at `from`; -1: nowhere, and no parser gets further. */
+/**
+ * The end of the string whose opening quote or first escape is at `from`; -1: the string does not end, so no parser
+ * accepts it.
+ */
 export function closingQuote(text: string, from: number): number {
   let at = from + 1
   for (;;) {

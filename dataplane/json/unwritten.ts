@@ -22,7 +22,7 @@ export class Unwritten {
     this.#parts = parts
   }
 
-  /** Writes it, in pages. Yields where it may be interrupted. */
+  /** Writes the value in pages. Yields at points where it may be interrupted. */
   *steps(): Generator<undefined, Buffer[]> {
     const pages: Buffer[] = []
     for (const part of this.#parts)

@@ -63,7 +63,7 @@ export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown):
   return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined
 }
 
-/** undefined also where parsing would build more than anybody meant: see `isWithinBounds`. */
+/** undefined also if the text exceeds the bounds of `isWithinBounds`. */
 export function parsed(text: string, valuesMax?: number): unknown {
   return isWithinBounds(text, valuesMax) ? readWith(parseJson, text) : undefined
 }

@@ -5,7 +5,7 @@ import type { ClientCertificate } from '../call/call.ts'
 
 const NAMES_MAX = 64
 const NAME_LENGTH_MAX = 2048
-/** As Node writes a list of names: what could be read in two ways stands in quotes, as JSON. */
+/** Node's format of a list of names: ambiguous names are quoted as JSON. */
 const ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
 /** A URI with such a part names another place than the one it begins with. */
 const STEP = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 
 /** A client that does not close for this long after its last answer is cut. */
 const LINGER_MS = 5000
-/** How often one of the connections is read from. */
+/** Interval of reads from the lingering connections. */
 const TURN_MS = 10
 
 /** Reading from all of them at full speed would cost other clients more than an answer. */
@@ -27,7 +27,7 @@ function wait(socket: Socket): void {
   turns ??= setInterval(takeTurn, TURN_MS)
 }
 
-/** One connection is read from for one turn of the event loop. */
+/** Reads from one connection for one turn of the event loop. */
 function takeTurn(): void {
   const socket = sending.shift()
   if (socket === undefined) {

@@ -29,7 +29,7 @@ export class PreflightLog {
     this.#log = log
   }
 
-  /** Writes a line where the browser will not send the request. */
+  /** Writes a line if the browser will not send the request. */
   note({ requestId, origin, method, cors }: PreflightParts): void {
     if (origin === undefined || method === undefined) return
     const why = refusedBecause(origin, method, cors)

@@ -50,7 +50,7 @@ export class TlsEntrance {
     for (const raw of this.#shaking.values()) raw.destroy()
   }
 
-  /** Every configuration brings a new object; sessions of clients outlive it where the pair is the same. */
+  /** Every configuration has a new object; sessions of clients survive if the pair is the same. */
   #follow(tls: ListenerTls): void {
     const isSame = (['cert', 'key', 'client_ca', 'min_version'] as const).every(
       (field) => tls[field] === this.#served[field],
@@ -61,7 +61,7 @@ export class TlsEntrance {
     if (!isSame) this.#server = this.#serverOf(tls)
   }
 
-  /** It listens nowhere: connections are given to it. */
+  /** This server does not listen; it gets accepted connections. */
   #serverOf(tls: ListenerTls): Server {
     const server = createServer({
       ...secureOptionsOf(tls),
@@ -80,7 +80,7 @@ export class TlsEntrance {
 
   #secured(socket: TLSSocket): void {
     this.#shaking.delete(addressOf(socket))
-    // A client may come without a certificate where one is merely asked for, but not with a bad one.
+    // With client_auth: request, a client may have no certificate, but not an invalid one.
     const isBad =
       this.#clientAuth === 'request' &&
       !socket.authorized &&

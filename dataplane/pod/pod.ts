@@ -180,7 +180,7 @@ export class Pod {
     }
   }
 
-  /** Not where it is: readers of this status need not know. */
+  /** Omits the address of the store, which readers of this status need not know. */
   #storeStatus() {
     const { backend, state, fail_open } = this.#gateway?.storeStatus() ?? {}
     return { backend, state, fail_open }

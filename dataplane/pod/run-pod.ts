@@ -22,7 +22,7 @@ const POD_DEFAULTS: Environment = {
   GW_DRAIN_DELAY_SECONDS: '10',
   GW_CONNECTION_AGE_SECONDS: '300',
 }
-/** The port of the clients where neither a configuration nor the environment has said another. */
+/** Default port for clients. */
 const LISTEN_PORT = 8080
 
 /** Runs the gateway of a mounted bundle until it is to end. Resolves with the exit code. */
@@ -128,7 +128,7 @@ function podFault(env: Environment): string | undefined {
 
 async function listen(field: Fault['field'], server: Server, port: number): Promise<boolean> {
   try {
-    // Every address, of both families where there are two: the operator dials the pod's.
+    // Listens on every address of both families, because the operator dials the pod's address.
     await once(server.listen(port), 'listening')
     return true
   } catch (error) {

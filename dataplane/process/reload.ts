@@ -23,7 +23,7 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
       const load = await loaderOf(file, env, beside())
       if (isEnded) return
       activation.replace(load)
-      // It may name other files now. A change that was noticed meanwhile is not lost.
+      // The file may refer to other files now. A change that was noticed meanwhile is not lost.
       unwatch = watchFiles([file, ...beside()], changed, unwatch())
     } while (isChanged)
     isReading = false

@@ -31,7 +31,7 @@ export type Note = (search: RetrievalTrace) => void
 /** A passage that has not been counted yet. */
 export type FoundPassage = Pick<Passage, 'store' | 'id' | 'score' | 'text' | 'source'>
 
-/** A longer one is cut: with it, no other passage would have a place. */
+/** Longer passages are cut, so that they leave room for others. */
 const PASSAGE_CHARACTERS_MAX = 65_536
 
 /**

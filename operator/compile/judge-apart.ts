@@ -12,9 +12,9 @@ import { withPolicies } from './with-policies.ts'
 
 /** Characters of `gw`. A smaller document takes some ten milliseconds; a thread takes two hundred to start. */
 const LARGE = 64 * 1024
-/** Counted from its start. The contents of a full ConfigMap take a second on a slow machine. */
+/** Deadline of the thread, from its start. The contents of a full ConfigMap take a second on a slow machine. */
 const DEADLINE_MS = 10_000
-/** The thread's limit: the largest configuration takes a third of it. */
+/** Memory limit of the thread; the largest configuration needs a third of it. */
 const HEAP_MIB = 256
 /** Condition `Accepted` has a reason for it. */
 export const TIMED_OUT = 'COMPILATION_TIMED_OUT'

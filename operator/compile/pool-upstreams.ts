@@ -8,7 +8,7 @@ export interface PoolUpstream {
   readonly name: string
   /** Absent: the namespace of the gateway. */
   readonly namespace?: string
-  /** Its servers may be scaled to none: requests wait for one. */
+  /** Whether its servers may be scaled to zero, so that requests wait for one. */
   readonly mayBeEmpty?: true
 }
 

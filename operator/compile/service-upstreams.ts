@@ -7,7 +7,7 @@ export interface ServiceUpstream {
   /** As written in the URL; the port is that of the Service. */
   readonly host: string
   readonly port: number
-  /** Its servers may be scaled to none: requests wait for one. */
+  /** Whether its servers may be scaled to zero, so that requests wait for one. */
   readonly mayBeEmpty?: true
 }
 
@@ -26,7 +26,7 @@ export function serviceUpstreamsOf(gw: unknown): ServiceUpstream[] {
   })
 }
 
-/** Where requests wait for a server that starts, none is nothing unusual. */
+/** If requests wait for a starting server, having no server is normal. */
 export function mayBeEmpty(upstream: unknown): { readonly mayBeEmpty?: true } {
   return isRecord(valueBelow(upstream, 'cold_start')) ? { mayBeEmpty: true } : {}
 }

@@ -47,7 +47,7 @@ export function contextOf(trace: Trace, gateway: Gateway) {
   }
 }
 
-/** The kind of the number: after a decision by an upper bound it is the upstream's, where that reports its usage. */
+/** The kind of the number. After a decision by an upper bound it is the upstream's number, if that reports usage. */
 function wordOf(isExact: boolean | undefined, by: CountedBy | undefined): CountedBy {
   if (isExact === true) return 'exact'
   return by === 'upper bound' ? by : 'estimate'

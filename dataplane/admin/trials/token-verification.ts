@@ -94,7 +94,7 @@ async function compare(
       : await usageOf(asking, request, gateway)
     if (typeof upstream === 'string') failures.push(upstream)
     else compared.push({ sample: index + 1, counted: counted.tokens, upstream })
-    // One that does not answer once is not asked a thousand times.
+    // Stops if the upstream does not answer the first prompts.
     if (compared.length === 0 && failures.length >= 3) break
   }
   const source = isAsked ? 'tokenizer' : 'usage'

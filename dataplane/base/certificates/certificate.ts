@@ -47,7 +47,7 @@ const EXTENSIONS = {
   extendedKeyUsage: objectId('2.5.29.37'),
 } as const
 
-/** It may sign servers, and no further authority. */
+/** The authority may sign servers, but no further authority. */
 export function makeAuthority(validity: Validity): KeyedCertificate {
   const { privateKey, publicKey } = newKeys()
   // Each authority has a distinct name: a client finds the right one among several by it.

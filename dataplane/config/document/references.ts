@@ -19,7 +19,7 @@ export interface Unresolved {
   readonly why: string
 }
 
-/** A string that held references: what was written, and where it leads. */
+/** A string with references: its written form and its value. */
 export interface ReferenceUse {
   readonly text: string
   readonly kinds: readonly ReferenceKind[]
@@ -43,7 +43,7 @@ const SECRETS_DIRECTORY = '/var/run/secrets/gw'
 
 /** Which part of which file is resolved. */
 interface Extent {
-  /** Only what stands below is resolved. */
+  /** Path below which references are resolved. */
   readonly within?: Path
   /** The file of the tree: relative paths in it are beside it. */
   readonly file?: string
@@ -163,7 +163,7 @@ export function filesReferredTo(text: string, host: Host, file = ''): string[] {
   })
 }
 
-/** Relative paths in a configuration are relative to the file they stand in. */
+/** Relative paths in a configuration are relative to its file. */
 export function besideFile(file: string, path: string): string {
   const end = file.lastIndexOf('/')
   return path.startsWith('/') || end === -1 ? path : `${file.slice(0, end + 1)}${path}`

@@ -16,7 +16,7 @@ type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>
 /** Adds all defaults without a change of the meaning. */
 export function effectiveSection(section: Section, place: RunMode): Section {
   const { api_keys } = section
-  // Parsed once more, its fields stand in the order of the schema; keys may be many, and miss nothing.
+  // Parses again to get the fields in the order of the schema; keys are left out, because they may be many and lack no default.
   const parsed = GatewaySection.parse({
     ...section,
     api_keys: [],

@@ -35,7 +35,7 @@ function credentialKind(path: Path): CredentialKind | undefined {
   return section === 'vector_stores' && field === 'endpoint' ? 'url' : undefined
 }
 
-/** Keeps where it leads, and masks what authenticates. */
+/** Keeps the address of a URL, and masks its credentials. */
 function maskUrl(value: string, kind: UrlKind): string {
   const url = URL.parse(value)
   if (url === null) return MASK

@@ -49,7 +49,7 @@ function comment(document: Document, list: string, lines: readonly (readonly str
 function ofUpstream(upstream: UpstreamSection): string[] {
   const { timeout_seconds, endpoint, pool, provider } = upstream
   const { defaultEndpoint } = PROVIDER_FACTS[provider]
-  // One that is made of other settings may hold what a reference leads to.
+  // A default from other settings may contain the value of a reference.
   const usual = typeof defaultEndpoint === 'string' ? `${defaultEndpoint}, that` : 'that'
   return [
     // Written, it would hold for both kinds of answer.

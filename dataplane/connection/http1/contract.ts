@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** A request with a whole body. */
 export interface PoolRequest {
   readonly path: string
-  /** Names and values, alternating; the same array again where nothing has changed. */
+  /** Names and values, alternating; the same array as before if nothing has changed. */
   readonly headers: readonly string[]
   readonly requestId: string
   /** Headers of this request alone, names and values alternating. */

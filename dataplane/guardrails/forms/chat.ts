@@ -76,7 +76,7 @@ const message: Form = (value, path, seen) => {
   MESSAGE(value, path, seen)
 }
 
-/** Its words belong to no message. */
+/** The texts belong to no message, so their role is system. */
 function bySystem(form: Form): Form {
   return (value, path, seen) => {
     seen.role = 'system'

@@ -62,7 +62,7 @@ export const id = textLike(ID, 'must be an id of at most 128 letters, digits and
 export const sealed = textLike(SEALED, 'must be what the model has sent')
 /** Guardrails do not see pictures. */
 export const picture = textLike(PICTURE, 'must be an https address, or a data: URL of an image')
-/** It is not sent. */
+/** A member that the gateway does not send. */
 export const unsent: Form = () => undefined
 export const refused: Form = present((_value, path, seen) => seen.refuse(path, NO_PLACE))
 
@@ -117,7 +117,7 @@ export function numbers(name: string): Form | undefined {
   return NAME.test(name) ? scalar : undefined
 }
 
-/** An object whose `type` says which members it has; `usual` where it says none. */
+/** An object whose `type` determines its members; `usual` without a type. */
 export function typed(table: Readonly<Record<string, Table>>, usual?: string): Form {
   const forms = Object.fromEntries(
     Object.entries(table).map(([type, own]) => [type, members({ type: words(type), ...own })]),

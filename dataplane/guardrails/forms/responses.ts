@@ -52,7 +52,7 @@ const ITEMS = {
 }
 const declared = { type: unsent, name: fixed, description: text, defer_loading: flag }
 const FUNCTION = members({ ...declared, parameters: free, strict: flag })
-/** A grammar is refused where it becomes the inner form. */
+/** The translation to the inner form refuses a grammar. */
 const CUSTOM = members({ ...declared, format: unsent })
 
 /** Tools that the client does not run are left out. */

@@ -7,7 +7,7 @@ import { HEADER_BYTES_MAX, rawRefusal } from '../raw-refusal.ts'
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+"
 const QUOTED = '"(?:[\\t !#-\\[\\]-~\\x80-\\xff]|\\\\[\\t -~\\x80-\\xff])*"'
 const VALUE = `(?:${TOKEN}|${QUOTED})?`
-/** These would say anew where the body ends. */
+/** Trailers that would change the end of the body. */
 const FRAMING = /^(?:content-length|transfer-encoding):/i
 
 /** A name or a value has to be there. */

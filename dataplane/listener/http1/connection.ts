@@ -52,10 +52,10 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   readonly socket: Socket
   readonly #keeper: Keeper
   #state: State = 'new'
-  /** When it has waited long enough for what it waits for. */
+  /** Deadline of the present wait. */
   #dueAt: number
   #exchange: PlainExchange | undefined
-  /** Its answer has ended, and is held. */
+  /** The exchange whose answer has ended and waits for its write. */
   #answered: PlainExchange | undefined
   /** Bytes after the request that is being answered. */
   #waiting: Buffer[] | undefined
@@ -170,7 +170,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     exchange?.close()
   }
 
-  /** Looks whether it has waited too long. */
+  /** Checks the deadline of the present wait. */
   look(now: number): void {
     if (now < this.#dueAt) return
     this.#dueAt = NEVER

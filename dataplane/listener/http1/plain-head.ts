@@ -34,7 +34,7 @@ const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 const KEEPING =
   /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
 
-/** Headers that are kept: each of them stands there once. */
+/** Headers that are kept; each may appear only once. */
 const KEPT = (
   'host origin api-key x-api-key connection content-type authorization content-length content-encoding ' +
   'x-request-id traceparent tracestate transfer-encoding'
@@ -69,7 +69,7 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
   return { line, kept, lines, length, isChunked, bodyAt: end + HEAD_END.length }
 }
 
-/** undefined if one of them must not be there, is there twice, or there are too many of any kind. */
+/** undefined if a forbidden header is present, one appears twice, or there are too many. */
 function keptHeaders(lines: string): Kept | undefined {
   const kept: Record<string, string> = {}
   let count = 0

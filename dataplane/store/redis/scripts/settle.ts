@@ -1,4 +1,4 @@
-/** The end of requests: their leases end, and their windows learn the replica's absolute totals. */
+/** Settles requests: ends their leases, and adds the replica's absolute totals to the windows. */
 import type { Script } from '../link.ts'
 import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
 
