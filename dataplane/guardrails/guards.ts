@@ -4,7 +4,7 @@ import type { Section } from '../schema/index.ts'
 import { Guard } from './guard.ts'
 
 interface Known {
-  /** Everything that its way and its work depend on. */
+  /** All settings on which the connection and the verdicts depend. */
   readonly identity: string
   readonly guard: Guard
 }
@@ -40,7 +40,7 @@ export class Guards {
     return guardrails.flatMap((name) => this.named(name) ?? [])
   }
 
-  /** All of them, in the order of the configuration. */
+  /** All guardrails, in the order of the configuration. */
   list(): readonly Guard[] {
     return [...this.#known.values()].map(({ guard }) => guard)
   }

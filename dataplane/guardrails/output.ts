@@ -6,7 +6,7 @@ import type { Said, Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
 import { HeldStream } from './held-stream.ts'
 
-/** The texts as they may be shown. Throws what the guardrails throw. */
+/** Returns the texts that the client may see. Throws what the guardrails throw. */
 export type Judge = (texts: readonly string[]) => Promise<readonly string[]>
 
 /** undefined if no guardrail judges answers. */
@@ -29,7 +29,7 @@ function said(text: string): Said {
   return { role: 'assistant', text }
 }
 
-/** Answers in words, and their choices: a legacy completion has nothing but a text. */
+/** Answers with text, and their choices; a legacy completion has only a text. */
 type Spoken = ChatAnswer | CompletionsAnswer
 type Choice = Pick<ChatChoice, 'text' | 'finish'> & Partial<ChatChoice>
 
@@ -65,7 +65,7 @@ function textsOf({ text, reasoning = '', refusal = '', calls = [] }: Choice): st
   return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
 }
 
-/** Log probabilities and signed thinking spell the words out, so that they go. */
+/** Removes log probabilities and signed thinking, because they repeat the original text. */
 function withTexts({ logprobs: _, thoughts: _signed, ...choice }: Choice, fresh: string[]): Choice {
   const [text = '', reasoning = '', refusal = ''] = fresh.splice(0, 3)
   const calls = choice.calls?.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))

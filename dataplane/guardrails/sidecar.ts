@@ -1,4 +1,4 @@
-/** The way to one sidecar. */
+/** The connection to one sidecar. */
 import type { Dispatcher } from 'undici'
 import { Auxiliary, AuxiliaryError, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { ANSWER_BYTES_MAX } from '../base/kept-text.ts'
@@ -59,7 +59,7 @@ export class Sidecar {
     this.auxiliary.count(outcome)
   }
 
-  /** Questions that are under way still get their answers. */
+  /** Running questions still get their answers. */
   close(): void {
     void this.#pool.close()
   }

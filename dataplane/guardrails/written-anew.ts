@@ -1,6 +1,5 @@
 /**
- * The request of a route whose guardrails judge requests: it is written out of the inner form, so that an upstream reads
- * nothing else than what they are shown.
+ * Writes the requests of routes with input guardrails from the inner form, so that upstreams read only what guardrails judged.
  */
 
 import { inSteps, inTurn } from '../base/steps.ts'
@@ -40,7 +39,7 @@ function isKept(name: string, { body, omitted }: ModelRequest): boolean {
   return Object.hasOwn(body, name) || omitted?.has(name) === true
 }
 
-/** Read at once. */
+/** Largest body that is read in one step. */
 const SMALL_BYTES = 65_536
 
 function* translatedSteps(steps: Generator<undefined, void>): Generator<undefined, void> {

@@ -1,4 +1,4 @@
-/** One issuer of the configuration: verifies a token, and says who calls with it. */
+/** One issuer of the configuration: verifies a token, and returns its caller. */
 import { isDeepStrictEqual } from 'node:util'
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { JwtSettings } from '../schema/auth.ts'

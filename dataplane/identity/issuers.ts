@@ -25,7 +25,7 @@ interface Presented {
 }
 
 interface Known {
-  /** Everything that the way to its keys depends on. */
+  /** All settings on which fetching the keys depends. */
   readonly identity: string
   readonly issuer: Issuer
 }
@@ -88,7 +88,7 @@ export class Issuers {
     throw refused
   }
 
-  /** As the status shows them. */
+  /** The issuers in the status. */
   list() {
     return [...this.#known].map(([name, { issuer }]) => ({
       name,
@@ -113,7 +113,7 @@ export class Issuers {
         metrics.jwksFetches.at(name, fault === undefined ? 'success' : 'failure').value++
         if (keys !== undefined) {
           metrics.jwksKeys.at(name).value = keys
-          // A key may have gone, and what it signed goes with it.
+          // Clears verified tokens, because their key may have been removed.
           this.#verified.clear()
         }
         if (fault !== undefined && fault !== before) {

@@ -17,11 +17,11 @@ export interface KeySetWorld {
 export type ReadKeys = (signal: AbortSignal) => Promise<string>
 
 const RENEW_MS = 300_000
-/** Replicas drift apart. */
+/** Random part of the interval, so that replicas do not fetch together. */
 const RENEW_JITTER = 0.2
-/** Between two fetches, however many tokens name a key that is not there. */
+/** Shortest time between two fetches, regardless of tokens with unknown keys. */
 const APART_MS = 30_000
-/** After its last good fetch a set is good for this long. */
+/** Validity of a set after its last successful fetch. */
 const KEPT_MS = 24 * 3_600_000
 export const FETCH_MS_MAX = 5_000
 const KEYS_MAX = 100
@@ -107,7 +107,7 @@ export class KeySet {
   }
 }
 
-/** A set that has a secret in it would let everybody who reads it sign. Such keys are left out. */
+/** Omits secret keys, because every reader of the set could sign with them. */
 function publicKeys(text: string): Record<string, unknown>[] {
   const set = parsed(text)
   if (!isRecord(set) || !Array.isArray(set.keys)) throw new Error('It is no JSON web key set.')

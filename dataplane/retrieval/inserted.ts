@@ -11,7 +11,7 @@ const BORDERS =
 
 export function withMessage(request: ChatRequest, message: ChatMessage, at: number): ChatRequest {
   const messages = request.body.messages.toSpliced(at, 0, message)
-  // A text of the store may have characters that the client's bytes have not.
+  // A passage may contain characters that the client's bytes lack.
   return { ...rewritten(request, { ...request.body, messages }), sparse: false }
 }
 
@@ -37,7 +37,7 @@ function shown(score: number): string {
   return String(Math.round(score * 1000) / 1000)
 }
 
-/** One line, for it stands on one. */
+/** The label must fit on one line. */
 function label(text: string): string {
   return withoutBorders(text.slice(0, LABEL_LENGTH_MAX).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '))
 }

@@ -10,12 +10,12 @@ import { passageText, sourceOf } from '../vector-stores/payload.ts'
 import type { Passage } from './passages.ts'
 import type { RetrievalSection, Retriever } from './retrievals.ts'
 
-/** A question of a tenant, within its request. */
+/** A tenant's question, with the facts of its request. */
 export interface Enquiry {
   readonly text: string
   readonly tenant: string
   readonly requestId: string
-  /** Monotonic moment at which the request's time is up. */
+  /** Monotonic deadline of the request. */
   readonly totalAt: number
   /** Ends the searches when the client leaves. */
   readonly signal?: AbortSignal
@@ -90,12 +90,12 @@ export async function searchStore(
   vectors = new Map<string, Promise<Float32Array>>(),
 ): Promise<readonly Found[]> {
   const { embedding, timeout_ms } = store.section
-  // The checks of the configuration have seen to it.
+  // The checks of the configuration guarantee an embedding.
   if (embedding === undefined) throw new AuxiliaryError('error', 'the store has no embedding')
   const leftMs = () => Math.max(1, Math.min(timeout_ms, totalAt - clock.now()))
   const source = JSON.stringify(embedding)
   const terms = { requestId, timeoutMs: leftMs(), ...(signal && { signal }) }
-  // Stores with the same embedding ask for it once.
+  // Stores with the same embedding share one request for it.
   const embedded = vectors.get(source) ?? embeddings.embed(embedding, text, terms)
   vectors.set(source, embedded)
   const vector = await embedded

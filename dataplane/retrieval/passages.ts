@@ -1,7 +1,7 @@
-/** Passages that a store found for a request: what is kept of them, and why the others are not. */
+/** Passages that a store found for a request: which are kept, and why others are left out. */
 import type { ShownPassage } from '../telemetry/shown-passage.ts'
 
-/** With the words, which stay out of traces. */
+/** A passage with its text, which traces omit. */
 export interface Passage extends ShownPassage {
   readonly text: string
 }

@@ -5,11 +5,11 @@ import type { ChatBody } from '../wire/inner-form.ts'
 
 export interface Question {
   readonly text: string
-  /** The place of its message. */
+  /** Index of the message. */
   readonly at: number
 }
 
-/** undefined if the user has said nothing in words. */
+/** undefined if the last message of the user has no text. */
 export function questionOf({ messages }: Pick<ChatBody, 'messages'>): Question | undefined {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const text = wordsOf(messages[at]?.content)

@@ -13,7 +13,7 @@ export interface Retriever {
 }
 
 interface Known {
-  /** Everything that its way and its work depend on. */
+  /** All settings on which the connection and the searches depend. */
   readonly identity: string
   readonly store: AskedStore
 }

@@ -8,7 +8,7 @@ import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import { messageOf } from './inserted.ts'
 import { dropLowest, keptOf, type Passage } from './passages.ts'
 
-/** The tokens that a window holds beside prompt and passages. */
+/** The tokens of a window that are not for prompt and passages. */
 export interface Answer {
   /** The limit of the answer that is sent upstream, or the least that an answer has. */
   readonly needed: number
@@ -72,7 +72,7 @@ export async function fitted(
     const tokens = await count(String(message.content))
     if (tokens <= left) return { message, tokens }
     const texts = kept.reduce((sum, one) => sum + one.tokens, 0)
-    // At least one goes each time; empty ones go together.
+    // Drops at least one passage each time; empty ones together.
     if (texts === 0) dropAll(kept)
     allowed = Math.max(0, Math.min(texts - 1, texts - (tokens - left)))
   }

@@ -7,11 +7,11 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 import { Exemplars, type ExemplarWorld, INPUT_TYPE } from './exemplars.ts'
 import { scoreOf } from './similarity.ts'
 
-/** How hard a prompt is, and the classifier that found it. */
+/** The score of a prompt, and the classifier that computed it. */
 export interface Difficulty {
   readonly classifier: 'builtin' | 'embedding'
   readonly score: number
-  /** Why it is not the classifier that the route names. */
+  /** Why the configured classifier was not used. */
   readonly reason?: string
 }
 
@@ -22,7 +22,7 @@ interface Known {
   readonly exemplars: Exemplars
 }
 
-/** A prompt waits no longer than this for its vector. */
+/** Longest wait for the vector of a prompt. */
 const TIMEOUT_MS = 500
 
 export class Classifiers {
@@ -68,7 +68,7 @@ export class Classifiers {
     return { classifier: 'builtin', score: builtinScore(request), reason: score }
   }
 
-  /** How far the exemplars of each route are known. */
+  /** The progress of each route's exemplars. */
   list() {
     return [...this.#known].map(([route, { exemplars }]) => {
       const { source, vectors, size, sides, failure } = exemplars

@@ -1,4 +1,4 @@
-/** The vectors of one route's exemplars: asked for in the background, until all of them are there. */
+/** The vectors of one route's exemplars, fetched in the background until they are complete. */
 import type { Embeddings } from '../auxiliaries/embeddings.ts'
 import type { Clock, Deadline, Deadlines } from '../base/clock.ts'
 import type { RouteSection } from '../schema/index.ts'
@@ -16,7 +16,7 @@ export interface ExemplarWorld {
 /** The purpose of the vectors, for models that have several. */
 export const INPUT_TYPE = 'classification'
 
-/** Questions under way at once: the upstream has clients to serve. */
+/** Most concurrent requests, because the upstream has clients to serve. */
 const AT_ONCE = 4
 const TIMEOUT_MS = 10_000
 const RETRY_MS_MIN = 1000
@@ -28,7 +28,7 @@ export class Exemplars implements Deadline {
   readonly source: EmbeddingSection
   /** By text. */
   readonly vectors: Map<string, Float32Array>
-  /** All of them; undefined while some are missing. */
+  /** The vectors of both sides; undefined while some are missing. */
   sides: Sides | undefined
   /** Why the last question failed. */
   failure: string | undefined

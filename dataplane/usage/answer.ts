@@ -6,7 +6,7 @@ import { type ListedPrice, listedPrice } from './events/listed-price.ts'
 import { reportOf, type UsageSources } from './report.ts'
 import { type ChargedParts, chargedIn } from './unattributed.ts'
 
-/** Where the rows of a gateway come from. */
+/** The parts of the gateway that have usage rows. */
 interface UsageParts extends ChargedParts {
   readonly usage: UsageBook
   readonly usageKept: KeptUsage
@@ -56,7 +56,7 @@ export function sourcesOf(gateway: UsageParts, isCompared = true): UsageSources 
   }
 }
 
-/** As listed now, by model. */
+/** The present prices, by model. */
 function pricesOf({ active }: UsageParts): Record<string, ListedPrice> {
   const prices: Record<string, ListedPrice> = {}
   for (const [model, price] of active.snapshot.limits.prices) {

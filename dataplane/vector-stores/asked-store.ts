@@ -1,4 +1,4 @@
-/** A vector store of the configuration: bounded in time, counted, and held to the tenant that asks. */
+/** A vector store of the configuration, with timeouts, metrics and a filter for the tenant. */
 import { Auxiliary, type AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import type { Section } from '../schema/index.ts'
 import { masked } from '../upstream/attempt/masking.ts'
@@ -38,7 +38,7 @@ export class AskedStore {
       throw new Error(this.#masked(error.message))
     })
     const { tenant_field: field } = this.section
-    // The store has filtered already; one that does not filter must not be believed.
+    // Filters again, in case the store did not apply the filter.
     const isForeign = ({ payload }: Found) =>
       field !== undefined && !belongsTo(payload, field, search.tenant)
     if (found.some(isForeign))

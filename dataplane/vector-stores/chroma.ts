@@ -11,7 +11,7 @@ const NOT_FOUND = 404
 
 interface Collection {
   readonly id: string
-  /** How it measures distances. */
+  /** The distance measure of the collection. */
   readonly space: string
 }
 
@@ -38,7 +38,7 @@ class Chroma {
     try {
       return await this.#ask(search, signal)
     } catch (error) {
-      // A collection that was made anew has another id.
+      // A recreated collection has another id.
       const isGone = error instanceof StoreRefusal && error.status === NOT_FOUND
       if (!isGone || known === undefined) throw error
       this.#collection = undefined

@@ -3,9 +3,9 @@ import { listOf, recordOf, textOf } from '../json/values.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
-/** Where loaders put the text, the most usual first. */
+/** Fields in which loaders store the text, the most common first. */
 const TEXT_FIELDS = ['text', 'content', 'page_content', 'document']
-/** Where they put its origin; also below `metadata`. */
+/** Fields in which loaders store the origin; also below `metadata`. */
 const SOURCE_FIELDS = ['source', 'url', 'file_name', 'file', 'path', 'title']
 
 /** `a.b` is the member b of a, unless a member has the whole name. */

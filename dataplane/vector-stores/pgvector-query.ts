@@ -31,7 +31,7 @@ export function columnsOf(collection: string): Query {
   return { text, values: [relation(collection)] }
 }
 
-/** Throws where the table has no place for what the configuration says. */
+/** Throws if the table lacks a column that the configuration needs. */
 export function tableOf(section: StoreSection, columns: readonly Column[]): Table {
   const { collection, vector_field, tenant_field } = section
   if (columns.length === 0) throw new Error(`there is no table ${collection}`)

@@ -75,7 +75,7 @@ class Pgvector {
   }
 }
 
-/** One client of the pool, given back once. */
+/** One client of the pool, which is released once. */
 class Use {
   readonly #client: PoolClient
   #isOver = false
@@ -110,7 +110,7 @@ async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
     port: Number(url.port || PORT),
     user,
     database: decodeURIComponent(url.pathname.slice(1)) || user,
-    // Set, so that neither the environment nor a file of the host says otherwise.
+    // Set explicitly, so that no variable or file of the host replaces it.
     password: section.api_key ?? decodeURIComponent(url.password),
     ssl: sslOf(url, host, whole),
     stream: () => new CheckedSocket(),
@@ -134,7 +134,7 @@ function sslOf(url: URL, host: string, { tls }: Section) {
   return { secureContext: secureContextOf(tls), rejectUnauthorized: true, host }
 }
 
-/** Connects to addresses that may be dialled alone. */
+/** Connects only to addresses that may be dialled. */
 class CheckedSocket extends Socket {
   override connect(...args: unknown[]): this {
     const [port, host] = args

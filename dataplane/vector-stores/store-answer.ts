@@ -1,4 +1,4 @@
-/** An answer of a vector store on its way to the client library: whole, bounded, and good, or a failure. */
+/** Reads an answer of a vector store for the client library: a complete and bounded answer, or a failure. */
 
 import { type Answer, Decorator, type Handler } from '../connection/client.ts'
 import { failureOf } from '../connection/connection-failures.ts'
@@ -17,7 +17,7 @@ export type Reduce = (body: Readonly<Record<string, unknown>>) => object | undef
 
 export interface Asked {
   readonly reduce: Reduce | undefined
-  /** The reason that no good answer came. */
+  /** Why there was no good answer. */
   failure?: Error
 }
 

@@ -5,9 +5,9 @@ import type { Clock, Deadline } from '../../base/clock.ts'
 import type { Cell } from '../../telemetry/series.ts'
 import { EVENT_TYPE, type UsageEvent } from './event.ts'
 
-/** A kill loses at most this. */
+/** A kill loses at most the events of this time. */
 const WRITE_MS = 250
-/** How long a failed write waits for its repetition. */
+/** Wait before a failed write is repeated. */
 const RETRY_MS = 5_000
 /** Characters that wait at most, as where the disk is full; further events are dropped. */
 const WAITING_MAX = 8_388_608
@@ -66,7 +66,7 @@ export class EventFile implements Deadline {
     this.flush()
   }
 
-  /** Writes now what waits. */
+  /** Writes waiting events now. */
   flush(): void {
     if (this.#events === 0 || this.#writing !== undefined) return
     const [text, events] = [this.#text, this.#events]
