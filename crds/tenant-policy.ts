@@ -88,7 +88,7 @@ const boundBy = () => z.enum(['ceiling', 'gateway']).optional()
 
 export const Effective = z.object({
   ...AMOUNTS,
-  on_exceeded: z.enum(['reject', 'downgrade']).optional().describe('As in the policy.'),
+  on_exceeded: z.enum(['reject', 'downgrade']).optional().describe('Value of on_exceeded in the policy.'),
   downgrade_route: budget.downgrade_route,
   boundBy: z
     .object({

@@ -1,7 +1,7 @@
 /** The end of connections whose clients may still be sending: their last answers must arrive all the same. */
 import type { Socket } from 'node:net'
 
-/** A client that does not close for this long after its last answer is cut. */
+/** Time for the client to close after its last answer, before the gateway cuts the connection. */
 const LINGER_MS = 5000
 /** Interval of reads from the lingering connections. */
 const TURN_MS = 10

@@ -14,7 +14,7 @@ const LOOK_MS = 20
 const FLUSH_MS = 500
 /** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
 const ALERTS_MS = 7000
-/** Time of the drain timeout for waiting traces and usage events. */
+/** Part of the drain timeout for traces and usage events that wait. */
 const SPANS_MS = 2000
 
 type Environment = Readonly<Record<string, string | undefined>>

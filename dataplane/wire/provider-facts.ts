@@ -97,7 +97,7 @@ export interface ProviderFacts {
   readonly basePath?: (path: string, settings: AddressSettings) => string
   /** The port on which a runtime listens by default. */
   readonly port?: number
-  /** The features that are lost with provider openai; absent: none, or many programs use the same port. */
+  /** Features that provider openai would lose with this runtime; absent: none, or other programs use the same port. */
   readonly lostInOpenAi?: string
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string

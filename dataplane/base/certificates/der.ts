@@ -77,7 +77,7 @@ export function tagged(number: number, ...contents: readonly Uint8Array[]): Buff
   return element(CONTEXT | CONSTRUCTED | number, contents)
 }
 
-/** Encodes a member whose number stands in place of a tag. */
+/** Encodes a member that has a number instead of a tag. */
 export function taggedBytes(number: number, bytes: Uint8Array): Buffer {
   return element(CONTEXT | number, [bytes])
 }

@@ -127,7 +127,7 @@ function ofTemplate(name: string): Form | undefined {
   return isTemplate ? undefined : numbers(name) && either({ string: text, other: scalar })
 }
 
-/** Members that no upstream is sent, as the client has them. */
+/** Members that the gateway reads and sends to no upstream. */
 const routed = Object.fromEntries([...ROUTING, 'model'].map((name) => [name, unsent]))
 
 /** Members that every API has. */
