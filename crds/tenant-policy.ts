@@ -88,7 +88,10 @@ const boundBy = () => z.enum(['ceiling', 'gateway']).optional()
 
 export const Effective = z.object({
   ...AMOUNTS,
-  on_exceeded: z.enum(['reject', 'downgrade']).optional().describe('Value of on_exceeded in the policy.'),
+  on_exceeded: z
+    .enum(['reject', 'downgrade'])
+    .optional()
+    .describe('Value of on_exceeded in the policy.'),
   downgrade_route: budget.downgrade_route,
   boundBy: z
     .object({
@@ -100,7 +103,7 @@ export const Effective = z.object({
     })
     .optional()
     .describe(
-      "Amounts that do not come from the policy, because the ceiling is lower or the gateway has an entry for the tenant.",
+      'Amounts that do not come from the policy, because the ceiling is lower or the gateway has an entry for the tenant.',
     ),
 })
 
