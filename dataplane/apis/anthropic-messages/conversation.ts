@@ -29,13 +29,12 @@ export class Conversation {
       ({ text }) => textOf(text) !== undefined && !BILLING.test(String(text)),
     )
     if (blocks.length === 0) return
-    const isMarked = blocks.some((block) => isRecord(block.cache_control))
-    const texts = blocks.map(({ text }) => text)
-    // Parts keep the place of a mark.
-    const parts = isMarked
-      ? blocks.map((block) => withMark(textPart(String(block.text)), block))
-      : undefined
-    this.messages.push({ role: 'system', content: parts ?? texts.join('\n\n') })
+    const isMarkedWithin = blocks.slice(0, -1).some((block) => isRecord(block.cache_control))
+    // Parts keep the place of a mark; one behind all of it is the message's.
+    const message = isMarkedWithin
+      ? { content: blocks.map((block) => withMark(textPart(String(block.text)), block)) }
+      : { content: blocks.map(({ text }) => text).join('\n\n'), ...markIn(blocks) }
+    this.messages.push({ role: 'system', ...message })
   }
 
   turn({ role, content }: Json, index: number): void {

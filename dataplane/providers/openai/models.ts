@@ -13,21 +13,22 @@ interface Family {
   readonly of: RegExp
   /** The member in which thinking goes back; absent: it is refused. */
   readonly reasoning?: Takes['reasoning']
-  /** Whether it refuses cache marks; services such as OpenRouter hand them on. */
-  readonly refusesMarks?: boolean
 }
 
 /** The first that matches; services write a model behind the name of its maker. */
 const FAMILIES: readonly Family[] = [
   // 2026-11-26: unknown members of messages are refused, https://platform.openai.com/docs/api-reference/chat.
-  { of: OF_OPENAI, refusesMarks: true },
+  { of: OF_OPENAI },
   // 2026-11-26: Groq refuses thinking with models that do not reason, github.com/vercel/ai/pull/8057.
-  { of: /llama|gemma|kimi-k2-instruct|mixtral/, refusesMarks: true },
+  { of: /llama|gemma|kimi-k2-instruct|mixtral/ },
   // 2026-11-26: Groq and Cerebras know it by this name alone, github.com/janhq/jan/issues/8136.
   { of: /gpt-oss|^qwen\/qwen3|^zai-glm/, reasoning: 'reasoning' },
   // 2026-11-26: DeepSeek and Kimi refuse a turn that goes on behind calls without it, https://api-docs.deepseek.com.
   { of: /^/, reasoning: 'reasoning_content' },
 ]
+
+/** 2026-11-26: models to which OpenRouter hands cache marks on, https://openrouter.ai/docs/features/prompt-caching. */
+const MARKED = /claude|gemini|^qwen\//
 
 /** 2026-11-26, https://platform.openai.com/docs/guides/reasoning and https://console.groq.com/docs/reasoning. */
 const REASONS_NOT =
@@ -40,8 +41,7 @@ export function hintsOfModel({ model }: Named): readonly string[] {
 
 export function takes({ model }: Named): Takes {
   const family = FAMILIES.find(({ of }) => of.test(model))
-  const { reasoning, refusesMarks } = family ?? {}
-  return { developerRole: true, reasoning, marks: !refusesMarks }
+  return { developerRole: true, reasoning: family?.reasoning, marks: MARKED.test(model) }
 }
 
 /**
