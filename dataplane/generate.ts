@@ -8,6 +8,12 @@ import { PUSH_ROUTES } from './pod/push.ts'
 import { PROVIDERS } from './providers/index.ts'
 import { STRATEGIES } from './strategies/index.ts'
 import { METRICS } from './telemetry/metrics.ts'
+import type { Shown } from './telemetry/trace/field.ts'
+import { ATTEMPT_FIELDS, TRACE_FIELDS } from './telemetry/trace/fields.ts'
+import './telemetry/trace/generate.ts'
+
+/** Names of the places that show a field of a trace. */
+const PLACES = { log: 'log', span: 'span', record: 'log record', event: 'usage event' }
 
 /** Which page has which tables. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
@@ -17,6 +23,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   'errors.md': ['errors'],
   'metrics.md': ['metrics'],
   'pod.md': ['push'],
+  'tracing.md': ['trace', 'attempt'],
 }
 
 const TABLES: Readonly<Record<string, () => string>> = {
@@ -65,6 +72,23 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['strategy', 'order'],
       Object.values(STRATEGIES).map(({ name, summary }) => [code(name), summary]),
     ),
+  trace: () => fieldTable(TRACE_FIELDS),
+  attempt: () => fieldTable(ATTEMPT_FIELDS),
+}
+
+function fieldTable(fields: Readonly<Record<string, Shown>>): string {
+  return table(
+    ['field', 'what', 'in'],
+    Object.entries(fields).map(([name, { what, in: places = [], tree, console: words }]) => [
+      code(name),
+      what,
+      [
+        ...places.map((place) => PLACES[place]),
+        ...(tree ? ['line of `gw trace get`'] : []),
+        ...(words ? ['line of the console'] : []),
+      ].join(', '),
+    ]),
+  )
 }
 
 for (const [page, names] of Object.entries(PAGES)) {

@@ -8,9 +8,12 @@ import { test } from 'node:test'
 const ROOT = join(import.meta.dirname, '..')
 const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/config/schema-generate.ts': ['dataplane/config/schema.generated.json'],
-  'dataplane/generate.ts': ['admin', 'api', 'attempts', 'errors', 'metrics', 'pod'].map(
-    (page) => `dataplane/docs/${page}.md`,
-  ),
+  'dataplane/generate.ts': [
+    ...['admin', 'api', 'attempts', 'errors', 'metrics', 'pod', 'tracing'].map(
+      (page) => `dataplane/docs/${page}.md`,
+    ),
+    'dataplane/telemetry/trace/code.ts',
+  ],
   'cli/generate.ts': ['cli/docs/json.md', 'cli/docs/reference.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
   'charts/generate.ts': [

@@ -1,20 +1,19 @@
 /** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
 import { z } from 'zod'
+import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../../dataplane/telemetry/trace/fields.ts'
 import { fullTime } from '../printing/ages.ts'
 import { paint, statusColour } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
 import { unsteered } from '../printing/table.ts'
+import { linesOf, membersOf } from './fields.ts'
 import { Judgements, judgementsOf, Waits, waitsOf } from './judgements.ts'
 import { Passages, searchesOf } from './passages.ts'
 
 const Attempt = z.looseObject({
-  upstream: z.string(),
-  started_ms: z.number(),
-  ended_ms: z.number(),
-  outcome: z.string(),
-  status: z.number().nullish(),
-  reason: z.string().nullish(),
-  upstream_request_id: z.string().nullish(),
+  ...membersOf(ATTEMPT_FIELDS),
+  upstream_limits: z.record(z.string(), z.string()).nullish(),
+  dropped: z.array(z.string()).nullish(),
+  left_out: z.array(z.string()).nullish(),
   answer: z
     .looseObject({
       id: z.string().nullish(),
@@ -22,42 +21,17 @@ const Attempt = z.looseObject({
       finish_reasons: z.array(z.string().nullable()).default([]),
     })
     .nullish(),
-  upstream_limits: z.record(z.string(), z.string()).nullish(),
-  dropped: z.array(z.string()).nullish(),
-  left_out: z.array(z.string()).nullish(),
 })
 
 type Attempt = z.output<typeof Attempt>
 
 export const TraceAnswer = z.looseObject({
-  request_id: z.string(),
-  time: z.string(),
-  method: z.string(),
-  path: z.string(),
-  client_request_id: z.string().nullish(),
-  session_id: z.string().nullish(),
-  trace_id: z.string().nullish(),
-  tenant: z.string().nullish(),
-  key: z.string().nullish(),
-  model: z.string().nullish(),
-  route: z.string(),
-  strategy: z.string().nullish(),
-  upstream: z.string(),
-  stream: z.boolean().nullish(),
-  status: z.number(),
-  code: z.string().nullish(),
-  message: z.string().nullish(),
+  ...membersOf(TRACE_FIELDS),
   attempts: z.array(Attempt).default([]),
   passed_over: z.array(z.looseObject({ upstream: z.string(), why: z.string() })).nullish(),
   ...Judgements,
   ...Waits,
   ...Passages,
-  prompt_tokens: z.number().nullish(),
-  completion_tokens: z.number().nullish(),
-  usage_estimated: z.boolean().nullish(),
-  body_ms: z.number().default(0),
-  ttft_ms: z.number().nullish(),
-  duration_ms: z.number(),
 })
 
 export type TraceAnswer = z.output<typeof TraceAnswer>
@@ -84,7 +58,7 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
       text: `received: ${fullTime(time)}${pod === undefined ? '' : ` by ${pod}`}, body after ${ms(body_ms)}`,
     },
     { text: caller },
-    ...idsOf(trace),
+    ...branches(linesOf(TRACE_FIELDS, trace)),
     {
       text: `${asked}${strategy ? ` (${strategy})` : ''}${stream ? ', stream' : ''}`,
       below: [
@@ -96,14 +70,6 @@ function branchesOf(trace: TraceAnswer, pod: string | undefined): Branch[] {
       ],
     },
     ending(trace),
-  ]
-}
-
-function idsOf({ client_request_id, session_id, trace_id }: TraceAnswer): Branch[] {
-  return [
-    ...(client_request_id ? [{ text: `request id of the client: ${client_request_id}` }] : []),
-    ...(session_id ? [{ text: `session of the client: ${session_id}` }] : []),
-    ...(trace_id ? [{ text: `trace id: ${trace_id}` }] : []),
   ]
 }
 
@@ -126,16 +92,15 @@ function attemptsOf({ attempts }: TraceAnswer): Branch[] {
 }
 
 function detailsOf(attempt: Attempt): Branch[] {
-  const { upstream_request_id: id, upstream_limits, dropped, left_out, reason } = attempt
-  const limits = Object.entries(upstream_limits ?? {}).map(([name, value]) => `${name}: ${value}`)
-  const texts = [
+  const { reason } = attempt
+  return branches([
     ...answerOf(attempt),
-    ...(id ? [`request id of the upstream: ${id}`] : []),
-    ...(limits.length > 0 ? [`limits of the upstream: ${limits.join(', ')}`] : []),
-    ...(dropped ? [`dropped, because it does not support them: ${dropped.join(', ')}`] : []),
-    ...(left_out ? [`left out, because it has no place for them: ${left_out.join(', ')}`] : []),
+    ...linesOf(ATTEMPT_FIELDS, attempt),
     ...(reason ? [reason] : []),
-  ]
+  ])
+}
+
+function branches(texts: readonly string[]): Branch[] {
   return texts.map((text) => ({ text }))
 }
 

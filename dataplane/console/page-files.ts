@@ -4,6 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { constants, gzipSync } from 'node:zlib'
+import { rowOf } from '../json/values.ts'
+import type { Shown } from '../telemetry/trace/field.ts'
+import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../telemetry/trace/fields.ts'
 
 const FOLDER = join(import.meta.dirname, 'page')
 
@@ -33,7 +36,7 @@ export const DATA_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES = {
   '.html': 'text/html; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -81,11 +84,29 @@ export function sendPageFile(
 
 function* readAll(): Generator<[string, PageFile]> {
   for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
-    const type = TYPES[extname(name)]
+    const type = rowOf<string>(TYPES, extname(name))
     if (type === undefined) continue
-    const bytes = readFileSync(join(FOLDER, name))
-    const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-    const compressed = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })
-    yield [name.replaceAll('\\', '/'), { type, etag: `"${digest}"`, bytes, compressed }]
+    yield [name.replaceAll('\\', '/'), pageFile(type, readFileSync(join(FOLDER, name)))]
   }
+  yield ['trace-fields.js', pageFile(TYPES['.js'], Buffer.from(traceFields()))]
+}
+
+function pageFile(type: string, bytes: Buffer): PageFile {
+  const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
+  const compressed = gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })
+  return { type, etag: `"${digest}"`, bytes, compressed }
+}
+
+/** The words before each field that a decision shows in a line. */
+function traceFields(): string {
+  return [
+    `export const TRACE_FIELDS = ${JSON.stringify(wordsOf(TRACE_FIELDS))}`,
+    `export const ATTEMPT_FIELDS = ${JSON.stringify(wordsOf(ATTEMPT_FIELDS))}`,
+  ].join('\n')
+}
+
+function wordsOf(fields: Readonly<Record<string, Shown>>): [name: string, words: string][] {
+  return Object.entries(fields).flatMap(([name, { console: words }]) =>
+    words === undefined ? [] : [[name, words]],
+  )
 }

@@ -7,16 +7,15 @@ import type { Active, Gateway } from '../gateway/gateway.ts'
 import { type Passage, shownPassage } from '../retrieval/passages.ts'
 import { visibleId } from '../telemetry/correlation.ts'
 import type { KeptTexts } from '../telemetry/kept-texts.ts'
+import { type AttemptTrace, TEXTS, type Trace } from '../telemetry/trace/fields.ts'
 import type {
-  AttemptTrace,
   ContextTrace,
   GuardrailTrace,
   PassedOver,
   RetrievalTrace,
   SemanticTrace,
-  Trace,
   WaitTrace,
-} from '../telemetry/traces.ts'
+} from '../telemetry/trace/parts.ts'
 import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.ts'
 import type { Witness } from '../upstream/attempt/parts.ts'
 import { metadataIn, tagsOf } from '../usage/tags.ts'
@@ -141,7 +140,7 @@ export class Notes implements Witness {
   }
 
   keeps(texts: KeptTexts): void {
-    this.#noted.trace.texts = texts
+    this.#noted.trace[TEXTS] = texts
   }
 
   /** Notes who counted the tokens that the answer reports. */

@@ -1,7 +1,7 @@
 /** Records the end of every request: metrics, the trace in the ring, the line of the log. */
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Trace } from '../telemetry/traces.ts'
+import type { Trace } from '../telemetry/trace/fields.ts'
 
 export interface Ended {
   readonly trace: Trace

@@ -8,7 +8,8 @@ import type { Active, Gateway, Underway } from '../gateway/gateway.ts'
 import { tellsBudgets } from '../limits/headers.ts'
 import { readLimitHeaders } from '../limits/tenants.ts'
 import { correlate } from '../telemetry/correlation.ts'
-import { Trace } from '../telemetry/traces.ts'
+import { newTrace } from '../telemetry/trace/code.ts'
+import type { Trace } from '../telemetry/trace/fields.ts'
 import type { Api, Visit } from './api.ts'
 import { Notes } from './notes.ts'
 import { exemplify, record } from './record.ts'
@@ -30,7 +31,7 @@ export async function serve(
   )
   const { method, url } = call.incoming
   const path = url === api.path ? url : shownPath(url)
-  const trace = new Trace(call.id, isoTime(clock.wall()), method, path)
+  const trace = newTrace(call.id, isoTime(clock.wall()), method, path)
   if (!api.quiet) {
     correlate(call.incoming, trace)
     gateway.tracing?.begin(trace)

@@ -1,7 +1,7 @@
 /** The room that the context windows of a route leave for passages, and the passages that fit into it. */
 
 import { windowOf } from '../limits/quote.ts'
-import type { ContextTrace } from '../telemetry/traces.ts'
+import type { ContextTrace } from '../telemetry/trace/parts.ts'
 import { PromptTokens } from '../tokens/counter.ts'
 import type { Target } from '../upstream/live/targets.ts'
 import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'

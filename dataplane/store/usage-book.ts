@@ -1,6 +1,7 @@
 /** Usage, hour by hour: one row for each tenant, key, route, upstream, model and set of tags. */
 
-import type { AttemptUsage, Trace } from '../telemetry/traces.ts'
+import type { Trace } from '../telemetry/trace/fields.ts'
+import type { AttemptUsage } from '../telemetry/trace/parts.ts'
 import { type Amounts, joinedNames, NOTHING, type Row } from './usage-row.ts'
 
 /** Most rows of a tenant in an hour; beyond that its tags are counted together, then its keys. */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { maskKeys } from '../base/shown-text.ts'
 import type { Incoming } from '../call/call.ts'
-import type { AttemptTrace, Trace } from './traces.ts'
+import type { AttemptTrace, Trace } from './trace/fields.ts'
 
 /** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */
 export interface Continued {

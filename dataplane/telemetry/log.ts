@@ -2,7 +2,8 @@
 import { LineSink } from './lines/line-sink.ts'
 import { logFormatOf } from './lines/log-format.ts'
 import { eventText, requestText } from './lines/text-lines.ts'
-import type { Trace } from './traces.ts'
+import { accessLine } from './trace/code.ts'
+import type { Trace } from './trace/fields.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -51,53 +52,4 @@ export function standardOutput(
     flush: () => sink.flush(),
     format: logFormatOf(format, process.stdout.isTTY === true),
   }
-}
-
-/** An upstream may send an error message of any length. */
-const REASON_LENGTH_MAX = 300
-
-/** Members that are undefined are not written. */
-function accessLine(trace: Trace): string {
-  const { status, attempts } = trace
-  // Clients do not get the text of an upstream's failure, so the log has it.
-  const isUpstreams = status >= 499 && attempts.length > 0
-  const hasTraceId = trace.trace_id !== undefined
-  const line = {
-    time: trace.time,
-    level: status >= 500 ? 'error' : 'info',
-    event: 'request',
-    request_id: trace.request_id,
-    method: trace.method,
-    path: trace.path,
-    tenant: trace.tenant,
-    key: trace.key,
-    model: trace.model,
-    route: trace.route,
-    upstream: trace.upstream,
-    status,
-    code: trace.code,
-    stream: trace.stream,
-    attempts: attempts.length,
-    duration_ms: tenths(trace.duration_ms),
-    ttft_ms: trace.ttft_ms === undefined ? undefined : tenths(trace.ttft_ms),
-    prompt_tokens: trace.prompt_tokens,
-    completion_tokens:
-      trace.prompt_tokens === undefined ? undefined : (trace.completion_tokens ?? 0),
-    usage_estimated: trace.usage_estimated === true ? true : undefined,
-    reason: isUpstreams ? trace.message?.slice(0, REASON_LENGTH_MAX) : undefined,
-    client_request_id: trace.client_request_id,
-    session_id: trace.session_id,
-    trace_id: trace.trace_id,
-    traceparent: hasTraceId ? trace.traceparent : undefined,
-    tracestate: hasTraceId ? trace.tracestate : undefined,
-    upstream_request_id: attempts.at(-1)?.upstream_request_id,
-    upstream_limits: attempts.at(-1)?.upstream_limits,
-    dropped: attempts.at(-1)?.dropped,
-    left_out: attempts.at(-1)?.left_out,
-  }
-  return `${JSON.stringify(line)}\n`
-}
-
-function tenths(ms: number): number {
-  return Math.round(ms * 10) / 10
 }

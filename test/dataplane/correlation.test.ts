@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { continuing, correlate, idsFor } from '../../dataplane/telemetry/correlation.ts'
-import { Trace } from '../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../dataplane/telemetry/trace/code.ts'
+import type { Trace } from '../../dataplane/telemetry/trace/fields.ts'
 import { type Headers, headed } from './headed.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 
 function taken(headers: Headers, id = 'tag-1'): Trace {
-  const trace = new Trace(id, '', 'POST', '/')
+  const trace = newTrace(id, '', 'POST', '/')
   correlate(headed(headers), trace)
   return trace
 }

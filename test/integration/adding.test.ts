@@ -1,4 +1,4 @@
-/** Adding a provider and an API takes a folder, one line in an index, and nothing else. */
+/** A provider or an API takes a folder and one line in an index; a field of a trace takes its declaration and its writer. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -9,7 +9,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { eventsOf, startFront } from '../helpers/fake-upstream.ts'
+import { eventsOf, startFront, textOf } from '../helpers/fake-upstream.ts'
+import { plant } from '../helpers/toys/edit.ts'
+import { TRACE_FIELD } from '../helpers/toys/trace-field.ts'
+import { until } from '../helpers/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const LEFT_OUT = /\/(node_modules|\.git|\.cache)(\/|$)/
@@ -37,32 +40,37 @@ for (const kind of ['provider', 'api']) {
   cpSync(join(ROOT, `test/toys/${kind}`), folder, { recursive: true })
 }
 
+const indexed = changedSources()
+const traceField = plant(tree, TRACE_FIELD)
+run('node', 'dataplane/generate.ts')
+
+/** Requests that the collector got. */
+const collected: { readonly path: string; readonly bytes: Buffer }[] = []
 const upstream = createServer((request, response) => void answer(request, response))
 upstream.listen(0, '127.0.0.1')
 await once(upstream, 'listening')
+const address = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
 const front = await startFront(
   {
     upstreams: [
       {
         name: 'toy',
         provider: 'toy',
-        endpoint: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v9`,
+        endpoint: `${address}/v9`,
       },
     ],
     routes: [{ name: 'chat', strategy: 'single', primary: 'toy' }],
     pricing: [{ model: 'served', input: 1, output: 1 }],
     budgets: [{ tenant: 'acme', tokens_per_day: 300 }],
+    telemetry: { otlp_endpoint: address, otlp_signals: ['traces', 'logs'], sample_ratio: 1 },
+    usage: { sinks: { otlp: {} } },
   },
   { program: join(tree, 'dataplane/main.ts') },
 )
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 
 test('one line in an index is all that changes outside of its folder', () => {
-  const changed = filesBelow(join(ROOT, 'dataplane')).filter((file) => {
-    const [before, now] = [ROOT, tree].map((root) => readFileSync(join(root, 'dataplane', file)))
-    return !before!.equals(now!)
-  })
-  assert.deepEqual(changed.toSorted(), ['apis/index.ts', 'providers/index.ts'])
+  assert.deepEqual(indexed, ['apis/index.ts', 'providers/index.ts'])
   const index = readFileSync(join(tree, 'dataplane/providers/index.ts'), 'utf8')
   assert.equal(index.split('\n').filter((line) => /\btoy\b/.test(line)).length, 2)
 })
@@ -90,7 +98,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const text = `POST\n${path}\n${moment}\n`
   const expected = createHmac('sha256', CREDENTIAL).update(text).update(body).digest('hex')
   if (path === '/alive') response.end()
-  else if (authorization || signature !== expected) {
+  else if (/^\/v1\/(traces|logs)$/.test(path)) {
+    collected.push({ path, bytes: body })
+    response.end()
+  } else if (authorization || signature !== expected) {
     response.writeHead(401).end()
   } else if (path === '/v9/place?model=served') {
     response.end(
@@ -132,6 +143,37 @@ test('binary frames and a signature over the final path are served as chat compl
   assert.equal((await front.trace(stream)).attempts[0].outcome, 'ok')
 })
 
+test('a field of a trace is declared in one file and written in another, and is everywhere', async () => {
+  assert.ok(traceField.size <= 3, `${[...traceField]}`)
+  const generated = changedSources().filter((file) => !traceField.has(`dataplane/${file}`))
+  assert.deepEqual(generated, [...indexed, 'telemetry/trace/code.ts'].toSorted())
+  const heard = await front.chat()
+  const id = String(heard.headers['x-request-id'])
+  assert.equal((await front.trace(heard)).toy_note, 'planted')
+  await until('its line is in the log', () => front.logged('request').some(isOf(id)))
+  assert.equal(front.logged('request').find(isOf(id))?.toy_note, 'planted')
+  const { adminUrl, adminHeaders } = front.process
+  assert.match(
+    run('node', 'cli/gw.js', 'trace', 'get', id, '--admin', adminUrl),
+    /note of the toy: planted/,
+  )
+  const page = await textOf(`${adminUrl}/console/trace-fields.js`, adminHeaders)
+  assert.match(page, /\["toy_note","toy"\]/)
+  for (const [path, name] of [
+    ['/v1/traces', 'POST /v1/chat/completions'],
+    ['/v1/logs', 'gw.request'],
+    ['/v1/logs', 'gw.usage'],
+  ]) {
+    const has = (one: (typeof collected)[number]) =>
+      one.path === path && one.bytes.includes(String(name)) && one.bytes.includes('gw.toy_note')
+    await until(`the collector has it in ${name}`, () => collected.some(has))
+  }
+  const docs = readFileSync(join(tree, 'dataplane/docs/tracing.md'), 'utf8')
+  assert.match(docs, /^\| `toy_note` \| a toy \| log, span, log record, usage event,/m)
+})
+
+const isOf = (id: string) => (line: Readonly<Record<string, unknown>>) => line.request_id === id
+
 test('a new API is served, traced, charged and limited', async () => {
   const ask = (input: unknown) =>
     fetch(`${front.process.url}/v1/places`, {
@@ -150,9 +192,9 @@ test('a new API is served, traced, charged and limited', async () => {
   assert.deepEqual([trace.path, trace.prompt_tokens], ['/v1/places', 7])
   assert.equal(
     await front.value('gw_tokens_total{route="chat",upstream="toy",kind="prompt"}'),
-    5 + 5 + 7,
+    5 + 5 + 5 + 7,
   )
-  let spent = 5 + 2 + 5 + 2 + 7
+  let spent = 5 + 2 + 5 + 2 + 5 + 2 + 7
   const wrong = await ask(7)
   assert.match(await wrong.text(), /\\"input\\" must be a text/)
   // The rest of the budget admits the request, and its usage spends that rest.
@@ -176,6 +218,16 @@ test('what begins from a template passes the types, conformance and its own test
   const read = run('node', '--test', ...report, 'test/dataplane/apis/sample/dialect.test.ts')
   assert.match(read, /^# pass 3$/m)
 })
+
+/** Source files of the data plane that differ from those of the tree. */
+function changedSources(): string[] {
+  const sources = filesBelow(join(ROOT, 'dataplane')).filter((file) => !file.endsWith('.md'))
+  const isChanged = (file: string) => {
+    const [before, now] = [ROOT, tree].map((root) => readFileSync(join(root, 'dataplane', file)))
+    return !before!.equals(now!)
+  }
+  return sources.filter(isChanged).toSorted()
+}
 
 function filesBelow(folder: string): string[] {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -34,6 +34,7 @@ const BETWEEN: Readonly<Record<string, readonly string[]>> = {
     'dataplane/main.ts',
     'dataplane/console',
     'dataplane/admin',
+    'dataplane/telemetry',
     'dataplane/config',
     'dataplane/schema',
     'dataplane/base',

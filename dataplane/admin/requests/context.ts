@@ -1,7 +1,7 @@
 /** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
 import type { Gateway } from '../../gateway/gateway.ts'
 import { windowOf } from '../../limits/quote.ts'
-import type { Trace } from '../../telemetry/traces.ts'
+import { TEXTS, type Trace } from '../../telemetry/trace/fields.ts'
 import type { CountedBy } from '../../tokens/counter.ts'
 
 export function contextOf(trace: Trace, gateway: Gateway) {
@@ -15,7 +15,7 @@ export function contextOf(trace: Trace, gateway: Gateway) {
   } = trace
   const tokens = context?.prompt ?? counted_tokens
   const isExact = context?.exact ?? counted_exact
-  const texts = trace.texts?.read()
+  const texts = trace[TEXTS]?.read()
   return {
     request_id: trace.request_id,
     route: trace.route,

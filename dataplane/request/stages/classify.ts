@@ -4,7 +4,7 @@ import type { Presence } from '../../call/presence.ts'
 import type { Classifiers } from '../../semantic/classifiers.ts'
 import { sideOf } from '../../strategies/semantic.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import type { SemanticTrace } from '../../telemetry/traces.ts'
+import type { SemanticTrace } from '../../telemetry/trace/parts.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 

@@ -1,5 +1,5 @@
 /** Lines of the log for people at a terminal: the time, what happened, and the facts behind it. */
-import type { Trace } from '../traces.ts'
+import type { Trace } from '../trace/fields.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,7 @@
 /** Lines of the log as log records of OpenTelemetry: severity, text, and the facts about a request. */
 
-import type { Trace } from '../traces.ts'
+import type { Trace } from '../trace/fields.ts'
+import { attributesIn, writeFields } from '../tracing/fields.ts'
 import { NAMES } from '../tracing/names.ts'
 import { type AttributeValue, type Key, keyOf, type Writer } from '../tracing/writer.ts'
 import type { LogEntry } from './log-tap.ts'
@@ -12,6 +13,7 @@ const [FLAGS, TRACE_ID, SPAN_ID, EVENT_NAME] = [8, 9, 10, 12]
 const BODY_STRING = 1
 
 const SEVERITIES = { info: 9, warn: 13, error: 17 } as const
+const FIELDS = attributesIn('record')
 const FIELDS_MAX = 32
 const NAME_MAX = 64
 const TRACE_HEX = /^[0-9a-f]{32}$/
@@ -34,7 +36,7 @@ function writeHead(out: Writer, at: number, level: keyof typeof SEVERITIES, text
 
 /** Writes the fields of the access log, except those that spans omit. */
 function writeRequest(out: Writer, trace: Trace): void {
-  const { method, path, status, code, trace_id, span_id, trace_flags } = trace
+  const { method, path, status, trace_id, span_id, trace_flags } = trace
   const record = out.open(RECORD)
   const at = Date.parse(trace.time) + trace.duration_ms
   const [shown] = path.split('?')
@@ -42,16 +44,8 @@ function writeRequest(out: Writer, trace: Trace): void {
   const add = (key: Key, value: AttributeValue | undefined) => out.attribute(ATTRIBUTES, key, value)
   add(NAMES.method, method)
   add(NAMES.path, shown)
-  add(NAMES.status, status)
-  add(NAMES.code, code)
-  add(NAMES.requestId, trace.request_id)
-  add(NAMES.tenant, trace.tenant)
-  add(NAMES.keyId, trace.key)
-  if (trace.route !== 'none') add(NAMES.gatewayRoute, trace.route)
-  if (trace.upstream !== 'none') add(NAMES.upstream, trace.upstream)
+  writeFields(out, trace, FIELDS, ATTRIBUTES)
   add(NAMES.attempts, trace.attempts.length)
-  add(NAMES.duration, { decimal: trace.duration_ms })
-  if (trace.ttft_ms !== undefined) add(NAMES.firstToken, { decimal: trace.ttft_ms })
   if (trace_flags !== undefined) out.fixed32(FLAGS, trace_flags)
   if (trace_id !== undefined && TRACE_HEX.test(trace_id)) {
     out.hex(TRACE_ID, trace_id)

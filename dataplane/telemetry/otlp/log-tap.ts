@@ -1,6 +1,6 @@
 /** The log of the process, of which a collector gets the same lines as records. */
 import type { Log } from '../log.ts'
-import type { Trace } from '../traces.ts'
+import type { Trace } from '../trace/fields.ts'
 
 export type LogEntry =
   | { readonly kind: 'request'; readonly trace: Trace }

@@ -1,5 +1,5 @@
 /** Ids of traces and spans, and which traces are kept: by parent and ratio at the start, by errors and time at the end. */
-import type { Trace } from '../traces.ts'
+import type { Trace } from '../trace/fields.ts'
 
 export const SAMPLED = 1
 /** The id of the trace is random, so that a ratio may be decided by it. */

@@ -6,7 +6,8 @@ import { asciiOf, maskKeys } from '../../base/shown-text.ts'
 import type { Incoming } from '../../call/call.ts'
 import type { Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { rowOf } from '../../json/values.ts'
-import type { AttemptTrace, Trace } from '../traces.ts'
+import type { AttemptTrace, Trace } from '../trace/fields.ts'
+import { attributesIn, writeFields } from './fields.ts'
 import { NAMES, OPERATIONS } from './names.ts'
 import { attributesOf, type Parameters } from './parameters.ts'
 import type { AttributeValue, Key, Writer } from './writer.ts'
@@ -36,6 +37,8 @@ const ERROR = 2
 /** Whether the parent is in another process is known, and whether it is. */
 const REMOTE_KNOWN = 0x100
 const REMOTE = 0x200
+
+const FIELDS = attributesIn('span')
 
 /** Guardrails judge a long stream a hundred times. */
 const EVENTS_MAX = 16
@@ -99,24 +102,17 @@ function writeServer(out: Writer, decision: Decision, startedAt: number): void {
   add(NAMES.method, method)
   if (isModelCall) add(NAMES.route, path)
   add(NAMES.path, path)
-  add(NAMES.status, trace.status)
   add(NAMES.client, addressOf(client.peerAddress))
   add(NAMES.agent, agentOf(client))
   add(NAMES.protocol, client.incoming.httpVersion)
   add(NAMES.errorType, error)
-  add(NAMES.requestId, trace.request_id)
-  add(NAMES.tenant, trace.tenant)
-  add(NAMES.keyId, trace.key)
-  // An unknown name is a text of the client.
+  writeFields(out, trace, FIELDS, ATTRIBUTES)
+  // A name that the configuration does not know is the client's text.
   if (trace.model !== undefined && snapshot.models.get(trace.model) !== undefined)
     add(NAMES.model, trace.model)
-  if (trace.route !== 'none') add(NAMES.gatewayRoute, trace.route)
-  add(NAMES.strategy, trace.strategy)
   add(NAMES.attempts, trace.attempts.length)
   const first = trace.attempts[0]
   if (first !== undefined) add(NAMES.overhead, { decimal: first.started_ms - trace.body_ms })
-  if (trace.ttft_ms !== undefined) add(NAMES.firstToken, { decimal: trace.ttft_ms })
-  add(NAMES.code, trace.code)
   add(NAMES.sampled, kept)
   writeStages(out, trace, startedAt)
   if (error !== undefined) writeError(out)

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
 import { flagsOf, type SpanIds } from '../correlation.ts'
-import type { Trace } from '../traces.ts'
+import type { Trace } from '../trace/fields.ts'
 import type { Exporter } from './exporter.ts'
 import { Allowance, flagsOfNew, isError, type RandomIds, Ratio, SAMPLED } from './sampling.ts'
 import type { Client, Decision } from './spans.ts'

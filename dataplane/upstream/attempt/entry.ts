@@ -1,6 +1,6 @@
 /** The entry of an attempt in the trace. */
 import { maskKeys, shownName } from '../../base/shown-text.ts'
-import type { AttemptTrace } from '../../telemetry/traces.ts'
+import type { AttemptTrace } from '../../telemetry/trace/fields.ts'
 import type { Outcome } from './parts.ts'
 
 /** A client may send hundreds of unknown members. */

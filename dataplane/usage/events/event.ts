@@ -1,22 +1,25 @@
 /** One event for each attempt that used tokens, with an id that no other has: invoices and warehouses are made of these. */
 import type { Snapshot } from '../../config/snapshot.ts'
-import type { AttemptTrace, AttemptUsage, Trace } from '../../telemetry/traces.ts'
+import { namesIn, type ValuesIn } from '../../telemetry/trace/field.ts'
+import { type AttemptTrace, TRACE_FIELDS, type Trace } from '../../telemetry/trace/fields.ts'
+import type { AttemptUsage } from '../../telemetry/trace/parts.ts'
 import { type ListedPrice, listedPrice } from './listed-price.ts'
 
 export const EVENT_TYPE = 'inference.gw.usage.v1'
 
+/** The fields of the trace that its declaration gives to events. */
+export const EVENT_FIELDS = namesIn('event', TRACE_FIELDS)
+
+type EventFields = ValuesIn<'event', typeof TRACE_FIELDS>
+
 /** The members of `data`. Cached, written and reasoning tokens are parts of the input and the output. */
-export interface UsageFacts {
-  readonly request_id: string
+export interface UsageFacts extends EventFields {
   /** From 1 on. */
   readonly attempt: number
   readonly tenant: string
-  readonly key: string | null
-  readonly route: string
   readonly upstream: string
   readonly provider: string | null
   readonly model: string | null
-  readonly operation: string
   /** The upstream's answer, or that of the gateway where the attempt was the last one. */
   readonly status: number | null
   readonly code: string | null
@@ -70,15 +73,12 @@ function eventOf(
   const upstream = upstreams.get(attempt.upstream)
   const isLast = index === trace.attempts.length - 1
   const facts: UsageFacts = {
-    request_id: trace.request_id,
+    ...eventFields(trace),
     attempt: index + 1,
     tenant: trace.tenant ?? '',
-    key: trace.key ?? null,
-    route: trace.route,
     upstream: attempt.upstream,
     provider: upstream?.provider.name ?? null,
     model: upstream?.model ?? null,
-    operation: trace.operation,
     status: isLast ? trace.status : (attempt.status ?? null),
     code: isLast ? (trace.code ?? null) : null,
     input_tokens: usage.input_tokens,
@@ -97,6 +97,12 @@ function eventOf(
     trace_id: trace.trace_id ?? null,
   }
   return { id: `${trace.request_id}.${index + 1}`, time: trace.time, facts }
+}
+
+function eventFields(trace: Trace): EventFields {
+  const fields: { -readonly [F in keyof EventFields]?: EventFields[F] | null } = {}
+  for (const name of EVENT_FIELDS) fields[name] = trace[name] ?? null
+  return fields as EventFields
 }
 
 const NO_TAGS = {}

@@ -1,7 +1,7 @@
 /** Events of usage on their way to the sinks of one configuration. */
 import type { Deadline } from '../../base/clock.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
-import type { Trace } from '../../telemetry/traces.ts'
+import type { Trace } from '../../telemetry/trace/fields.ts'
 import { eventsOf, type UsageEvent } from './event.ts'
 
 export interface Sink extends Deadline {

@@ -1,4 +1,6 @@
 /** An event of usage as a log record of OTLP. */
+import { TRACE_FIELDS } from '../../telemetry/trace/fields.ts'
+import { attributeKey } from '../../telemetry/tracing/fields.ts'
 import { NAMES } from '../../telemetry/tracing/names.ts'
 import {
   type AttributeValue,
@@ -6,7 +8,7 @@ import {
   keyOf,
   type Writer,
 } from '../../telemetry/tracing/writer.ts'
-import type { UsageEvent } from './event.ts'
+import { EVENT_FIELDS, type UsageEvent } from './event.ts'
 
 /** Fields of `LogRecord` as opentelemetry/proto/logs/v1 numbers them. */
 const RECORD = 2
@@ -21,6 +23,7 @@ const BODY_STRING = 1
 const INFO = 9
 const NAME = 'gw.usage'
 
+const FIELDS = EVENT_FIELDS.map((name) => [name, attributeKey(name, TRACE_FIELDS[name])] as const)
 const EVENT_ID = keyOf('gw.event_id')
 const SEARCHES = keyOf('gw.searches')
 const COST = keyOf('gw.cost_nano_usd')
@@ -39,15 +42,12 @@ export function writeRecord(out: Writer, { id, time, facts }: UsageEvent): numbe
   const add = (key: Key, value: AttributeValue | null) =>
     out.attribute(ATTRIBUTES, key, value ?? undefined)
   add(EVENT_ID, id)
-  add(NAMES.requestId, facts.request_id)
+  for (const [name, key] of FIELDS) add(key, facts[name])
   add(NAMES.attempt, facts.attempt)
   add(NAMES.tenant, facts.tenant)
-  add(NAMES.keyId, facts.key)
-  add(NAMES.gatewayRoute, facts.route)
   add(NAMES.upstream, facts.upstream)
   add(NAMES.provider, facts.provider)
   add(NAMES.requestModel, facts.model)
-  add(NAMES.operation, facts.operation)
   add(NAMES.status, facts.status)
   add(NAMES.code, facts.code)
   add(NAMES.inputTokens, facts.input_tokens)

@@ -2,7 +2,8 @@
 import { randomFillSync } from 'node:crypto'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { continuing, correlate, idsFor } from '../../../dataplane/telemetry/correlation.ts'
-import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { Exporter } from '../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { RandomIds } from '../../../dataplane/telemetry/tracing/sampling.ts'
@@ -71,7 +72,7 @@ function traced(sample_ratio: number | undefined) {
       : new Tracing({ sample_ratio, slow_ms: 10_000 }, exporter, ids, clock)
   return async (times: number) => {
     for (let request = 0; request < times; request++) {
-      const trace = new Trace('r-1', '2026-11-21T12:00:00.250Z', 'POST', '/v1/chat/completions')
+      const trace = newTrace('r-1', '2026-11-21T12:00:00.250Z', 'POST', '/v1/chat/completions')
       correlate({ header: () => undefined }, trace)
       tracing?.begin(trace)
       trace.attempts.push(attempt)

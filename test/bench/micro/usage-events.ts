@@ -3,7 +3,8 @@ import { compilePrices } from '../../../dataplane/accounts/price.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
-import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { Exporter, type Page } from '../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { BatchPage } from '../../../dataplane/usage/events/batch-page.ts'
@@ -65,7 +66,7 @@ function reporting(events: UsageEvents | undefined) {
   book.changed = new Set()
   return async (times: number) => {
     for (let request = 0; request < times; request++) {
-      const trace = new Trace('r-1', '2026-11-21T12:00:00.250Z', 'POST', '/v1/chat/completions')
+      const trace = newTrace('r-1', '2026-11-21T12:00:00.250Z', 'POST', '/v1/chat/completions')
       trace.attempts.push(attempt)
       const facts = { operation: 'chat', model: 'chat', route: 'chat', status: 200, tags: 'team=a' }
       Object.assign(trace, facts, { tenant: 'acme', key: 'k1' })

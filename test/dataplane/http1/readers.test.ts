@@ -8,7 +8,7 @@ import { PlainExchange } from '../../../dataplane/listener/http1/exchange.ts'
 import { recognise } from '../../../dataplane/listener/http1/plain-head.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
 import { correlate } from '../../../dataplane/telemetry/correlation.ts'
-import { Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
 import { MemorySocket } from '../fuzz/memory-socket.ts'
 
 const METHOD = 'GET'
@@ -22,7 +22,7 @@ type Asked = Pick<Incoming, 'header' | 'rawHeaders'>
 type Ids = readonly (string | undefined)[]
 
 function idsOf(incoming: Asked): Ids {
-  const trace = new Trace('tag-1', '', METHOD, PATH)
+  const trace = newTrace('tag-1', '', METHOD, PATH)
   correlate(incoming, trace)
   return [trace.client_request_id, trace.trace_id, trace.traceparent, trace.tracestate]
 }

@@ -9,7 +9,8 @@ import { UsageRollup } from '../../../dataplane/store/redis/usage-rollup.ts'
 import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import { NOTHING } from '../../../dataplane/store/usage-row.ts'
-import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { aClock } from '../../helpers/clock.ts'
 
 const ODD = [
@@ -68,7 +69,7 @@ async function keysOfUsage(prefix: string): Promise<string[]> {
     isAway: () => false,
     onForgotten: () => {},
   })
-  const trace = new Trace('r', new Date(clock.wall()).toISOString(), 'POST', '/')
+  const trace = newTrace('r', new Date(clock.wall()).toISOString(), 'POST', '/')
   const attempts = [{ upstream: 'up', usage: NOTHING } as unknown as AttemptTrace]
   book.add(Object.assign(trace, { tenant: 'acme', key: 'k', attempts }), new Map())
   await rollup.flush()

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { logFormatFault, logFormatOf } from '../../../dataplane/telemetry/lines/log-format.ts'
 import { createLog } from '../../../dataplane/telemetry/log.ts'
-import { Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { Trace } from '../../../dataplane/telemetry/trace/fields.ts'
 
 const TIME = '2026-06-01T12:34:56.789Z'
 
@@ -15,7 +16,7 @@ function aLog(format: 'text' | 'json') {
 }
 
 function aTrace(fields: Partial<Trace> = {}): Trace {
-  const trace = new Trace('r-1', TIME, 'POST', '/v1/chat/completions')
+  const trace = newTrace('r-1', TIME, 'POST', '/v1/chat/completions')
   return Object.assign(trace, { status: 200, route: 'chat', upstream: 'local', ...fields })
 }
 

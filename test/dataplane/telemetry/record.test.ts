@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { record } from '../../../dataplane/request/record.ts'
-import { Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { Trace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { assemble } from '../assembled-gateway.ts'
 
 function aTrace(fields: Partial<Trace> = {}): Trace {
-  const trace = new Trace('r-1', '2026-11-21T12:00:00.000Z', 'POST', '/v1/chat/completions')
+  const trace = newTrace('r-1', '2026-11-21T12:00:00.000Z', 'POST', '/v1/chat/completions')
   return Object.assign(trace, { status: 200, route: 'chat', duration_ms: 250, ...fields })
 }
 

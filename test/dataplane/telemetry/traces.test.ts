@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeptTexts } from '../../../dataplane/telemetry/kept-texts.ts'
-import { Trace, Traces } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import { TEXTS, type Trace } from '../../../dataplane/telemetry/trace/fields.ts'
+import { Traces } from '../../../dataplane/telemetry/traces.ts'
 
 function aTrace(id: number, fields: Partial<Trace> = {}): Trace {
-  return Object.assign(new Trace(String(id), '2026-11-21T00:00:00.000Z', 'POST', '/'), {
+  return Object.assign(newTrace(String(id), '2026-11-21T00:00:00.000Z', 'POST', '/'), {
     status: 200,
     ...fields,
   })
@@ -47,14 +49,14 @@ test('another size keeps the newest that fit, and goes on from there', () => {
 })
 
 function withTexts(id: number, text: string, fields: Partial<Trace> = {}): Trace {
-  return aTrace(id, { ...fields, texts: new KeptTexts([{ role: 'user', text }], []) })
+  return aTrace(id, { ...fields, [TEXTS]: new KeptTexts([{ role: 'user', text }], []) })
 }
 const texted = (traces: Traces) =>
-  traces.list(10_000).flatMap(({ request_id, texts }) => (texts === undefined ? [] : [request_id]))
+  traces.list(10_000).flatMap((trace) => (trace[TEXTS] === undefined ? [] : [trace.request_id]))
 
 test('texts stand in no JSON of a trace', () => {
   const trace = withTexts(1, 'secret words')
-  assert.equal(trace.texts?.read().messages[0]?.text, 'secret words')
+  assert.equal(trace[TEXTS]?.read().messages[0]?.text, 'secret words')
   assert.doesNotMatch(JSON.stringify(trace), /secret|texts/)
   assert.deepEqual(Object.keys(trace), Object.keys(aTrace(1)))
 })
@@ -72,7 +74,7 @@ test('texts are lost when newer requests take the place of theirs, also those of
   const none = new Traces(0)
   const trace = withTexts(4, 'c')
   none.add(trace)
-  assert.equal(trace.texts, undefined)
+  assert.equal(trace[TEXTS], undefined)
 })
 
 test('all texts together are bounded: the oldest make room', () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
-import type { Trace } from '../../../dataplane/telemetry/traces.ts'
+import type { Trace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { cases } from '../../helpers/cases.ts'
 import { anAttempt, aTrace, snapshot, USAGE } from '../telemetry/tracing/a-decision.ts'
 

@@ -5,7 +5,8 @@ import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
 import { UsageRollup } from '../../../dataplane/store/redis/usage-rollup.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import type { Row } from '../../../dataplane/store/usage-row.ts'
-import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace, Trace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { cases } from '../../helpers/cases.ts'
 import { aRandom } from '../../helpers/random.ts'
 import { aStoreBench } from './store-bench.ts'
@@ -29,7 +30,7 @@ function replica(name: string, link: Link = bench.link) {
     onForgotten: (rows) => forgotten.push(rows),
   })
   const use = (cost_nano_usd: number, fields: Partial<Trace> = {}) => {
-    const trace = new Trace('r', new Date(bench.clock.wall()).toISOString(), 'POST', '/')
+    const trace = newTrace('r', new Date(bench.clock.wall()).toISOString(), 'POST', '/')
     const usage = { ...NOTHING, input_tokens: 7, output_tokens: 3, cost_nano_usd }
     const attempts = [{ upstream: 'up', usage } as AttemptTrace]
     book.add(

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { UsageRollup } from '../../../dataplane/store/redis/usage-rollup.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
-import { type AttemptTrace, Trace } from '../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
 import { recordResult } from '../../helpers/results.ts'
 import { keysOf, longBeforeMidnight } from '../limits/limited-gateway.ts'
@@ -46,7 +47,7 @@ async function writePastDays(): Promise<void> {
       onForgotten: () => assert.fail(),
     })
     for (let row = 0; row < ROWS; row++) {
-      const trace = new Trace('r', new Date(wall).toISOString(), 'POST', '/')
+      const trace = newTrace('r', new Date(wall).toISOString(), 'POST', '/')
       const usage = { ...USED, cost_nano_usd: row }
       const attempts = [{ upstream: 'one', usage } as AttemptTrace]
       const [tenant, key] = [`t${row % TENANTS}`, `k${row}`]

@@ -2,6 +2,7 @@
 import { h } from '../element.js'
 import { counted, fullTime, milliseconds, number, usdOfNano } from '../format.js'
 import { answerState, requestsWith, state } from '../table.js'
+import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../trace-fields.js'
 
 export function decision(trace, pod) {
   const { message } = trace
@@ -47,8 +48,7 @@ export function decision(trace, pod) {
       leaf(
         'Ids',
         trace.request_id,
-        trace.trace_id && `, trace ${trace.trace_id}`,
-        trace.client_request_id && `, the client's ${trace.client_request_id}`,
+        linesOf(TRACE_FIELDS, trace).map((line) => `, ${line}`),
       ),
     ),
   ]
@@ -139,16 +139,22 @@ function attempts({ attempts: all, duration_ms }) {
   )
 }
 
-function remarksOn({ endpoint, answer, upstream_request_id, dropped = [], left_out = [] }) {
+function remarksOn(attempt) {
+  const { answer } = attempt
   return [
-    endpoint && `endpoint ${endpoint}`,
     answer?.model && `answered by ${answer.model}`,
     answer?.finish_reasons.length > 0 &&
       `ended with ${answer.finish_reasons.map((reason) => reason ?? 'nothing').join(', ')}`,
-    upstream_request_id && `the upstream's id ${upstream_request_id}`,
-    dropped.length > 0 && `dropped ${dropped.join(', ')}`,
-    left_out.length > 0 && `left out ${left_out.join(', ')}`,
+    ...linesOf(ATTEMPT_FIELDS, attempt),
   ].filter(Boolean)
+}
+
+/** `trace 4bf9…`, for each field that has a value. */
+function linesOf(fields, record) {
+  return fields
+    .map(([name, words]) => [words, [record[name] ?? []].flat().join(', ')])
+    .filter(([, value]) => value !== '')
+    .map((line) => line.join(' '))
 }
 
 function tokensOf({

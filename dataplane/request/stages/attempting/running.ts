@@ -1,6 +1,6 @@
 /** One attempt under way, and its entry in the trace. */
 import { idsFor } from '../../../telemetry/correlation.ts'
-import type { AttemptTrace } from '../../../telemetry/traces.ts'
+import type { AttemptTrace } from '../../../telemetry/trace/fields.ts'
 import type { Pair } from '../../../translation/pair.ts'
 import { type Allowance, inspectedPair } from '../../../upstream/answer/inspected.ts'
 import { Attempt } from '../../../upstream/attempt/attempt.ts'

@@ -1,6 +1,7 @@
 /** A decision with one failed attempt and one that served, and a snapshot that knows its upstreams. */
 
-import { type AttemptTrace, Trace } from '../../../../dataplane/telemetry/traces.ts'
+import { newTrace } from '../../../../dataplane/telemetry/trace/code.ts'
+import type { AttemptTrace, Trace } from '../../../../dataplane/telemetry/trace/fields.ts'
 import { AnswerFacts } from '../../../../dataplane/wire/answer-facts.ts'
 import { aSnapshotOf } from '../../request/stages/snapshots.ts'
 
@@ -75,12 +76,7 @@ export function answering(id: string, model: string, reasons: readonly string[])
 }
 
 export function aTrace(fields: Partial<Trace> = {}): Trace {
-  const trace = new Trace(
-    'r-1',
-    '2026-11-21T12:00:00.250Z',
-    'POST',
-    '/v1/chat/completions?key=hush',
-  )
+  const trace = newTrace('r-1', '2026-11-21T12:00:00.250Z', 'POST', '/v1/chat/completions?key=hush')
   return Object.assign(trace, {
     trace_id: TRACE_ID,
     traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`,

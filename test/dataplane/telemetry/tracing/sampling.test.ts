@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
 import { test } from 'node:test'
-import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
+import type { Trace } from '../../../../dataplane/telemetry/trace/fields.ts'
 import type { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { RandomIds, Ratio } from '../../../../dataplane/telemetry/tracing/sampling.ts'
 import type { Decision } from '../../../../dataplane/telemetry/tracing/spans.ts'

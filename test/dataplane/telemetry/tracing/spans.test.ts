@@ -1,7 +1,7 @@
 /** A decision as spans: which there are, what they say, and what they never say. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Trace } from '../../../../dataplane/telemetry/traces.ts'
+import type { Trace } from '../../../../dataplane/telemetry/trace/fields.ts'
 import { Exporter } from '../../../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../../../dataplane/telemetry/tracing/otlp-page.ts'
 import { parametersOf } from '../../../../dataplane/telemetry/tracing/parameters.ts'

@@ -1,0 +1,90 @@
+/** The start of a trace, and its line in the log. `npm run generate` writes this file from fields.ts. */
+import { TEXTS, type Trace } from './fields.ts'
+import { LOGGED, tenths } from './logged.ts'
+
+/** Every field is there, so that all traces have the same shape. */
+export function newTrace(request_id: string, time: string, method: string, path: string): Trace {
+  return {
+    request_id,
+    time,
+    method,
+    path,
+    tenant: undefined,
+    key: undefined,
+    tags: undefined,
+    operation: 'none',
+    model: undefined,
+    route: 'none',
+    strategy: undefined,
+    upstream: 'none',
+    status: 0,
+    code: undefined,
+    stream: undefined,
+    choices: undefined,
+    max_tokens: undefined,
+    attempts: [],
+    passed_over: undefined,
+    waits: undefined,
+    guardrails: undefined,
+    semantic: undefined,
+    retrieval: undefined,
+    passages: undefined,
+    context: undefined,
+    duration_ms: 0,
+    body_ms: 0,
+    ttft_ms: undefined,
+    counted_tokens: undefined,
+    counted_exact: undefined,
+    counted_by: undefined,
+    prompt_tokens: undefined,
+    completion_tokens: undefined,
+    usage_estimated: undefined,
+    message: undefined,
+    client_request_id: undefined,
+    session_id: undefined,
+    trace_id: undefined,
+    traceparent: undefined,
+    tracestate: undefined,
+    span_id: undefined,
+    trace_flags: undefined,
+    [TEXTS]: undefined,
+  }
+}
+
+/** Members that are undefined are not written. */
+export function accessLine(trace: Trace): string {
+  const last = trace.attempts.at(-1)
+  const line = {
+    time: trace.time,
+    level: trace.status >= 500 ? 'error' : 'info',
+    event: 'request',
+    request_id: trace.request_id,
+    method: trace.method,
+    path: trace.path,
+    tenant: trace.tenant,
+    key: trace.key,
+    model: trace.model,
+    route: trace.route,
+    upstream: trace.upstream,
+    status: trace.status,
+    code: trace.code,
+    stream: trace.stream,
+    attempts: LOGGED.attempts(trace),
+    duration_ms: tenths(trace.duration_ms),
+    ttft_ms: tenths(trace.ttft_ms),
+    prompt_tokens: trace.prompt_tokens,
+    completion_tokens: LOGGED.completion_tokens(trace),
+    usage_estimated: LOGGED.usage_estimated(trace),
+    reason: LOGGED.message(trace),
+    client_request_id: trace.client_request_id,
+    session_id: trace.session_id,
+    trace_id: trace.trace_id,
+    traceparent: trace.traceparent,
+    tracestate: trace.tracestate,
+    upstream_request_id: last?.upstream_request_id,
+    upstream_limits: last?.upstream_limits,
+    dropped: last?.dropped,
+    left_out: last?.left_out,
+  }
+  return `${JSON.stringify(line)}\n`
+}

@@ -1,0 +1,96 @@
+/** The declaration of a field has its kind, its meaning, and each place that shows it. */
+
+/** `ms` has a tenth of a millisecond in the log; `part` is any other type, which each place shows in its own way. */
+export type Kind = 'text' | 'number' | 'ms' | 'flag' | 'part'
+
+/** The line of the log, the span of the request, the log record of OpenTelemetry, the event of usage. */
+export type Place = 'log' | 'span' | 'record' | 'event'
+
+export interface Shown {
+  /** Its meaning, for the table of the docs. */
+  readonly what: string
+  readonly in?: readonly Place[]
+  /** Its name in the log, if that is another one. */
+  readonly logged?: string
+  /** Its name in OpenTelemetry; `gw.NAME` if absent. */
+  readonly attribute?: string
+  /** The words before it in a line of `gw trace get`. */
+  readonly tree?: string
+  /** The words before it in a decision of the console. */
+  readonly console?: string
+  /** The request has it from its first byte on. */
+  readonly given?: true
+  /** Its value before a stage sets it. undefined if absent. */
+  readonly start?: string | number | readonly never[]
+  /** Old writers leave it out. */
+  readonly optional?: true
+}
+
+declare const TYPE: unique symbol
+
+export type Field<T, S extends Shown = Shown, K extends Kind = Kind> = S & {
+  readonly kind: K
+  /** Only the compiler reads it. */
+  readonly [TYPE]?: T
+}
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+
+type TypeOf<F> = F extends { readonly [TYPE]?: infer T } ? T : never
+
+/** A record with these fields. */
+export type RecordOf<F extends Fields> = {
+  readonly [N in keyof F as F[N] extends { given: true } ? N : never]: TypeOf<F[N]>
+} & {
+  -readonly [N in keyof F as F[N] extends { given: true } | { optional: true }
+    ? never
+    : N]: F[N] extends {
+    start: unknown
+  }
+    ? TypeOf<F[N]>
+    : TypeOf<F[N]> | undefined
+} & {
+  -readonly [N in keyof F as F[N] extends { optional: true } ? N : never]?: TypeOf<F[N]> | undefined
+}
+
+export function text<const S extends Shown>(shown: S): Field<string, S, 'text'> {
+  return { kind: 'text', ...shown }
+}
+
+export function number<const S extends Shown>(shown: S): Field<number, S, 'number'> {
+  return { kind: 'number', ...shown }
+}
+
+export function ms<const S extends Shown>(shown: S): Field<number, S, 'ms'> {
+  return { kind: 'ms', ...shown }
+}
+
+export function flag<const S extends Shown>(shown: S): Field<boolean, S, 'flag'> {
+  return { kind: 'flag', ...shown }
+}
+
+export function part<T>() {
+  return <const S extends Shown>(shown: S): Field<T, S, 'part'> => ({ kind: 'part', ...shown })
+}
+
+/** The names of the fields that a place shows. */
+export type NamesIn<P extends Place, F extends Fields> = {
+  readonly [N in keyof F]: F[N] extends { readonly in: readonly (infer Q)[] }
+    ? P extends Q
+      ? N
+      : never
+    : never
+}[keyof F]
+
+/** The values that a place shows, null if the record has none. */
+export type ValuesIn<P extends Place, F extends Fields> = {
+  readonly [N in NamesIn<P, F>]: F[N] extends { given: true } | { start: unknown }
+    ? TypeOf<F[N]>
+    : TypeOf<F[N]> | null
+}
+
+/** In the order of their declaration. */
+export function namesIn<P extends Place, F extends Fields>(place: P, fields: F): NamesIn<P, F>[] {
+  const names = Object.keys(fields).filter((name) => fields[name]?.in?.includes(place))
+  return names as NamesIn<P, F>[]
+}

@@ -1,0 +1,77 @@
+/** Parts of a trace that are records themselves: usage, waits, verdicts, searches. */
+
+/** Cached, written and reasoning tokens are parts of the input and the output. */
+export interface AttemptUsage {
+  readonly input_tokens: number
+  readonly cached_tokens: number
+  readonly cache_write_tokens: number
+  readonly cache_write_1h_tokens?: number
+  readonly output_tokens: number
+  readonly reasoning_tokens: number
+  /** Billed beside the tokens. */
+  readonly searches?: number | undefined
+  /** Counted from what was seen, because the upstream did not say. */
+  readonly estimated: boolean
+  readonly cost_nano_usd: number
+}
+
+/** A wait for an upstream where no server listened. */
+export interface WaitTrace {
+  readonly upstream: string
+  /** Milliseconds since the request's headers arrived. */
+  readonly started_ms: number
+  readonly ended_ms: number
+  /** `reached`, `gave_up`, `left`, or `no_room` where as many waited as may. */
+  readonly outcome: string
+}
+
+/** An upstream that was looked at and not tried. */
+export interface PassedOver {
+  readonly upstream: string
+  readonly why: string
+}
+
+/** One verdict of a guardrail; of a stream the judgements of its pieces. */
+export interface GuardrailTrace {
+  readonly name: string
+  readonly side: string
+  /** `pass`, `mask`, `block`; `timeout`, `error` or `open` where the sidecar gave no verdict. */
+  readonly verdict: string
+  readonly ms: number
+  readonly reason?: string
+}
+
+/** How a prompt was judged where easy and hard ones go to two upstreams. */
+export interface SemanticTrace {
+  readonly classifier: 'builtin' | 'embedding'
+  /** From 0 to 1. */
+  readonly score: number
+  readonly side: 'easy' | 'hard'
+  /** Why the built-in classifier stood in for the one that the route names. */
+  readonly reason?: string
+}
+
+/** One search of a vector store. */
+export interface RetrievalTrace {
+  readonly name: string
+  readonly store: string
+  /** `ok`; `timeout`, `error` or `open` where the store or the upstream that embeds gave no answer. */
+  readonly outcome: string
+  readonly ms: number
+  readonly reason?: string
+}
+
+/** The room for passages in the largest context window of the route, in tokens. */
+export interface ContextTrace {
+  /** Null if no window is known. */
+  readonly window: number | null
+  /** Kept for the answer. */
+  readonly reserved: number
+  readonly prompt: number
+  /** Whether the prompt was counted, and not estimated. */
+  readonly exact: boolean
+  /** Left for passages. */
+  readonly room: number | null
+  /** Taken by the message with passages. */
+  readonly added: number
+}
