@@ -1,6 +1,7 @@
 /** A key as its own resource, for self-service: the record of the file, never the key itself. */
 import { z } from 'zod'
 import { API_VERSION } from '../dataplane/schema/index.ts'
+import { specSchemas } from '../dataplane/schema/key-members.ts'
 import { ApiKey, SCOPES } from '../dataplane/schema/keys.ts'
 import { Condition } from './conditions.ts'
 import { listMap, Metadata, moment, type Rule, ruled } from './fields.ts'
@@ -62,6 +63,7 @@ export const GatewayKeySpec = ruled(
         'The GatewayConfig: its name, or NAMESPACE/NAME where it lives in another namespace and ' +
           'allows this one in spec.keys.from.',
       ),
+    ...(specSchemas() as object),
     tenant: record.tenant,
     hash: record.hash.optional(),
     generate: Generation.optional().describe(

@@ -176,9 +176,9 @@ function successorOf(old: KeyView, newId: string | undefined): Made {
     throw new AnswerIsNo(
       `Key "${old.id}" is ${old.status}; make a new one with \`gw keys create\`.`,
     )
-  const { tenant, routes, scopes, tags, prefix } = old
+  const { tenant, prefix } = old
   const id = newId ?? nextId(old.id, tenant) ?? idFor(tenant)
-  return make({ id, environment: environmentOf(prefix), tenant, routes, scopes, tags })
+  return make({ ...old, id, environment: environmentOf(prefix) })
 }
 
 function recordAt(records: readonly unknown[], id: string, file: string) {

@@ -2,6 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import { membersInSpec, specOf } from '../../dataplane/schema/key-members.ts'
+import type { ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import { gatewayOf, isPermitted } from '../../operator/compile/compile-keys.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
@@ -68,21 +70,15 @@ function namespacesOf(gateway: KubeObject): ReadonlySet<string | undefined> {
 
 export function recordOf(key: KubeObject): unknown {
   const { metadata, spec } = key
-  const { tenant, scopes, routes, tags, expiresAt, revoked, rotatedTo } = Object(spec)
-  const { hash, prefix } = isGenerated(key) ? currentOf(key) : Object(spec)
+  const members = membersInSpec(spec)
+  const current = currentOf(key)
+  const revoked = valueBelow(spec, 'revoked')
   const isRevoked = revoked !== undefined && revoked !== null
   return {
     id: metadata.name,
-    tenant,
-    hash,
-    prefix,
-    scopes,
-    routes,
-    tags,
-    expires_at: expiresAt,
-    revoked_at: isRevoked ? (revoked.at ?? metadata.creationTimestamp) : undefined,
-    reason: isRevoked ? revoked.reason : undefined,
-    rotated_to: rotatedTo,
+    ...members,
+    ...(isGenerated(key) && { hash: current.hash, prefix: current.prefix }),
+    revoked_at: isRevoked ? (members.revoked_at ?? metadata.creationTimestamp) : undefined,
   }
 }
 
@@ -98,45 +94,26 @@ function currentOf(key: KubeObject): { readonly hash?: unknown; readonly prefix?
   return Object(current ?? { hash: `sha256:${'0'.repeat(64)}` })
 }
 
-export interface NewKey {
-  readonly id: string
-  readonly tenant: string
-  readonly hash: string
-  readonly prefix?: string | undefined
-  readonly scopes: readonly string[]
-  readonly routes: readonly string[]
-  readonly tags?: Readonly<Record<string, string>> | undefined
-  readonly expires_at?: string | undefined
-}
-
 /** Throws a sentence where a key of the name is there. */
-export async function createKey(access: ClusterAccess, record: NewKey): Promise<KubeObject> {
+export async function createKey(access: ClusterAccess, record: ApiKeyRecord): Promise<KubeObject> {
   const place = gatewayPlace(access)
   const isForeign = place.namespace !== access.namespace
   const gateway = isForeign ? await readableGateway(access) : await findGateway(access)
   const name = gateway?.metadata.name ?? place.gateway
-  const { id, tenant, hash, prefix, scopes, routes, tags, expires_at } = record
   const key = {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayKey',
-    metadata: { name: id, namespace: access.namespace },
-    spec: {
-      gateway: isForeign ? `${place.namespace}/${name}` : name,
-      tenant,
-      hash,
-      ...(prefix === undefined ? {} : { prefix }),
-      scopes,
-      routes,
-      ...(tags === undefined ? {} : { tags }),
-      ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
-    },
+    metadata: { name: record.id, namespace: access.namespace },
+    spec: { gateway: isForeign ? `${place.namespace}/${name}` : name, ...specOf(record) },
   }
-  if (gateway !== undefined) warnOf(key, gateway)
+  if (gateway !== undefined) warnOf(key, record, gateway)
   try {
     return await access.api.create(RESOURCES.gatewayKeys, key, MANAGER)
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'AlreadyExists')
-      throw new AnswerIsNo(`There is a GatewayKey "${id}" already; choose another with --id.`)
+      throw new AnswerIsNo(
+        `There is a GatewayKey "${record.id}" already; choose another with --id.`,
+      )
     throw error
   }
 }
@@ -151,15 +128,13 @@ async function readableGateway(access: ClusterAccess): Promise<KubeObject | unde
   }
 }
 
-interface Written {
-  readonly metadata: { readonly namespace: string }
-  readonly spec: Pick<NewKey, 'tenant' | 'routes' | 'tags'>
-}
-
 /** A key may come before its routes and tags, so that this is no reason to refuse it. */
-function warnOf(key: Written & KubeObject, gateway: KubeObject): void {
+function warnOf(
+  key: KubeObject,
+  { tenant, routes, tags = {} }: ApiKeyRecord,
+  gateway: KubeObject,
+): void {
   const { name, namespace } = gateway.metadata
-  const { tenant, routes, tags = {} } = key.spec
   const known = listBelow(gateway, 'gw', 'routes').map((route) => valueBelow(route, 'name'))
   for (const route of routes.filter((one) => one !== '*' && !known.includes(one)))
     printRemark(`warning: gateway "${name}" has no route "${route}"; an alias is no route`)

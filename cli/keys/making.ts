@@ -1,5 +1,6 @@
 /** Makes a key and its record; the key goes to the caller and nowhere else. */
 import { hash, randomBytes } from 'node:crypto'
+import { lastingMembers } from '../../dataplane/schema/key-members.ts'
 import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/schema/keys.ts'
 import { isKeyPart, makeKey, prefixOf, RANDOM_BYTES } from '../../operator/keys/key-text.ts'
 
@@ -21,17 +22,14 @@ export interface Made {
 /** Thrown with what the user wrote and why no gateway would take it. */
 export class WishError extends Error {}
 
-export function make({ id, environment, tenant, routes, scopes, tags, expires }: KeyWish): Made {
+export function make({ id, environment, expires, ...wish }: KeyWish): Made {
   const parts = { environment, id }
   const key = makeKey(parts, randomBytes(RANDOM_BYTES))
   const record = checked({
+    ...lastingMembers(wish),
     id,
-    tenant,
     hash: `sha256:${hash('sha256', key)}`,
     prefix: prefixOf(parts, key),
-    ...(scopes === undefined ? {} : { scopes }),
-    routes,
-    ...(tags === undefined ? {} : { tags }),
     ...(expires === undefined ? {} : { expires_at: expires.toISOString() }),
   })
   return { key, record }

@@ -1,26 +1,37 @@
 /** A key as the tool tells of it, wherever its record stands. */
 import { z } from 'zod'
-import { ApiKey } from '../../dataplane/schema/keys.ts'
+import { isRecord } from '../../dataplane/json/values.ts'
+import { MEMBERS, type NamedMember } from '../../dataplane/schema/key-members.ts'
+import { ApiKey, type ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import { stateOf } from '../../operator/compile/compile-keys.ts'
 import { fullTime, relativeTime } from '../printing/ages.ts'
 import { state } from '../printing/colours.ts'
 import { printFacts, printTable } from '../printing/table.ts'
 
+const SHOWN = MEMBERS.filter(({ isHidden }) => isHidden !== true)
+const REST = SHOWN.filter(({ name }) => name !== 'id' && name !== 'tenant')
+
+export type KeyView = Omit<ApiKeyRecord, 'hash' | 'scopes'> & {
+  readonly status: string
+  readonly scopes: readonly string[]
+}
+
+/** A gateway of another release may have values that this one would refuse. */
 export const KeyView = z.object({
   id: z.string(),
   tenant: z.string(),
   status: z.string(),
-  prefix: z.string().optional(),
-  scopes: z.array(z.string()),
-  routes: z.array(z.string()),
-  tags: z.record(z.string(), z.string()).optional(),
-  expires_at: z.string().optional(),
-  revoked_at: z.string().optional(),
-  reason: z.string().optional(),
-  rotated_to: z.string().optional(),
-})
+  ...Object.fromEntries(REST.map(({ name, schema }) => [name, ofAnyValue(schema)])),
+}) as unknown as z.ZodType<KeyView>
 
-export type KeyView = z.output<typeof KeyView>
+function ofAnyValue(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional) return ofAnyValue(schema.unwrap() as z.ZodType).optional()
+  if (schema instanceof z.ZodDefault) return ofAnyValue(schema.unwrap() as z.ZodType)
+  if (schema instanceof z.ZodArray) return z.array(ofAnyValue(schema.element as z.ZodType))
+  if (schema instanceof z.ZodRecord) return z.record(z.string(), z.string())
+  if (schema instanceof z.ZodNumber) return z.number()
+  return schema instanceof z.ZodBoolean ? z.boolean() : z.string()
+}
 
 /** undefined where the record is not one that a gateway would take. */
 export function viewOf(record: unknown, now: number): KeyView | undefined {
@@ -36,23 +47,18 @@ export function hasPrefix({ prefix }: KeyView, given: string): boolean {
   return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
 }
 
-const HEAD = ['ID', 'TENANT', 'STATUS', 'PREFIX', 'SCOPES', 'ROUTES', 'TAGS', 'EXPIRES']
+const COLUMNS = REST.filter(({ isColumn }) => isColumn === true)
+const MORE = REST.filter(({ isColumn }) => isColumn !== true)
 
 export function printKeys(keys: readonly KeyView[], isWide: boolean): void {
+  const columns = isWide ? [...COLUMNS, ...MORE] : COLUMNS
   printTable(
-    [...HEAD, ...(isWide ? ['REVOKED', 'REASON', 'REPLACED BY'] : [])],
+    ['ID', 'TENANT', 'STATUS', ...columns.map(({ words }) => words.toUpperCase())],
     keys.map((key) => [
       key.id,
       key.tenant,
       state(key.status),
-      key.prefix,
-      key.scopes.join(','),
-      key.routes.join(','),
-      tagsText(key)?.join(','),
-      relativeTime(key.expires_at),
-      relativeTime(key.revoked_at),
-      key.reason,
-      key.rotated_to,
+      ...columns.map((member) => shown(key, member, ',', relativeTime)),
     ]),
     isWide,
   )
@@ -63,17 +69,25 @@ export function printKey(key: KeyView): void {
     ['id', key.id],
     ['tenant', key.tenant],
     ['status', state(key.status)],
-    ['revoked', fullTime(key.revoked_at)],
-    ['reason', key.reason],
-    ['replaced by', key.rotated_to],
-    ['expires', fullTime(key.expires_at)],
-    ['scopes', key.scopes.join(', ')],
-    ['routes', key.routes.join(', ')],
-    ['tags', tagsText(key)?.join(', ')],
-    ['prefix', key.prefix],
+    ...REST.map((member): [string, string | undefined] => [
+      member.words,
+      shown(key, member, ', ', fullTime),
+    ]),
   ])
 }
 
-function tagsText({ tags }: KeyView): string[] | undefined {
-  return tags && Object.entries(tags).map(([name, value]) => `${name}=${value}`)
+function shown(
+  key: KeyView,
+  { name, isMoment }: NamedMember,
+  between: string,
+  timeText: (time: string | undefined) => string | undefined,
+): string | undefined {
+  const value: unknown = Object(key)[name]
+  if (value === undefined) return undefined
+  if (isMoment) return timeText(String(value))
+  if (Array.isArray(value)) return value.join(between)
+  if (!isRecord(value)) return String(value)
+  return Object.entries(value)
+    .map(([tag, one]) => `${tag}=${one}`)
+    .join(between)
 }

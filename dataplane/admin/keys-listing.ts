@@ -1,6 +1,7 @@
 /** The keys that this process knows, as its admin API lists them: records, never a key or its hash. */
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { shownMembers } from '../schema/key-members.ts'
 
 const SHOWN = 100
 const SHOWN_MAX = 10_000
@@ -33,21 +34,9 @@ function isPrefixOf(given: string, stored: string | undefined): boolean {
 }
 
 function shown({ record, usable, expiresAt }: KeyEntry, now: number) {
-  const { id, tenant, prefix, scopes, routes, tags } = record
-  const { expires_at, revoked_at, reason, rotated_to } = record
-  return {
-    id,
-    tenant,
-    status: statusOf(rotated_to !== undefined, usable, now >= expiresAt),
-    prefix,
-    scopes,
-    routes,
-    tags,
-    expires_at,
-    revoked_at,
-    reason,
-    rotated_to,
-  }
+  const { id, tenant, ...members } = shownMembers(record)
+  const status = statusOf(record.rotated_to !== undefined, usable, now >= expiresAt)
+  return { id, tenant, status, ...members }
 }
 
 function statusOf(isRotated: boolean, usable: boolean, isExpired: boolean): string {

@@ -7,7 +7,9 @@ import {
   sign as signBytes,
   verify as verifyBytes,
 } from 'node:crypto'
+import type { z } from 'zod'
 import { parseJson } from '../json/parse.ts'
+import type { ApiKey } from '../schema/keys.ts'
 
 /** Port where a pod receives documents, unless GW_PUSH_PORT is set. Plain HTTP: the documents carry their own proof. */
 export const PUSH_PORT = 9092
@@ -53,21 +55,14 @@ export interface ConfigurationDocument {
   readonly payload: Payload
 }
 
-/** As in `gw.api_keys`: never the key, only its hash. */
-export interface KeyRecord {
-  readonly id: string
-  readonly tenant: string
-  /** `sha256:` and 64 hex digits. */
-  readonly hash: string
-  readonly prefix?: string
-  readonly scopes?: readonly string[]
-  readonly routes: readonly string[]
-  readonly tags?: Readonly<Record<string, string>>
-  readonly expires_at?: string
-  readonly revoked_at?: string
-  readonly reason?: string
-  readonly rotated_to?: string
+/** As in `gw.api_keys`: never the key, only its hash. An operator of another release may have other scopes. */
+export type KeyRecord = {
+  readonly [M in keyof KeyInput]: KeyInput[M] extends readonly string[] | undefined
+    ? readonly string[]
+    : Exclude<KeyInput[M], undefined>
 }
+
+type KeyInput = z.input<typeof ApiKey>
 
 /** All keys. */
 export interface KeysDocument {

@@ -9,6 +9,7 @@ import {
 } from '../../dataplane/config/judgement/problems.ts'
 import type { KeyRecord } from '../../dataplane/delivery/signed.ts'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
+import { membersInSpec, specPath } from '../../dataplane/schema/key-members.ts'
 import { ApiKey, type ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import { hashesOf } from '../keys/generated.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
@@ -199,21 +200,16 @@ function readKey(key: KubeObject): ReadKey {
 function parseKey(key: KubeObject, id: string): ReadKey {
   const spec = isRecord(key.spec) ? key.spec : {}
   const isGenerated = spec.generate !== undefined
-  const revoked = isRecord(spec.revoked) ? spec.revoked : undefined
+  const members = membersInSpec(spec)
   const parsed = ApiKey.safeParse(
     withoutAbsent({
+      ...members,
       id,
-      tenant: spec.tenant,
-      hash: isGenerated ? UNMADE : spec.hash,
-      prefix: spec.prefix,
-      scopes: spec.scopes,
-      routes: spec.routes,
-      tags: spec.tags,
-      expires_at: spec.expiresAt,
+      hash: isGenerated ? UNMADE : members.hash,
       // A key with `revoked: {}` is revoked, at an unknown time.
-      revoked_at: revoked && (revoked.at ?? key.metadata.creationTimestamp),
-      reason: revoked?.reason,
-      rotated_to: spec.rotatedTo,
+      revoked_at: isRecord(spec.revoked)
+        ? (members.revoked_at ?? key.metadata.creationTimestamp)
+        : undefined,
     }),
   )
   if (parsed.success) {
@@ -237,18 +233,9 @@ function madeRecords(record: KeyRecord, key: KubeObject): KeyRecord[] {
   })
 }
 
-/** Members whose name in the resource differs from the record's. */
-const FIELDS: Readonly<Record<string, Path>> = {
-  expires_at: ['expiresAt'],
-  revoked_at: ['revoked', 'at'],
-  reason: ['revoked', 'reason'],
-  rotated_to: ['rotatedTo'],
-}
-
 function fieldOf([first, ...rest]: readonly PropertyKey[]): Path {
-  const member = String(first ?? '')
   const below = rest.map((part) => (typeof part === 'number' ? part : String(part)))
-  return ['spec', ...(FIELDS[member] ?? [member]), ...below]
+  return ['spec', ...specPath(String(first ?? '')), ...below]
 }
 
 /** Undefined members are left out: canonical JSON and the receiver want it so. */

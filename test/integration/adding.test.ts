@@ -1,9 +1,17 @@
-/** A provider or an API takes a folder and one line in an index; a field of a trace takes its declaration and its writer. */
+/** A provider or an API takes a folder and a line in an index; a field of a trace and a member of a key take two edits. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,6 +19,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { eventsOf, startFront, textOf } from '../helpers/fake-upstream.ts'
 import { plant } from '../helpers/toys/edit.ts'
+import { KEY_MEMBER } from '../helpers/toys/key-member.ts'
 import { TRACE_FIELD } from '../helpers/toys/trace-field.ts'
 import { until } from '../helpers/until.ts'
 
@@ -30,6 +39,7 @@ function run(program: string, ...args: readonly string[]): string {
   return execFileSync(program, args, { cwd: tree, env, encoding: 'utf8', stdio: 'pipe' })
 }
 
+const gw = (...args: readonly string[]) => run('node', 'cli/gw.js', ...args)
 const begin = (kind: string, name: string) => run('node', 'test/templates/new.ts', kind, name)
 
 for (const kind of ['provider', 'api']) {
@@ -42,7 +52,14 @@ for (const kind of ['provider', 'api']) {
 
 const indexed = changedSources()
 const traceField = plant(tree, TRACE_FIELD)
+const keyMember = plant(tree, KEY_MEMBER)
 run('node', 'dataplane/generate.ts')
+run('node', 'crds/generate.ts')
+
+const api_keys_file = join(tree, 'keys.yaml')
+const created = ['--tenant', 'acme', '--routes', '*', '--toy_owner', 'ann', '-f', api_keys_file]
+writeFileSync(api_keys_file, '[]\n')
+gw('keys', 'create', '--id', 'owned', ...created)
 
 /** Requests that the collector got. */
 const collected: { readonly path: string; readonly bytes: Buffer }[] = []
@@ -60,6 +77,7 @@ const front = await startFront(
       },
     ],
     routes: [{ name: 'chat', strategy: 'single', primary: 'toy' }],
+    api_keys_file,
     pricing: [{ model: 'served', input: 1, output: 1 }],
     budgets: [{ tenant: 'acme', tokens_per_day: 300 }],
     telemetry: { otlp_endpoint: address, otlp_signals: ['traces', 'logs'], sample_ratio: 1 },
@@ -145,7 +163,8 @@ test('binary frames and a signature over the final path are served as chat compl
 
 test('a field of a trace is declared in one file and written in another, and is everywhere', async () => {
   assert.ok(traceField.size <= 3, `${[...traceField]}`)
-  const generated = changedSources().filter((file) => !traceField.has(`dataplane/${file}`))
+  const planted = traceField.union(keyMember)
+  const generated = changedSources().filter((file) => !planted.has(`dataplane/${file}`))
   assert.deepEqual(generated, [...indexed, 'telemetry/trace/code.ts'].toSorted())
   const heard = await front.chat()
   const id = String(heard.headers['x-request-id'])
@@ -153,10 +172,7 @@ test('a field of a trace is declared in one file and written in another, and is 
   await until('its line is in the log', () => front.logged('request').some(isOf(id)))
   assert.equal(front.logged('request').find(isOf(id))?.toy_note, 'planted')
   const { adminUrl, adminHeaders } = front.process
-  assert.match(
-    run('node', 'cli/gw.js', 'trace', 'get', id, '--admin', adminUrl),
-    /note of the toy: planted/,
-  )
+  assert.match(gw('trace', 'get', id, '--admin', adminUrl), /note of the toy: planted/)
   const page = await textOf(`${adminUrl}/console/trace-fields.js`, adminHeaders)
   assert.match(page, /\["toy_note","toy"\]/)
   for (const [path, name] of [
@@ -171,6 +187,43 @@ test('a field of a trace is declared in one file and written in another, and is 
   const docs = readFileSync(join(tree, 'dataplane/docs/tracing.md'), 'utf8')
   assert.match(docs, /^\| `toy_note` \| a toy \| log, span, log record, usage event,/m)
 })
+
+test('a member of a key is declared in one file, and is in its resource, document, lists and views', async () => {
+  assert.ok(keyMember.size <= 5, `${[...keyMember]}`)
+  const written = readFileSync(api_keys_file, 'utf8')
+  assert.match(written, /toy_owner: ann/)
+  const { keys } = await front.admin('/keys?id=owned')
+  assert.equal(keys[0].toy_owner, 'ann')
+  const { adminUrl } = front.process
+  assert.match(gw('keys', 'list', '-o', 'wide', '--admin', adminUrl), /TOY OWNER.*owned .* ann/s)
+  assert.match(
+    gw('keys', 'inspect', '--prefix', keys[0].prefix, '-f', api_keys_file),
+    /toy owner +ann/,
+  )
+  assert.match(gw('keys', 'rotate', '--id', 'owned', '-f', api_keys_file), /owned-r2/)
+  const listed = JSON.parse(gw('keys', 'list', '-o', 'json', '-f', api_keys_file))
+  assert.deepEqual(
+    listed.keys.map((key: { id: string; toy_owner: string }) => [key.id, key.toy_owner]),
+    [
+      ['owned', 'ann'],
+      ['owned-r2', 'ann'],
+    ],
+  )
+  const manifest = readFileSync(join(tree, 'crds/manifests/gatewaykeys.yaml'), 'utf8')
+  assert.match(manifest, /toyOwner:\n +description: Owner of the key\./)
+  const compiled = run('node', '--input-type=module', '-e', COMPILE)
+  assert.deepEqual(JSON.parse(compiled), ['ann'])
+})
+
+/** The operator reads a GatewayKey into the records of the document of keys. */
+const COMPILE = `
+  import { compileKeys } from './operator/compile/compile-keys.ts'
+  const spec = { gateway: 'g', tenant: 'acme', routes: ['*'], hash: 'sha256:' + '0'.repeat(64), toyOwner: 'ann' }
+  const gateway = { metadata: { name: 'g', namespace: 'n' }, gw: {} }
+  const key = { metadata: { name: 'k', namespace: 'n' }, spec }
+  const { records } = compileKeys({ gateway, keys: [key], now: 0, keptKeys: [] })
+  process.stdout.write(JSON.stringify(records.map((record) => record.toy_owner)))
+`
 
 const isOf = (id: string) => (line: Readonly<Record<string, unknown>>) => line.request_id === id
 
