@@ -6,6 +6,9 @@ import { isWithinBounds } from './bounds.ts'
 import { NumberText } from './numbers.ts'
 import { parseExactly, parseJson } from './parse.ts'
 
+/** An object whose members have no type yet. */
+export type Json = Readonly<Record<string, unknown>>
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' &&

@@ -2,10 +2,8 @@
  * Cache marks of the inner form: the prompt up to such a part, message or tool is to be cached. Clients write
  * `cache_control` as Anthropic, OpenRouter and LiteLLM have it, or `prompt_cache_breakpoint` as OpenAI.
  */
-import { isRecord, listOf, recordOf } from '../json/values.ts'
+import { isRecord, type Json, listOf, recordOf } from '../json/values.ts'
 import type { ChatBody, ChatMessage } from '../wire/inner-form.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The name by which clients know them. */
 export const MARK = 'cache_control'

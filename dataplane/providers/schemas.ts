@@ -1,7 +1,5 @@
 /** JSON schemas as vendors take them: an object by its type, and closed where an answer is bound to one. */
-import { isRecord, listOf, recordOf, textOf } from '../json/values.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import { isRecord, type Json, listOf, recordOf, textOf } from '../json/values.ts'
 
 /** The parameters of a function; the same schema where it is one of an object already. */
 export function objectSchema(schema: unknown, wantsProperties = false): Json {

@@ -1,8 +1,6 @@
 /** The error of a provider that does not support a parameter of a request. */
 import { GatewayError } from '../base/errors.ts'
-import { isRecord, listOf, recordOf, rowOf } from '../json/values.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import { isRecord, type Json, listOf, recordOf, rowOf } from '../json/values.ts'
 
 /** One candidate does not support the request; another one may. */
 export class Unsupported extends GatewayError {

@@ -1,9 +1,11 @@
 /** Ids, models and finish reasons of answers, for traces: the same for clients of every wire, and the upstream's own. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-messages/dialect.ts'
 import { openAiResponsesDialect } from '../../dataplane/apis/openai-responses/dialect.ts'
 import { parseRequest } from '../../dataplane/body/request.ts'
+import type { Json } from '../../dataplane/json/values.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { pairOf } from '../../dataplane/translation/pair.ts'
 import type { Provider, WireReader } from '../../dataplane/wire/provider.ts'
@@ -15,8 +17,6 @@ import {
   type StreamCase,
   streamNames,
 } from '../helpers/providers/provider-fixtures.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 interface Choice {
   readonly index: number

@@ -1,9 +1,11 @@
 /** The duties of every provider with legacy completions; a new one is tested as soon as its entry has the operation. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiCompletionsDialect } from '../../dataplane/apis/openai-completions/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { KeptText } from '../../dataplane/base/kept-text.ts'
+import type { Json } from '../../dataplane/json/values.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import type { Provider, WireMeaning } from '../../dataplane/wire/provider.ts'
 import {
@@ -22,7 +24,6 @@ import {
 } from '../helpers/providers/provider-fixtures.ts'
 import { assertHolds, HOSTILE, usageOf, variants } from '../helpers/providers/verdicts.ts'
 
-type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Chunk = any
 

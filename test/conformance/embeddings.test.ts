@@ -1,7 +1,9 @@
 /** The duties of every provider with embeddings; a new one is tested as soon as its registry entry has the operation. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
+import type { Json } from '../../dataplane/json/values.ts'
 import { fromBase64 } from '../../dataplane/json/vectors.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
@@ -25,7 +27,6 @@ import {
   variants,
 } from '../helpers/providers/verdicts.ts'
 
-type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Answer = any
 

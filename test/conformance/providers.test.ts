@@ -1,10 +1,12 @@
 /** The duties of every provider; a new one is tested as soon as it is in the registry. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
 import { GatewayError } from '../../dataplane/base/errors.ts'
 import { KeptText } from '../../dataplane/base/kept-text.ts'
 import { providerNamed } from '../../dataplane/config/document/canonical.ts'
+import type { Json } from '../../dataplane/json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, PROVIDERS } from '../../dataplane/providers/index.ts'
 import type { Provider, WireEvent, WireMeaning } from '../../dataplane/wire/provider.ts'
 import {
@@ -36,7 +38,6 @@ import {
   variants,
 } from '../helpers/providers/verdicts.ts'
 
-type Json = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Chunk = any
 

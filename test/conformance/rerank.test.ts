@@ -1,7 +1,9 @@
 /** The duties of every provider with rerank; a new one is tested as soon as its registry entry has the operation. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../dataplane/base/errors.ts'
+import type { Json } from '../../dataplane/json/values.ts'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
 import { aRerankRequest, ORIGIN, rerankWith, someSettings } from '../helpers/providers/a-request.ts'
@@ -18,8 +20,6 @@ import {
   usageOf,
   variants,
 } from '../helpers/providers/verdicts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 for (const provider of PROVIDERS.values()) {
   if (provider.operations.rerank === undefined) continue

@@ -1,6 +1,6 @@
 /** Writes whole answers as messages; streams share its members. */
 import { randomBytes } from 'node:crypto'
-import { parsedArguments } from '../../json/values.ts'
+import { type Json, parsedArguments } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatRequest,
@@ -10,8 +10,6 @@ import type {
   ToolCall,
   Usage,
 } from '../../wire/inner-form.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const STOPS: Readonly<Record<FinishReason, string>> = {
   stop: 'end_turn',

@@ -1,10 +1,9 @@
 /** Anthropic's turns of blocks as the messages of the inner form. */
 
-import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { AskedExtra } from '../../wire/extras.ts'
 import type { ChatMessage, ChatRequest } from '../../wire/inner-form.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Lack = NonNullable<ChatRequest['untranslated']>
 
 /**

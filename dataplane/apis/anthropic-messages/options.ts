@@ -1,11 +1,10 @@
 /** Translates the settings of a message request into members of the inner form. */
 
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import { isStrictable } from '../openai-responses/request/strict.ts'
 import type { MessagesBody } from './shape.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Lacks = (what: NonNullable<ChatRequest['untranslated']>) => void
 
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }

@@ -1,5 +1,7 @@
 /** Writes a stream of messages: blocks in a row, of which one is open at a time. */
+
 import type { KeptText } from '../../base/kept-text.ts'
+import type { Json } from '../../json/values.ts'
 import type { StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatDelta,
@@ -13,7 +15,6 @@ import type {
 } from '../../wire/inner-form.ts'
 import { blockOf, messageOf, mintedId, stopOf, usageOf } from './answer.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Kind = 'text' | 'thinking'
 
 /** Comes while a call is open, and waits until that one has ended. */

@@ -1,5 +1,7 @@
 /** OpenAI's chat completions, written out of the inner form: for upstreams that speak another wire. */
+
 import type { KeptText } from '../../base/kept-text.ts'
+import type { Json } from '../../json/values.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatAnswer,
@@ -14,8 +16,6 @@ import type {
 } from '../../wire/inner-form.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { chatReading, OPENAI_CHAT } from './reading.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export const openAiChatDialect: Dialect<'chat'> = {
   wire: OPENAI_CHAT,

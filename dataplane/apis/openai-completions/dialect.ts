@@ -1,5 +1,6 @@
 /** OpenAI's legacy completions, written out of the inner form: for answers that do not pass as they came. */
 
+import type { Json } from '../../json/values.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
 import type {
   CompletionsAnswer,
@@ -10,8 +11,6 @@ import type {
 } from '../../wire/inner-form.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { completionsReading, OPENAI_COMPLETIONS } from './reading.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export const openAiCompletionsDialect: Dialect<'completions'> = {
   wire: OPENAI_COMPLETIONS,

@@ -1,4 +1,5 @@
 /** Writes a whole answer as a response. */
+import type { Json } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice, ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import { estimated } from './estimate.ts'
 import {
@@ -12,8 +13,6 @@ import {
   usageOf,
 } from './output.ts'
 import { mintedId, type Session, sessionOf } from './session.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export function writeAnswer(
   { choices }: ChatAnswer,

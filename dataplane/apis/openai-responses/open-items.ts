@@ -1,4 +1,5 @@
 /** Items of a stream that are growing: the events that open, extend and close each kind. */
+import type { Json } from '../../json/values.ts'
 import {
   callItem,
   callItemId,
@@ -11,8 +12,6 @@ import {
 } from './output.ts'
 import type { ClientTool } from './request/tools.ts'
 import { mintedId, type Session } from './session.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The events of an end, and the item as it stands in the output. */
 interface Closed {

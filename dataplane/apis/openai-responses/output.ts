@@ -1,11 +1,10 @@
 /** Items of a response's output, complete as they stand in answers and in the events that close them. */
 
-import { parsed, recordOf } from '../../json/values.ts'
+import { type Json, parsed, recordOf } from '../../json/values.ts'
 import type { FinishReason, ToolCall, Usage } from '../../wire/inner-form.ts'
 import type { ClientTool } from './request/tools.ts'
 import { mintedId } from './session.ts'
 
-type Json = Readonly<Record<string, unknown>>
 export type Status = 'in_progress' | 'completed' | 'incomplete'
 
 export function textPart(text: string): Json {

@@ -5,13 +5,11 @@
 import type { KeptText } from '../../base/kept-text.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { isRecord, parsed, parsedExactly, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsed, parsedExactly, recordOf, textOf } from '../../json/values.ts'
 import type { Passing, StreamPasser } from '../../wire/dialect.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { WireEvent } from '../../wire/provider.ts'
 import { type Session, sessionOf } from './session.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Events with which a response begins. */
 const BEGINNING: readonly unknown[] = [

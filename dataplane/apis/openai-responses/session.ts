@@ -4,14 +4,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { GatewayError } from '../../base/errors.ts'
-import { isRecord, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, recordOf, textOf } from '../../json/values.ts'
 import type { StreamVoice } from '../../wire/dialect.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import { openAiCodeOf, openAiWire } from '../openai/wire.ts'
 import type { ResponsesBody, StateUse } from './request/shape.ts'
 import type { Tools } from './request/tools.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 interface Parts {
   readonly asked: ResponsesBody

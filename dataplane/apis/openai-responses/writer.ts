@@ -1,5 +1,7 @@
 /** Writes a stream of events: items that open, grow and close, then the response as a whole. */
+
 import type { KeptText } from '../../base/kept-text.ts'
+import type { Json } from '../../json/values.ts'
 import type { StreamWriter } from '../../wire/dialect.ts'
 import type {
   ChatDelta,
@@ -14,7 +16,6 @@ import { CallItem, type OpenItem, ReasoningItem, SaidItem } from './open-items.t
 import { endOf, type Status, usageOf } from './output.ts'
 import { type Session, sessionOf } from './session.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Words = Exclude<OpenItem['kind'], 'call'>
 
 export class ResponseWriter implements StreamWriter<ChatEvent> {

@@ -1,6 +1,14 @@
 /** Reads Anthropic's whole answers. */
 
-import { countOf, isRecord, parsedBytes, recordOf, rowOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  parsedBytes,
+  recordOf,
+  rowOf,
+  textOf,
+} from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -13,8 +21,6 @@ import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { type Asker, keepThoughts, thoughtIn } from './thoughts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',

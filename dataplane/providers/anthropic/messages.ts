@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
 import { createHash } from 'node:crypto'
-import { listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
@@ -8,7 +8,6 @@ import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 import { instructionsIn, markedBy, type Turn, turnsOf } from './turns.ts'
 
-type Json = Readonly<Record<string, unknown>>
 /** The texts before the conversation, and one more if there is any. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
   const blocks = instructionsIn(messages).flatMap((message, index) =>

@@ -4,6 +4,7 @@ import { type Change, editedBody } from '../../json/edit.ts'
 import { type Later, memberOf } from '../../json/unwritten.ts'
 import {
   isRecord,
+  type Json,
   listOf,
   parsed,
   parsedBytes,
@@ -25,8 +26,6 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { ROUTING } from '../routing-members.ts'
 import { finishReason, knownCounts, readUsage } from './answer.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Name of this wire; clients' dialects have the same. */
 export const WIRE = 'anthropic-messages'

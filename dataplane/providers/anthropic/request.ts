@@ -1,6 +1,6 @@
 /** Writes a chat completion request as Anthropic's Messages API wants it. */
 
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
@@ -10,8 +10,6 @@ import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { isThinking, outputDefault, samplingOf, thinkingOf } from './models.ts'
 import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members without a place in the Messages API and in Bedrock's. */
 export const CANNOT = [

@@ -1,6 +1,6 @@
 /** Reads Anthropic's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, parsedExactly, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsedExactly, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
@@ -9,8 +9,6 @@ import { BROKEN, isBroken } from '../answers/faults.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
 import { type Asker, ThoughtReader } from './thoughts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** A tool call whose pieces arrive; its place among the calls is not its block's. */
 interface Call {

@@ -3,13 +3,11 @@
  * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
  */
 import type { KeptText } from '../../base/kept-text.ts'
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage, ChatRequest, Sent, Thought, ToolCall } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import { Blocks } from '../answers/blocks.ts'
 import { Remembered } from '../remembered.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The thinking to send before a message of the history. */
 export type ThoughtsOf = (message: ChatMessage) => readonly Thought[]

@@ -3,6 +3,7 @@
 import {
   countOf,
   isRecord,
+  type Json,
   listOf,
   parsedExactly,
   recordOf,
@@ -24,8 +25,6 @@ import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed, unlikeAsked } from '../failures/classify.ts'
 import { classifyException } from './errors.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',

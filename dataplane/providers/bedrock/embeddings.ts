@@ -1,6 +1,14 @@
 /** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
 
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsed,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../../wire/provider.ts'
 import { unsupported } from '../../wire/unsupported.ts'
@@ -10,8 +18,6 @@ import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
 import { classifyException } from './errors.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const TEXTS_MAX = 96
 /** Cohere's models demand a purpose of each call; most texts are stored for a search. */

@@ -1,6 +1,6 @@
 /** Turns OpenAI's messages into the turns of a Bedrock conversation. */
 
-import { listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage, Thought } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { toolId } from '../anthropic/messages.ts'
@@ -9,7 +9,6 @@ import { instructionsIn, markedBy, type Turn, turnsOf } from '../anthropic/turns
 import { facts } from './facts.ts'
 import { marked, type Piece, piecesOf } from './parts.ts'
 
-type Json = Readonly<Record<string, unknown>>
 /** Says nothing, where the API requires a text. */
 const FILLER: Piece = [{ text: '.' }]
 

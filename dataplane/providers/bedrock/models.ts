@@ -1,6 +1,6 @@
 /** The names of Bedrock's models, and what their families differ in as far as a request shows it. */
 
-import { rowOf, textOf } from '../../json/values.ts'
+import { type Json, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import {
   samplingOf as claudeSampling,
@@ -9,8 +9,6 @@ import {
 } from '../anthropic/models.ts'
 import type { ThoughtsOf } from '../anthropic/thoughts.ts'
 import { type ModelName, namedIn } from './model-name.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The members of a request that depend on its model. */
 export interface Traits {

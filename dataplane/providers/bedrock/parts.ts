@@ -1,10 +1,9 @@
 /** Turns the parts of a message into Bedrock's blocks. */
-import { listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
 import { facts } from './facts.ts'
 
-type Json = Readonly<Record<string, unknown>>
 /** A block, with the mark behind it up to which the prompt is to be cached. */
 export type Piece = readonly Json[]
 

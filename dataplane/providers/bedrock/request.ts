@@ -1,6 +1,6 @@
 /** Writes a chat completion request as Bedrock's Converse API wants it. */
 
-import { recordOf, rowOf, textOf } from '../../json/values.ts'
+import { type Json, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
@@ -12,8 +12,6 @@ import { conversationOf, systemOf } from './messages.ts'
 import { metadataOf } from './metadata.ts'
 import { isClaude, traitsOf } from './models.ts'
 import { toolsOf } from './tools.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members that are translated for every model. */
 const TAKEN = new Set([

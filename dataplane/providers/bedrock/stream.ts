@@ -1,6 +1,6 @@
 /** Reads the events of a streamed answer. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
 import { BAD_INDEX, Blocks } from '../answers/blocks.ts'
@@ -10,8 +10,6 @@ import { ThoughtReader } from '../anthropic/thoughts.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
 import { FAILED } from './aws/frames.ts'
 import { classifyException } from './errors.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The state after the events so far. */
 interface Progress {

@@ -1,6 +1,6 @@
 /** The tools of a request and the choice between them. */
 
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOfTool } from '../marks.ts'
@@ -9,8 +9,6 @@ import { facts } from './facts.ts'
 import { calledNames } from './messages.ts'
 import { isClaude } from './models.ts'
 import { cachePoint } from './parts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 interface Tools {
   readonly toolConfig?: Json

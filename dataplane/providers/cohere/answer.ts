@@ -1,14 +1,12 @@
 /** Reads Cohere's whole answers. */
 
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice, ChatRequest, ToolCall } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { deltaOf, failureOf, finishOf, logprobsOf, readUsage } from './said.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export function readAnswer(
   body: Buffer,

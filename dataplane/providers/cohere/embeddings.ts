@@ -1,6 +1,14 @@
 /** Cohere's Embed API. */
 
-import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsedBytes,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
@@ -9,8 +17,6 @@ import { classifyError, malformed, type Recogniser } from '../failures/classify.
 import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const TEXTS_MAX = 96
 /** The API demands a purpose of each call; most texts are stored for a search. */

@@ -1,11 +1,9 @@
 /** Writes messages as Cohere's API accepts them. */
 
-import { argumentsText, listOf, recordOf, textOf } from '../../json/values.ts'
+import { argumentsText, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export function messagesOf(messages: readonly ChatMessage[]): Json[] {
   return messages.map(messageOf)

@@ -1,14 +1,12 @@
 /** Writes a chat completion request as Cohere's Chat API wants it. */
 
-import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 import { toolsOf } from './tools.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members without a place in the Chat API. */
 const CANNOT = [

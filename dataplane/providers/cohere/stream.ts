@@ -1,6 +1,6 @@
 /** Reads Cohere's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsed, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { idIn } from '../../wire/answer-facts.ts'
 import type { ChatDelta, ChatEvent, ChatRequest } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
@@ -11,8 +11,6 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { callOf } from './answer.ts'
 import { deltaOf, failureOf, finishOf, logprobsOf, readUsage } from './said.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** A tool call whose pieces arrive. */
 interface Call {

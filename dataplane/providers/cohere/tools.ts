@@ -1,11 +1,9 @@
 /** Tools, and how the model is made to choose among them: a named one is the only one that it is shown. */
 
-import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export function toolsOf(body: ChatBody): Json {
   const given = listOf(body.tools).map((tool) => recordOf(recordOf(tool).function))

@@ -3,13 +3,11 @@
  * upstream gets it where its setting `allow` names it.
  */
 
-import { isRecord, listOf, recordOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf } from '../../json/values.ts'
 import type { AskedExtra, Extra } from '../../wire/extras.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const isOneOf =
   (...usual: readonly unknown[]) =>

@@ -1,8 +1,6 @@
 /** Tools of a response that the upstream runs, and those that the client runs. */
-import { isRecord, listOf, recordOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf } from '../../json/values.ts'
 import { extraOfTool } from './asked.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Tools that the client runs though the API defines them. */
 export const CLIENTS: readonly unknown[] = [

@@ -1,6 +1,6 @@
 /** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
 
-import { countOf, isRecord, listOf, parsedBytes, recordOf } from '../../json/values.ts'
+import { countOf, isRecord, type Json, listOf, parsedBytes, recordOf } from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../../wire/provider.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
@@ -10,8 +10,6 @@ import { modelPath } from './address.ts'
 import { isErrorBody } from './answers/answer.ts'
 import { facts, vertexOf } from './facts.ts'
 import { bareName } from './models.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const TEXTS_MAX = 100
 

@@ -1,9 +1,8 @@
 /** The differences between Gemini's models, as far as a request shows them. */
 
-import { rowOf, textOf } from '../../json/values.ts'
+import { type Json, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Efforts = Readonly<Record<string, number | string>>
 
 interface Family {

@@ -3,12 +3,10 @@
  * back within the call, so that any replica has them; those that a client drops are remembered here for a while.
  */
 
-import { recordOf, textOf } from '../../json/values.ts'
+import { type Json, recordOf, textOf } from '../../json/values.ts'
 import type { ChatRequest, Sent, ToolCallExtra } from '../../wire/inner-form.ts'
 import { Remembered } from '../remembered.ts'
 import { bareName, signsCalls } from './models.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The signature to send with a call of the history; `position` is its place within its answer. */
 export type SignatureOf = (call: Json, position: number) => string | undefined

@@ -1,6 +1,6 @@
 /** Reads Mistral's whole answers. */
 
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../wire/provider.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
@@ -9,8 +9,6 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { readUsage } from '../openai-like/members.ts'
 import { callOf, deltasOf, failureIn, finishOf } from './said.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export function readCompletion(
   body: Buffer,

@@ -1,12 +1,10 @@
 /** Writes messages as Mistral's API accepts them: it refuses members that it does not know. */
 
-import { argumentsText, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { argumentsText, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { callId } from './ids.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const ROLES: Readonly<Record<string, string>> = {
   system: 'system',

@@ -1,12 +1,10 @@
 /** The members of a chat completion as Mistral's API accepts them. */
 
-import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The API answers every other member with 422. */
 export const MEMBERS: readonly string[] = [

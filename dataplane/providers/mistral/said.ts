@@ -1,12 +1,10 @@
 /** The content of Mistral's messages and deltas: text or thinking in chunks, tool calls, and the reason of the end. */
 
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, FinishReason, ToolCall } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { CallIds } from '../answers/call-ids.ts'
 import { derivedId } from './ids.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',

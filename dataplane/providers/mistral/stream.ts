@@ -1,6 +1,14 @@
 /** Reads Mistral's stream. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { countOf, isRecord, listOf, parsedExactly, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsedExactly,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import { idIn } from '../../wire/answer-facts.ts'
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../wire/provider.ts'
@@ -13,7 +21,6 @@ import { readUsage } from '../openai-like/members.ts'
 import { derivedId } from './ids.ts'
 import { deltasOf, failureIn, finishOf, pieceOf } from './said.ts'
 
-type Json = Readonly<Record<string, unknown>>
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
 /** More choices than a client can ask for have no calls to remember. */
 const CHOICES_MAX = 128

@@ -3,6 +3,7 @@
 import {
   countOf,
   isRecord,
+  type Json,
   listOf,
   parsed,
   parsedBytes,
@@ -13,8 +14,6 @@ import { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { Failure, Passed, WireMeaning, WireReader } from '../../wire/provider.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const HIDDEN: WireMeaning = { ...PASSED, out: '' }

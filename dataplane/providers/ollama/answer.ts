@@ -5,6 +5,7 @@ import {
   argumentsText,
   countOf,
   isRecord,
+  type Json,
   listOf,
   parsedBytes,
   parsedExactly,
@@ -25,8 +26,6 @@ import { CallIds } from '../answers/call-ids.ts'
 import { BROKEN, isBroken } from '../answers/faults.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
 /** Ids that every wire takes. */

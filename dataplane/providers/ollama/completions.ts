@@ -1,6 +1,6 @@
 /** Legacy completions at Ollama: one text, one continuation. */
 
-import { isRecord, parsed, parsedBytes, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsed, parsedBytes, textOf } from '../../json/values.ts'
 import type {
   CompletionsAnswer,
   CompletionsEvent,
@@ -21,8 +21,6 @@ import { classifyError, malformed, type Recogniser } from '../failures/classify.
 import { finishOf, usageIn } from './answer.ts'
 import { facts } from './facts.ts'
 import { OPTIONS, optionsOf } from './request.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members without a place in its API. */
 const CANNOT = ['best_of', 'echo', 'logit_bias', 'logprobs', 'n']

@@ -1,6 +1,6 @@
 /** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
 
-import { countOf, isRecord, listOf, parsedBytes, textOf } from '../../json/values.ts'
+import { countOf, isRecord, type Json, listOf, parsedBytes, textOf } from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
@@ -9,8 +9,6 @@ import { classifyError, malformed, type Recogniser } from '../failures/classify.
 import { textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
 

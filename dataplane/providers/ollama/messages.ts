@@ -1,11 +1,16 @@
 /** Turns OpenAI's messages into Ollama's: one text each, pictures beside it, calls with objects. */
 
-import { isRecord, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import {
+  isRecord,
+  type Json,
+  listOf,
+  parsedArguments,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const ROLES: Readonly<Record<string, string>> = {
   system: 'system',

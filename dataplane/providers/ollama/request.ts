@@ -1,6 +1,6 @@
 /** Writes a chat completion request as Ollama's own API wants it. */
 
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
@@ -8,8 +8,6 @@ import { withoutMarks } from '../marks.ts'
 import { objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members without a place in its API. */
 const CANNOT = [

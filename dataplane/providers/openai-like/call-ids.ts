@@ -1,10 +1,8 @@
 /** Gives ids to calls without one, where answers pass to a client of the same wire: it could hand back no result. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
+import { countOf, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { indexOf } from './members.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The same answer where every call has one. */
 export function withCallIds(answer: Json, asked: Asked): Json {

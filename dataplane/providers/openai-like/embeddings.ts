@@ -3,7 +3,15 @@
 import { valuesMaxOf } from '../../json/bounds.ts'
 import type { Change } from '../../json/edit.ts'
 import { memberOf } from '../../json/unwritten.ts'
-import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsedBytes,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import { fromBase64, toBase64 } from '../../json/vectors.ts'
 import type {
   EmbeddingsAnswer,
@@ -29,7 +37,6 @@ import { factsOf } from './answer.ts'
 import type { EmbeddingsOptions, OpenAiLike } from './options.ts'
 import { inWire, leaveOut } from './request.ts'
 
-type Json = Readonly<Record<string, unknown>>
 type Vector = string | readonly number[]
 
 /** Name of this wire; clients' dialects have the same. */

@@ -1,10 +1,8 @@
 /** Members of OpenAI's answers that runtimes write in several ways: usage, reasoning, log probabilities. */
 
-import { countOf, isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
+import { countOf, isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
 import type { CallPiece } from '../answers/call-pieces.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** More choices than a client can ask for have no calls to remember. */
 export const CHOICES_MAX = 128

@@ -1,7 +1,15 @@
 /** The order of documents in the wire that Cohere and the runtimes share. */
 
 import { bodyOf } from '../../json/unwritten.ts'
-import { countOf, isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsedBytes,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type {
   RankedDocument,
   RerankAnswer,
@@ -127,8 +135,6 @@ function rankingOf(
     .sort((one, other) => other.score - one.score || one.index - other.index)
     .slice(0, wanted)
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /** An upstream that bills searches need not count tokens. */
 function usageOf(usage: Json, meta: Json, request: Sent<RerankRequest>): Usage | undefined {

@@ -1,12 +1,10 @@
 /** Reads a whole response into the inner form. */
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, listOf, parsedBytes, recordOf, textOf } from '../../json/values.ts'
 import type { ChatAnswer, ChatChoice, FinishReason } from '../../wire/inner-form.ts'
 import type { Decoded } from '../../wire/provider.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from '../native/responses-answer.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
 

@@ -1,9 +1,7 @@
 /** The messages of a conversation as items of OpenAI's Responses. */
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const ROLES: readonly string[] = ['system', 'developer', 'user', 'assistant']
 

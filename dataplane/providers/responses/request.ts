@@ -1,12 +1,10 @@
 /** Writes a conversation as a request of OpenAI's Responses. */
-import { listOf, recordOf, textOf } from '../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
 import { objectSchema } from '../schemas.ts'
 import { itemsOf } from './items.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members that it has no place for. */
 const CANNOT = [

@@ -1,6 +1,6 @@
 /** Reads a stream of a response into the inner form. */
 import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, parsed, recordOf, textOf } from '../../json/values.ts'
+import { isRecord, type Json, parsed, recordOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, ChatEvent } from '../../wire/inner-form.ts'
 import type { Meaning, StreamReader, WireEvent } from '../../wire/provider.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
@@ -8,8 +8,6 @@ import { BROKEN, isBroken } from '../answers/faults.ts'
 import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { usageOf } from '../native/responses-answer.ts'
 import { CLIENTS, finishOf } from './answer.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** An event of a response has its type beside its data, or at the start of it. */
 const TYPED = /^\s*\{\s*"type"\s*:\s*"response\./

@@ -1,10 +1,8 @@
 /** The usage of a transcription: tokens, or the seconds that were heard. */
 
-import { countOf, recordOf } from '../../json/values.ts'
+import { countOf, type Json, recordOf } from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
 import { tokensOf } from './seconds.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** No recording within the bounds of a body lasts a month. */
 const SECONDS_MAX = 2_592_000

@@ -4,12 +4,10 @@ import { after, test } from 'node:test'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { printResolved } from '../../../dataplane/config/shown/resolved.ts'
-import { isRecord, listBelow, valueBelow } from '../../../dataplane/json/values.ts'
+import { isRecord, type Json, listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { GatewaySection } from '../../../dataplane/schema/index.ts'
 import { Certificates } from '../../helpers/certificates.ts'
 import { aDocument, load } from './documents.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Left out, these are not there: no limit, no credential, no name, no such feature. */
 const NOTHING = `

@@ -1,14 +1,14 @@
 /** Gemini beside its fixtures: addresses, signatures between turns, and errors that are no events. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
+import type { Json } from '../../../dataplane/json/values.ts'
 import { FRAMES } from '../../../dataplane/providers/gemini/framing.ts'
 import { gemini } from '../../../dataplane/providers/gemini/provider.ts'
 import { Signatures } from '../../../dataplane/providers/gemini/signatures.ts'
 import { knownWindow } from '../../../dataplane/providers/windows.ts'
 import { aRequest, chatWith, ORIGIN, someSettings } from '../../helpers/providers/a-request.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const VERTEX = { project: 'p-1', region: 'europe-west4' }
 const chat = chatWith(gemini)

@@ -1,5 +1,7 @@
 /** One answer, written event by event, through the wires of a client and an upstream, as the client reads it. */
+
 import { parseRequest } from '../../../dataplane/body/request.ts'
+import type { Json } from '../../../dataplane/json/values.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
 import { type Pair, pairOf } from '../../../dataplane/translation/pair.ts'
@@ -9,8 +11,6 @@ import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { bytesOf, ORIGIN, someSettings } from '../providers/a-request.ts'
 import type { Heard } from './client/contract.ts'
 import { CLIENTS, type Served } from './client/index.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export interface Joined {
   readonly client: Served

@@ -2,11 +2,11 @@
  * The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read: `errors.json`, and for each
  * of its operations a folder with the wire that goes in, the inner form, and the wire that goes out.
  */
+
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Json } from '../../../dataplane/json/values.ts'
 import type { ChatEvent } from '../../../dataplane/wire/inner-form.ts'
 import type { WireEvent, WireMeaning } from '../../../dataplane/wire/provider.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** `request.json`: what a client sends and what the upstream must get. */
 export interface RequestCase {

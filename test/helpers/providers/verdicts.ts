@@ -1,9 +1,9 @@
 /** How conformance judges what a provider makes of its fixtures. */
+
 import assert from 'node:assert/strict'
+import type { Json } from '../../../dataplane/json/values.ts'
 import type { Provider, ProviderSettings } from '../../../dataplane/wire/provider.ts'
 import { someSettings } from './a-request.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export const AUTHENTICATION = [
   'authorization',

@@ -1,12 +1,12 @@
 /** How every provider's failures reach clients: in one form, with the upstream's own id, and without the credential. */
+
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import type { Json } from '../../../dataplane/json/values.ts'
 import { PROVIDER_FACTS } from '../../../dataplane/providers/index.ts'
 import { errorOf, type Heard, startFront, startUpstream } from '../../helpers/fake-upstream.ts'
 import { type ErrorCase, readCases } from '../../helpers/providers/provider-fixtures.ts'
 import { until } from '../../helpers/until.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const SECRET = 'upstream-credential'
 const NAMES = Object.keys(PROVIDER_FACTS)

@@ -3,7 +3,7 @@ import { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
 import type { Route } from '../../../config/snapshot.ts'
-import { textOf } from '../../../json/values.ts'
+import { type Json, textOf } from '../../../json/values.ts'
 import { isNoPath } from '../../../providers/native/concessions.ts'
 import type { Api, Visit } from '../../../request/api.ts'
 import { match, mayUse, permit } from '../../../request/stages/match.ts'
@@ -16,8 +16,6 @@ import { charge, withObject } from './governed.ts'
 import { homesOf } from './homes.ts'
 import { sealedId, secretOf } from './ids.ts'
 import { askKeeper, keptApi, objectOf, type Resource } from './resource.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const NAMES_SHOWN_MAX = 20
 const ITEMS = '/items'

@@ -4,7 +4,7 @@ import { pathOf } from '../../../base/path-spelling.ts'
 import { shownPath } from '../../../base/shown-text.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
-import { isRecord, parsedBytes } from '../../../json/values.ts'
+import { isRecord, type Json, parsedBytes } from '../../../json/values.ts'
 import { malformed } from '../../../providers/failures/classify.ts'
 import type { Api, Visit } from '../../../request/api.ts'
 import { mayUse, permit } from '../../../request/stages/match.ts'
@@ -16,8 +16,6 @@ import { responsesWire as wire } from '../wire.ts'
 import { charge, withObject } from './governed.ts'
 import { homesOf, keptAt, placeOf } from './homes.ts'
 import type { Kept, Place } from './ids.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export interface Resource {
   readonly kind: Kept

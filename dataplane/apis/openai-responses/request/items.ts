@@ -1,14 +1,12 @@
 /** The items of a response's input as messages of the inner form. */
 import { invalid } from '../../../body/request.ts'
-import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { Lacks } from './lacks.ts'
 import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
 import { Tools } from './tools.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Files belong to an account, and nothing tells one tenant's from another's. */
 const FILE_ID = '"file_id":'

@@ -1,8 +1,6 @@
 /** Translates the settings of a response into members of the inner form. */
-import { listOf, recordOf, textOf } from '../../../json/values.ts'
+import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ResponsesBody } from './shape.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Members that mean the same in both. */
 const SAME = [

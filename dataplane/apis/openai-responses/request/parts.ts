@@ -1,9 +1,7 @@
 /** The parts of an item as parts of the inner form. */
 import { invalid } from '../../../body/request.ts'
-import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { Lacks } from './lacks.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const NO_FILES = 'This gateway stores no files; send the data itself, or an image_url.'
 

@@ -5,15 +5,13 @@
 import { hash } from 'node:crypto'
 import type { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
-import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import { extraOfTool } from '../../../providers/extras/asked.ts'
 import { CLIENTS, isHosted } from '../../../providers/extras/hosted-tools.ts'
 import type { AskedExtra } from '../../../wire/extras.ts'
 import type { Lacks } from './lacks.ts'
 import type { ResponsesBody } from './shape.ts'
 import { isStrictable } from './strict.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** A function of the inner form as the client knows it. */
 export interface ClientTool {

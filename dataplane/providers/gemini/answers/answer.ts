@@ -1,6 +1,6 @@
 /** Reads Gemini's whole answers. */
 
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatAnswer, ChatChoice, ChatRequest, Sent } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded } from '../../../wire/provider.ts'
 import { isError } from '../../failures/bodies.ts'
@@ -17,8 +17,6 @@ import {
   refusalIn,
 } from './candidates.ts'
 import { logprobsIn } from './logprobs.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The parts of the provider that reading an answer needs. */
 export interface Reading {

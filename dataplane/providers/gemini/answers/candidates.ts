@@ -1,7 +1,7 @@
 /** Finish reasons, refusals, tool calls and usage, alike in whole answers and in the events of a stream. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../../base/kept-text.ts'
-import { countOf, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
+import { countOf, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import { idIn } from '../../../wire/answer-facts.ts'
 import type { FinishReason, ToolCall, Usage } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
@@ -9,8 +9,6 @@ import { type Asked, CallIds } from '../../answers/call-ids.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../models.ts'
 import type { Asker, Signatures } from '../signatures.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   STOP: 'stop',

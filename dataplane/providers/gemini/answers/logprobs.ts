@@ -1,7 +1,5 @@
 /** Log probabilities as OpenAI shapes them. */
-import { listOf, recordOf, textOf } from '../../../json/values.ts'
-
-type Json = Readonly<Record<string, unknown>>
+import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 
 /** The member of a choice or a delta; empty where the answer has none. */
 export function logprobsIn({ logprobsResult }: Json): { readonly logprobs?: unknown } {

@@ -1,7 +1,15 @@
 /** Reads Gemini's stream, whose events are answers in pieces. */
 
 import type { KeptText } from '../../../base/kept-text.ts'
-import { countOf, isRecord, listOf, parsedExactly, recordOf, textOf } from '../../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsedExactly,
+  recordOf,
+  textOf,
+} from '../../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
 import { BROKEN, isBroken } from '../../answers/faults.ts'
@@ -20,8 +28,6 @@ import {
   refusalIn,
 } from './candidates.ts'
 import { logprobsIn } from './logprobs.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
 

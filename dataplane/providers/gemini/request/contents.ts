@@ -1,14 +1,12 @@
 /** Turns OpenAI's messages into the turns of Gemini's conversation. */
 
-import { listOf, parsedArguments, recordOf, textOf } from '../../../json/values.ts'
+import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
 import type { SignatureOf } from '../signatures.ts'
 import { isInstruction, textIn } from './instructions.ts'
 import { partsOf } from './parts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const ROLES = 'system, developer, user, assistant and tool'
 

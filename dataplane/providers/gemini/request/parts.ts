@@ -1,9 +1,7 @@
 /** The parts of a message: text, and media by value or by address. */
-import { listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
+import { type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Media types of addresses, by the end of their path; the API asks for one and looks at the bytes. */
 const TYPES: Readonly<Record<string, string>> = {

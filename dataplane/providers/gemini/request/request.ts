@@ -1,6 +1,6 @@
 /** Writes a chat completion request as Gemini's API wants it. */
 
-import { isRecord, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../../wire/unsupported.ts'
@@ -10,8 +10,6 @@ import type { Signatures } from '../signatures.ts'
 import { contentsOf } from './contents.ts'
 import { systemOf } from './instructions.ts'
 import { toolMembers } from './tools.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 const CHOICES_MAX = 8
 const STOPS_MAX = 5

@@ -1,11 +1,9 @@
 /** Tools, and which of them the model may or must call. */
 
-import { isRecord, listOf, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatBody } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** The members `tools` and `toolConfig`; none where the client gives no tools. */
 export function toolMembers(body: ChatBody): Json {

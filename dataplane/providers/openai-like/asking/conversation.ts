@@ -1,8 +1,6 @@
 /** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
-import { listOf, recordOf } from '../../../json/values.ts'
+import { type Json, listOf, recordOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Where models and their servers differ in the messages that they take. */
 export interface Takes {

@@ -1,8 +1,6 @@
 /** The tools of a request as a runtime takes them. */
-import { isRecord, listOf, recordOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, recordOf } from '../../../json/values.ts'
 import { objectSchema } from '../../schemas.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Functions whose parameters have a type and properties; the same list where nothing has to change. */
 export function withSchemas(tools: unknown): unknown {

@@ -1,6 +1,6 @@
 /** Reads a whole legacy completion of OpenAI's own wire. */
 
-import { isRecord, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
+import { isRecord, type Json, listOf, parsedBytes, recordOf, textOf } from '../../../json/values.ts'
 import type {
   CompletionsAnswer,
   CompletionsChoice,
@@ -20,8 +20,6 @@ import { openLogprobs } from './logprobs.ts'
 /** The options by which answers are read. */
 export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers' | 'repeatsUsage'> &
   Pick<CompletionsOptions, 'chatLogprobs' | 'emptyReasons' | 'usagePerChoice'>
-
-type Json = Readonly<Record<string, unknown>>
 
 interface Answer {
   readonly kind: 'answer'

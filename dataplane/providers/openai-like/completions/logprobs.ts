@@ -1,11 +1,17 @@
 /** Log probabilities of legacy completions, from a runtime that writes them in the shape of chat completions. */
 import { StringDecoder } from 'node:string_decoder'
-import { countOf, isRecord, listOf, parsed, recordOf, textOf } from '../../../json/values.ts'
+import {
+  countOf,
+  isRecord,
+  type Json,
+  listOf,
+  parsed,
+  recordOf,
+  textOf,
+} from '../../../json/values.ts'
 import type { CompletionsRequest, Sent } from '../../../wire/inner-form.ts'
 import { indexOf } from '../members.ts'
 import type { CompletionsOptions } from '../options.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Where the text of a choice has got to: an emoji may be several tokens. */
 interface Place {
