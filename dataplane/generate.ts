@@ -8,7 +8,7 @@ import { PUSH_ROUTES } from './pod/push.ts'
 import { PROVIDERS } from './providers/index.ts'
 import { STRATEGIES } from './strategies/index.ts'
 import { METRICS } from './telemetry/metrics.ts'
-import type { Shown } from './telemetry/trace/field.ts'
+import type { FieldFacts } from './telemetry/trace/field.ts'
 import { ATTEMPT_FIELDS, TRACE_FIELDS } from './telemetry/trace/fields.ts'
 import './telemetry/trace/generate.ts'
 
@@ -76,7 +76,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   attempt: () => fieldTable(ATTEMPT_FIELDS),
 }
 
-function fieldTable(fields: Readonly<Record<string, Shown>>): string {
+function fieldTable(fields: Readonly<Record<string, FieldFacts>>): string {
   return table(
     ['field', 'what', 'in'],
     Object.entries(fields).map(([name, { what, in: places = [], tree, console: words }]) => [

@@ -1,9 +1,9 @@
 /** JSON lines on standard output, of the same members as those of the data plane. */
 
-type Fields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>
 
 export interface Log {
-  event(level: 'info' | 'warn' | 'error', event: string, message: string, fields?: Fields): void
+  event(level: 'info' | 'warn' | 'error', event: string, message: string, fields?: LogFields): void
 }
 
 export function createLog(write: (line: string) => void, wallClock: () => number): Log {

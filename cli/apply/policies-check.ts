@@ -48,7 +48,7 @@ export function partsOf(text: string, file: string): Parts | undefined {
   return policies.length === 0 ? undefined : { configuration: kept.join('\n'), policies }
 }
 
-interface Read {
+interface ReadPolicy {
   readonly document: ParsedDocument
   readonly policy: KubeObject
 }
@@ -57,7 +57,7 @@ interface Read {
 export function withPolicyProblems(loaded: Loaded, parts: Parts, now: number): Loaded {
   const { file } = loaded
   const gateway = gatewayIn(parts.configuration, file)
-  const read = parts.policies.flatMap((text): Read[] => {
+  const read = parts.policies.flatMap((text): ReadPolicy[] => {
     const { document } = parseDocument(text, file)
     return document === undefined ? [] : [{ document, policy: policyOf(document.tree) }]
   })

@@ -9,7 +9,7 @@ const LOOK_MS = 400
 /** After this time the reason for waiting is shown. */
 const QUIET_MS = 1000
 
-export interface Waiting {
+export interface ProgressWait {
   readonly generation: number
   readonly timeoutMs: number
 }
@@ -22,7 +22,7 @@ export type Waited =
 export async function untilProgrammed(
   { metadata: { name, namespace } }: KubeObject,
   { api }: ClusterAccess,
-  { generation, timeoutMs }: Waiting,
+  { generation, timeoutMs }: ProgressWait,
 ): Promise<Waited> {
   const startedAt = performance.now()
   const shown = new Map<string, string>()

@@ -5,13 +5,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 const LOOK_MS = 300
 const PIECE_BYTES = 65_536
 
-export interface Part {
+export interface FilePart {
   readonly from?: number
   readonly to?: number
 }
 
 /** A part of the file as it is now. */
-export async function* bytesOf(path: string, part: Part = {}): AsyncGenerator<Uint8Array> {
+export async function* bytesOf(path: string, part: FilePart = {}): AsyncGenerator<Uint8Array> {
   const { to = Number.POSITIVE_INFINITY } = part
   const file = await open(path)
   try {

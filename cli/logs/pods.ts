@@ -6,7 +6,7 @@ import { printRemark } from '../printing/output.ts'
 import type { Entry } from './entry.ts'
 import { entriesOf, inOrder, linesOf } from './lines.ts'
 
-export interface Reading {
+export interface LogRange {
   readonly tail: number | undefined
   readonly sinceSeconds: number | undefined
   /** The container before the one that runs. */
@@ -18,7 +18,7 @@ const CONTAINER = 'gateway'
 const LOOK_MS = 2000
 
 /** The lines so far, by time. */
-export async function* pastOf(access: ClusterAccess, reading: Reading): AsyncGenerator<Entry> {
+export async function* pastOf(access: ClusterAccess, reading: LogRange): AsyncGenerator<Entry> {
   const { namespace, pods } = await namesOf(access)
   const until = new AbortController().signal
   const read = reading.previous ? endedEntries : entries
@@ -38,7 +38,7 @@ async function* endedEntries(access: ClusterAccess, log: PodLog): AsyncGenerator
 /** Goes on until the signal; pods that come later are read from their beginning. */
 export async function followPods(
   access: ClusterAccess,
-  { until, ...reading }: Reading & { readonly until: AbortSignal },
+  { until, ...reading }: LogRange & { readonly until: AbortSignal },
   take: (entry: Entry) => void,
 ): Promise<void> {
   const followed: Followed = { last: new Map(), open: new Map(), faults: new Map(), take }
@@ -94,12 +94,12 @@ async function follow(access: ClusterAccess, log: PodLog, followed: Followed): P
 }
 
 /** The API server counts whole seconds; what was seen already is left out by its time. */
-function resumed(seen: number | undefined): Reading {
+function resumed(seen: number | undefined): LogRange {
   if (seen === undefined) return { tail: undefined, sinceSeconds: undefined }
   return { tail: undefined, sinceSeconds: Math.ceil((Date.now() - seen) / 1000) + 1 }
 }
 
-interface PodLog extends Reading {
+interface PodLog extends LogRange {
   readonly namespace: string
   readonly pod: string
   readonly until: AbortSignal

@@ -22,9 +22,9 @@ export function textOf(entry: Entry, isWide: boolean): string {
   return `${from}${printable(shownTime)} ${shownLevel} ${said}`
 }
 
-type Fields = NonNullable<Entry['fields']>
+type EntryFields = NonNullable<Entry['fields']>
 
-function requestOf(fields: Fields, isWide: boolean): string {
+function requestOf(fields: EntryFields, isWide: boolean): string {
   const { method, path, status, route, upstream, attempts, tenant, code } = fields
   const where = upstream === 'none' ? `${route}` : `${route} at ${upstream}`
   const shown = paint(String(status), statusColour(Number(status)), process.stdout)
@@ -45,7 +45,7 @@ function named(name: string, value: unknown): string | undefined {
   return value === undefined ? undefined : `${name} ${value}`
 }
 
-function eventOf(fields: Fields): string {
+function eventOf(fields: EntryFields): string {
   const more = Object.entries(fields).filter(([name]) => !PLACED.has(name))
   const facts = more.map(([name, value]) => ` ${name}=${valueText(value)}`)
   return printable(`${fields.message ?? fields.event ?? ''}${facts.join('')}`)

@@ -6,10 +6,14 @@ const TERMINAL_WIDTH = 80
 const GAP = '  '
 const NARROWEST = 10
 
-type Row = readonly unknown[]
+type TableRow = readonly unknown[]
 
 /** A hyphen stands for an absent value, so that every line has all columns. With `isWide` nothing is wrapped. */
-export function printTable(head: readonly string[], rows: readonly Row[], isWide = false): void {
+export function printTable(
+  head: readonly string[],
+  rows: readonly TableRow[],
+  isWide = false,
+): void {
   const { isTTY, columns } = process.stdout
   const width = isWide || !isTTY ? Number.POSITIVE_INFINITY : columns || TERMINAL_WIDTH
   const colour = (text: string, name: Colour | undefined) => paint(text, name, process.stdout)
@@ -33,7 +37,7 @@ interface Layout {
 
 export function tableLines(
   head: readonly string[],
-  rows: readonly Row[],
+  rows: readonly TableRow[],
   { width, colour = (text) => text }: Layout,
 ): string[] {
   const cells = [head, ...rows].map((row) => head.map((_, index) => cellOf(row[index])))

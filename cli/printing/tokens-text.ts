@@ -19,17 +19,17 @@ export const TOKENS = {
     .optional(),
 }
 
-interface Counted {
+interface CountedText {
   readonly name: string
   readonly tokens?: z.output<typeof TOKENS.tokens>
 }
 
-export function countedText({ tokens }: Counted): string {
+export function countedText({ tokens }: CountedText): string {
   return tokens?.counted ?? '-'
 }
 
 /** A line for each upstream whose tokenizer is not what the configuration says. */
-export function tokensLines(upstreams: readonly Counted[]): string[] {
+export function tokensLines(upstreams: readonly CountedText[]): string[] {
   return upstreams.flatMap(({ name, tokens }) => [
     ...(tokens?.why === undefined ? [] : [`prompts for ${name} are estimated: ${tokens.why}`]),
     ...revisionLine(name, tokens?.revision),

@@ -6,8 +6,8 @@ import type { PodAnswer } from './pod-answers.ts'
 const Upstream = z.looseObject({ name: z.string(), ...ENDPOINTS })
 const Answer = z.looseObject({ upstreams: z.array(Upstream).default([]) })
 
-type Seen = z.output<typeof Upstream>
-type SeenEndpoint = NonNullable<Seen['endpoints']>[number]
+type SeenUpstream = z.output<typeof Upstream>
+type SeenEndpoint = NonNullable<SeenUpstream['endpoints']>[number]
 
 export interface EndpointOfAll {
   readonly address: string

@@ -19,7 +19,7 @@ const Upstream = z.looseObject({
 })
 const Answer = z.looseObject({ upstreams: z.array(Upstream).default([]) })
 
-type Seen = z.output<typeof Upstream> & { readonly pod: string }
+type SeenUpstream = z.output<typeof Upstream> & { readonly pod: string }
 
 /** As most pods see it; `differing` has the others. */
 export interface PodsUpstream extends Omit<UpstreamOfAll, 'name'> {
@@ -50,7 +50,7 @@ export interface PodsUpstreams {
 
 /** In the order of the first pod. Answers that cannot be read add nothing. */
 export function upstreamsOf(answers: readonly PodAnswer[]): PodsUpstreams {
-  const seen = answers.flatMap(({ pod, body }): Seen[] => {
+  const seen = answers.flatMap(({ pod, body }): SeenUpstream[] => {
     const parsed = Answer.safeParse(body)
     return parsed.success ? parsed.data.upstreams.map((one) => ({ ...one, pod })) : []
   })
@@ -63,10 +63,10 @@ export function upstreamsOf(answers: readonly PodAnswer[]): PodsUpstreams {
 }
 
 function together(
-  views: readonly Seen[],
+  views: readonly SeenUpstream[],
   endpoints: ReadonlyMap<string, UpstreamOfAll>,
 ): PodsUpstream {
-  const usual = usualOf(views, standOf)[0] as Seen
+  const usual = usualOf(views, standOf)[0] as SeenUpstream
   const { name, provider, health, breaker, why } = usual
   const differing = views.filter((view) => standOf(view) !== standOf(usual))
   return {
@@ -82,8 +82,8 @@ function together(
   }
 }
 
-function rowOf(views: readonly Seen[]): ShownUpstream {
-  const [first] = views as [Seen]
+function rowOf(views: readonly SeenUpstream[]): ShownUpstream {
+  const [first] = views as [SeenUpstream]
   const isSame = views.every(({ eligible }) => eligible === first.eligible)
   const reasons = views.filter(({ why }) => why !== undefined)
   return {
@@ -100,13 +100,13 @@ function rowOf(views: readonly Seen[]): ShownUpstream {
 }
 
 /** `closed`, or `closed; open at production-2`. */
-function said(views: readonly Seen[], of: (view: Seen) => string): string {
-  const usual = of(usualOf(views, of)[0] as Seen)
+function said(views: readonly SeenUpstream[], of: (view: SeenUpstream) => string): string {
+  const usual = of(usualOf(views, of)[0] as SeenUpstream)
   const others = views.filter((view) => of(view) !== usual)
   return [usual, ...others.map((view) => `${of(view)} at ${view.pod}`)].join('; ')
 }
 
-function whyOf(reasons: readonly Seen[], pods: number): string {
+function whyOf(reasons: readonly SeenUpstream[], pods: number): string {
   const groups = [...Map.groupBy(reasons, ({ why }) => why)]
   return groups
     .map(([why, views]) =>
@@ -116,15 +116,18 @@ function whyOf(reasons: readonly Seen[], pods: number): string {
 }
 
 /** The views of the largest group; of equal ones the first. */
-function usualOf(views: readonly Seen[], of: (view: Seen) => string): readonly Seen[] {
+function usualOf(
+  views: readonly SeenUpstream[],
+  of: (view: SeenUpstream) => string,
+): readonly SeenUpstream[] {
   const groups = [...Map.groupBy(views, of).values()]
   return groups.toSorted((one, other) => other.length - one.length)[0] ?? []
 }
 
-function standOf({ eligible, health, breaker, why }: Seen): string {
+function standOf({ eligible, health, breaker, why }: SeenUpstream): string {
   return JSON.stringify([eligible, health, breaker, why])
 }
 
-function sumOf(views: readonly Seen[]): number {
+function sumOf(views: readonly SeenUpstream[]): number {
   return views.reduce((sum, { in_flight }) => sum + in_flight, 0)
 }

@@ -8,7 +8,7 @@ import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import { type InCluster, NothingRuns, type Place } from '../asking/place.ts'
 import { AnswerIsNo } from '../printing/output.ts'
 
-export interface Waiting {
+export interface ConditionWait {
   /** Ready, Programmed or Accepted. */
   readonly condition: string
   readonly timeoutMs: number
@@ -27,7 +27,7 @@ const LOOK_MS = 500
 const READY_MS = 5000
 const FIRST_MS = 1000
 
-export async function waitInCluster(place: InCluster, waiting: Waiting): Promise<Met> {
+export async function waitInCluster(place: InCluster, waiting: ConditionWait): Promise<Met> {
   return await withCluster(place, async (access) => {
     return await untilMet(waiting.timeoutMs, async () => {
       try {
@@ -44,7 +44,7 @@ export async function waitInCluster(place: InCluster, waiting: Waiting): Promise
 /** A gateway that does not run yet, or does not answer, may do so later. */
 export async function waitStandAlone(
   placeNow: () => Promise<Place>,
-  { timeoutMs }: Waiting,
+  { timeoutMs }: ConditionWait,
 ): Promise<Met> {
   return await untilMet(timeoutMs, async (signal) => {
     let place: Place

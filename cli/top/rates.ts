@@ -1,5 +1,5 @@
 /** Rates of routes and tenants, from two readings of counters. */
-import type { Activity, Reading } from './reading.ts'
+import type { Activity, ActivityReading } from './reading.ts'
 
 export interface Rates {
   readonly requests_per_second: number
@@ -28,7 +28,7 @@ export interface Top {
 const QUANTILE = 0.95
 
 /** The busiest first. A gateway that one of the readings lacks, or that has started between them, adds no rate. */
-export function ratesOf(before: Reading, after: Reading): Top {
+export function ratesOf(before: ActivityReading, after: ActivityReading): Top {
   const routes = new Map<string, Sum>()
   const tenants = new Map<string, Sum>()
   let bounds: readonly number[] = []

@@ -24,14 +24,14 @@ const Activity = z.object({
 
 export type Activity = z.output<typeof Activity>
 
-export interface Reading {
+export interface ActivityReading {
   /** By the name of the gateway; one that did not answer is absent. */
   readonly gateways: ReadonlyMap<string, Activity>
   readonly asked: number
 }
 
 /** Throws only if no gateway answers. */
-export async function read(place: Place): Promise<Reading> {
+export async function read(place: Place): Promise<ActivityReading> {
   return await withGateways(place, async (gateways) => {
     const answers = await Promise.allSettled(
       gateways.map(async ({ name, ask }) => {

@@ -1,15 +1,15 @@
 /** Declared fields of a trace and of its attempts: the members that the tool reads, and those with a line in the tree. */
 import { z } from 'zod'
-import type { Field, Shown } from '../../dataplane/telemetry/trace/field.ts'
+import type { Field, FieldFacts } from '../../dataplane/telemetry/trace/field.ts'
 
 const TYPES = { text: z.string(), number: z.number(), ms: z.number(), flag: z.boolean() }
 
 type Types = typeof TYPES
 
-type Fields = Readonly<Record<string, Field<unknown>>>
+type DeclaredFields = Readonly<Record<string, Field<unknown>>>
 
 /** Members of a type that JSON has no name for are written by hand. */
-type Members<F extends Fields> = {
+type Members<F extends DeclaredFields> = {
   readonly [N in keyof F as F[N]['kind'] extends keyof Types ? N : never]: F[N] extends {
     kind: infer K extends keyof Types
   }
@@ -20,7 +20,7 @@ type Members<F extends Fields> = {
 }
 
 /** A gateway sends each field that has a value from the start. */
-export function membersOf<F extends Fields>(fields: F): Members<F> {
+export function membersOf<F extends DeclaredFields>(fields: F): Members<F> {
   const members = Object.entries(fields).flatMap(([name, { kind, given, start }]) => {
     if (kind === 'part') return []
     return [[name, given || start !== undefined ? TYPES[kind] : TYPES[kind].nullish()]]
@@ -29,8 +29,11 @@ export function membersOf<F extends Fields>(fields: F): Members<F> {
 }
 
 /** `trace id: 4bf9…`, for each field whose declaration has the words. */
-export function linesOf(fields: Fields, record: Readonly<Record<string, unknown>>): string[] {
-  return Object.entries<Shown>(fields).flatMap(([name, { tree }]) => {
+export function linesOf(
+  fields: DeclaredFields,
+  record: Readonly<Record<string, unknown>>,
+): string[] {
+  return Object.entries<FieldFacts>(fields).flatMap(([name, { tree }]) => {
     const shown = tree === undefined ? '' : wordsOf(record[name])
     return shown === '' ? [] : [`${tree}: ${shown}`]
   })

@@ -17,7 +17,7 @@ export const GuardrailTrial = z.looseObject({
   reason: z.string().optional(),
   failure: z.string().optional(),
 })
-type Answer = z.output<typeof GuardrailTrial>
+type GuardrailAnswer = z.output<typeof GuardrailTrial>
 
 const TIMEOUT_MS = 600_000
 
@@ -35,9 +35,9 @@ export async function testGuardrail({ policy, input, side, output }: GuardrailTe
     asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
     output,
     read: (answered: unknown) => GuardrailTrial.parse(answered),
-    isGood: ({ ok }: Answer) => ok,
-    namesOf: ({ name }: Answer) => [name],
-    print: (answer: Answer) => linesOf(answer).forEach(printLine),
+    isGood: ({ ok }: GuardrailAnswer) => ok,
+    namesOf: ({ name }: GuardrailAnswer) => [name],
+    print: (answer: GuardrailAnswer) => linesOf(answer).forEach(printLine),
   }
   await tryOut(trial, place)
 }
@@ -52,7 +52,7 @@ function linesOf({
   failure,
   redact,
   on_error,
-}: Answer): string[] {
+}: GuardrailAnswer): string[] {
   const head = `${name} (${side}): ${verdict ?? 'no verdict'} in ${Math.round(ms)} ms`
   if (failure !== undefined) {
     const then =

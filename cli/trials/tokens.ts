@@ -17,7 +17,7 @@ export const TokensTrial = z.looseObject({
   samples: z.array(z.object({ sample: z.number(), counted: z.number(), upstream: z.number() })),
   failures: z.array(z.string()),
 })
-type Answer = z.output<typeof TokensTrial>
+type TokensAnswer = z.output<typeof TokensTrial>
 
 /** The prompts are asked one after the other. */
 const TIMEOUT_MS = 600_000
@@ -35,14 +35,23 @@ export async function verifyTokens({ upstream, sample, output }: TokensVerificat
     what: 'tokens are counted',
     output,
     read: (answered: unknown) => TokensTrial.parse(answered),
-    isGood: ({ ok }: Answer) => ok,
-    namesOf: (answer: Answer) => [answer.upstream],
+    isGood: ({ ok }: TokensAnswer) => ok,
+    namesOf: (answer: TokensAnswer) => [answer.upstream],
     print,
   }
   await tryOut(trial, place)
 }
 
-function print({ upstream, exact, by, source, drift, tolerance, samples, failures }: Answer): void {
+function print({
+  upstream,
+  exact,
+  by,
+  source,
+  drift,
+  tolerance,
+  samples,
+  failures,
+}: TokensAnswer): void {
   printTable(
     ['SAMPLE', 'GATEWAY', 'UPSTREAM'],
     samples.map(({ sample, counted, upstream: theirs }) => [sample, counted, theirs]),

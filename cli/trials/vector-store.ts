@@ -26,7 +26,7 @@ export const VectorTrial = z.looseObject({
   without_text: z.number().default(0),
   failure: z.string().optional(),
 })
-type Answer = z.output<typeof VectorTrial>
+type VectorAnswer = z.output<typeof VectorTrial>
 
 const TIMEOUT_MS = 150_000
 
@@ -44,14 +44,14 @@ export async function testVectorStore({ store, query, tenant, output }: VectorTe
     asking: { method: 'POST', body, timeoutMs: TIMEOUT_MS } as const,
     output,
     read: (answered: unknown) => VectorTrial.parse(answered),
-    isGood: ({ ok }: Answer) => ok,
-    namesOf: ({ passages }: Answer) => passages.map(({ id }) => id),
-    print: (answer: Answer) => linesOf(answer, tenant).forEach(printLine),
+    isGood: ({ ok }: VectorAnswer) => ok,
+    namesOf: ({ passages }: VectorAnswer) => passages.map(({ id }) => id),
+    print: (answer: VectorAnswer) => linesOf(answer, tenant).forEach(printLine),
   }
   await tryOut(trial, place)
 }
 
-function linesOf(answer: Answer, asked: string | undefined): string[] {
+function linesOf(answer: VectorAnswer, asked: string | undefined): string[] {
   const { name, provider, collection, tenant, ok, ms, passages, without_text, failure } = answer
   const whose = tenant === undefined ? 'for every tenant' : `as tenant ${tenant}`
   const found = ok ? passagesIn(passages.length) : 'no answer'

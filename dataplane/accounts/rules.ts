@@ -5,8 +5,8 @@ import { EACH_TENANT, scopeOf } from './holders.ts'
 import { MONEY_MAX_NANOS, nanosOf } from './price.ts'
 import type { BudgetRule, Rules, ScopedBudget } from './store.ts'
 
-type Limits = NonNullable<Section['rate_limits']>
-type LimitFields = NonNullable<Limits['default']>
+type RateLimits = NonNullable<Section['rate_limits']>
+type LimitFields = NonNullable<RateLimits['default']>
 
 /** The limits if a file has no default. */
 export const DEFAULT_LIMITS = {

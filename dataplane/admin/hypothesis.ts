@@ -9,7 +9,7 @@ import { GatewayError } from '../base/errors.ts'
 import { parseRequest, type Scanned, scanForm, understand } from '../body/request.ts'
 import type { Caller } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
-import type { Kind } from '../config/shown/explain.ts'
+import type { OperationKind } from '../config/shown/explain.ts'
 import { unusable } from '../request/stages/authenticate.ts'
 import { isGenerated, promptTokensMax } from '../tokens/count.ts'
 import type {
@@ -35,7 +35,7 @@ export interface Hypothesis {
   readonly operation: AskedOperation
 }
 
-export function kindOf(operation: AskedOperation): Kind {
+export function kindOf(operation: AskedOperation): OperationKind {
   const isConversation =
     operation === 'chat' || operation === 'responses' || operation === 'messages'
   return { isConversation, isGenerated: isConversation || isGenerated(operation) }

@@ -1,8 +1,8 @@
-/** The place where the tool finds the admin API of a stand-alone gateway: files named by port in a folder of the user. */
+/** Where a stand-alone gateway offers its admin API and the tool finds it: files named by its port in a folder of its user. */
+
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-
-type Environment = Readonly<Record<string, string | undefined>>
+import type { Environment } from '../wire/credential-source.ts'
 
 const OTHERS_WRITE = 0o022
 

@@ -10,7 +10,7 @@ import { compile } from '../config/snapshot.ts'
 import type { Activation } from '../gateway/activation.ts'
 
 /** As the admin API answers. */
-interface Answer {
+interface ReplacementAnswer {
   readonly status: number
   readonly body: unknown
 }
@@ -19,7 +19,7 @@ export async function replaceConfiguration(
   body: string,
   { only, dry_run }: Readonly<Record<string, string>>,
   activation: Activation,
-): Promise<Answer> {
+): Promise<ReplacementAnswer> {
   const isRehearsal = dry_run === 'true'
   if (activation.isReadOnly && !isRehearsal) {
     return failure(
@@ -51,7 +51,7 @@ export async function replaceConfiguration(
   }
 }
 
-function rehearsed(fresh: Loaded, differences: readonly Difference[]): Answer {
+function rehearsed(fresh: Loaded, differences: readonly Difference[]): ReplacementAnswer {
   const problems = fresh.problems.map(renderProblem)
   if (fresh.configuration === undefined) return refused(problems)
   try {
@@ -76,10 +76,10 @@ function sideOf({ configuration, referenceAt }: Loaded): Side {
   }
 }
 
-function refused(problems: readonly string[]): Answer {
+function refused(problems: readonly string[]): ReplacementAnswer {
   return failure(422, 'The configuration was refused.', { problems })
 }
 
-function failure(status: number, message: string, facts: object = {}): Answer {
+function failure(status: number, message: string, facts: object = {}): ReplacementAnswer {
   return { status, body: { error: { message, ...facts } } }
 }

@@ -75,10 +75,10 @@ export function upstreamStatus(target: Target, clock: Clock) {
   }
 }
 
-type Shown = Pick<Target, 'state' | 'settings'>
+type ShownTarget = Pick<Target, 'state' | 'settings'>
 
-/** Health comes only from probes; an upstream without probes is not called healthy. */
-function healthOf({ settings, state }: Shown): string {
+/** Only probes know: nothing is called healthy that was never asked. */
+function healthOf({ settings, state }: ShownTarget): string {
   const { isHealthy } = state
   if (isHealthy !== undefined) return isHealthy ? 'healthy' : 'unhealthy'
   if (isPushed(settings)) return 'unknown'

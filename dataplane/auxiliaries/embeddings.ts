@@ -48,7 +48,7 @@ export const EMBEDDED_CHARACTERS_MAX = 8_192
 const CHARACTERS_PER_TOKEN = 3
 const SEARCH = 'search_query'
 
-interface Known {
+interface KeptAuxiliary {
   readonly auxiliary: Auxiliary
   /** The upstream as its vectors are asked for, by model and purpose. */
   targets: Map<string, Target>
@@ -58,7 +58,7 @@ interface Known {
 
 export class Embeddings {
   readonly #world: EmbeddingWorld
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KeptAuxiliary>()
 
   constructor(world: EmbeddingWorld) {
     this.#world = world

@@ -24,8 +24,8 @@ const CHARACTER_BYTES = 4
 /** `\uXXXX`. */
 const ESCAPE_BYTES = 6
 
-type Work<T> = Generator<undefined, T>
-type Tree = Record<string, unknown>
+type WorkInParts<T> = Generator<undefined, T>
+type JsonTree = Record<string, unknown>
 
 /**
  * The object in the bytes, as JSON.parse would return it, but with only the kept ones of its long members. Omitted
@@ -35,18 +35,18 @@ export function* parseInPieces(
   bytes: Buffer,
   found: Pick<Found, 'long' | 'pieceBytes' | 'hasOddNumbers'>,
   keeps: (name: string) => boolean,
-): Work<Tree> {
+): WorkInParts<JsonTree> {
   const start = skipSpace(bytes, 0)
   let end = bytes.length
   while (end > start && isSpace(bytes[end - 1])) end--
-  const tree: Tree = {}
+  const tree: JsonTree = {}
   const { long, pieceBytes, hasOddNumbers } = found
   const numbers = hasOddNumbers ? 'named' : 'plain'
   yield* members({ bytes, long, pieceBytes, keeps, numbers }, start, end, tree)
   return tree
 }
 
-interface Source {
+interface PieceSource {
   readonly bytes: Buffer
   readonly long: ReadonlyMap<number, number>
   readonly pieceBytes: number
@@ -61,14 +61,14 @@ function keepsAll(): boolean {
 
 /** The value that stands there; an empty one where it is not kept. */
 function* longValue(
-  { numbers, ...source }: Source,
+  { numbers, ...source }: PieceSource,
   { name, isKept }: { readonly name: string; readonly isKept: boolean },
   start: number,
   end: number,
-): Work<unknown> {
+): WorkInParts<unknown> {
   const first = source.bytes[start]
   if (first === QUOTE) return yield* longString(source, start, end, isKept)
-  const made: Tree | unknown[] = first === OPEN_BRACKET ? [] : {}
+  const made: JsonTree | unknown[] = first === OPEN_BRACKET ? [] : {}
   const isHeld = numbers === 'named' && first === OPEN_BRACE && holds(name)
   const below = {
     ...source,
@@ -84,7 +84,12 @@ function keepsNone(): boolean {
 }
 
 /** Puts the values between the bracket at `start` and the one before `end` into `made`. */
-function* members(source: Source, start: number, end: number, made: Tree | unknown[]): Work<void> {
+function* members(
+  source: PieceSource,
+  start: number,
+  end: number,
+  made: JsonTree | unknown[],
+): WorkInParts<void> {
   const { bytes, long, pieceBytes, keeps, numbers } = source
   const isList = bytes[start] === OPEN_BRACKET
   const last = end - 1
@@ -131,10 +136,10 @@ function* members(source: Source, start: number, end: number, made: Tree | unkno
 
 /** Parses a run of neighbours in one call. */
 function putRun(
-  { bytes, keeps, numbers }: Source,
+  { bytes, keeps, numbers }: PieceSource,
   from: number,
   to: number,
-  made: Tree | unknown[],
+  made: JsonTree | unknown[],
 ): void {
   if (to <= from) return
   const text = bytes.toString('utf8', from, to)
@@ -144,12 +149,12 @@ function putRun(
     return
   }
   // Braces are around it.
-  const found = parse(`{${text}}`, from, numbers) as Tree
+  const found = parse(`{${text}}`, from, numbers) as JsonTree
   if (keeps === keepsNone) return
   for (const name of Object.keys(found)) put(made, name, found[name])
 }
 
-function put(made: Tree | unknown[], name: string, value: unknown): void {
+function put(made: JsonTree | unknown[], name: string, value: unknown): void {
   if (Array.isArray(made)) made.push(value)
   // An assignment would set the prototype.
   else if (name === '__proto__') {
@@ -164,11 +169,11 @@ function put(made: Tree | unknown[], name: string, value: unknown): void {
 
 /** Decodes in parts; a string that is not kept is only checked. */
 function* longString(
-  { bytes, pieceBytes }: Pick<Source, 'bytes' | 'pieceBytes'>,
+  { bytes, pieceBytes }: Pick<PieceSource, 'bytes' | 'pieceBytes'>,
   start: number,
   end: number,
   isKept: boolean,
-): Work<string> {
+): WorkInParts<string> {
   const partBytes = PART_PIECES * pieceBytes
   let text = ''
   let from = start + 1
@@ -202,7 +207,7 @@ function valueBehind(bytes: Buffer, nameEnd: number): number {
 }
 
 /** End of a value that fits into one piece. */
-function shortEnd(source: Source, start: number, last: number): number {
+function shortEnd(source: PieceSource, start: number, last: number): number {
   const { bytes, pieceBytes } = source
   const first = bytes[start]
   if (first === QUOTE) return stringEnd(source, start, last)
@@ -227,7 +232,7 @@ function shortEnd(source: Source, start: number, last: number): number {
   return at
 }
 
-function stringEnd({ bytes, long }: Source, start: number, last: number): number {
+function stringEnd({ bytes, long }: PieceSource, start: number, last: number): number {
   if (bytes[start] !== QUOTE) throw broken(start)
   const far = long.get(start)
   if (far !== undefined) return far
@@ -236,7 +241,7 @@ function stringEnd({ bytes, long }: Source, start: number, last: number): number
   return quote + 1
 }
 
-function parse(text: string, at: number, numbers: Source['numbers'] = 'plain'): unknown {
+function parse(text: string, at: number, numbers: PieceSource['numbers'] = 'plain'): unknown {
   try {
     return numbers === 'plain' ? parseJson(text) : parseExactly(text, numbers === 'held')
   } catch {

@@ -6,7 +6,7 @@ import { Gathered } from '../base/gathered.ts'
 import type { BodyTaker } from '../call/call.ts'
 import type { HeldBody } from './bodies.ts'
 
-export interface Reading {
+export interface BodyReading {
   /** The Content-Length of the head. */
   readonly expected: number | undefined
   readonly bytesMax: number
@@ -25,13 +25,13 @@ export class BodyReader implements BodyTaker, Deadline {
   seat = -1
   due: number
   readonly whole: Promise<Buffer>
-  readonly #reading: Reading
+  readonly #reading: BodyReading
   #gathered: Gathered
   readonly #beginning: Beginning | undefined
   #resolve: (bytes: Buffer) => void = () => {}
   #reject: (why: GatewayError) => void = () => {}
 
-  constructor(reading: Reading) {
+  constructor(reading: BodyReading) {
     this.#reading = reading
     this.#gathered = new Gathered(reading)
     this.#beginning = reading.look && new Beginning(reading.look)

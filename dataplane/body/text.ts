@@ -5,9 +5,9 @@ const PART_BYTES = 262_144
 /** Searching for this sequence in a text full of backslashes is slow. */
 const UNICODE_ESCAPE = Buffer.from('\\u')
 
-type Work<T> = Generator<undefined, T>
+type WorkInParts<T> = Generator<undefined, T>
 
-export function* isUtf8InParts(bytes: Buffer): Work<boolean> {
+export function* isUtf8InParts(bytes: Buffer): WorkInParts<boolean> {
   for (let from = 0; from < bytes.length; ) {
     const to = characterStart(bytes, from + PART_BYTES)
     if (to <= from || !isUtf8(bytes.subarray(from, to))) return false
@@ -18,7 +18,7 @@ export function* isUtf8InParts(bytes: Buffer): Work<boolean> {
 }
 
 /** Whether all characters are ASCII, including escaped ones. */
-export function* isSparseInParts(bytes: Buffer): Work<boolean> {
+export function* isSparseInParts(bytes: Buffer): WorkInParts<boolean> {
   for (let from = 0; from < bytes.length; from += PART_BYTES) {
     // An escape may span two parts.
     const part = bytes.subarray(from, from + PART_BYTES + UNICODE_ESCAPE.length - 1)

@@ -27,8 +27,8 @@ const ENTRIES_AT_ONCE = 1_000
 /** Lower priority than the requests of the serving process. */
 const NICENESS = 5
 
-interface Circumstances {
-  /** Known files of the configuration, because a long list of keys is as much work as a long document. */
+interface LoadOptions {
+  /** Files that it was known to name: a long list of keys is as much work as a long document. */
   readonly beside?: readonly string[]
   readonly isServing?: boolean
 }
@@ -37,7 +37,7 @@ interface Circumstances {
 export function readConfigurationApart(
   file: string,
   env: Host['env'],
-  { beside = [], isServing = false }: Circumstances = {},
+  { beside = [], isServing = false }: LoadOptions = {},
 ): Loaded | Promise<Loaded> {
   const size = [file, ...beside].reduce((sum, path) => sum + sizeOf(path), 0)
   return size < LARGE ? readConfiguration(file, env) : loadInProcess({ file, env, isServing })

@@ -9,9 +9,9 @@ export type Tls = NonNullable<Section['tls']>
 /** Throws when the file cannot be read. */
 export type ReadText = (path: string) => string
 
-type Field = 'ca_bundle_path' | 'client_cert_path' | 'client_key_path'
+type TlsField = 'ca_bundle_path' | 'client_cert_path' | 'client_key_path'
 
-const FIELDS: readonly Field[] = ['ca_bundle_path', 'client_cert_path', 'client_key_path']
+const FIELDS: readonly TlsField[] = ['ca_bundle_path', 'client_cert_path', 'client_key_path']
 
 /** An upstream's own fields win over the gateway's; a field it leaves out, min_version say, still holds. */
 export function tlsOf(
@@ -72,7 +72,7 @@ export function tlsDigest(tls: Tls | undefined, readText: ReadText): string {
 
 function judge(tls: Tls, path: Path, readText: ReadText): Finding[] {
   const findings: Finding[] = []
-  function read<T>(field: Field, parse: (text: string) => T): T | undefined {
+  function read<T>(field: TlsField, parse: (text: string) => T): T | undefined {
     const file = tls[field]
     if (file === undefined) return undefined
     const where = [...path, field]
@@ -103,7 +103,7 @@ function judge(tls: Tls, path: Path, readText: ReadText): Finding[] {
   return findings
 }
 
-const FIXES: Readonly<Record<Field, string>> = {
+const FIXES: Readonly<Record<TlsField, string>> = {
   ca_bundle_path: 'Name a file of certificates in PEM form, as "BEGIN CERTIFICATE" begins them.',
   client_cert_path: 'Name a PEM file with the certificate, followed by its intermediate ones.',
   client_key_path: 'Name a PEM file with the private key, without a passphrase.',

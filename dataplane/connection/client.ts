@@ -28,11 +28,11 @@ const PROXY_AUTHENTICATION = 407
 /** An upstream, or another server that is reached in the same way. */
 export interface Destination extends Pick<UpstreamSettings, 'origin' | 'timeoutMs'> {
   readonly section: Pick<UpstreamSection, 'connect_timeout_seconds' | 'tls'>
-  /** Address of the connections, or a function that returns it; absent: resolve the name of the origin. */
-  readonly at?: Place | (() => Place | undefined) | undefined
+  /** Where its connections lead, or what says so for each; absent: where the name of the origin does. */
+  readonly at?: PeerAddress | (() => PeerAddress | undefined) | undefined
 }
 
-interface Place {
+interface PeerAddress {
   readonly address: string
   readonly port: number
 }
@@ -128,13 +128,18 @@ type Connected = Parameters<Connect>[0]
 /** Makes a connection, through another one if `over` is given. */
 type Dial = (callback: Connected, over?: Socket) => void
 
-interface Terms {
+interface ClientSettings {
   readonly timeout: number
   /** Whether connections without TLS read into the shared buffer. */
   readonly shares: boolean
 }
 
-function dialOf(url: URL, tls: Tls | undefined, terms: Terms, at: Destination['at']): Dial {
+function dialOf(
+  url: URL,
+  tls: Tls | undefined,
+  terms: ClientSettings,
+  at: Destination['at'],
+): Dial {
   if (typeof at !== 'function') return dialer(url, tls, terms, at)
   return (callback) => {
     const place = at()
@@ -143,8 +148,13 @@ function dialOf(url: URL, tls: Tls | undefined, terms: Terms, at: Destination['a
   }
 }
 
-/** Makes every connection, and checks its address and certificate. */
-function dialer(url: URL, tls: Tls | undefined, { timeout, shares }: Terms, place?: Place): Dial {
+/** Every connection is made here: its address is checked, and its certificate. */
+function dialer(
+  url: URL,
+  tls: Tls | undefined,
+  { timeout, shares }: ClientSettings,
+  place?: PeerAddress,
+): Dial {
   const { host, protocol } = url
   const hostname = place?.address ?? nameOf(url)
   if (isDeniedHost(url.hostname) || isDeniedAddress(hostname))
@@ -206,21 +216,21 @@ function forwarding(
 }
 
 export type Handler = Dispatcher.DispatchHandler
-export type Answer = Parameters<Required<Handler>['onResponseStart']>
-type Controller = Answer[0]
+export type ResponseStart = Parameters<Required<Handler>['onResponseStart']>
+type Controller = ResponseStart[0]
 
 /** Forwards all calls that subclasses do not override. undici's type lacks its methods. */
 export const Decorator = DecoratorHandler as unknown as new (
   handler: Handler,
 ) => {
-  onResponseStart(...answer: Answer): void
+  onResponseStart(...answer: ResponseStart): void
   onResponseData(controller: Controller, chunk: Buffer): void
-  onResponseEnd(controller: Controller, trailers: Answer[2]): void
+  onResponseEnd(controller: Controller, trailers: ResponseStart[2]): void
   onResponseError(controller: Controller, error: Error): void
 }
 
 class ForwardedHandler extends Decorator {
-  override onResponseStart(...answer: Answer): void {
+  override onResponseStart(...answer: ResponseStart): void {
     if (answer[1] === PROXY_AUTHENTICATION) throw refusedByProxy(answer[1])
     super.onResponseStart(...answer)
   }

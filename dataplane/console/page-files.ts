@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { constants, gzipSync } from 'node:zlib'
 import { rowOf } from '../json/values.ts'
-import type { Shown } from '../telemetry/trace/field.ts'
+import type { FieldFacts } from '../telemetry/trace/field.ts'
 import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../telemetry/trace/fields.ts'
 
 const FOLDER = join(import.meta.dirname, 'page')
@@ -105,7 +105,7 @@ function traceFields(): string {
   ].join('\n')
 }
 
-function wordsOf(fields: Readonly<Record<string, Shown>>): [name: string, words: string][] {
+function wordsOf(fields: Readonly<Record<string, FieldFacts>>): [name: string, words: string][] {
   return Object.entries(fields).flatMap(([name, { console: words }]) =>
     words === undefined ? [] : [[name, words]],
   )

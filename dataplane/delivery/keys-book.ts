@@ -11,7 +11,7 @@ import { type KeyRecord, legacyHashOf, recordDigest, setHashOf } from './signed.
 const RECORDS_AT_ONCE = 100
 const LISTED_MAX = 20
 
-interface Known {
+interface BookedKey {
   readonly digest: string
   /** undefined: the record cannot be read, so the key does not work. */
   readonly entry: KeyEntry | undefined
@@ -20,7 +20,7 @@ interface Known {
 export class KeysBook {
   /** By lower-case hex SHA-256 of the whole key: what every configuration's snapshot holds. */
   readonly entries = new KeyTable()
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, BookedKey>()
   /** Until the next change. */
   #hashes: { readonly hash: string; readonly legacyHash: string } | undefined
 
@@ -62,7 +62,7 @@ export class KeysBook {
     return problems
   }
 
-  #put(id: string, one: Known): void {
+  #put(id: string, one: BookedKey): void {
     if (this.#known.get(id)?.digest === one.digest) return
     this.#remove(id)
     this.#known.set(id, one)
@@ -80,7 +80,7 @@ export class KeysBook {
 }
 
 async function readRecords(records: readonly unknown[], at: readonly string[]) {
-  const known = new Map<string, Known>()
+  const known = new Map<string, BookedKey>()
   const problems: PointedProblem[] = []
   for (const [index, record] of records.entries()) {
     if (index > 0 && index % RECORDS_AT_ONCE === 0) await turn()
@@ -97,7 +97,7 @@ async function readRecords(records: readonly unknown[], at: readonly string[]) {
 }
 
 /** Adds the record; of two with one hash the first counts. Returns what is wrong with it. */
-function readRecord(record: unknown, known: Map<string, Known>): string | undefined {
+function readRecord(record: unknown, known: Map<string, BookedKey>): string | undefined {
   if (!isRecord(record) || typeof record.hash !== 'string') return 'there is no hash'
   if (known.has(record.hash)) return 'another record has this hash'
   const scopes: readonly string[] = SCOPES

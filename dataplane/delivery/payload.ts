@@ -4,7 +4,7 @@
  */
 
 import type { Keys } from '../call/key-entry.ts'
-import { type Reading, readTree } from '../config/document/reading.ts'
+import { type DocumentReading, readTree } from '../config/document/reading.ts'
 import { filesReferredTo, type Host, type Unresolved } from '../config/document/references.ts'
 import type { Tree } from '../config/document/tree.ts'
 import { type Judgement, judge } from '../config/judgement/judge.ts'
@@ -126,7 +126,7 @@ function podHostOf(host: Host): Host {
   return { env, readText, refusesFiles: true, ...(host.now && { now: () => host.now?.() ?? 0 }) }
 }
 
-interface Prepared extends Reading {
+interface Prepared extends DocumentReading {
   /** As the user wrote them. */
   readonly ignored: readonly Path[]
 }

@@ -28,11 +28,11 @@ export type ProvenHeaders =
   /** SHA-256 that the bytes of the body must have, hex. */
   { readonly digest: string } | Exclude<Verification, { readonly ok: true }>
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>
+type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** `trust` is read only if the headers contain a proof. */
 export function judgeProof(
-  headers: Headers,
+  headers: RequestHeaders,
   addressee: Addressee,
   trust: () => Trust,
 ): ProvenHeaders {

@@ -76,22 +76,22 @@ export type ReadEndpoints = z.output<typeof Endpoints>
 export type ReadConfiguration = z.output<typeof Configuration>
 export type ReadKeys = z.output<typeof Keys> | z.output<typeof KeyChanges>
 
-export type Read<T> = { readonly document: T } | { readonly fault: string }
+export type ReadDocument<T> = { readonly document: T } | { readonly fault: string }
 
-export function readConfigurationDocument(value: unknown): Read<ReadConfiguration> {
+export function readConfigurationDocument(value: unknown): ReadDocument<ReadConfiguration> {
   return read(Configuration, value)
 }
 
-export function readKeysDocument(value: unknown): Read<ReadKeys> {
+export function readKeysDocument(value: unknown): ReadDocument<ReadKeys> {
   const isChange = typeof value === 'object' && value !== null && 'changes' in value
   return isChange ? read(KeyChanges, value) : read(Keys, value)
 }
 
-export function readEndpointsDocument(value: unknown): Read<ReadEndpoints> {
+export function readEndpointsDocument(value: unknown): ReadDocument<ReadEndpoints> {
   return read(Endpoints, value)
 }
 
-function read<T>(schema: z.ZodType<T>, value: unknown): Read<T> {
+function read<T>(schema: z.ZodType<T>, value: unknown): ReadDocument<T> {
   const parsed = schema.safeParse(value)
   if (parsed.success) return { document: parsed.data }
   const [issue] = parsed.error.issues

@@ -6,7 +6,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { type SpillReason, spillReasons } from '../upstream/attempt/spill.ts'
 import type { FailureClass } from '../wire/provider.ts'
 
-type Begun = Pick<Snapshot, 'section' | 'routes' | 'upstreams'>
+type SeriesSource = Pick<Snapshot, 'section' | 'routes' | 'upstreams'>
 
 /** The types see to it that no value is forgotten. */
 const OUTCOMES = namesOf<FailureClass | 'ok' | 'left' | 'refused'>({
@@ -22,7 +22,7 @@ const UPSTREAMS_MAX = 100
 const HANDSHAKE = ['client_certificate', 'plain_http', 'timeout', 'other']
 
 /** Called with the first configuration, and with each one after it. */
-export function beginSeries(metrics: Metrics, snapshot: Begun): void {
+export function beginSeries(metrics: Metrics, snapshot: SeriesSource): void {
   const { section, routes, upstreams } = snapshot
   beginFixed(metrics, section)
   const outcomes = upstreams.size > UPSTREAMS_MAX ? [] : OUTCOMES

@@ -3,15 +3,15 @@ import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import type { Section } from '../schema/index.ts'
 import { Guard } from './guard.ts'
 
-interface Known {
-  /** All settings on which the connection and the verdicts depend. */
+interface KeptGuard {
+  /** Everything that its way and its work depend on. */
   readonly identity: string
   readonly guard: Guard
 }
 
 export class Guards {
   readonly #world: AuxiliaryWorld
-  #known = new Map<string, Known>()
+  #known = new Map<string, KeptGuard>()
 
   constructor(world: AuxiliaryWorld) {
     this.#world = world
@@ -20,7 +20,7 @@ export class Guards {
   /** Opens the guardrails of a configuration, and closes those that are gone once they have answered. */
   follow(section: Section): void {
     const { http_proxy, no_proxy, tls } = section
-    const known = new Map<string, Known>()
+    const known = new Map<string, KeptGuard>()
     for (const one of section.guardrails) {
       const identity = JSON.stringify([one, http_proxy, no_proxy, tls])
       const before = this.#known.get(one.name)

@@ -6,7 +6,7 @@ import type { KeptText } from '../base/kept-text.ts'
 import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../wire/inner-form.ts'
 import type { StreamInspector } from '../wire/inspection.ts'
 
-type Kind = 'text' | 'reasoning' | 'refusal'
+type TextKind = 'text' | 'reasoning' | 'refusal'
 type Judge = (texts: readonly string[]) => Promise<readonly string[]>
 
 /** Characters that stay back: nothing longer than this is to be found by a guardrail in a stream. */
@@ -52,7 +52,7 @@ class HeldChoice {
   readonly #index: number
   readonly #judge: Judge
   readonly #kept: KeptText
-  #kind: Kind = 'text'
+  #kind: TextKind = 'text'
   #held = ''
   /** Arguments are judged only as a whole. */
   #calls = new Map<number, ToolCallDelta>()
@@ -129,7 +129,7 @@ function extraOf({ extra }: ToolCallDelta): string {
   return extra === undefined ? '' : JSON.stringify(extra)
 }
 
-function kindOf({ reasoning, refusal }: ChatDelta): Kind {
+function kindOf({ reasoning, refusal }: ChatDelta): TextKind {
   if (reasoning !== undefined) return 'reasoning'
   return refusal === undefined ? 'text' : 'refusal'
 }

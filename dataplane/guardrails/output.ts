@@ -31,7 +31,7 @@ function said(text: string): Said {
 
 /** Answers with text, and their choices; a legacy completion has only a text. */
 type Spoken = ChatAnswer | CompletionsAnswer
-type Choice = Pick<ChatChoice, 'text' | 'finish'> & Partial<ChatChoice>
+type GuardedChoice = Pick<ChatChoice, 'text' | 'finish'> & Partial<ChatChoice>
 
 class OutputInspector implements Inspector {
   readonly #judge: Judge
@@ -61,12 +61,15 @@ class OutputInspector implements Inspector {
 }
 
 /** In the order in which `withTexts` takes them back. */
-function textsOf({ text, reasoning = '', refusal = '', calls = [] }: Choice): string[] {
+function textsOf({ text, reasoning = '', refusal = '', calls = [] }: GuardedChoice): string[] {
   return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
 }
 
-/** Removes log probabilities and signed thinking, because they repeat the original text. */
-function withTexts({ logprobs: _, thoughts: _signed, ...choice }: Choice, fresh: string[]): Choice {
+/** Log probabilities and signed thinking spell the words out, so that they go. */
+function withTexts(
+  { logprobs: _, thoughts: _signed, ...choice }: GuardedChoice,
+  fresh: string[],
+): GuardedChoice {
   const [text = '', reasoning = '', refusal = ''] = fresh.splice(0, 3)
   const calls = choice.calls?.map((call) => ({ ...call, arguments: fresh.shift() ?? '' }))
   return {

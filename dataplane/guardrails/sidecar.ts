@@ -8,7 +8,7 @@ import { parsed } from '../json/values.ts'
 import type { Section } from '../schema/index.ts'
 import { writtenJson } from '../translation/written.ts'
 
-interface Place {
+interface SidecarAddress {
   readonly name: string
   readonly endpoint: string
   readonly timeoutMs: number
@@ -18,13 +18,13 @@ interface Place {
 const CONNECTIONS = 64
 
 export class Sidecar {
-  readonly #place: Place
+  readonly #place: SidecarAddress
   readonly auxiliary: Auxiliary
   readonly #pool: Dispatcher
   readonly #origin: string
   readonly #base: string
 
-  constructor(place: Place, section: Section, world: AuxiliaryWorld) {
+  constructor(place: SidecarAddress, section: Section, world: AuxiliaryWorld) {
     const { origin, pathname } = new URL(place.endpoint)
     this.#place = place
     this.auxiliary = new Auxiliary({ kind: 'guardrail', name: place.name }, world)

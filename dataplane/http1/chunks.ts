@@ -22,7 +22,7 @@ export interface ChunkSink {
   readonly stopped: boolean
 }
 
-type State = 'size' | 'data' | 'data end' | 'trailers' | 'complete'
+type ChunkState = 'size' | 'data' | 'data end' | 'trailers' | 'complete'
 
 const CR = 0x0d
 const LF = 0x0a
@@ -48,7 +48,7 @@ for (const [value, digit] of [...'0123456789abcdef'].entries()) {
 export class ChunkReader {
   readonly #rules: ChunkRules
   readonly #sink: ChunkSink
-  #state: State = 'size'
+  #state: ChunkState = 'size'
   /** The start of a line whose end has not come. */
   #text = ''
   /** Bytes of the chunk that are still to come. */

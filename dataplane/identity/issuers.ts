@@ -24,8 +24,8 @@ interface Presented {
   readonly digest: string
 }
 
-interface Known {
-  /** All settings on which fetching the keys depends. */
+interface KeptIssuer {
+  /** Everything that the way to its keys depends on. */
   readonly identity: string
   readonly issuer: Issuer
 }
@@ -33,7 +33,7 @@ interface Known {
 export class Issuers {
   readonly #world: IssuersWorld
   readonly #verified = new VerifiedTokens()
-  #known = new Map<string, Known>()
+  #known = new Map<string, KeptIssuer>()
 
   constructor(world: IssuersWorld) {
     this.#world = world
@@ -48,7 +48,7 @@ export class Issuers {
   follow(section: Section): void {
     this.#verified.clear()
     const { http_proxy, no_proxy, tls } = section
-    const known = new Map<string, Known>()
+    const known = new Map<string, KeptIssuer>()
     for (const settings of section.auth.jwt) {
       const { jwks } = settings
       const identity = JSON.stringify([jwks, jwks.url && { http_proxy, no_proxy, tls }])

@@ -1,14 +1,14 @@
 /** Where the values of an object's members stand; of members with one name, the last, and beside it the earlier ones. */
 import type { Span } from './found.ts'
 
-type Named = [string, Span]
+type NamedSpan = [string, Span]
 
-const NONE: readonly Named[] = []
+const NONE: readonly NamedSpan[] = []
 
 export class Spans extends Map<string, Span> {
-  #earlier: Named[] | undefined
+  #earlier: NamedSpan[] | undefined
 
-  get earlier(): readonly Named[] {
+  get earlier(): readonly NamedSpan[] {
     return this.#earlier ?? NONE
   }
 
@@ -22,6 +22,6 @@ export class Spans extends Map<string, Span> {
   }
 }
 
-export function earlierIn(spans: ReadonlyMap<string, Span>): readonly Named[] {
+export function earlierIn(spans: ReadonlyMap<string, Span>): readonly NamedSpan[] {
   return spans instanceof Spans ? spans.earlier : NONE
 }

@@ -6,7 +6,7 @@ import { beginAlerts } from './alerts/alert-series.ts'
 import { knownTenants } from './known-tenants.ts'
 import type { LimitParts } from './parts.ts'
 
-type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
+type ShownLimits = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
 /** Up to this number of tenants with budgets, every scrape reads the store, so that each replica shows the usage of all. */
 const ASKED_MAX = 100
@@ -27,7 +27,7 @@ const ASKED_IN_A_TURN = 500
 const WAIT_MS = 5_000
 
 /** Makes scrapes wait until the gauges show the figures of the store. */
-export function showBudgetsAtScrapes(gateway: Shown): void {
+export function showBudgetsAtScrapes(gateway: ShownLimits): void {
   let asking: Promise<void> | undefined
   const collect = () => {
     asking ??= showBudgets(gateway).finally(() => {
@@ -39,7 +39,7 @@ export function showBudgetsAtScrapes(gateway: Shown): void {
   gateway.metrics.budgetSpend.collect = collect
 }
 
-async function showBudgets(gateway: Shown): Promise<void> {
+async function showBudgets(gateway: ShownLimits): Promise<void> {
   closeHours(gateway)
   forgetRemoved(gateway)
   // Done at scrapes, because keys, and so tenants, change without a new configuration.
@@ -58,13 +58,13 @@ async function showBudgets(gateway: Shown): Promise<void> {
 }
 
 /** A tenant, and its key if the key has a budget. */
-interface Asked {
+interface BudgetQuestion {
   readonly tenant: string
   readonly key?: string
 }
 
 /** The fewest reads that show every budget; the figures of one tenant include the budgets of its groups. */
-function askedOf(snapshot: Snapshot): Asked[] {
+function askedOf(snapshot: Snapshot): BudgetQuestion[] {
   const { section, keys } = snapshot
   const tenants = new Set<string>()
   const budgeted = new Set<string>()
@@ -74,7 +74,7 @@ function askedOf(snapshot: Snapshot): Asked[] {
     else if (tenant !== undefined) tenants.add(tenant)
     else if (group?.[0] !== undefined) tenants.add(group[0])
   }
-  const asked: Asked[] = [...tenants].map((tenant) => ({ tenant }))
+  const asked: BudgetQuestion[] = [...tenants].map((tenant) => ({ tenant }))
   if (budgeted.size === 0) return asked
   for (const { record } of keys.values()) {
     if (budgeted.has(record.id)) asked.push({ tenant: record.tenant, key: record.id })
@@ -89,7 +89,11 @@ function addFirst(tenants: Set<string>, known: Iterable<string>): void {
   }
 }
 
-async function show({ tenant, key }: Asked, ageMs: number, gateway: Shown): Promise<void> {
+async function show(
+  { tenant, key }: BudgetQuestion,
+  ageMs: number,
+  gateway: ShownLimits,
+): Promise<void> {
   const { active, store, metrics } = gateway
   const rules = active.snapshot.limits.rules.of(tenant, key)
   const { tokens, spend, scoped = [] } = await store.read(tenant, rules, ageMs)
@@ -112,7 +116,7 @@ async function within(ms: number, asking: Promise<void>): Promise<void> {
 }
 
 /** Charges the hour that has ended, if any, before the scrape reads the charges. */
-export function closeHours({ active, clock, infra, metrics }: Shown): void {
+export function closeHours({ active, clock, infra, metrics }: ShownLimits): void {
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd ?? 0
   for (const { tenant, nanos } of infra.close(clock.wall(), perHour * 1e9)) {
     metrics.infraCost.at(tenant).value += nanos / 1e9
@@ -120,7 +124,7 @@ export function closeHours({ active, clock, infra, metrics }: Shown): void {
 }
 
 /** Removes gauges of removed budgets, which would show their last value for ever. */
-function forgetRemoved({ active, metrics }: Shown): void {
+function forgetRemoved({ active, metrics }: ShownLimits): void {
   const { budgets } = active.snapshot.section
   const withTokens = budgets.filter(({ tokens_per_day }) => tokens_per_day !== undefined)
   const withSpend = budgets.filter(({ spend_per_month_usd }) => spend_per_month_usd !== undefined)

@@ -13,7 +13,7 @@ const SPENT_MS_MAX = 1_000
 /** Most tenants that are remembered. */
 const TENANTS_MAX = 10_000
 
-interface Known {
+interface KnownRefusal {
   readonly refused: Refused
   readonly rules: Rules
   readonly since: number
@@ -21,7 +21,7 @@ interface Known {
 }
 
 export class KnownRefusals {
-  readonly #byTenant = new Map<string, Known>()
+  readonly #byTenant = new Map<string, KnownRefusal>()
 
   /** `now` is slightly later than the store's decision. */
   learn(tenant: string, rules: Rules, refused: Refused, now: number): void {

@@ -30,7 +30,7 @@ export interface Quote {
 }
 
 /** The facts from which a quote is computed. */
-interface Asked {
+interface QuotedRequest {
   readonly request: ModelRequest
   readonly lane: Lane
   /** The route, if a budget of the tenant needs an upper bound of the answer. */
@@ -80,7 +80,7 @@ const UNCOUNTED = {
 }
 
 /** If every window has room for the upper bounds, counts are not needed. */
-function bounded(asked: Asked): Quote | Promise<Quote> {
+function bounded(asked: QuotedRequest): Quote | Promise<Quote> {
   const { request, tokens, written, least } = asked
   const { targets } = asked.lane
   if (!tokens.hasBounds(targets)) return quoted(asked)
@@ -92,7 +92,15 @@ function bounded(asked: Asked): Quote | Promise<Quote> {
   return counting === undefined ? quoted(asked) : counting.then(() => quoted(asked))
 }
 
-function quoted({ request, lane, budgeted, tokens, fitsAll, written, least }: Asked): Quote {
+function quoted({
+  request,
+  lane,
+  budgeted,
+  tokens,
+  fitsAll,
+  written,
+  least,
+}: QuotedRequest): Quote {
   const { maxTokens: own } = request
   const { targets } = lane
   const isUnbounded = budgeted !== undefined && isGenerated(request.operation)

@@ -15,7 +15,7 @@ import { limitHeaders, usdText } from './headers.ts'
 import { knownTenants, knowsTenant } from './known-tenants.ts'
 import type { LimitParts } from './parts.ts'
 
-type Shown = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
+type ShownLimits = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
 /** Requests rejected before admission must not each cost a store round trip. */
 const TOLD_AGE_MS = 1_000
@@ -44,7 +44,7 @@ export function unknownTenant(
 }
 
 /** Body of GET /limits/{tenant}: every figure with its window and reset. */
-export async function limitsOf(tenant: string, gateway: Shown) {
+export async function limitsOf(tenant: string, gateway: ShownLimits) {
   const { active, store, clock } = gateway
   const rules = active.snapshot.limits.rules.of(tenant)
   const figures = await store.read(tenant, rules)
@@ -87,7 +87,10 @@ function scopedBudgets(all: readonly ScopedFigures[]) {
 }
 
 /** The tenant's keys that have a budget; only the first ones if there are many. */
-async function keyBudgets(tenant: string, { active, store }: Shown): Promise<ScopedFigures[]> {
+async function keyBudgets(
+  tenant: string,
+  { active, store }: ShownLimits,
+): Promise<ScopedFigures[]> {
   const { keys, limits } = active.snapshot
   const { budgetedKeys } = limits.rules
   if (budgetedKeys.size === 0) return []
@@ -108,10 +111,10 @@ function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, n
 }
 
 /** `remaining` is as in the headers: holds are not subtracted, because most of each hold is released. */
-function budget<Shown>(
+function budget<ShownLimits>(
   window: 'day' | 'month',
   { limit, settled, reserved, resetsAt }: BudgetFigure,
-  show: (amount: number) => Shown,
+  show: (amount: number) => ShownLimits,
 ) {
   return {
     window,
@@ -124,7 +127,7 @@ function budget<Shown>(
 }
 
 /** The tenant's share of the running hour so far, and its cost of earlier hours since the start of the process. */
-function infraCostOf(tenant: string, gateway: Shown) {
+function infraCostOf(tenant: string, gateway: ShownLimits) {
   const { active, clock, infra, metrics } = gateway
   const perHour = active.snapshot.section.pricing?.infra_cost_per_hour_usd
   if (perHour === undefined) return undefined

@@ -1,7 +1,7 @@
 /** Checks first that an envelope comes from this gateway's operator, and returns its document. */
 import { readTrust } from '../delivery/bundle.ts'
 import { type Envelope, type Verification, verify } from '../delivery/signed.ts'
-import type { Read } from '../delivery/signed-shape.ts'
+import type { ReadDocument } from '../delivery/signed-shape.ts'
 
 /** The response of a pod to a document. */
 export interface PodResponse {
@@ -23,7 +23,7 @@ export interface ProofOptions<T> {
   readonly trustFolder: string
   /** The gateway whose pod this is. */
   readonly uid: string
-  read(value: unknown): Read<T>
+  read(value: unknown): ReadDocument<T>
 }
 
 /** The folder is read each time: documents are rare, and keys may have been replaced. */

@@ -1,7 +1,9 @@
-/** Drains the process: requests in flight get time to finish, then an error. */
+/** The end of the process: what is in flight gets its time, then an honest end. */
+
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import type { Environment } from '../wire/credential-source.ts'
 import type { Listeners } from './listeners.ts'
 
 /** A process without a call for this long ends after a short delay: no client uses it, and few could. */
@@ -16,8 +18,6 @@ const FLUSH_MS = 500
 const ALERTS_MS = 7000
 /** Part of the drain timeout for traces and usage events that wait. */
 const SPANS_MS = 2000
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 export interface DrainSeconds {
   /** Readiness is off, but new requests are still served: load balancers learn late. Less for a process without calls. */

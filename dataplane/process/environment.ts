@@ -1,7 +1,7 @@
 /** Variables of the environment that the process obeys, checked before anything starts. */
-import { logFormatFault } from '../telemetry/lines/log-format.ts'
 
-type Environment = Readonly<Record<string, string | undefined>>
+import { logFormatFault } from '../telemetry/lines/log-format.ts'
+import type { Environment } from '../wire/credential-source.ts'
 
 const NUMBERS: Readonly<Record<string, number>> = {
   GW_ADMIN_PORT: 65_535,

@@ -103,16 +103,16 @@ interface Placed {
   listen(): Promise<unknown>
 }
 
-interface Place {
+interface ListenAddress {
   readonly host: string
   readonly port: number
 }
 
-function placed(field: Fault['field'], app: FastifyInstance, at: Place): Placed {
+function placed(field: Fault['field'], app: FastifyInstance, at: ListenAddress): Placed {
   return { field, server: app.server, listen: () => app.listen(at) }
 }
 
-async function listenOn(server: Server, at: Place): Promise<void> {
+async function listenOn(server: Server, at: ListenAddress): Promise<void> {
   server.listen(at)
   await once(server, 'listening')
 }

@@ -1,4 +1,5 @@
-/** Starts the gateway from its configuration, and stops it on SIGTERM: the only composition root. */
+/** Configuration to listeners, and back down on SIGTERM: the only composition root. */
+
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { InfraCost } from '../accounts/infra-cost.ts'
@@ -40,13 +41,12 @@ import { Objectives, type SloBreach } from '../telemetry/slo.ts'
 import { Traces } from '../telemetry/traces.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { Targets } from '../upstream/live/targets.ts'
+import type { Environment } from '../wire/credential-source.ts'
 import { drain, drainSeconds } from './drain.ts'
 import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
 import { type Addresses, createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Runs the gateway of a file until it is to end. Resolves with the exit code. */
 export async function run(file: string, env: Environment, ending: Promise<void>): Promise<number> {

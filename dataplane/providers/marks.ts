@@ -51,10 +51,10 @@ function unmarked({ [MARK]: _mark, [BREAKPOINT]: _breakpoint, ...rest }: Json): 
   return rest
 }
 
-type Change = (holder: Json, lane: string) => Json
+type MarkChange = (holder: Json, lane: string) => Json
 
 /** Changes each part, message, tool and function that has a mark, in their order. */
-function mapped(body: ChatBody, change: Change): ChatBody {
+function mapped(body: ChatBody, change: MarkChange): ChatBody {
   const tools = eachOf(body.tools, (tool) => {
     const called = recordOf(tool.function)
     const inner = seen(called, change, 'tools')
@@ -74,7 +74,7 @@ function mapped(body: ChatBody, change: Change): ChatBody {
   }
 }
 
-function seen(holder: Json, change: Change, lane: string): Json {
+function seen(holder: Json, change: MarkChange, lane: string): Json {
   return markOf(holder) === undefined && holder[MARK] === undefined ? holder : change(holder, lane)
 }
 

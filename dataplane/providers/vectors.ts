@@ -5,12 +5,12 @@ import type { EmbeddingsRequest } from '../wire/inner-form.ts'
 import type { Failure } from '../wire/provider.ts'
 import { malformed, unlikeAsked } from './failures/classify.ts'
 
-type Asked = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
+type VectorsRequest = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
 
 /** Vectors that are missing, or of another length than was asked for, would spoil an index silently. */
 export function faultOf(
   vectors: readonly unknown[],
-  { items, dimensions }: Asked,
+  { items, dimensions }: VectorsRequest,
 ): Failure | undefined {
   if (vectors.length !== items) {
     return malformed(`The upstream answered with ${vectors.length} embeddings to ${items} inputs.`)

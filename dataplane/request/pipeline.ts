@@ -10,7 +10,7 @@ import type { Visit } from './api.ts'
 import type { ClientResponse } from './response.ts'
 import { admit } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
-import type { Asked } from './stages/attempting/asked.ts'
+import type { AttemptedRequest } from './stages/attempting/asked.ts'
 import { cleared } from './stages/guard.ts'
 import { permit } from './stages/match.ts'
 import { type Prepared, prepare } from './stages/prepare.ts'
@@ -92,7 +92,7 @@ function askedOf(
   { call, caller }: Applicant,
   dialect: Dialect,
   visit: Visit,
-): Asked {
+): AttemptedRequest {
   const { gateway, notes, response, trace } = visit
   return {
     request,

@@ -22,7 +22,7 @@ interface Clocks {
 }
 
 /** The source of a stream's bytes. */
-export interface Source {
+export interface AnswerSource {
   /** The client has taken everything; more may be written. */
   drained(): void
 }
@@ -52,7 +52,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   readonly headers: string[]
   /** Ends if the client leaves before its answer is complete. */
   readonly presence = new Presence()
-  #source: Source | undefined
+  #source: AnswerSource | undefined
   readonly #requestId: string
   readonly #wire: ClientWire
   readonly #outgoing: Call['outgoing']
@@ -119,7 +119,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   }
 
   /** Commits a stream: from now on no other upstream can answer. */
-  commit(source: Source): void {
+  commit(source: AnswerSource): void {
     if (this.state === 'unsent') this.#begin()
     if (this.state === 'ended') return
     this.#source = source

@@ -12,8 +12,8 @@ export interface Retriever {
   readonly store: AskedStore
 }
 
-interface Known {
-  /** All settings on which the connection and the searches depend. */
+interface KeptStore {
+  /** Everything that its way and its work depend on. */
   readonly identity: string
   readonly store: AskedStore
 }
@@ -24,7 +24,7 @@ export interface RetrievalWorld extends AuxiliaryWorld {
 
 export class Retrievals {
   readonly #world: RetrievalWorld
-  #known = new Map<string, Known>()
+  #known = new Map<string, KeptStore>()
   #retrievers = new Map<string, Retriever>()
 
   constructor(world: RetrievalWorld) {
@@ -35,7 +35,7 @@ export class Retrievals {
   follow(section: Section): void {
     const { http_proxy, no_proxy, tls, vector_stores } = section
     const way = [http_proxy, no_proxy, tls, tlsDigest(tls, this.#world.readText)]
-    const known = new Map<string, Known>()
+    const known = new Map<string, KeptStore>()
     for (const one of vector_stores) {
       const identity = JSON.stringify([one, way])
       const before = this.#known.get(one.name)

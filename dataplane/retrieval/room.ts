@@ -8,8 +8,8 @@ import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import { messageOf } from './inserted.ts'
 import { dropLowest, keptOf, type Passage } from './passages.ts'
 
-/** The tokens of a window that are not for prompt and passages. */
-export interface Answer {
+/** The tokens that a window holds beside prompt and passages. */
+export interface AnswerRoom {
   /** The limit of the answer that is sent upstream, or the least that an answer has. */
   readonly needed: number
   /** `context.reserve_completion_tokens`. */
@@ -28,7 +28,7 @@ export interface Room {
 export async function roomFor(
   request: ChatRequest,
   targets: readonly Target[],
-  { needed, reserved }: Answer,
+  { needed, reserved }: AnswerRoom,
 ): Promise<Room> {
   const tokens = new PromptTokens(request)
   await tokens.count(targets)

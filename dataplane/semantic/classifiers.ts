@@ -15,7 +15,7 @@ export interface Difficulty {
   readonly reason?: string
 }
 
-interface Known {
+interface KeptExemplars {
   /** Everything that the vectors depend on but their texts. */
   readonly model: string
   readonly identity: string
@@ -28,7 +28,7 @@ const TIMEOUT_MS = 500
 export class Classifiers {
   readonly #world: ExemplarWorld
   /** By the name of the route. */
-  #known = new Map<string, Known>()
+  #known = new Map<string, KeptExemplars>()
 
   constructor(world: ExemplarWorld) {
     this.#world = world

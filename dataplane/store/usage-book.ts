@@ -63,7 +63,7 @@ export class UsageBook {
     return [...this.#hours.keys()].sort()[0]
   }
 
-  #rowOf(trace: Place, tenant: string, upstream: string, model: string): Row {
+  #rowOf(trace: RowOrigin, tenant: string, upstream: string, model: string): Row {
     const name = trace.time.slice(0, 13)
     const hour = this.#hours.get(name) ?? this.#begin(name)
     const { key = '', route, tags = '' } = trace
@@ -106,10 +106,10 @@ export class UsageBook {
   }
 }
 
-type Place = Pick<Trace, 'time' | 'key' | 'route' | 'tags'>
-type Named = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 'tags'>
+type RowOrigin = Pick<Trace, 'time' | 'key' | 'route' | 'tags'>
+type RowNames = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 'tags'>
 
-function nameOf({ tenant, key, route, upstream, model, tags }: Named): string {
+function nameOf({ tenant, key, route, upstream, model, tags }: RowNames): string {
   return joinedNames([tenant, key, route, upstream, model, tags])
 }
 

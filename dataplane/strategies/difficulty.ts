@@ -78,7 +78,7 @@ export function featuresOf(body: ChatBody): Features {
   }
 }
 
-interface Read {
+interface PromptFacts {
   readonly length: number
   readonly turns: number
   /** The text of the user's messages, newest first. */
@@ -86,7 +86,7 @@ interface Read {
 }
 
 /** Newest first, because the end of a conversation says what is wanted now. */
-function read(messages: readonly ChatMessage[]): Read {
+function read(messages: readonly ChatMessage[]): PromptFacts {
   let length = 0
   let turns = 0
   let asked = ''

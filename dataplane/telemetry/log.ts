@@ -5,11 +5,11 @@ import { eventText, requestText } from './lines/text-lines.ts'
 import { accessLine } from './trace/code.ts'
 import type { Trace } from './trace/fields.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>
 
 export interface Log {
   /** `event` names what happened: breaker, health, config_reload, budget_alert, start, drain. */
-  event(level: 'info' | 'warn' | 'error', event: string, message: string, fields?: Fields): void
+  event(level: 'info' | 'warn' | 'error', event: string, message: string, fields?: LogFields): void
   request(trace: Trace): void
   flush(): void
 }

@@ -5,7 +5,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { SlidingWindow } from './sliding-window.ts'
 
-type Settings = NonNullable<Section['slo']>
+type SloSettings = NonNullable<Section['slo']>
 
 const QUANTILE = 0.95
 
@@ -38,7 +38,7 @@ export interface ObjectivesOptions {
 }
 
 interface Watched {
-  readonly settings: Settings
+  readonly settings: SloSettings
   readonly window: SlidingWindow
   breached: boolean
 }
@@ -176,6 +176,6 @@ function p95Of({ settings, window }: Pick<Watched, 'settings' | 'window'>): numb
   return Math.ceil(met ? Math.min(p95, settings.ttft_p95_ms) : p95)
 }
 
-function same(one: Settings, other: Settings | undefined): boolean {
+function same(one: SloSettings, other: SloSettings | undefined): boolean {
   return one.ttft_p95_ms === other?.ttft_p95_ms && one.window_seconds === other.window_seconds
 }

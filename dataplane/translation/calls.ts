@@ -2,15 +2,15 @@
 import type { Answer, AnswerEvent, ChatAnswer, FinishReason } from '../wire/inner-form.ts'
 
 /** The client's names of tools by those that the upstream has, where they differ. */
-export type Names = ReadonlyMap<string, string>
+export type CallNames = ReadonlyMap<string, string>
 
 /** The calls in the events of a stream. */
 export class StreamedCalls {
-  readonly #names: Names | undefined
+  readonly #names: CallNames | undefined
   /** The choices that have calls. */
   readonly #calling = new Set<number>()
 
-  constructor(names: Names | undefined) {
+  constructor(names: CallNames | undefined) {
     this.#names = names
   }
 
@@ -29,11 +29,11 @@ export class StreamedCalls {
   }
 }
 
-export function settledAnswer<A extends Answer>(answer: A, names: Names | undefined): A {
+export function settledAnswer<A extends Answer>(answer: A, names: CallNames | undefined): A {
   return isChat(answer) ? { ...answer, choices: answer.choices.map(settledChoice(names)) } : answer
 }
 
-function settledChoice(names: Names | undefined) {
+function settledChoice(names: CallNames | undefined) {
   return (choice: ChatAnswer['choices'][number]) => ({
     ...choice,
     calls: choice.calls.map((call) => ({ ...call, name: names?.get(call.name) ?? call.name })),

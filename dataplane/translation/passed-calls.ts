@@ -6,16 +6,16 @@ import type { KeptText } from '../base/kept-text.ts'
 import { CallIds } from '../providers/answers/call-ids.ts'
 import type { ChatRequest, Sent } from '../wire/inner-form.ts'
 import type { WireEvent, WireMeaning, WireReader } from '../wire/provider.ts'
-import type { Names } from './calls.ts'
+import type { CallNames } from './calls.ts'
 import { namesOf } from './names.ts'
 import { isFree, NAME_OR_ID } from './places.ts'
-import { changedStrings, type Path } from './strings.ts'
+import { changedStrings, type StringPath } from './strings.ts'
 
 /** One of them stands in every answer or event with a call that has an id. */
 const MARKS = ['"tool_calls"', '"tool_use"', '"call_id"']
 
 export class PassedCalls {
-  readonly #names: Names | undefined
+  readonly #names: CallNames | undefined
   readonly #ids: CallIds
   /** An upstream that keeps the conversation knows its calls by its own ids. */
   readonly #keepsIds: boolean
@@ -54,7 +54,7 @@ export class PassedCalls {
     }
   }
 
-  #change(value: string, path: Path): string | undefined {
+  #change(value: string, path: StringPath): string | undefined {
     if (isFree(path)) return undefined
     if (path.at(-1) === 'name') return this.#names?.get(value)
     if (this.#keepsIds || !isCall(path)) return undefined
@@ -65,7 +65,7 @@ export class PassedCalls {
 }
 
 /** An id of a call in a chat completion, a message or a response. */
-function isCall(path: Path): boolean {
+function isCall(path: StringPath): boolean {
   const member = path.at(-1)
   if (member !== 'id') return member === 'call_id'
   const above = typeof path.at(-2) === 'number' ? path.at(-3) : path.at(-2)

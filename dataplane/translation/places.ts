@@ -1,5 +1,5 @@
 /** Where names of tools and ids of calls stand, in the requests and answers of all wires. */
-import type { Path } from './strings.ts'
+import type { StringPath } from './strings.ts'
 
 export const NAME_OR_ID: ReadonlySet<string> = new Set([
   'name',
@@ -22,7 +22,7 @@ const FREE: ReadonlySet<string> = new Set([
 ])
 
 /** `input` and `output` are also lists of items at the top of a request or an answer. */
-export function isFree(path: Path): boolean {
+export function isFree(path: StringPath): boolean {
   for (let at = 0; at < path.length - 1; at++) {
     const isList = typeof path[at + 1] === 'number'
     const isItems = isList && (path[at] === 'input' || path[at] === 'output')

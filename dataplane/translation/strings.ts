@@ -12,10 +12,10 @@ import {
 } from '../json/tokens.ts'
 
 /** The names and places above a value, with its own. */
-export type Path = readonly (string | number)[]
+export type StringPath = readonly (string | number)[]
 
 /** The text to stand there instead; undefined where it stays. */
-export type StringChange = (value: string, path: Path) => string | undefined
+export type StringChange = (value: string, path: StringPath) => string | undefined
 
 /** An object or a list that has not ended. */
 interface Level {
@@ -73,7 +73,7 @@ export function changedStringsOf<Value>(
   value: Value,
   names: ReadonlySet<string>,
   change: StringChange,
-  path: Path = [],
+  path: StringPath = [],
 ): Value {
   if (typeof value !== 'object' || value === null) return value
   const entries = Object.entries(value)

@@ -10,12 +10,12 @@ import type {
   WireMeaning,
   WireReader,
 } from '../wire/provider.ts'
-import { type Names, StreamedCalls } from './calls.ts'
+import { type CallNames, StreamedCalls } from './calls.ts'
 
 interface TranslatedParts {
   readonly reader: StreamReader<AnswerEvent>
   readonly writer: StreamWriter<AnswerEvent>
-  readonly names: Names | undefined
+  readonly names: CallNames | undefined
   readonly source: Source
 }
 

@@ -28,7 +28,7 @@ export interface Report {
   readonly rows: readonly ReportRow[]
 }
 
-export interface Asked extends AskedPeriod {
+export interface ReportQuestion extends AskedPeriod {
   readonly by?: string | undefined
   /** The rows of one key alone. */
   readonly only?: { readonly tenant: string; readonly key: string }
@@ -47,7 +47,7 @@ export interface UsageSources extends ColumnFacts {
 /** Resolves with a sentence where what is asked for makes no sense. */
 export async function reportOf(
   sources: UsageSources,
-  asked: Asked,
+  asked: ReportQuestion,
   wallMs: number,
 ): Promise<Report | string> {
   const by = (asked.by ?? 'tenant').split(',')
@@ -87,9 +87,9 @@ export async function reportOf(
 class Sums {
   readonly #groups: Groups
   readonly #attribution: Attribution
-  readonly #only: Asked['only']
+  readonly #only: ReportQuestion['only']
 
-  constructor(groups: Groups, attribution: Attribution, only: Asked['only']) {
+  constructor(groups: Groups, attribution: Attribution, only: ReportQuestion['only']) {
     this.#groups = groups
     this.#attribution = attribution
     this.#only = only

@@ -6,7 +6,7 @@ import type { Dispatcher } from 'undici'
 import { openPool } from '../connection/client.ts'
 import type { Section } from '../schema/index.ts'
 import type { StoreSection } from './contract.ts'
-import { type Asked, type Reduce, StoreAnswer } from './store-answer.ts'
+import { type Reduce, StoreAnswer, type StoreQuestion } from './store-answer.ts'
 
 const CONNECTIONS = 32
 /** Given to clients as the host. It never resolves, so that a request that misses this way out goes nowhere. */
@@ -35,7 +35,7 @@ export class HttpStore {
 
   /** Runs what a client asks with these options. Throws the reason that was seen here: clients hide it, or name addresses. */
   async ask<T>(signal: AbortSignal, question: (options: RequestInit) => Promise<T>): Promise<T> {
-    const asked: Asked = { reduce: this.#reduce }
+    const asked: StoreQuestion = { reduce: this.#reduce }
     const dispatcher = this.#pool.compose((dispatch) => (options, handler) => {
       const path = this.#base + options.path
       const headers = plainHeaders(options.headers)

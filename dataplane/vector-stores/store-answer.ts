@@ -1,6 +1,6 @@
 /** Reads an answer of a vector store for the client library: a complete and bounded answer, or a failure. */
 
-import { type Answer, Decorator, type Handler } from '../connection/client.ts'
+import { Decorator, type Handler, type ResponseStart } from '../connection/client.ts'
 import { failureOf } from '../connection/connection-failures.ts'
 import { withPlainNames } from '../json/parse.ts'
 import { isRecord, parsed, recordOf, textOf } from '../json/values.ts'
@@ -15,7 +15,7 @@ const HEADERS = { 'content-type': 'application/json' }
 /** Keeps the members that a search needs; undefined if they make no sense. */
 export type Reduce = (body: Readonly<Record<string, unknown>>) => object | undefined
 
-export interface Asked {
+export interface StoreQuestion {
   readonly reduce: Reduce | undefined
   /** Why there was no good answer. */
   failure?: Error
@@ -34,20 +34,20 @@ export class StoreRefusal extends Error {
   }
 }
 
-type Controller = Answer[0]
+type Controller = ResponseStart[0]
 
 export class StoreAnswer extends Decorator {
-  readonly #asked: Asked
+  readonly #asked: StoreQuestion
   readonly #chunks: Buffer[] = []
   #bytes = 0
   #status = 0
 
-  constructor(handler: Handler, asked: Asked) {
+  constructor(handler: Handler, asked: StoreQuestion) {
     super(handler)
     this.#asked = asked
   }
 
-  override onResponseStart(...[, status]: Answer): void {
+  override onResponseStart(...[, status]: ResponseStart): void {
     this.#status = status
   }
 
@@ -57,7 +57,7 @@ export class StoreAnswer extends Decorator {
     this.#chunks.push(chunk)
   }
 
-  override onResponseEnd(controller: Controller, trailers: Answer[2]): void {
+  override onResponseEnd(controller: Controller, trailers: ResponseStart[2]): void {
     const bytes = this.#read()
     // Nothing is under way any more that the client could pause.
     const ended = Object.assign(Object.create(controller), { pause() {}, resume() {} })

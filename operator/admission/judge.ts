@@ -18,7 +18,7 @@ import { asWritten } from '../kube/watch/trim.ts'
 import type { ReviewQuestion, ReviewVerdict } from './review.ts'
 
 /** The state of the cluster at this moment. */
-export interface Known {
+export interface ClusterView {
   readonly now: number
   readonly gateway: (key: string) => KubeObject | undefined
   /** Every GatewayKey that names this gateway. */
@@ -29,7 +29,7 @@ export interface Known {
 
 export async function judgeQuestion(
   { kind, object, before }: ReviewQuestion,
-  known: Known,
+  known: ClusterView,
 ): Promise<ReviewVerdict> {
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
   if (kind === RESOURCES.tenantPolicies.kind) return await judgePolicy(object, known)
@@ -53,7 +53,10 @@ const DEADLINE_MS = 4000
 /** One thread at a time: each may take hundreds of megabytes. */
 let lastApart: Promise<unknown> = Promise.resolve()
 
-async function problemsOf(stored: KubeObject, { now, keysOf }: Known): Promise<readonly Finding[]> {
+async function problemsOf(
+  stored: KubeObject,
+  { now, keysOf }: ClusterView,
+): Promise<readonly Finding[]> {
   const gateway = asWritten(stored)
   const keys = keysOf(keyOf(gateway))
   if (!isLarge(gateway)) return compile({ gateway, keys, now }).problems
@@ -68,8 +71,8 @@ async function judgeInTurn(order: Order): Promise<JudgedWhole> {
   return await judged
 }
 
-/** The grant, the gateway and the routes may be created later, and an older policy of the tenant may be deleted. */
-async function judgePolicy(policy: KubeObject, known: Known): Promise<ReviewVerdict> {
+/** Its grant, its gateway and its routes may come later, and an older policy of the tenant may go. */
+async function judgePolicy(policy: KubeObject, known: ClusterView): Promise<ReviewVerdict> {
   const errors = faultsOfPolicy(policy)
   if (errors.length > 0) return { errors, warnings: [] }
   const { now, policiesOf } = known
@@ -95,13 +98,16 @@ function isSame(one: Finding, other: Finding): boolean {
   )
 }
 
-/** The gateway, the permission and the routes may be created later, and an older record of the hash may be deleted. */
-function judgeKey(key: KubeObject, known: Known): ReviewVerdict {
+/** Its gateway, its permission and its routes may come later, and an older record of its hash may go. */
+function judgeKey(key: KubeObject, known: ClusterView): ReviewVerdict {
   const errors = faultsOfKey(key)
   return { errors, warnings: errors.length > 0 ? [] : warningsOf(key, known) }
 }
 
-function warningsOf(key: KubeObject, { now, gateway: gatewayNamed, keysOf }: Known): string[] {
+function warningsOf(
+  key: KubeObject,
+  { now, gateway: gatewayNamed, keysOf }: ClusterView,
+): string[] {
   const name = gatewayOf(key)
   const gateway = gatewayNamed(name)
   if (gateway === undefined) {

@@ -22,7 +22,7 @@ export interface ReviewVerdict {
 }
 
 /** `nothing`: the question is good, and there is nothing to judge in it. */
-export type Read =
+export type ReviewReading =
   | { readonly is: 'question'; readonly question: ReviewQuestion }
   | { readonly is: 'nothing'; readonly uid: string; readonly kind: string }
   | { readonly is: 'malformed'; readonly message: string }
@@ -39,7 +39,7 @@ const WARNINGS_MAX = 20
 const WARNING_LENGTH_MAX = 256
 
 /** Deletions, statuses, objects that are going, and edits of metadata alone are not judged. */
-export function readReview(body: unknown): Read {
+export function readReview(body: unknown): ReviewReading {
   const request = valueBelow(body, 'request')
   const uid = valueBelow(request, 'uid')
   const isReview = valueBelow(body, 'kind') === 'AdmissionReview' && isRecord(request)
@@ -66,7 +66,7 @@ export function readReview(body: unknown): Read {
   return { is: 'question', question: { uid, kind, isDryRun, object, before: known } }
 }
 
-function malformed(message: string): Read {
+function malformed(message: string): ReviewReading {
   return { is: 'malformed', message }
 }
 

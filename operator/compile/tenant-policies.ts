@@ -27,7 +27,7 @@ export interface PolicyVerdict {
 }
 
 /** A policy that counts, and the amounts by which it does. */
-export interface Counted {
+export interface CountedPolicy {
   readonly policy: KubeObject
   readonly tenant: string
   readonly effective: Effective
@@ -47,15 +47,15 @@ export const NOT_GRANTED: PolicyVerdict = {
 }
 
 type Ceiling = Partial<Record<Amount, number>>
-type Asked = Partial<Record<Amount, number | undefined>>
+type LimitAmounts = Partial<Record<Amount, number | undefined>>
 
 /** The oldest policy of each tenant, and a verdict on every one. */
 export function countPolicies(
   gateway: KubeObject,
   policies: readonly KubeObject[],
-): { readonly counted: readonly Counted[]; readonly verdicts: Map<string, PolicyVerdict> } {
+): { readonly counted: readonly CountedPolicy[]; readonly verdicts: Map<string, PolicyVerdict> } {
   const verdicts = new Map<string, PolicyVerdict>()
-  const byTenant = new Map<string, Counted>()
+  const byTenant = new Map<string, CountedPolicy>()
   for (const policy of policies.toSorted(byAge)) {
     const tenant = String(valueBelow(policy, 'spec', 'tenant') ?? '')
     const ceiling = ceilingOf(gateway, policy, tenant)
@@ -169,7 +169,7 @@ export function budgetOfEach(gateway: KubeObject): unknown {
 /** In place of the name of a tenant. */
 const EACH_TENANT = '*'
 
-export function accepted(effective: Effective, asked: Asked): PolicyVerdict {
+export function accepted(effective: Effective, asked: LimitAmounts): PolicyVerdict {
   const { boundBy = {} } = effective
   const by = (owner: string) => AMOUNT_NAMES.filter((name) => boundBy[name] === owner)
   const [ceiling, gateway] = [by('ceiling'), by('gateway')]

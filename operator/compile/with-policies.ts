@@ -8,7 +8,7 @@ import { type Compiled, judgeGateway } from './compile.ts'
 import {
   accepted,
   budgetOfEach,
-  type Counted,
+  type CountedPolicy,
   countPolicies,
   invalid,
   lastGood,
@@ -21,7 +21,7 @@ export interface WithPolicies<T> {
   readonly policies: ReadonlyMap<string, PolicyVerdict>
 }
 
-type Fields = Readonly<Record<string, unknown>>
+type SectionFields = Readonly<Record<string, unknown>>
 
 /** As it is, then as it was before, then without money, then without a route. */
 const ROUNDS_MAX = 4
@@ -55,7 +55,7 @@ export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
   return { compiled: { ...compiled, configuration: filled }, policies: verdicts }
 }
 
-interface Fault {
+interface PolicyFault {
   readonly field: string
   readonly message: string
 }
@@ -63,8 +63,8 @@ interface Fault {
 /** As the policy was before; else without the field that is wrong, and with all the others. */
 function withoutFault(
   gateway: KubeObject,
-  { policy, effective }: Counted,
-  { field, message, isFirst }: Fault & { readonly isFirst: boolean },
+  { policy, effective }: CountedPolicy,
+  { field, message, isFirst }: PolicyFault & { readonly isFirst: boolean },
 ): { readonly verdict: PolicyVerdict; readonly effective: Effective } {
   const { usd_per_month, ...withoutMoney } = effective
   const { on_exceeded, downgrade_route, ...withoutRoute } = effective
@@ -86,7 +86,10 @@ function amountsIn(policy: KubeObject, member: string): Partial<Record<Amount, n
 }
 
 /** By tenant. Only money and routes can contradict the rest of the configuration. */
-function faultsOf(gateway: KubeObject, counted: readonly Counted[]): ReadonlyMap<string, Fault> {
+function faultsOf(
+  gateway: KubeObject,
+  counted: readonly CountedPolicy[],
+): ReadonlyMap<string, PolicyFault> {
   const doubtful = counted.filter(
     ({ effective }) =>
       effective.usd_per_month !== undefined || effective.downgrade_route !== undefined,
@@ -97,7 +100,7 @@ function faultsOf(gateway: KubeObject, counted: readonly Counted[]): ReadonlyMap
   const next = { ...gateway, gw: merged(gw, doubtful) }
   const { problems } = judgeGateway(next, 0, () => true)
   const entries = listBelow(next.gw, 'budgets')
-  const faults = new Map<string, Fault>()
+  const faults = new Map<string, PolicyFault>()
   for (const { severity, path, message } of problems) {
     const index = path[1] === 'budgets' ? Number(path[2]) : Number.NaN
     if (severity !== 'error' || !(index >= own)) continue
@@ -108,7 +111,7 @@ function faultsOf(gateway: KubeObject, counted: readonly Counted[]): ReadonlyMap
   return faults
 }
 
-function merged(gw: Fields, counted: readonly Counted[]): Payload['gw'] {
+function merged(gw: SectionFields, counted: readonly CountedPolicy[]): Payload['gw'] {
   const each = recordOf(budgetOfEach({ metadata: { name: '' }, gw }))
   const limits = counted.flatMap(({ tenant, effective }) => limitsOf(tenant, effective))
   const budgets = counted.flatMap(({ tenant, effective }) => budgetOf(tenant, effective, each))
@@ -139,7 +142,7 @@ function limitsOf(tenant: string, { boundBy, ...effective }: Effective) {
 }
 
 /** An entry replaces the budget of each tenant, so that what a policy does not say is taken from there. */
-function budgetOf(tenant: string, effective: Effective, { tenant: _, ...each }: Fields) {
+function budgetOf(tenant: string, effective: Effective, { tenant: _, ...each }: SectionFields) {
   const { tokens_per_day, usd_per_month, on_exceeded, downgrade_route, boundBy } = effective
   const isOverruled = [boundBy?.tokens_per_day, boundBy?.usd_per_month].includes('gateway')
   if (isOverruled || (tokens_per_day === undefined && usd_per_month === undefined)) return []

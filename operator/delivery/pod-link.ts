@@ -15,7 +15,13 @@ import {
   unreachable,
 } from './pod-lane.ts'
 import { lookAgainMs } from './pod-pace.ts'
-import { type Part, type PodPush, type PodRequest, pushesOf, type Wanted } from './pod-pushes.ts'
+import {
+  type PodPush,
+  type PodRequest,
+  type PushedPart,
+  pushesOf,
+  type Wanted,
+} from './pod-pushes.ts'
 import {
   hasKeys,
   jsonOf,
@@ -44,14 +50,14 @@ export class PodLink {
   readonly #options: PodLinkOptions
   readonly #origin: string
   readonly #closing = new AbortController()
-  readonly #lanes: Readonly<Record<Part, DocumentLane>>
+  readonly #lanes: Readonly<Record<PushedPart, DocumentLane>>
   /** The reconciles that wanted the documents first. */
-  readonly #traces: Partial<Record<Part, TraceContext | undefined>> = {}
+  readonly #traces: Partial<Record<PushedPart, TraceContext | undefined>> = {}
   #wanted: Wanted = { configuration: undefined, keys: undefined }
   #report: PodReport | undefined
   #asking: Promise<PodReport> | undefined
   /** The highest sequences that this pod has seen of documents that are not the ones it should have. */
-  readonly #floors: Record<Part, number> = { configuration: 0, keys: 0 }
+  readonly #floors: Record<PushedPart, number> = { configuration: 0, keys: 0 }
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   #silences = 0
@@ -60,7 +66,7 @@ export class PodLink {
   constructor(origin: string, options: PodLinkOptions) {
     this.#options = options
     this.#origin = origin
-    const lane = (part: Part) =>
+    const lane = (part: PushedPart) =>
       new DocumentLane({
         random: options.random,
         timings: options.timings,
@@ -86,11 +92,11 @@ export class PodLink {
     return this.#report
   }
 
-  laneOf(part: Part): LaneState {
+  laneOf(part: PushedPart): LaneState {
     return this.#lanes[part].state
   }
 
-  floorOf(part: Part): number {
+  floorOf(part: PushedPart): number {
     return this.#floors[part]
   }
 
@@ -130,7 +136,7 @@ export class PodLink {
     this.#timer = setTimeout(() => void this.verify(), delayMs)
   }
 
-  #compare(part: Part, report: PodReport): void {
+  #compare(part: PushedPart, report: PodReport): void {
     const wanted = this.#wanted[part]
     const lane = this.#lanes[part]
     if (wanted === undefined || this.#isClosed) return
@@ -156,7 +162,7 @@ export class PodLink {
     this.#options.onChange()
   }
 
-  async #attempt(part: Part): Promise<LaneState> {
+  async #attempt(part: PushedPart): Promise<LaneState> {
     const report = this.#report ?? (await this.#ask())
     const wanted = this.#wanted[part]
     if (wanted === undefined) return PENDING
@@ -164,7 +170,7 @@ export class PodLink {
     return await this.#push(part, wanted)
   }
 
-  #has(part: Part, report: PodReport, wanted: SentDocument): boolean {
+  #has(part: PushedPart, report: PodReport, wanted: SentDocument): boolean {
     this.#raiseFloor(part, report, wanted)
     if (part === 'keys') {
       return report.keys.sequence === wanted.sequence && this.#saysKeys(report.keys)
@@ -174,7 +180,7 @@ export class PodLink {
     return hash === wanted.hash && documentHash === wanted.documentHash
   }
 
-  #raiseFloor(part: Part, report: PodReport, wanted: SentDocument): void {
+  #raiseFloor(part: PushedPart, report: PodReport, wanted: SentDocument): void {
     if (part === 'keys') {
       const { sequence } = report.keys
       const isOther =
@@ -194,7 +200,7 @@ export class PodLink {
     return keys !== undefined && hasKeys(reported, keys)
   }
 
-  #raise(part: Part, seen: number, wanted: SentDocument): void {
+  #raise(part: PushedPart, seen: number, wanted: SentDocument): void {
     if (isBelievable(seen, wanted.sequence)) this.#floors[part] = seen
   }
 
@@ -213,7 +219,7 @@ export class PodLink {
     return this.#report
   }
 
-  async #push(part: Part, wanted: SentDocument): Promise<LaneState> {
+  async #push(part: PushedPart, wanted: SentDocument): Promise<LaneState> {
     const started = performance.now()
     const observe = (result: string) =>
       this.#options.onPush({
@@ -233,7 +239,7 @@ export class PodLink {
     }
   }
 
-  async #send(part: Part): Promise<ApiResponse> {
+  async #send(part: PushedPart): Promise<ApiResponse> {
     const [first, ...others] = pushesOf(part, this.#wanted, this.#report?.keys.sequence)
     if (first === undefined) throw new Error('there is nothing to send')
     let answer = await this.#call(first)
@@ -242,7 +248,7 @@ export class PodLink {
     return answer
   }
 
-  #judge(part: Part, wanted: SentDocument, answer: ApiResponse): LaneState {
+  #judge(part: PushedPart, wanted: SentDocument, answer: ApiResponse): LaneState {
     const body = jsonOf(answer)
     if (answer.status === 200) {
       this.#note(part, wanted, body)
@@ -265,7 +271,7 @@ export class PodLink {
   }
 
   /** Reads the answer to a push like a report. */
-  #note(part: Part, wanted: SentDocument, body: unknown): void {
+  #note(part: PushedPart, wanted: SentDocument, body: unknown): void {
     const report = this.#report
     if (report === undefined) return
     if (part === 'keys') {

@@ -4,7 +4,7 @@ import type { Request } from '../kube/transport.ts'
 import type { TraceContext } from '../tracing/tracer.ts'
 import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
 
-export type Part = 'configuration' | 'keys'
+export type PushedPart = 'configuration' | 'keys'
 
 export interface Wanted {
   readonly configuration: OutgoingConfiguration | undefined
@@ -15,7 +15,7 @@ export interface Wanted {
 
 /** One push, and how it ended. */
 export interface PodPush {
-  readonly part: Part
+  readonly part: PushedPart
   readonly result: string
   readonly seconds: number
   /** The reconcile that it follows from. */
@@ -28,7 +28,7 @@ const JSON_BODY = { 'content-type': 'application/json' }
 
 /** The next one is sent where the one before is answered by 409. `has` is the sequence of the keys that the pod has. */
 export function pushesOf(
-  part: Part,
+  part: PushedPart,
   { configuration, keys }: Wanted,
   has: number | undefined,
 ): readonly PodRequest[] {

@@ -1,7 +1,7 @@
 /** Delivers the documents of every gateway to each of its pods independently, so that a hanging pod delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
 import { PodLink, type PodLinkOptions } from './pod-link.ts'
-import type { Part, PodPush, Wanted } from './pod-pushes.ts'
+import type { PodPush, PushedPart, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
 export interface PodTarget {
@@ -90,7 +90,7 @@ export class Pusher {
   }
 
   /** Documents below this sequence would be refused by some pod as old. */
-  floorOf(gateway: string, part: Part): number {
+  floorOf(gateway: string, part: PushedPart): number {
     const links = [...(this.#gateways.get(gateway)?.values() ?? [])]
     return links.reduce((most, { link }) => Math.max(most, link.floorOf(part)), 0)
   }

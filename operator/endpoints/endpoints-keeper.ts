@@ -12,8 +12,8 @@ import { type Selected, SelectedWatches, type SelectedWatchesOptions } from './s
 import { endpointsIn, type SliceEndpoint, slicesOf } from './slices.ts'
 import {
   type EmptyUpstream,
+  type EndpointSources,
   emptyOnes,
-  type Known,
   type PoolState,
   poolFaultOf,
   type ServiceFault,
@@ -124,7 +124,7 @@ export class EndpointsKeeper {
     if (JSON.stringify(this.troubleOf(kept.gateway)) !== reported) this.#options.onTrouble(key)
   }
 
-  #knownTo(own: string): Known {
+  #knownTo(own: string): EndpointSources {
     return {
       services: (namespace) => this.#watches.of(servicesOf(namespace)),
       slices: (place) => this.#watches.of(slicesOf(place)),

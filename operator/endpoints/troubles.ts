@@ -25,8 +25,8 @@ export interface EmptyUpstream {
   readonly source: string
 }
 
-/** The known state of the cluster; undefined: not known yet, or not permitted. */
-export interface Known {
+/** The state of the cluster as far as it is known; undefined: not yet, or it may not be asked. */
+export interface EndpointSources {
   services(namespace: string): readonly KubeObject[] | undefined
   slices(place: ServicePlace): readonly KubeObject[] | undefined
   pool(key: string): PoolState
@@ -48,7 +48,7 @@ function nameOnly({ metadata }: KubeObject): KubeObject {
 export function serviceFaultOf(
   { upstream, host }: ServiceUpstream,
   own: string,
-  known: Known,
+  known: EndpointSources,
 ): ServiceFault | undefined {
   const place = serviceAt(host, own)
   const services = place && known.services(place.namespace)
@@ -64,7 +64,7 @@ export function serviceFaultOf(
 export function poolFaultOf(
   pool: PoolUpstream,
   own: string,
-  known: Pick<Known, 'pool'>,
+  known: Pick<EndpointSources, 'pool'>,
 ): PoolFault | undefined {
   const { upstream } = pool
   const key = poolKeyOf(pool, own)
@@ -80,7 +80,7 @@ export function emptyOnes(
   services: readonly ServiceUpstream[],
   pools: readonly PoolUpstream[],
   own: string,
-  known: Known,
+  known: EndpointSources,
 ): EmptyUpstream[] {
   const found = [
     ...services.map((one) => {

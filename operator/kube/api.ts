@@ -16,7 +16,7 @@ import { type ApiResponse, type Request, readStart, type Stream, Transport } fro
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete'
 
 /** One permission that a call needs. */
-export interface Asked {
+export interface ApiRequest {
   readonly verb: Verb
   readonly group: string
   /** With its subresource, as RBAC writes it: `gatewayconfigs/status`. */
@@ -29,7 +29,7 @@ export interface ApiOptions {
   readonly random?: () => number
   /** False stops every write before it is sent. */
   readonly mayWrite?: () => boolean
-  readonly onAsked?: (asked: Asked) => void
+  readonly onAsked?: (asked: ApiRequest) => void
   readonly onAnswer?: (status: number | 'error', verb: Verb) => void
   readonly deadlineMs?: number
   readonly attemptsMax?: number

@@ -31,7 +31,7 @@ export interface Floors {
   readonly keys: number
 }
 
-interface Known {
+interface StoredObject {
   readonly uid: string | undefined
   /** Without contents: they are in `stored` already. */
   readonly object: KubeObject
@@ -47,7 +47,7 @@ export class ForeignObjectError extends Error {
 
 export class ConfigReconciler {
   readonly #options: ConfigOptions
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, StoredObject>()
 
   constructor(options: ConfigOptions) {
     this.#options = options
@@ -148,7 +148,7 @@ export class ConfigReconciler {
   }
 
   /** Before something is written: an object that we do not watch may have the name. */
-  async #read(gateway: KubeObject, name: string): Promise<Known | undefined> {
+  async #read(gateway: KubeObject, name: string): Promise<StoredObject | undefined> {
     const { namespace, uid } = gateway.metadata
     const key = `${namespace}/${name}`
     const { api, world } = this.#options
@@ -160,7 +160,7 @@ export class ConfigReconciler {
   }
 
   /** The newer one of the watched object and the last one written here. */
-  #peek(gateway: KubeObject, name: string): Known | undefined {
+  #peek(gateway: KubeObject, name: string): StoredObject | undefined {
     const key = `${gateway.metadata.namespace}/${name}`
     const remembered = this.#known.get(key)
     const known = remembered?.uid === gateway.metadata.uid ? remembered : undefined
@@ -171,7 +171,7 @@ export class ConfigReconciler {
       : this.#take(gateway, cached)
   }
 
-  #take(gateway: KubeObject, object: KubeObject): Known {
+  #take(gateway: KubeObject, object: KubeObject): StoredObject {
     const { uid = '' } = gateway.metadata
     if (!isOwnedBy(object, gateway)) throw new ForeignObjectError('ConfigMap', object.metadata.name)
     const remembered = this.#known.get(keyOf(object))
@@ -187,7 +187,7 @@ export class ConfigReconciler {
   async #write(
     gateway: KubeObject,
     name: string,
-    known: Known | undefined,
+    known: StoredObject | undefined,
     stored: Stored,
     annotations: Readonly<Record<string, string>> = {},
   ): Promise<void> {

@@ -20,7 +20,7 @@ const LAST_MS = 30_000
 /** Afterwards the kubelet's own minute is soon enough. */
 const PATIENCE_MS = 3_600_000
 
-interface Waiting {
+interface RetryWait {
   readonly since: number
   nextAt: number
   waitMs: number
@@ -29,7 +29,7 @@ interface Waiting {
 export class MountKeeper {
   readonly #options: MountOptions
   /** By gateway, then by the uid of the pod. */
-  readonly #waiting = new Map<string, Map<string, Waiting>>()
+  readonly #waiting = new Map<string, Map<string, RetryWait>>()
 
   constructor(options: MountOptions) {
     this.#options = options
@@ -66,7 +66,7 @@ export class MountKeeper {
   async #touch(
     namespace: string,
     { target: { name, uid } }: PodState,
-    waiting: ReadonlyMap<string, Waiting>,
+    waiting: ReadonlyMap<string, RetryWait>,
   ): Promise<void> {
     const { api, wallClock, clock, onError } = this.#options
     const turn = waiting.get(uid)
@@ -85,12 +85,12 @@ export class MountKeeper {
   }
 }
 
-function isDue(turn: Waiting | undefined, now: number): boolean {
+function isDue(turn: RetryWait | undefined, now: number): boolean {
   return turn !== undefined && turn.nextAt <= now && isPatient(now)(turn)
 }
 
 function isPatient(now: number) {
-  return ({ since }: Waiting) => now - since < PATIENCE_MS
+  return ({ since }: RetryWait) => now - since < PATIENCE_MS
 }
 
 /** Whether new mounts would help; variables are fixed at the start of the pod. */

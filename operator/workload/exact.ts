@@ -3,10 +3,10 @@ import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
 import { covers } from './covers.ts'
 
-type Path = readonly string[]
+type ObjectPath = readonly string[]
 
 /** An entry too many here changes what is served: a selector finds other pods, a key may sign. */
-const EXACT_MAPS: readonly (readonly [resource: Resource, path: Path])[] = [
+const EXACT_MAPS: readonly (readonly [resource: Resource, path: ObjectPath])[] = [
   [RESOURCES.services, ['spec', 'selector']],
   [RESOURCES.configMaps, ['data']],
 ]
@@ -58,9 +58,9 @@ export function restoring(
 
 type Tree = Readonly<Record<string, unknown>>
 
-const PORTS: Path = ['spec', 'ports']
+const PORTS: ObjectPath = ['spec', 'ports']
 
-function mapsOf(resource: Resource): Path[] {
+function mapsOf(resource: Resource): ObjectPath[] {
   return EXACT_MAPS.filter(([one]) => one === resource).map(([, path]) => path)
 }
 
@@ -79,7 +79,7 @@ function replaced(live: unknown, desired: unknown, path: string): unknown {
   ])
 }
 
-function within(tree: Tree, [first = '', ...rest]: Path, value: unknown): Tree {
+function within(tree: Tree, [first = '', ...rest]: ObjectPath, value: unknown): Tree {
   const below = tree[first]
   const child = rest.length === 0 ? value : within(isRecord(below) ? below : {}, rest, value)
   return { ...tree, [first]: child }

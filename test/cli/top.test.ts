@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { quantile, ratesOf } from '../../cli/top/rates.ts'
-import type { Activity, Reading } from '../../cli/top/reading.ts'
+import type { Activity, ActivityReading } from '../../cli/top/reading.ts'
 
 type Counts = Partial<Record<'requests' | 'errors' | 'tokens' | 'in_flight', number>>
 
@@ -12,7 +12,7 @@ function anActivity(at_ms: number, counts: Counts, others: Partial<Activity> = {
   return { at_ms, first_token_bounds: [0.1, 1], routes, tenants: [], usage: [], ...others }
 }
 
-function aReading(...gateways: readonly (readonly [string, Activity])[]): Reading {
+function aReading(...gateways: readonly (readonly [string, Activity])[]): ActivityReading {
   return { gateways: new Map(gateways), asked: gateways.length }
 }
 

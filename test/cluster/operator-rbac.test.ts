@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startWebhook } from '../../operator/admission/webhook.ts'
-import type { Asked } from '../../operator/kube/api.ts'
+import type { ApiRequest } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { createLog } from '../../operator/log.ts'
 import { type Operator, startOperator } from '../../operator/program.ts'
@@ -123,7 +123,7 @@ function rulesOf(where: Grant['where']) {
   return policyRules(where, CONFIGURATION).map((rule) => ({ ...rule }))
 }
 
-function nameOf({ verb, group, resource }: Asked): string {
+function nameOf({ verb, group, resource }: ApiRequest): string {
   return `${verb} ${group === '' ? 'core' : group}/${resource}`
 }
 

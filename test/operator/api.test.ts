@@ -1,7 +1,7 @@
 /** Calls to the API server: patience, credentials, and a fence in front of every write. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { ApiClient, Asked } from '../../operator/kube/api.ts'
+import type { ApiClient, ApiRequest } from '../../operator/kube/api.ts'
 import { ApiError, errorOf, NotLeaderError } from '../../operator/kube/api-error.ts'
 import { RESOURCES } from '../../operator/kube/objects.ts'
 import { anObject, refuses, type ScriptedApi, startScriptedApi } from './scripted-api.ts'
@@ -17,7 +17,7 @@ afterEach(() => api.stop())
 const object = { metadata: { name: 'a', namespace: 'ns' } }
 
 test('who does not lead sends no write', async () => {
-  const asked: Asked[] = []
+  const asked: ApiRequest[] = []
   const client = api.client({ mayWrite: () => false, onAsked: (one) => asked.push(one) })
   const writes = [
     () => client.create(RESOURCES.configMaps, object, 'm'),

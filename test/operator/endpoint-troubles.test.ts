@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { poolUpstreamsOf } from '../../operator/compile/pool-upstreams.ts'
 import { serviceUpstreamsOf } from '../../operator/compile/service-upstreams.ts'
-import { emptyOnes, type Known, serviceFaultOf } from '../../operator/endpoints/troubles.ts'
+import {
+  type EndpointSources,
+  emptyOnes,
+  serviceFaultOf,
+} from '../../operator/endpoints/troubles.ts'
 import { aPod, conditionOf, says, statusOf } from './a-status.ts'
 
 const upstreams = [
@@ -16,7 +20,7 @@ const [service = assert.fail('none')] = services
 const named = (...names: readonly string[]) =>
   names.map((name) => ({ metadata: { name, namespace: 'models' } }))
 
-function knowing(known: Partial<Known>): Known {
+function knowing(known: Partial<EndpointSources>): EndpointSources {
   return {
     services: () => named('llama', 'embeddings'),
     slices: () => [],

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { auditOf } from '../../operator/admission/audit.ts'
-import { judgeQuestion, type Known } from '../../operator/admission/judge.ts'
+import { type ClusterView, judgeQuestion } from '../../operator/admission/judge.ts'
 import { answerOf, readReview } from '../../operator/admission/review.ts'
 import { compile } from '../../operator/compile/compile.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { aGateway, aGatewayKey, aHash } from '../helpers/kubernetes/a-gateway.ts'
 
-const NOTHING: Known = {
+const NOTHING: ClusterView = {
   now: Date.UTC(2026, 0, 1),
   gateway: () => undefined,
   keysOf: () => [],
@@ -30,7 +30,7 @@ function aReview(request: object) {
 
 async function judged(
   object: KubeObject,
-  { before, known = NOTHING }: { before?: KubeObject; known?: Known } = {},
+  { before, known = NOTHING }: { before?: KubeObject; known?: ClusterView } = {},
 ) {
   const kind = String(object.kind)
   const question = { uid: 'review-1', kind, isDryRun: false, object, before }
@@ -125,7 +125,7 @@ test('of a key that waits for something, or counts for nothing, a warning says s
   })
   const older = aGatewayKey('older')
   const known = { ...NOTHING, gateway: () => gateway, keysOf: () => [older] }
-  const warningsOf = async (key: KubeObject, of: Known = known) => {
+  const warningsOf = async (key: KubeObject, of: ClusterView = known) => {
     const { errors, warnings } = await judged(key, { known: of })
     assert.deepEqual(errors, [])
     return warnings.join()
@@ -246,7 +246,7 @@ const GRANTED = { ...NOTHING, gateway: () => aGateway({ spec: { tenants: { from 
 const older = aPolicy('older', {}, { creationTimestamp: '2025-01-01T00:00:00Z' })
 const downgraded = { tokens_per_day: 5, on_exceeded: 'downgrade', downgrade_route: 'nowhere' }
 
-const POLICIES: readonly (readonly [string, KubeObject, Known, RegExp | undefined])[] = [
+const POLICIES: readonly (readonly [string, KubeObject, ClusterView, RegExp | undefined])[] = [
   ['fits', aPolicy('a', { limits: { requests_per_minute: 300 } }), GRANTED, undefined],
   [
     'asks for more than the ceiling',

@@ -9,15 +9,15 @@ import { EXIT, endUsageWith64, printRemark, printText } from '../../printing/out
 interface ExposeOptions {
   readonly for: Front
   readonly file?: string
-  readonly gateway?: Named
+  readonly gateway?: NamedObject
   readonly namespace?: string
   readonly port?: number
   readonly host?: string
-  readonly parent?: Named
+  readonly parent?: NamedObject
   readonly output: Format
 }
 
-interface Named {
+interface NamedObject {
   readonly name: string
   readonly namespace?: string
 }
@@ -50,7 +50,7 @@ export const expose = endUsageWith64(
 )
 
 function named(flags: string, meaning: string): Option {
-  return new Option(flags, meaning).argParser((text): Named => {
+  return new Option(flags, meaning).argParser((text): NamedObject => {
     const [, namespace, name] = NAME.exec(text) ?? []
     if (name === undefined) throw new InvalidArgumentError('Give NAME or NAMESPACE/NAME.')
     return namespace === undefined ? { name } : { name, namespace }

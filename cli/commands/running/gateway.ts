@@ -4,7 +4,7 @@ import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
 
-interface TestOptions extends PlaceOptions {
+interface GatewayTestOptions extends PlaceOptions {
   readonly route?: string
   readonly allRoutes?: true
   readonly simulateFailure?: 'primary'
@@ -33,7 +33,7 @@ export const gateway = endUsageWith64(
   new Command('gateway').description('Test routes.').addCommand(test),
 )
 
-async function testRoutes(options: TestOptions, command: Command): Promise<void> {
+async function testRoutes(options: GatewayTestOptions, command: Command): Promise<void> {
   const { route, simulateFailure, simulateRateLimit, output } = options
   const { testRoutes: run } = await import('../../trials/route.ts')
   const fail = simulateRateLimit ? 'rate_limited' : simulateFailure && 'server'

@@ -4,7 +4,7 @@ import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
 
-interface TestOptions extends PlaceOptions {
+interface GuardrailTestOptions extends PlaceOptions {
   readonly policy: string
   readonly input: string
   readonly side?: string
@@ -30,7 +30,7 @@ export const guardrail = endUsageWith64(
   new Command('guardrail').description('Test guardrails.').addCommand(test),
 )
 
-async function testGuardrail(options: TestOptions, command: Command): Promise<void> {
+async function testGuardrail(options: GuardrailTestOptions, command: Command): Promise<void> {
   const { policy, input, side, output } = options
   const { testGuardrail: run } = await import('../../trials/guardrail.ts')
   await run({ policy, input, side, output }, await askedPlace(options, command))

@@ -4,7 +4,7 @@ import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
 
-interface TestOptions extends PlaceOptions {
+interface UpstreamTestOptions extends PlaceOptions {
   readonly name?: string
   readonly all?: true
   readonly verbose?: true
@@ -27,7 +27,7 @@ export const upstream = endUsageWith64(
   new Command('upstream').description('Test upstreams.').addCommand(test),
 )
 
-async function testUpstreams(options: TestOptions, command: Command): Promise<void> {
+async function testUpstreams(options: UpstreamTestOptions, command: Command): Promise<void> {
   const { name, verbose = false, output } = options
   const { testUpstreams: run } = await import('../../trials/upstream.ts')
   await run({ name, verbose, output }, await askedPlace(options, command))

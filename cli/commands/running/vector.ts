@@ -4,7 +4,7 @@ import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
 
-interface TestOptions extends PlaceOptions {
+interface VectorTestOptions extends PlaceOptions {
   readonly store: string
   readonly query?: string
   readonly tenant?: string
@@ -27,7 +27,7 @@ export const vector = endUsageWith64(
   new Command('vector').description('Test vector stores.').addCommand(test),
 )
 
-async function testStore(options: TestOptions, command: Command): Promise<void> {
+async function testStore(options: VectorTestOptions, command: Command): Promise<void> {
   const { store, query, tenant, output } = options
   const { testVectorStore } = await import('../../trials/vector-store.ts')
   await testVectorStore({ store, query, tenant, output }, await askedPlace(options, command))

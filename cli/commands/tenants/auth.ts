@@ -7,7 +7,7 @@ import { wholeNumber } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
 
-interface TestOptions extends PlaceOptions {
+interface AuthTestOptions extends PlaceOptions {
   readonly key?: string
   readonly route?: string
   readonly url?: string
@@ -32,7 +32,7 @@ export const auth = endUsageWith64(
   new Command('auth').description('Test which answer a key gets.').addCommand(test),
 )
 
-async function testKey(options: TestOptions, command: Command): Promise<void> {
+async function testKey(options: AuthTestOptions, command: Command): Promise<void> {
   const { key = '', route, url, expect, output } = options
   const { status, why } =
     url === undefined ? await judged(key, options, command) : await sent({ url, key }, route)
@@ -52,7 +52,7 @@ const TOKEN_REMARK =
   'error: only a real request shows the answer to a token of an issuer; add --url with the address that clients call'
 
 /** The gateway judges the key; the tool sends only its hash. */
-async function judged(key: string, options: TestOptions, command: Command) {
+async function judged(key: string, options: AuthTestOptions, command: Command) {
   if (TOKEN.test(key)) return command.error(TOKEN_REMARK, { exitCode: EXIT.usage })
   const { route } = options
   const query = new URLSearchParams({

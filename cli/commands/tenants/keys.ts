@@ -30,7 +30,11 @@ interface CreateOptions extends Common {
 }
 
 type FindOptions = Common & { readonly prefix?: string; readonly tenant?: string }
-type TestOptions = Common & { readonly id: string; readonly scope: string; readonly route?: string }
+type KeyTestOptions = Common & {
+  readonly id: string
+  readonly scope: string
+  readonly route?: string
+}
 type RevokeOptions = Common & { readonly id: string; readonly reason?: string }
 type RotateOptions = Common & {
   readonly id: string
@@ -207,7 +211,7 @@ ${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 const NOWHERE: Place = { kind: 'stand-alone', admin: '' }
 
 async function found(
-  { file, prefix, tenant, id }: Partial<FindOptions & TestOptions>,
+  { file, prefix, tenant, id }: Partial<FindOptions & KeyTestOptions>,
   place: () => Promise<Place>,
 ) {
   const { findKeys } = await import('../../keys/source.ts')
@@ -240,7 +244,7 @@ async function inspectKey(options: FindOptions, command: Command): Promise<void>
   await printData(options.output, { value, names: all.map((key) => key.id), print })
 }
 
-async function testKey(options: TestOptions, command: Command): Promise<void> {
+async function testKey(options: KeyTestOptions, command: Command): Promise<void> {
   const { id, scope, route, output } = options
   const { keys: all, aliases } = await found({ ...options }, () => placeOf(options, command))
   const { verdictOn } = await import('../../keys/verdict.ts')

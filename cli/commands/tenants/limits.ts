@@ -12,7 +12,7 @@ interface ShowOptions extends PlaceOptions {
   readonly output: Format
 }
 
-interface TestOptions extends PlaceOptions, LimitsTest {
+interface LimitsTestOptions extends PlaceOptions, LimitsTest {
   readonly key?: string
 }
 
@@ -80,7 +80,7 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
   await printData(output, { value: body, names, print })
 }
 
-async function testLimits(options: TestOptions, command: Command): Promise<void> {
+async function testLimits(options: LimitsTestOptions, command: Command): Promise<void> {
   const { key, tenant } = options
   if (key === undefined) {
     const message = `error: give a key of tenant "${tenant}" in GW_KEY: keys are stored as hashes`

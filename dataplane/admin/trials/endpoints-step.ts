@@ -8,7 +8,7 @@ import { askStatus } from '../../connection/status-question.ts'
 import type { Section } from '../../schema/index.ts'
 import type { Step } from './trial.ts'
 
-interface Place {
+interface ProbedAddress {
   readonly address: string
   readonly port: number
 }
@@ -20,7 +20,7 @@ const ADDRESSES_MAX = 64
 export async function tryEndpoints(
   settings: UpstreamSettings,
   section: Section,
-  sent: readonly Place[] = [],
+  sent: readonly ProbedAddress[] = [],
 ): Promise<Step | undefined> {
   const { endpoints = 'url' } = settings.section
   if (endpoints === 'url') return undefined
@@ -46,14 +46,14 @@ export async function tryEndpoints(
   return step(`${found.length} addresses of ${name}: ${addresses}`, [...lacking, ...faults])
 }
 
-async function placesOf(name: string, port: number): Promise<Place[] | Error> {
+async function placesOf(name: string, port: number): Promise<ProbedAddress[] | Error> {
   const found = await lookup(name, { all: true }).catch((error: Error) => error)
   return found instanceof Error ? found : found.map(({ address }) => ({ address, port }))
 }
 
 /** The fault, in words. */
 async function askOne(
-  at: Place,
+  at: ProbedAddress,
   settings: UpstreamSettings,
   section: Section,
 ): Promise<string | undefined> {

@@ -15,10 +15,10 @@ import type {
 } from '../../wire/inner-form.ts'
 import { blockOf, messageOf, mintedId, stopOf, usageOf } from './answer.ts'
 
-type Kind = 'text' | 'thinking'
+type BlockKind = 'text' | 'thinking'
 
 /** Comes while a call is open, and waits until that one has ended. */
-type Waiting = WaitingCall | Thought | { readonly kind: Kind; text: string }
+type HeldCall = WaitingCall | Thought | { readonly kind: BlockKind; text: string }
 
 interface WaitingCall {
   readonly index: number
@@ -27,12 +27,12 @@ interface WaitingCall {
   arguments: string
 }
 
-const EMPTY_BLOCKS: Readonly<Record<Kind, Json>> = {
+const EMPTY_BLOCKS: Readonly<Record<BlockKind, Json>> = {
   text: { type: 'text', text: '' },
   thinking: { type: 'thinking', thinking: '', signature: '' },
 }
 
-const PIECES: Readonly<Record<Kind, (text: string) => Json>> = {
+const PIECES: Readonly<Record<BlockKind, (text: string) => Json>> = {
   text: (text) => ({ type: 'text_delta', text }),
   thinking: (thinking) => ({ type: 'thinking_delta', thinking }),
 }
@@ -43,8 +43,8 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
   /** The index of the open block, or of the next one. */
   #block = 0
   /** The kind of the open block, or the index of its call. */
-  #open: Kind | number | undefined
-  #waiting: Waiting[] = []
+  #open: BlockKind | number | undefined
+  #waiting: HeldCall[] = []
   #finish: FinishReason = 'stop'
   #stop: string | undefined
   #isRefused = false
@@ -96,7 +96,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     return said ? this.#said('text', said) : ''
   }
 
-  #said(kind: Kind, text: string): string {
+  #said(kind: BlockKind, text: string): string {
     if (typeof this.#open !== 'number') return this.#words(kind, PIECES[kind](text))
     const last = this.#waiting.at(-1)
     if (last !== undefined && 'kind' in last && last.kind === kind) {
@@ -118,7 +118,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     return this.#words('thinking', { type: 'signature_delta', signature }) + this.#close()
   }
 
-  #words(kind: Kind, delta: Json): string {
+  #words(kind: BlockKind, delta: Json): string {
     const opened = this.#open === kind ? '' : this.#closeAll() + this.#openBlock(EMPTY_BLOCKS[kind])
     this.#open = kind
     return opened + this.#piece(delta)
@@ -143,7 +143,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     return this.#close() + this.#openCall(call)
   }
 
-  #wait(one: Waiting, ...texts: readonly string[]): void {
+  #wait(one: HeldCall, ...texts: readonly string[]): void {
     this.#kept.keepEntry(...texts)
     this.#waiting.push(one)
   }

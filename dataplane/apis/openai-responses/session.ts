@@ -11,7 +11,7 @@ import { openAiCodeOf, openAiWire } from '../openai/wire.ts'
 import type { ResponsesBody, StateUse } from './request/shape.ts'
 import type { Tools } from './request/tools.ts'
 
-interface Parts {
+interface SessionParts {
   readonly asked: ResponsesBody
   readonly tools: Tools
   readonly state: StateUse | undefined
@@ -22,7 +22,7 @@ const ID_BYTES = 16
 /** By the bytes of the request, which all copies of it share. */
 const sessions = new WeakMap<Buffer, Session>()
 
-export function beginSession(bytes: Buffer, parts: Parts): void {
+export function beginSession(bytes: Buffer, parts: SessionParts): void {
   sessions.set(bytes, new Session(parts))
 }
 
@@ -43,7 +43,7 @@ export class Session implements StreamVoice {
   readonly #createdSeconds: number
   #next = 0
 
-  constructor({ asked, tools, state, createdSeconds }: Parts) {
+  constructor({ asked, tools, state, createdSeconds }: SessionParts) {
     this.tools = tools
     this.state = state
     this.#createdSeconds = createdSeconds

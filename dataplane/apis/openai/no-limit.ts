@@ -3,7 +3,7 @@ import type { ModelRequest } from '../../wire/inner-form.ts'
 
 const MEMBERS = ['max_completion_tokens', 'max_tokens'] as const
 
-type Limits = { readonly [member in (typeof MEMBERS)[number]]?: unknown }
+type LimitMembers = { readonly [member in (typeof MEMBERS)[number]]?: unknown }
 
 /** Legacy completions know 0: nothing is generated where only the prompt's probabilities are asked for. */
 export function saysNoLimit(value: unknown, least: 0 | 1): value is number {
@@ -11,7 +11,7 @@ export function saysNoLimit(value: unknown, least: 0 | 1): value is number {
 }
 
 /** The body without the members that say no limit; the same object where it has none. */
-export function limited<Body extends Limits>(body: Body, least: 0 | 1): Body {
+export function limited<Body extends LimitMembers>(body: Body, least: 0 | 1): Body {
   const said = saying(body, least)
   if (said === undefined) return body
   const kept = Object.entries(body).filter(([name]) => !said.some((member) => member === name))
@@ -19,7 +19,7 @@ export function limited<Body extends Limits>(body: Body, least: 0 | 1): Body {
 }
 
 /** The members of the request beside its body; `body` is what `limited` has left of `asked`. */
-export function unlimitedOf<Body extends Limits>(
+export function unlimitedOf<Body extends LimitMembers>(
   asked: Body,
   body: Body,
   least: 0 | 1,
@@ -33,7 +33,7 @@ export function unlimitedOf<Body extends Limits>(
   return { omitted: new Set(said), ...(unlimited && { unlimited }) }
 }
 
-function saying(body: Limits, least: 0 | 1): (typeof MEMBERS)[number][] | undefined {
+function saying(body: LimitMembers, least: 0 | 1): (typeof MEMBERS)[number][] | undefined {
   if (!saysNoLimit(body.max_tokens, least) && !saysNoLimit(body.max_completion_tokens, least))
     return undefined
   return MEMBERS.filter((name) => saysNoLimit(body[name], least))

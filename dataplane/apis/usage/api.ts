@@ -48,9 +48,9 @@ export const keyUsage: Api = {
   },
 }
 
-type Asked = Partial<Record<(typeof QUERY)[number], string>>
+type UsageQuery = Partial<Record<(typeof QUERY)[number], string>>
 
-function queryOf(url: string): Asked {
+function queryOf(url: string): UsageQuery {
   const given = new URL(url, 'http://gateway').searchParams
   const unknown = [...given.keys()].find((name) => !QUERY.some((known) => known === name))
   if (unknown !== undefined)

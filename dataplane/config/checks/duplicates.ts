@@ -2,7 +2,7 @@
 import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
 import { at, type Check, type CheckContext, quoted } from './contract.ts'
 
-interface Named {
+interface NamedPath {
   readonly name: string
   readonly path: Path
 }
@@ -149,7 +149,7 @@ function entriesTwice(
 }
 
 export function repeated(
-  entries: readonly Named[],
+  entries: readonly NamedPath[],
   what: string,
   { sourceOf }: Sources,
 ): Finding[] {

@@ -9,9 +9,9 @@ import { certificatesOf, keyOf } from '../pem.ts'
 import { at, type Check } from './contract.ts'
 
 const FIELDS = ['cert', 'key', 'client_ca'] as const
-type Field = (typeof FIELDS)[number]
+type TlsField = (typeof FIELDS)[number]
 
-const FIXES: Readonly<Record<Field, string>> = {
+const FIXES: Readonly<Record<TlsField, string>> = {
   cert: 'Bring the certificate in PEM form, followed by its intermediate ones.',
   key: 'Bring the private key in PEM form, without a passphrase.',
   client_ca: 'Bring certificates in PEM form, as "BEGIN CERTIFICATE" begins them.',
@@ -32,7 +32,7 @@ const pairIsReferred: Check = (_section, { written }) =>
 const pairFits: Check = ({ gateway: { tls } }, { now, written }) => {
   if (tls === undefined) return []
   const findings: Finding[] = []
-  function read<T>(field: Field, parse: (text: string) => T): T | undefined {
+  function read<T>(field: TlsField, parse: (text: string) => T): T | undefined {
     const text = tls?.[field]
     if (text === undefined || text.includes('${')) return undefined
     if (!isReference(String(valueBelow(written, ...place(field))))) return undefined

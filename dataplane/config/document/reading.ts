@@ -3,7 +3,7 @@ import type { Path } from '../judgement/problems.ts'
 import { canonicalize, type Move } from './canonical.ts'
 import { type Host, type Resolution, resolveReferences } from './references.ts'
 
-export interface Reading {
+export interface DocumentReading {
   readonly resolution: Resolution
   readonly resolved: unknown
   /** Messages show this tree, because it holds no secret. */
@@ -13,8 +13,8 @@ export interface Reading {
   sourceOf(path: Path): Path
 }
 
-/** `file`: path of the document, to which its relative paths refer. */
-export function readTree(tree: unknown, host: Host, file = ''): Reading {
+/** `file` is where the document stands: its relative paths start there. */
+export function readTree(tree: unknown, host: Host, file = ''): DocumentReading {
   const resolution = resolveReferences(tree, host, { file })
   const { tree: resolved, moves, sourceOf } = canonicalize(resolution.tree)
   return { resolution, resolved, written: canonicalize(tree).tree, moves, sourceOf }

@@ -5,7 +5,7 @@ import { type Configuration, GatewayConfig } from '../../schema/index.ts'
 import type { RunMode } from '../../schema/listener.ts'
 import type { CheckContext } from '../checks/contract.ts'
 import { check, checkChoices, checkFacts } from '../checks/index.ts'
-import type { Reading } from '../document/reading.ts'
+import type { DocumentReading } from '../document/reading.ts'
 import { startsWith } from '../document/tree.ts'
 import { Suggestions } from './nearest.ts'
 import { FINDINGS_MAX, type Finding, firstFindings, type Path, showPath } from './problems.ts'
@@ -20,7 +20,7 @@ export interface Judgement {
 }
 
 /** Both trees are canonical: one with references resolved, one as written. */
-type Trees = Pick<Reading, 'resolved' | 'written'>
+type Trees = Pick<DocumentReading, 'resolved' | 'written'>
 
 export interface JudgeOptions {
   /** Milliseconds since the epoch; absent: skip checks that depend on the time. */
@@ -36,7 +36,7 @@ export interface JudgeOptions {
 }
 
 export function judge(
-  { resolved, written, sourceOf }: Pick<Reading, 'resolved' | 'written' | 'sourceOf'>,
+  { resolved, written, sourceOf }: Pick<DocumentReading, 'resolved' | 'written' | 'sourceOf'>,
   { isExpected, ...options }: JudgeOptions,
 ): Judgement {
   const { findings, ...judgement } = judgeTrees(

@@ -14,14 +14,14 @@ import {
 import { explainTenants } from './explain-tenants.ts'
 
 /** The traits of an operation that change what happens to a request. */
-export interface Kind {
+export interface OperationKind {
   /** A model generates an answer, also as a stream. */
   readonly isGenerated: boolean
   /** Passages are looked up for it. */
   readonly isConversation: boolean
 }
 
-const CHAT: Kind = { isGenerated: true, isConversation: true }
+const CHAT: OperationKind = { isGenerated: true, isConversation: true }
 
 export function explain(configuration: Configuration, kind = CHAT): string {
   const section = configuration.gw
@@ -39,7 +39,7 @@ function podsOf({ spec }: Configuration): number | undefined {
 function explainRoute(
   section: Section,
   route: RouteSection,
-  kind: Kind,
+  kind: OperationKind,
   pods: number | undefined,
 ): string {
   const lines = [
@@ -89,7 +89,7 @@ function summarize(names: readonly string[]): string {
 function explainClocks(
   { gateway, upstreams, slo }: Section,
   route: RouteSection,
-  { isGenerated }: Kind,
+  { isGenerated }: OperationKind,
 ): string[] {
   const limits = [
     { seconds: gateway.request_timeout_seconds, source: 'gateway.request_timeout_seconds' },
@@ -126,7 +126,7 @@ function explainClocks(
 function explainWindow(
   { upstreams, budgets }: Section,
   route: RouteSection,
-  { isGenerated }: Kind,
+  { isGenerated }: OperationKind,
 ): string[] {
   const names = upstreamsOf(route)
   const windows = upstreams
@@ -155,7 +155,7 @@ const SAMPLE_TOKENS = 1000
 function explainCost(
   { upstreams, pricing }: Section,
   route: RouteSection,
-  { isGenerated }: Kind,
+  { isGenerated }: OperationKind,
 ): string[] {
   if (pricing === undefined) return []
   const prices = compilePrices(pricing)
@@ -173,7 +173,7 @@ function explainCost(
 function explainAuxiliaries(
   section: Section,
   { retrieval, guardrails }: RouteSection,
-  { isConversation }: Kind,
+  { isConversation }: OperationKind,
 ): string[] {
   const searches = isConversation ? retrieval : []
   return [

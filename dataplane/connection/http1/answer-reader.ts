@@ -9,7 +9,7 @@ export interface AnswerSink extends ChunkSink {
   onHead(head: AnswerHead): void
 }
 
-type State = 'head' | 'length' | 'close' | 'chunks' | 'complete'
+type AnswerState = 'head' | 'length' | 'close' | 'chunks' | 'complete'
 
 /** Head and trailers, each. */
 const HEAD_BYTES_MAX = 65_536
@@ -34,8 +34,8 @@ const CHUNKS: ChunkRules = {
 
 export class AnswerReader {
   readonly #sink: AnswerSink
-  #state: State = 'head'
-  /** Text of an incomplete head or line. */
+  #state: AnswerState = 'head'
+  /** Text of a head or a line whose end has not come. */
   #text = ''
   /** Bytes of the body that are still to come. */
   #left = 0

@@ -37,7 +37,7 @@ const WAITING_MAX = 4096
 /** Connections end up to a fifth earlier, so that those made together do not end together. */
 const SPREAD = 0.2
 
-interface Waiting {
+interface QueuedRequest {
   readonly request: PoolRequest
   readonly handler: PoolHandler
 }
@@ -48,7 +48,7 @@ export class Http1Pool implements RequestPool, Keeper {
   readonly #all = new Set<Connection>()
   /** The last used connection is used first, so that the others can expire. */
   readonly #idle: Connection[] = []
-  readonly #waiting: Waiting[] = []
+  readonly #waiting: QueuedRequest[] = []
   /** Connections being made. */
   #opening = 0
   #closed = false
@@ -72,7 +72,7 @@ export class Http1Pool implements RequestPool, Keeper {
     else this.#wait({ request, handler })
   }
 
-  #wait(waiting: Waiting): void {
+  #wait(waiting: QueuedRequest): void {
     if (this.#waiting.length >= WAITING_MAX) this.#dropWaiting()
     if (this.#waiting.length < WAITING_MAX) this.#waiting.push(waiting)
     else waiting.handler.onResponseError(undefined, noConnection())

@@ -33,7 +33,7 @@ export interface Keeper {
 }
 
 /** `new` until the first request; then `idle`, `busy`, and `closing` after the last answer. */
-type State = 'new' | 'idle' | 'busy' | 'closing'
+type ConnectionState = 'new' | 'idle' | 'busy' | 'closing'
 
 /** Bytes after a request wait for its answer; beyond this many no more are read. */
 const WAITING_BYTES_MAX = 65_536
@@ -51,8 +51,8 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   readonly endsAt: number
   readonly socket: Socket
   readonly #keeper: Keeper
-  #state: State = 'new'
-  /** Deadline of the present wait. */
+  #state: ConnectionState = 'new'
+  /** When it has waited long enough for what it waits for. */
   #dueAt: number
   #exchange: PlainExchange | undefined
   /** The exchange whose answer has ended and waits for its write. */

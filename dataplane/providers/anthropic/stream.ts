@@ -11,7 +11,7 @@ import { completionId, finishReason, knownCounts, readUsage, refusalOf } from '.
 import { type Asker, ThoughtReader } from './thoughts.ts'
 
 /** A tool call whose pieces arrive; its place among the calls is not its block's. */
-interface Call {
+interface ToolCall {
   readonly index: number
   /** The input that its beginning had, as JSON text. */
   readonly input: string
@@ -21,7 +21,7 @@ interface Call {
 /** The state after the events so far. */
 interface Progress {
   usage: Json
-  readonly calls: Blocks<Call>
+  readonly calls: Blocks<ToolCall>
   readonly ids: CallIds
   readonly thoughts: ThoughtReader
 }

@@ -16,7 +16,7 @@ interface Tools {
   readonly choice?: Json
 }
 
-interface Choice {
+interface ToolChoice {
   readonly mode: unknown
   /** The one tool that must be called. */
   readonly named: string | undefined
@@ -63,14 +63,14 @@ function pointsIn(body: ChatBody, model: string): Map<unknown, readonly Json[]> 
   return points
 }
 
-function toolChoice({ mode, named }: Choice): Json {
+function toolChoice({ mode, named }: ToolChoice): Json {
   if (named !== undefined) return { toolChoice: { tool: { name: named } } }
   if (mode === 'required') return { toolChoice: { any: {} } }
   return mode === 'auto' ? { toolChoice: { auto: {} } } : {}
 }
 
 /** undefined where the API says all of it. */
-function claudeChoice({ mode, named }: Choice, body: ChatBody): Json | undefined {
+function claudeChoice({ mode, named }: ToolChoice, body: ChatBody): Json | undefined {
   if (mode === 'none') return { type: 'none' }
   if (body.parallel_tool_calls !== false || listOf(body.tools).length === 0) return undefined
   const alone = { disable_parallel_tool_use: true }
@@ -78,7 +78,7 @@ function claudeChoice({ mode, named }: Choice, body: ChatBody): Json | undefined
   return { type: mode === 'required' ? 'any' : 'auto', ...alone }
 }
 
-function choiceOf(written: unknown): Choice {
+function choiceOf(written: unknown): ToolChoice {
   const choice = recordOf(written)
   const { mode, tools } = recordOf(choice.allowed_tools)
   const named = textOf(recordOf(choice.function).name)

@@ -13,7 +13,7 @@ import { callOf } from './answer.ts'
 import { deltaOf, failureOf, finishOf, logprobsOf, readUsage } from './said.ts'
 
 /** A tool call whose pieces arrive. */
-interface Call {
+interface ToolCall {
   readonly index: number
   hasInput: boolean
 }
@@ -26,7 +26,7 @@ interface Progress {
   readonly ids: CallIds
   begun: number
   /** The calls that have begun and not ended. */
-  readonly open: Blocks<Call>
+  readonly open: Blocks<ToolCall>
 }
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }

@@ -14,12 +14,12 @@ import { bareName } from './models.ts'
 const TEXTS_MAX = 100
 
 /** A call of the API: what it is to do, and with what. */
-interface Call {
+interface EmbeddingsCall {
   readonly action: 'batchEmbedContents' | 'predict' | 'embedContent'
   readonly body: Json
 }
 
-export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings): Call {
+export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings): EmbeddingsCall {
   const { body, dimensions } = request
   const texts = textsOf(body, facts.name)
   const length = dimensions !== undefined && { outputDimensionality: dimensions }

@@ -19,7 +19,7 @@ export interface Piece {
   readonly text: string
 }
 
-type Read =
+type ReadChunk =
   | { readonly kind: 'pieces'; readonly pieces: readonly Piece[]; readonly isRepaired: boolean }
   /** The end; `held` are chunks that had to wait for it. */
   | { readonly kind: 'done'; readonly held: readonly Chunk[] }
@@ -42,7 +42,7 @@ export function openChunks(request: Streamed, options: Streaming, kept: KeptText
       ? openRepair(request, options.repair, kept)
       : undefined
   return {
-    read({ event, data }: WireEvent): Read {
+    read({ event, data }: WireEvent): ReadChunk {
       if (data.trim() === '[DONE]') return { kind: 'done', held: repair?.end() ?? [] }
       const chunk = parsed(data)
       if (!isRecord(chunk)) return { kind: 'unknown', broken: isBroken(data, chunk) }

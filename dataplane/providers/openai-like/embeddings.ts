@@ -92,7 +92,7 @@ function encodeBody(
   return { body: changed(edits), leftOut }
 }
 
-interface Answer {
+interface CheckedVectors {
   readonly kind: 'answer'
   readonly json: Json
   /** In the order of the inputs. */
@@ -109,7 +109,7 @@ function readAnswer(
   body: Buffer,
   request: Sent<EmbeddingsRequest>,
   { recognisers }: OpenAiLike,
-): Answer | Failed {
+): CheckedVectors | Failed {
   const json = parsedBytes(body, valuesMaxOf(request.items))
   if (!isRecord(json))
     return failed('The upstream answered with something else than a JSON object.')
@@ -148,7 +148,10 @@ function usageOf(usage: unknown): Usage | undefined {
   }
 }
 
-function decoded({ json, vectors, usage }: Answer, model: string): Decoded<EmbeddingsAnswer> {
+function decoded(
+  { json, vectors, usage }: CheckedVectors,
+  model: string,
+): Decoded<EmbeddingsAnswer> {
   const numbers: ArrayLike<number>[] = []
   for (const vector of vectors) {
     const one = typeof vector === 'string' ? fromBase64(vector) : vector
@@ -159,7 +162,7 @@ function decoded({ json, vectors, usage }: Answer, model: string): Decoded<Embed
 }
 
 function passed(
-  answer: Answer,
+  answer: CheckedVectors,
   body: Buffer,
   { format, inputTokens }: Sent<EmbeddingsRequest>,
 ): Passed {

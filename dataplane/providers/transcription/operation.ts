@@ -79,7 +79,7 @@ function editsOf(
   return edits
 }
 
-interface Answer {
+interface TranscriptAnswer {
   /** Absent where the body is the text. */
   readonly text?: string
   readonly usage?: Usage | undefined
@@ -90,7 +90,7 @@ function readAnswer(
   body: Buffer,
   { isJson }: Sent<TranscriptionRequest>,
   { recognisers, isLikeChat }: TranscriptionOptions,
-): Answer {
+): TranscriptAnswer {
   if (!isJson && !isLikeChat) return {}
   const json = parsedBytes(body)
   if (!isJson && typeof recordOf(json).text !== 'string') return {}

@@ -33,7 +33,7 @@ export interface Assembling {
   readonly reserved: number
 }
 
-type Terms = Pick<
+type SearchAdmission = Pick<
   Admission,
   'caller' | 'route' | 'lane' | 'fits' | 'maxTokens' | 'meter' | 'totalAt'
 >
@@ -41,7 +41,7 @@ type Terms = Pick<
 /** Throws ERR_GW_AUXILIARY_UNAVAILABLE if a store does not answer and `on_error` is not skip. */
 export async function assemble(
   request: ChatRequest,
-  terms: Terms,
+  terms: SearchAdmission,
   assembling: Assembling,
 ): Promise<Assembled> {
   const question = questionOf(request.body)
@@ -76,7 +76,7 @@ export async function assemble(
 async function find(
   text: string,
   retrievers: readonly Retriever[],
-  { caller, totalAt }: Terms,
+  { caller, totalAt }: SearchAdmission,
   { library, presence, requestId, note }: Assembling,
 ): Promise<readonly (readonly FoundPassage[])[]> {
   const leaving = new AbortController()

@@ -14,7 +14,7 @@ import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
-import type { Asked, Terms } from './attempting/asked.ts'
+import type { AttemptAdmission, AttemptedRequest } from './attempting/asked.ts'
 import { ask, type Begun } from './attempting/running.ts'
 import { Writing } from './attempting/writing.ts'
 import type { Reply } from './relay.ts'
@@ -28,8 +28,8 @@ type Planned = Extract<Next<Target>, { candidate: Target }>
 
 /** Resolves with the answer that the client gets; throws the client's error if no attempt is left. */
 export async function attempt(
-  asked: Asked,
-  terms: Terms,
+  asked: AttemptedRequest,
+  terms: AttemptAdmission,
   gateway: Runner & Planner,
 ): Promise<Reply> {
   const { request, presence, witness, difficulty } = asked

@@ -35,7 +35,7 @@ const NAME_SHOWN_MAX = 100
 type Headed = Pick<Incoming, 'header' | 'certificate'>
 
 /** The records by which callers are identified. */
-export interface Known {
+export interface Authorities {
   readonly names: Pick<Snapshot, 'keys' | 'limits' | 'certificates'>
   readonly issuers: Pick<Issuers, 'isEmpty' | 'verified' | 'verify'>
 }
@@ -46,7 +46,7 @@ export interface Known {
  */
 export function authenticate(
   incoming: Headed,
-  { names, issuers }: Known,
+  { names, issuers }: Authorities,
   wallNow: number,
 ): Caller | Promise<Caller> {
   const key = presentedKey(incoming)
@@ -77,7 +77,7 @@ function usableCaller(entry: KeyEntry, wallNow: number): Caller {
 function holderOf(
   incoming: Headed,
   key: string | undefined,
-  { certificates }: Known['names'],
+  { certificates }: Authorities['names'],
 ): KeyEntry | undefined {
   if (certificates.isEmpty || (key !== undefined && key !== STAND_IN)) return undefined
   if (key === undefined && (incoming.header('authorization') ?? '') !== '') return undefined

@@ -8,7 +8,7 @@ import type { SemanticTrace } from '../../telemetry/trace/parts.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
-interface Circumstances {
+interface PromptContext {
   readonly requestId: string
   /** Milliseconds until the deadline of the request. */
   readonly leftMs: number
@@ -24,7 +24,7 @@ export interface Classifying {
 export async function classify(
   request: ModelRequest,
   { route }: Pick<Admission, 'route'>,
-  { requestId, leftMs, presence }: Circumstances,
+  { requestId, leftMs, presence }: PromptContext,
   { classifiers, metrics }: Classifying,
 ): Promise<SemanticTrace> {
   const { section } = route

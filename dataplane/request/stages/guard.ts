@@ -30,12 +30,12 @@ interface PendingVerdict {
   readonly leave: () => void
 }
 
-interface Asked {
+interface GuardedRequest {
   readonly requestId: string
   readonly presence: Presence
 }
 
-interface Terms extends Pick<Admission, 'caller' | 'route'> {
+interface GuardAdmission extends Pick<Admission, 'caller' | 'route'> {
   /** Names of the guardrails; absent: the guardrails of the route. */
   readonly guardrails?: readonly string[]
 }
@@ -48,8 +48,8 @@ export function guardrailsOf(asked: Route, serving: Route): readonly string[] {
 
 export async function guard(
   request: ModelRequest,
-  { requestId, presence }: Asked,
-  { caller, route, guardrails = route.section.guardrails }: Terms,
+  { requestId, presence }: GuardedRequest,
+  { caller, route, guardrails = route.section.guardrails }: GuardAdmission,
   { guards, note }: { readonly guards: Guards; readonly note: Note },
 ): Promise<Guarded> {
   requireTexts(request, route)

@@ -23,7 +23,7 @@ export interface Announced {
   readonly settings: Section['gateway']
 }
 
-export interface Read {
+export interface RoutedRequest {
   readonly request: ModelRequest
   readonly route: Route
 }
@@ -37,7 +37,7 @@ export async function read(
   snapshot: Snapshot,
   gateway: Reader,
   notes: Notes,
-): Promise<Read> {
+): Promise<RoutedRequest> {
   const { call, caller, dialect, rules } = announced
   let bytes: Buffer | undefined
   try {

@@ -7,7 +7,7 @@ import type { Breakage, OpenedStream, Sink } from '../../upstream/answer/opened-
 import type { Outcome } from '../../upstream/attempt/parts.ts'
 import { wordsFor } from '../../upstream/attempt/refusal.ts'
 import type { Failure } from '../../wire/provider.ts'
-import type { ClientResponse, Source } from '../response.ts'
+import type { AnswerSource, ClientResponse } from '../response.ts'
 
 export type Reply = Extract<Outcome, { kind: 'whole' | 'stream' }>
 
@@ -40,7 +40,7 @@ async function relayStream(
 }
 
 /** Sends the bytes of a stream to the client until the stream ends or the client leaves. */
-class Flow implements Sink, Source, Work {
+class Flow implements Sink, AnswerSource, Work {
   /** Resolves with the failure that cut the stream, if any. */
   readonly failure: Promise<Breakage | undefined>
   readonly #stream: OpenedStream

@@ -79,13 +79,13 @@ const CORRUPT = 11
 const NOT_A_DATABASE = 26
 const NEWER = -1
 
-interface Place {
+interface DatabaseLocation {
   readonly folder: string
   readonly path: string
   readonly holds: string
 }
 
-function explained(error: unknown, { folder, path, holds }: Place): StateError {
+function explained(error: unknown, { folder, path, holds }: DatabaseLocation): StateError {
   // SQLite's errors carry a result code, those of the file system do not.
   const { errcode, message: text } = error as Error & { errcode?: number }
   const message = text.replaceAll(/\s+/g, ' ')

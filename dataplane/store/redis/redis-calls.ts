@@ -157,14 +157,14 @@ export class Calls {
 
   #send(
     { script, account }: Pick<RedisCall, 'script' | 'account'>,
-    sent: Sent,
+    sent: SentCall,
   ): Promise<readonly (number | string)[]> {
     const { keys, args } = this.#alone(account, sent)
     return this.#ask(script, keys, args)
   }
 
   /** The keys and arguments of a call on one account. */
-  #alone(account: Account, { windows, until, args }: Sent) {
+  #alone(account: Account, { windows, until, args }: SentCall) {
     const keys = [...account.keys]
     const names = []
     for (const { key, name } of windows) {
@@ -185,7 +185,7 @@ export class Calls {
   }
 }
 
-interface Sent {
+interface SentCall {
   readonly windows: readonly AccountWindow[]
   /** Deadline in the store's time; 0: none. */
   readonly until: number

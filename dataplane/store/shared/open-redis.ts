@@ -102,7 +102,7 @@ async function flushed(rollup: UsageRollup): Promise<void> {
   await Promise.race([rollup.flush().catch(() => undefined), late])
 }
 
-function usageIn(link: RedisLink, { section, world }: Settings): UsageRollup {
+function usageIn(link: RedisLink, { section, world }: RedisSettings): UsageRollup {
   const { clock, deadlines, log, metrics, replica, usage } = world
   const rollup = new UsageRollup({
     link,
@@ -123,7 +123,7 @@ function usageIn(link: RedisLink, { section, world }: Settings): UsageRollup {
   return rollup
 }
 
-interface Settings {
+interface RedisSettings {
   readonly section: RedisSection
   readonly world: RedisContext
 }
@@ -131,7 +131,7 @@ interface Settings {
 function sharedStore(
   link: RedisLink,
   replicas: Replicas,
-  { section, world }: Settings,
+  { section, world }: RedisSettings,
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0

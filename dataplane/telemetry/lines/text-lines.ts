@@ -1,7 +1,7 @@
 /** Lines of the log for people at a terminal: the time, what happened, and the facts behind it. */
 import type { Trace } from '../trace/fields.ts'
 
-type Fields = Readonly<Record<string, unknown>>
+type LogFields = Readonly<Record<string, unknown>>
 
 const LEVEL_WIDTH = 5
 /** A value is cut where it would fill the screen. */
@@ -10,7 +10,7 @@ const VALUE_LENGTH_MAX = 200
 export function eventText(
   time: string,
   level: string,
-  { event, message, fields = {} }: { event: string; message: string; fields?: Fields },
+  { event, message, fields = {} }: { event: string; message: string; fields?: LogFields },
 ): string {
   // The message of `start` contains all facts.
   const facts = event === 'start' ? [] : Object.entries(fields)

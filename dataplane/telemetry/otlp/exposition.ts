@@ -12,17 +12,17 @@ export interface Exposition {
   readonly text: string
 }
 
-/** The result of get() of prom-client's families, which its types omit. */
-interface Read {
+/** As prom-client's families answer; its types leave get() out. */
+interface ExposedMetric {
   readonly name: string
   readonly type: string
   readonly values: readonly unknown[]
 }
 
-interface Family {
-  get(): Promise<Read>
-  /** A faster method of some families. */
-  getForPromString?(): Promise<Read>
+interface MetricFamily {
+  get(): Promise<ExposedMetric>
+  /** Some of prom-client's have a shorter way. */
+  getForPromString?(): Promise<ExposedMetric>
 }
 
 export class Expositions {
@@ -41,7 +41,7 @@ export class Expositions {
       open.registerMetric({
         name: family.name,
         async get() {
-          const read = await (family as unknown as Family).get()
+          const read = await (family as unknown as MetricFamily).get()
           if (read.type !== 'counter') return read
           return { ...read, name: read.name.replace(/_total$/, '') }
         },
@@ -57,8 +57,8 @@ export class Expositions {
   async #render(isOpen: boolean): Promise<Exposition> {
     const registry = isOpen ? this.#openMetrics : this.#text
     const { contentType: type } = registry
-    const families = registry.getMetricsAsArray() as unknown as readonly Family[]
-    // Reads all families at once, because some wait for the same answer of the store.
+    const families = registry.getMetricsAsArray() as unknown as readonly MetricFamily[]
+    // All at once, because some of them wait for the same answer of the store.
     const reads = await Promise.all(
       families.map((family) => family.getForPromString?.() ?? family.get()),
     )
@@ -98,7 +98,7 @@ class Shared {
 }
 
 /** One family, as prom-client writes it. */
-async function written(read: Read, isOpen: boolean): Promise<string> {
+async function written(read: ExposedMetric, isOpen: boolean): Promise<string> {
   const { name, values } = read
   const parts: string[] = []
   for (let from = 0; from === 0 || from < values.length; from += SERIES_IN_A_TURN) {

@@ -3,9 +3,9 @@
  * are strings, as the specification of OTLP requires.
  */
 
-/** The JSON form of a field; a shape is a message. */
-type Kind = 'text' | 'hex' | 'int' | 'long' | 'bool' | 'double' | 'longs' | 'doubles' | Shape
-type Field = readonly [name: string, kind: Kind, many?: 'many']
+/** How a field is shown; a shape is a message. */
+type WireKind = 'text' | 'hex' | 'int' | 'long' | 'bool' | 'double' | 'longs' | 'doubles' | Shape
+type Field = readonly [name: string, kind: WireKind, many?: 'many']
 interface Shape {
   readonly [field: number]: Field
 }
@@ -117,7 +117,7 @@ function read(bytes: Buffer, shape: Shape): Message {
   return message
 }
 
-function shown(raw: number | Buffer, kind: Kind): unknown {
+function shown(raw: number | Buffer, kind: WireKind): unknown {
   if (typeof kind === 'object') return read(raw as Buffer, kind)
   if (typeof raw === 'number') {
     if (kind === 'bool') return raw === 1

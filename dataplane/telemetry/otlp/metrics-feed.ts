@@ -3,12 +3,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Registry } from 'prom-client'
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { Exporter } from '../tracing/exporter.ts'
-import { type Piece, piecesOf } from './points.ts'
+import { type MetricPiece, piecesOf } from './points.ts'
 import type { Sending } from './sending.ts'
 
 export interface MetricsFeedOptions {
   readonly registry: Registry
-  readonly exporter: Exporter<Piece>
+  readonly exporter: Exporter<MetricPiece>
   readonly everyMs: number
   /** Start of the counters, in milliseconds since the epoch. */
   readonly startedAt: number

@@ -40,7 +40,7 @@ interface Distribution {
 }
 
 /** Some points of one family. */
-export interface Piece {
+export interface MetricPiece {
   readonly name: string
   readonly help: string
   readonly startedAt: number
@@ -50,8 +50,8 @@ export interface Piece {
     | { readonly kind: 'histogram'; readonly points: readonly Distribution[] }
 }
 
-/** The result of `get()` of prom-client's families; its types omit the members of histograms. */
-interface Read {
+/** As `get()` of prom-client's families answers; its types leave the members of histograms out. */
+interface GatheredMetric {
   readonly name: string
   readonly help: string
   readonly type: string
@@ -69,10 +69,12 @@ export async function* piecesOf(
   registry: Registry,
   startedAt: number,
   now: () => number,
-): AsyncGenerator<Piece> {
+): AsyncGenerator<MetricPiece> {
   for (const family of registry.getMetricsAsArray()) {
     // prom-client's types leave get() out.
-    const read = (await (family as unknown as { get(): Promise<Read> }).get()) as Read
+    const read = (await (
+      family as unknown as { get(): Promise<GatheredMetric> }
+    ).get()) as GatheredMetric
     const { name, help } = read
     const about = { name, help, startedAt, at: now() }
     if (read.type === 'histogram') {
@@ -91,7 +93,7 @@ function* slices<Point>(points: readonly Point[]): Generator<readonly Point[]> {
   for (let at = 0; at < points.length; at += POINTS_MAX) yield points.slice(at, at + POINTS_MAX)
 }
 
-function distributionsOf({ name, values }: Read): Distribution[] {
+function distributionsOf({ name, values }: GatheredMetric): Distribution[] {
   const found = new Map<string, Distribution>()
   for (const { labels = {}, sharedLabels, metricName, value, exemplar } of values) {
     const { le, ...others } = { ...labels, ...sharedLabels }
@@ -116,7 +118,7 @@ function distributionsOf({ name, values }: Read): Distribution[] {
 }
 
 /** Returns how many points were written. */
-export function writePiece(out: Writer, piece: Piece): number {
+export function writePiece(out: Writer, piece: MetricPiece): number {
   const { name, help, data } = piece
   const metric = out.open(METRIC)
   out.text(NAME, name)
@@ -135,7 +137,11 @@ export function writePiece(out: Writer, piece: Piece): number {
   return data.points.length
 }
 
-function writeNumber(out: Writer, { startedAt, at, data }: Piece, { labels, value }: Number): void {
+function writeNumber(
+  out: Writer,
+  { startedAt, at, data }: MetricPiece,
+  { labels, value }: Number,
+): void {
   const point = out.open(POINTS)
   if (data.kind === 'counter') out.time(START, startedAt)
   out.time(TIME, at)
@@ -144,7 +150,7 @@ function writeNumber(out: Writer, { startedAt, at, data }: Piece, { labels, valu
   out.close(point)
 }
 
-function writeDistribution(out: Writer, { startedAt, at }: Piece, given: Distribution): void {
+function writeDistribution(out: Writer, { startedAt, at }: MetricPiece, given: Distribution): void {
   const { labels, below, bounds, sum, count, exemplars } = given
   const point = out.open(POINTS)
   out.time(START, startedAt)

@@ -11,7 +11,7 @@ import { Followed } from './followed.ts'
 import { writeLogRecord } from './log-records.ts'
 import type { LogEntry, LogTap } from './log-tap.ts'
 import { MetricsFeed } from './metrics-feed.ts'
-import { type Piece, writePiece } from './points.ts'
+import { type MetricPiece, writePiece } from './points.ts'
 import { otlpReceiver } from './receiver.ts'
 import type { Sending } from './sending.ts'
 
@@ -80,7 +80,7 @@ class Opened implements Sending {
 
   metrics({ registry, startedAt }: SignalSources): void {
     const { clock, deadlines, active, log } = this.#gateway
-    const exporter = this.#exporter<Piece>('metrics', writePiece)
+    const exporter = this.#exporter<MetricPiece>('metrics', writePiece)
     const everyMs = active.snapshot.section.telemetry.otlp_metrics_seconds * 1000
     const feed = new MetricsFeed({
       registry,

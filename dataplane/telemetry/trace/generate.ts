@@ -4,11 +4,11 @@
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Kind, namesIn, type Shown } from './field.ts'
+import { type FieldFacts, type FieldKind, namesIn } from './field.ts'
 import { ATTEMPT_FIELDS, TRACE_FIELDS } from './fields.ts'
 import { LOGGED } from './logged.ts'
 
-const fields: readonly (readonly [string, Shown])[] = Object.entries(TRACE_FIELDS)
+const fields: readonly (readonly [string, FieldFacts])[] = Object.entries(TRACE_FIELDS)
 const given = fields.filter(([, field]) => field.given).map(([name]) => name)
 
 const starts = fields.map(([name, { given: isGiven, start }]) =>
@@ -16,7 +16,7 @@ const starts = fields.map(([name, { given: isGiven, start }]) =>
 )
 
 const logged = namesIn('log', TRACE_FIELDS).map((name) => {
-  const { kind, logged: shown = name }: Shown & { kind: Kind } = TRACE_FIELDS[name]
+  const { kind, logged: shown = name }: FieldFacts & { kind: FieldKind } = TRACE_FIELDS[name]
   if (name in LOGGED) return `${shown}: LOGGED.${name}(trace)`
   return kind === 'ms' ? `${shown}: tenths(trace.${name})` : `${shown}: trace.${name}`
 })

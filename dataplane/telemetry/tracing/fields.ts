@@ -1,5 +1,5 @@
 /** Fields of a trace as attributes, each with the key that its declaration names. */
-import { namesIn, type Shown } from '../trace/field.ts'
+import { type FieldFacts, namesIn } from '../trace/field.ts'
 import { TRACE_FIELDS, type Trace } from '../trace/fields.ts'
 import { type Key, keyOf, type Writer } from './writer.ts'
 
@@ -18,7 +18,7 @@ export function attributesIn(place: 'span' | 'record'): FieldAttribute[] {
   })
 }
 
-export function attributeKey(name: string, { attribute = `gw.${name}` }: Shown): Key {
+export function attributeKey(name: string, { attribute = `gw.${name}` }: FieldFacts): Key {
   return keyOf(attribute)
 }
 

@@ -40,7 +40,7 @@ const WAITING_MAX = 4_194_304
 /** Megabytes; the tables of both encodings take a sixth of it, and each of two files a fifth. */
 const HEAP_MAX = 1024
 
-interface Waiting {
+interface PendingCount {
   readonly length: number
   readonly tokenizer: TokenizerName
   resolve(tokens: number | undefined): void
@@ -55,7 +55,7 @@ export class TokenThread {
   readonly #broken = new Map<TokenizerName, string>()
   #orders = 0
   #characters = 0
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingCount>()
 
   constructor(
     program = new URL(`./thread${extname(import.meta.filename)}`, import.meta.url),

@@ -2,7 +2,7 @@
 
 import type { Deadline, Deadlines } from '../../base/clock.ts'
 import { KeptText } from '../../base/kept-text.ts'
-import { type Names, settledAnswer } from '../../translation/calls.ts'
+import { type CallNames, settledAnswer } from '../../translation/calls.ts'
 import { namesOf } from '../../translation/names.ts'
 import { factsOf, type Source, Translated } from '../../translation/translated.ts'
 import { writtenJson } from '../../translation/written.ts'
@@ -75,18 +75,18 @@ export function inspectedPair(
   }
 }
 
-interface Parts {
+interface InspectedParts {
   readonly reader: StreamReader<AnswerEvent>
   readonly writer: StreamWriter<AnswerEvent>
   readonly inspector: StreamInspector
-  readonly names: Names | undefined
+  readonly names: CallNames | undefined
   readonly source: Source
 }
 
 class Inspected implements ClientReader {
   readonly passesComments = false
   readonly facts: ClientReader['facts']
-  readonly #parts: Parts
+  readonly #parts: InspectedParts
   readonly #allowance: Allowance
   /** Reads as for a client, and collects the events for the inspector. */
   readonly #upstream: Translated
@@ -95,7 +95,7 @@ class Inspected implements ClientReader {
   readonly #choices: number
   readonly #ended = new Set<number>()
 
-  constructor(parts: Parts, { choices }: Sent<ModelRequest>, allowance: Allowance) {
+  constructor(parts: InspectedParts, { choices }: Sent<ModelRequest>, allowance: Allowance) {
     this.#parts = parts
     this.#allowance = allowance
     this.#choices = choices

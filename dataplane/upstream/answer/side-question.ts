@@ -21,7 +21,7 @@ export type SideAnswer =
   | { readonly kind: 'answer'; readonly body: Buffer }
   | { readonly kind: 'failure'; readonly failure: Failure }
 
-interface Asker {
+interface QuestionAsker {
   readonly clock: Clock
   readonly presence: Presence
 }
@@ -34,7 +34,7 @@ const TOO_LARGE = 'the answer is larger than 32 MiB'
 export async function askBeside(
   target: Target,
   questionOf: (settings: ProviderSettings) => SideQuestion | Promise<SideQuestion>,
-  { clock, presence }: Asker,
+  { clock, presence }: QuestionAsker,
 ): Promise<SideAnswer> {
   const { state, settings: written } = target
   const ms = Math.min(written.timeoutMs, QUESTION_MS_MAX)

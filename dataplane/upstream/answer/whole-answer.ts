@@ -11,7 +11,7 @@ import { parseEarly } from './early-parse.ts'
 const VECTOR_BYTES_MAX = 36_864
 const FAILURE_BYTES_MAX = 65_536
 
-type Fault = 'too large' | 'too much'
+type SizeFault = 'too large' | 'too much'
 
 export class WholeAnswer {
   readonly bytesMax: number
@@ -33,8 +33,8 @@ export class WholeAnswer {
     this.#isJson = status < 300 && encoding === 'identity' && !isText
   }
 
-  /** Why the rest is not read, if so: the answer is too large, or has more parts than the parser accepts. */
-  add(chunk: Buffer): Fault | undefined {
+  /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
+  add(chunk: Buffer): SizeFault | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > this.bytesMax) return 'too large'
     this.#body.add(chunk)
@@ -50,8 +50,8 @@ export class WholeAnswer {
     return this.#bounds.holds(sofar)
   }
 
-  /** The error text for an answer that was cut off. */
-  words(fault: Fault): string {
+  /** The words for an answer of which no more is wanted. */
+  words(fault: SizeFault): string {
     return fault === 'too large'
       ? new AnswerTooLarge(this.bytesMax).message
       : 'The answer of the upstream is not a JSON object.'

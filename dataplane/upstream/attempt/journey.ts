@@ -33,7 +33,7 @@ export interface JourneyStart {
   readonly difficulty?: number | undefined
 }
 
-interface Place {
+interface TargetEndpoint {
   readonly target: Target
   readonly endpoint: Endpoint | undefined
 }
@@ -70,8 +70,8 @@ export class Journey implements Plan<Target> {
   readonly #yields: boolean
   /** Targets that do not support the request. */
   readonly #unable = new Set<Target>()
-  /** The endpoints that were tried. */
-  #places: Place[] | undefined
+  /** The endpoints that were asked, of upstreams that have some. */
+  #places: TargetEndpoint[] | undefined
   #moves = 0
   #delayMs = 0
   /** The time of the next plan, read once so that all rules use the same time. */

@@ -20,13 +20,13 @@ export interface ColdStartWorld {
 const WAITED_FOR_MS = 1000
 const UNWANTED_MS = 5000
 
-type Settings = UpstreamSection['cold_start']
+type ColdStartSettings = UpstreamSection['cold_start']
 
 export class ColdStart {
   readonly #name: string
   readonly #world: ColdStartWorld
   readonly #waiters = new Set<Waiter>()
-  #settings: Settings
+  #settings: ColdStartSettings
   #isCold = false
   #askedAt = Number.NEGATIVE_INFINITY
   #isAsking = false
@@ -37,14 +37,14 @@ export class ColdStart {
     this.#world = world
   }
 
-  configure(settings: Settings): void {
+  configure(settings: ColdStartSettings): void {
     this.#settings = settings
     if (settings === undefined) this.end()
     else this.#show()
   }
 
   /** The bounds of waiting; undefined if requests are not held. */
-  get settings(): Settings {
+  get settings(): ColdStartSettings {
     return this.#settings
   }
 

@@ -11,7 +11,7 @@ import type { Waiter } from './waiter.ts'
 /** Retry-After of these refusals, because the load time of a model is unknown. */
 const RETRY_SECONDS = 10
 
-interface Asked {
+interface HeldRequest {
   readonly presence: Presence
   /** Start of the waits' times, on the monotonic clock. */
   readonly receivedAt: number
@@ -20,7 +20,7 @@ interface Asked {
 
 export class Hold {
   readonly #journey: Journey
-  readonly #asked: Asked
+  readonly #asked: HeldRequest
   readonly #totalAt: number
   readonly #runner: Pick<Runner, 'clock' | 'deadlines'>
   /** When this request gives up; set as it first waits. */
@@ -31,7 +31,7 @@ export class Hold {
   /** `totalAt`: the monotonic deadline of the request. */
   constructor(
     journey: Journey,
-    asked: Asked,
+    asked: HeldRequest,
     totalAt: number,
     runner: Pick<Runner, 'clock' | 'deadlines'>,
   ) {

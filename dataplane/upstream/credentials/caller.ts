@@ -11,12 +11,12 @@ import type { Continued } from '../../telemetry/correlation.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { UpstreamRequest } from '../../wire/provider.ts'
 
-type Settings = Pick<UpstreamSettings, 'section'>
+type CallerSettings = Pick<UpstreamSettings, 'section'>
 
 /** Adds the headers of `caller_headers`. Such headers of a client never reach an upstream. */
 export function namingCaller<C extends Pick<Continued, 'headers'>>(
   ids: C,
-  { section: { caller_headers: wanted } }: Settings,
+  { section: { caller_headers: wanted } }: CallerSettings,
   caller: Caller | undefined,
   route: string,
 ): C {
@@ -39,7 +39,7 @@ const VISIBLE = /^[\x21-\x7e]+$/
 export function salted(
   upstream: UpstreamRequest,
   { operation, body }: Pick<ModelRequest, 'operation' | 'body'>,
-  { section: { cache_salt: by } }: Settings,
+  { section: { cache_salt: by } }: CallerSettings,
   caller: Caller | undefined,
 ): UpstreamRequest {
   if (by === undefined || caller === undefined) return upstream

@@ -29,7 +29,7 @@ export interface Encoded<Upstream = UpstreamRequest> {
   readonly pair: Pair
 }
 
-export interface Encoding {
+export interface RequestEncoding {
   /** The client's wire and the target's. */
   readonly pair: Pair
   readonly settings: UpstreamSettings
@@ -44,8 +44,8 @@ export interface Encoding {
 /** Most rounds; each drops at least one parameter, and then the provider's refusal counts. */
 const ROUNDS_MAX = 8
 
-/** Throws `Unsupported` if the wire cannot express the request, unless `drops` is set and the parameters can be dropped. */
-export function encodeFor(asked: ModelRequest, encoding: Encoding): Encoded {
+/** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
+export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
   let request = asked
   let dropped = pair.lost?.(asked, settings)
@@ -84,7 +84,7 @@ function inputsOf(request: ModelRequest): number {
 function inCalls(
   request: ModelRequest,
   most: number,
-  { pair, settings, maxTokens }: Encoding,
+  { pair, settings, maxTokens }: RequestEncoding,
 ): Pick<Encoded, 'request' | 'upstream' | 'pair' | 'calls'> {
   const calls = piecesOf(request, most).map((piece) => ({
     request: piece,
@@ -131,7 +131,7 @@ function without(request: ModelRequest, params: readonly string[]): ModelRequest
 
 export interface Sending
   extends Pick<Encoded<WrittenRequest>, 'request' | 'upstream'>,
-    Pick<Encoding, 'maxTokens'> {
+    Pick<RequestEncoding, 'maxTokens'> {
   readonly target: Target
   readonly gateway: { readonly clock: Clock }
 }

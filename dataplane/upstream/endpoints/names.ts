@@ -13,7 +13,7 @@ const KEPT_MS = 60_000
  */
 const AT_ONCE = 2
 
-type Found = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void
+type LookupDone = (error: NodeJS.ErrnoException | null, addresses: readonly string[]) => void
 
 /** All lookups of the process. */
 export class Lookups {
@@ -25,7 +25,7 @@ export class Lookups {
     this.#resolve = resolve
   }
 
-  ask(name: string, found: Found): void {
+  ask(name: string, found: LookupDone): void {
     if (this.#running >= AT_ONCE) {
       this.#waiting.push(() => this.ask(name, found))
       return

@@ -18,9 +18,11 @@ const DEFAULTS = {
   unhealthy_threshold: 3,
 }
 
-type Settings = Pick<UpstreamSection, 'health_check'>
+type HealthSection = Pick<UpstreamSection, 'health_check'>
 
-export function healthSettingsOf({ health_check: settings = DEFAULTS }: Settings): HealthSettings {
+export function healthSettingsOf({
+  health_check: settings = DEFAULTS,
+}: HealthSection): HealthSettings {
   return {
     intervalMs: settings.interval_seconds * 1000,
     healthyThreshold: settings.healthy_threshold,
@@ -28,8 +30,8 @@ export function healthSettingsOf({ health_check: settings = DEFAULTS }: Settings
   }
 }
 
-/** Timeout of a probe. */
-export function probeMsOf({ health_check }: Settings): number {
+/** How long a probe may take. */
+export function probeMsOf({ health_check }: HealthSection): number {
   return (health_check ?? DEFAULTS).timeout_seconds * 1000
 }
 

@@ -16,7 +16,7 @@ import { Reports } from '../endpoints/reports.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { TargetState } from './target-state.ts'
 
-type Headers = Readonly<Record<string, string>>
+type UpstreamHeaders = Readonly<Record<string, string>>
 
 /** An upstream as one route of one configuration sees it. */
 export class Target implements Candidate {
@@ -25,8 +25,8 @@ export class Target implements Candidate {
   readonly state: TargetState
   /** Counts the tokens of prompts for this upstream. */
   readonly counter: Counter
-  /** Cache: the provider's headers of an earlier request, and the combined headers. */
-  #provided: Headers | undefined
+  /** The provider's headers of an earlier request, and what was made of them. */
+  #provided: UpstreamHeaders | undefined
   #sent: readonly string[] = []
   /** Cache: the fetched credential of an earlier request, and the settings with it. */
   #fetched: FetchedCredential | undefined
@@ -75,7 +75,7 @@ export class Target implements Candidate {
    * All headers of a request except its id, name and value alternating. Configured headers override the provider's. A
    * provider mostly returns the same object again.
    */
-  headersOf(provided: Headers): readonly string[] {
+  headersOf(provided: UpstreamHeaders): readonly string[] {
     if (provided === this.#provided) return this.#sent
     const all = { ...provided, ...this.settings.headers, 'accept-encoding': 'identity' }
     this.#provided = provided

@@ -23,7 +23,7 @@ const WEBHOOK_AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503
 /** `usageEvents` is set while the configuration names a sink. */
 export type EventGateway = Observed & { usageEvents: UsageEvents | undefined }
 
-type Settings = NonNullable<Section['usage']['sinks']>
+type SinkSettings = NonNullable<Section['usage']['sinks']>
 
 /** Follows the configuration: opens its sinks, keeps those that did not change, and ends what is gone. */
 export class UsageSinks {
@@ -37,7 +37,7 @@ export class UsageSinks {
   }
 }
 
-function open(sinks: Settings, gateway: EventGateway): () => void {
+function open(sinks: SinkSettings, gateway: EventGateway): () => void {
   const opened = new Opened(gateway)
   opened.all(sinks)
   for (const sink of opened.sinks) gateway.deadlines.add(sink)
@@ -65,13 +65,13 @@ class Opened {
     this.#gateway = gateway
   }
 
-  all({ file, webhook, otlp }: Settings): void {
+  all({ file, webhook, otlp }: SinkSettings): void {
     if (file !== undefined) this.#file(file)
     if (webhook !== undefined) this.#webhook(webhook)
     if (otlp !== undefined) this.#otlp(otlp)
   }
 
-  #file(file: NonNullable<Settings['file']>): void {
+  #file(file: NonNullable<SinkSettings['file']>): void {
     const { clock, log, metrics } = this.#gateway
     const sink = new EventFile({
       ...file,
@@ -87,7 +87,12 @@ class Opened {
     this.closes.push(() => void sink.close().catch(() => undefined))
   }
 
-  #webhook({ webhook_url, headers, signing_key, timeout_ms }: NonNullable<Settings['webhook']>) {
+  #webhook({
+    webhook_url,
+    headers,
+    signing_key,
+    timeout_ms,
+  }: NonNullable<SinkSettings['webhook']>) {
     const { name = 'gw', namespace } = this.#gateway.active.snapshot.configuration.metadata ?? {}
     const source = namespace === undefined ? `/gw/${name}` : `/gw/${namespace}/${name}`
     const most = { bytes: PAGE_BYTES, items: WEBHOOK_EVENTS }
@@ -102,7 +107,7 @@ class Opened {
     })
   }
 
-  #otlp({ otlp_endpoint, otlp_headers }: NonNullable<Settings['otlp']>): void {
+  #otlp({ otlp_endpoint, otlp_headers }: NonNullable<SinkSettings['otlp']>): void {
     const { env, active } = this.#gateway
     const { telemetry } = active.snapshot.section
     // Validation has refused it.

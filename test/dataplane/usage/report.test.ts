@@ -4,7 +4,11 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import type { Row } from '../../../dataplane/store/usage-row.ts'
-import { type Asked, reportOf, type UsageSources } from '../../../dataplane/usage/report.ts'
+import {
+  type ReportQuestion,
+  reportOf,
+  type UsageSources,
+} from '../../../dataplane/usage/report.ts'
 import type { Charged } from '../../../dataplane/usage/unattributed.ts'
 import { aTrace, snapshot } from '../telemetry/tracing/a-decision.ts'
 
@@ -43,7 +47,7 @@ function hourly(from: string, hours: number): Row[] {
   )
 }
 
-async function reported(sources: UsageSources, asked: Asked, now: string) {
+async function reported(sources: UsageSources, asked: ReportQuestion, now: string) {
   const report = await reportOf(sources, asked, Date.parse(now))
   assert.ok(typeof report !== 'string', String(report))
   return report

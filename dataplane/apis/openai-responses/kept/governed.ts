@@ -8,7 +8,7 @@ import type { Visit } from '../../../request/api.ts'
 import { judgeHead, receive } from '../../../request/stages/receive.ts'
 import { describeLimits } from '../../../request/visit.ts'
 
-interface Asker {
+interface KeptAsker {
   readonly caller: Caller
   readonly rules: Rules
   readonly visit: Visit
@@ -26,7 +26,7 @@ export async function charge({ tenant, key }: Caller, visit: Visit): Promise<Rul
 
 /** Works on the JSON object of the request, whose bytes count as held until the work is done. */
 export async function withObject(
-  { caller, rules, visit }: Asker,
+  { caller, rules, visit }: KeptAsker,
   work: (body: Readonly<Record<string, unknown>>) => Promise<void>,
 ): Promise<void> {
   const { call, active, gateway } = visit

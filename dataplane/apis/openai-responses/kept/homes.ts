@@ -6,7 +6,7 @@ import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking } from '../../../upstream/answer/lacking-wires.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import { openAiResponsesDialect } from '../dialect.ts'
-import { type Kept, openedId, type Place, secretOf } from './ids.ts'
+import { type Kept, type ObjectPlace, openedId, secretOf } from './ids.ts'
 
 type Asking = NonNullable<Pair['kept']>
 
@@ -34,7 +34,7 @@ export function placeOf(
   id: string,
   tenant: string,
   { snapshot }: Visit['active'],
-): Place | undefined {
+): ObjectPlace | undefined {
   return openedId(kind, id, tenant, (name) => {
     const settings = snapshot.upstreams.get(name)
     return settings && secretOf(settings)

@@ -9,7 +9,7 @@ import { listOf, parsed, textOf } from '../../../json/values.ts'
 export type Kept = 'response' | 'conversation'
 
 /** The place of a response or a conversation. */
-export interface Place {
+export interface ObjectPlace {
   readonly kind: Kept
   readonly route: string
   readonly upstream: string
@@ -35,7 +35,7 @@ export function secretOf(settings: { readonly credential: string }): string {
   return credential.length < CREDENTIAL_LENGTH_MIN ? PROCESS_SECRET : credential
 }
 
-export function sealedId(place: Place, tenant: string, secret: string): string {
+export function sealedId(place: ObjectPlace, tenant: string, secret: string): string {
   const text = JSON.stringify([place.route, place.upstream, place.id])
   const named = Buffer.from(text).toString('base64url')
   return PREFIXES[place.kind] + named + signatureOf(place.kind, text, tenant, secret)
@@ -47,7 +47,7 @@ export function openedId(
   sealed: string,
   tenant: string,
   secretFor: (upstream: string) => string | undefined,
-): Place | undefined {
+): ObjectPlace | undefined {
   const prefix = PREFIXES[kind]
   if (!sealed.startsWith(prefix) || sealed.length > LENGTH_MAX) return undefined
   const text = Buffer.from(sealed.slice(prefix.length, -SIGNATURE_LENGTH), 'base64url').toString()

@@ -15,7 +15,7 @@ import type { Target } from '../../../upstream/live/targets.ts'
 import { responsesWire as wire } from '../wire.ts'
 import { charge, withObject } from './governed.ts'
 import { homesOf, keptAt, placeOf } from './homes.ts'
-import type { Kept, Place } from './ids.ts'
+import type { Kept, ObjectPlace } from './ids.ts'
 
 export interface Resource {
   readonly kind: Kept
@@ -35,7 +35,7 @@ export interface Found {
   /** The id that the client knows. */
   readonly id: string
   readonly tenant: string
-  readonly place: Place
+  readonly place: ObjectPlace
   readonly target: Target
   /** The path below the id. */
   readonly below: string

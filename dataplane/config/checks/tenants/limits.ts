@@ -7,8 +7,8 @@ import { type Path, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
-type Limits = NonNullable<Section['rate_limits']>
-type Rule = NonNullable<Limits['default']>
+type RateLimits = NonNullable<Section['rate_limits']>
+type Rule = NonNullable<RateLimits['default']>
 
 const REQUESTS_PER_MINUTE_DEFAULT = 120
 
@@ -142,7 +142,7 @@ export const limitChecks = [
   tenantsHaveKeys,
 ]
 
-function rulesOf(limits: Limits | undefined): { rule: Rule; path: Path }[] {
+function rulesOf(limits: RateLimits | undefined): { rule: Rule; path: Path }[] {
   const whole = limits?.default
   return [
     ...(whole === undefined ? [] : [{ rule: whole, path: at('rate_limits', 'default') }]),

@@ -8,7 +8,7 @@ import { at, type Check } from '../contract.ts'
 import { CREDENTIAL_HEADERS } from './credentials.ts'
 
 /** A field with an address, and whether requests to it carry a credential. */
-interface Sent {
+interface SentSecret {
   readonly path: Path
   readonly url: string | undefined
   readonly isSecret: boolean
@@ -29,7 +29,7 @@ const FIX =
 
 export const plainHttpChecks = [credentialsTravelEncrypted]
 
-function sent(section: Section, written: unknown): Sent[] {
+function sent(section: Section, written: unknown): SentSecret[] {
   const { upstreams, guardrails, vector_stores, alerts, telemetry, usage, http_proxy } = section
   const holds = (...path: Path) => holdsCredential(valueBelow(written, ...at(...path)))
   const ofAll = <T extends { readonly endpoint?: string | undefined }>(

@@ -19,7 +19,7 @@ import {
 import { logprobsIn } from './logprobs.ts'
 
 /** The parts of the provider that reading an answer needs. */
-export interface Reading {
+export interface AnswerReaders {
   readonly recognisers: readonly Recogniser[]
   readonly signatures: Signatures
 }
@@ -28,7 +28,7 @@ export function readAnswer(
   body: Buffer,
   request: Sent<ChatRequest>,
   origin: AnswerOrigin,
-  { recognisers, signatures }: Reading,
+  { recognisers, signatures }: AnswerReaders,
 ): Decoded<ChatAnswer> {
   const answer = parsedBytes(body)
   if (isErrorBody(answer)) {

@@ -14,7 +14,7 @@ import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inne
 import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
 import { BROKEN, isBroken } from '../../answers/faults.ts'
 import { classifyError } from '../../failures/classify.ts'
-import { isErrorBody, type Reading } from './answer.ts'
+import { type AnswerReaders, isErrorBody } from './answer.ts'
 import {
   type Answered,
   answeredBy,
@@ -32,7 +32,7 @@ import { logprobsIn } from './logprobs.ts'
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
 
 /** The progress of one choice. */
-interface Choice {
+interface ChoiceState {
   calls: number
   hasText: boolean
   ended: boolean
@@ -41,7 +41,7 @@ interface Choice {
 export function openAnswerStream(
   request: Sent<ChatRequest>,
   origin: AnswerOrigin,
-  reading: Reading,
+  reading: AnswerReaders,
   kept: KeptText,
 ): StreamReader<ChatEvent> {
   const stream = new AnswerStream(request, origin, reading, kept)
@@ -61,14 +61,14 @@ class AnswerStream {
   readonly #request: Sent<ChatRequest>
   readonly #origin: AnswerOrigin
   readonly #calls: CallReader
-  readonly #choices: readonly Choice[]
+  readonly #choices: readonly ChoiceState[]
   #answered: Answered | undefined
   #usage: Json = {}
 
   constructor(
     request: Sent<ChatRequest>,
     origin: AnswerOrigin,
-    { signatures }: Reading,
+    { signatures }: AnswerReaders,
     kept: KeptText,
   ) {
     this.#request = request
@@ -118,7 +118,7 @@ class AnswerStream {
     return [...events, ...this.#end(choice, index, candidate)]
   }
 
-  #deltaOf(part: Json, choice: Choice, index: number, answered: Answered): ChatDelta[] {
+  #deltaOf(part: Json, choice: ChoiceState, index: number, answered: Answered): ChatDelta[] {
     if (isRecord(part.functionCall)) {
       if (this.#request.oneCall && choice.calls > 0) return []
       const number = choice.calls++
@@ -131,7 +131,7 @@ class AnswerStream {
     return [{ text }]
   }
 
-  #end(choice: Choice, index: number, candidate: Json): ChatEvent[] {
+  #end(choice: ChoiceState, index: number, candidate: Json): ChatEvent[] {
     choice.ended = true
     const refusal = choice.hasText ? undefined : refusalIn(candidate)
     if (refusal !== undefined) return this.#refuse(choice, index, refusal)
@@ -145,7 +145,7 @@ class AnswerStream {
     )
   }
 
-  #refuse(choice: Choice, index: number, refusal: string): ChatEvent[] {
+  #refuse(choice: ChoiceState, index: number, refusal: string): ChatEvent[] {
     choice.ended = true
     return [
       { kind: 'delta', choice: index, delta: { refusal } },

@@ -18,10 +18,10 @@ import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 import { openLogprobs } from './logprobs.ts'
 
 /** The options by which answers are read. */
-export type Reading = Pick<OpenAiLike, 'failing' | 'recognisers' | 'repeatsUsage'> &
+export type CompletionsReading = Pick<OpenAiLike, 'failing' | 'recognisers' | 'repeatsUsage'> &
   Pick<CompletionsOptions, 'chatLogprobs' | 'emptyReasons' | 'usagePerChoice'>
 
-interface Answer {
+interface CheckedAnswer {
   readonly kind: 'answer'
   readonly json: Json
   readonly choices: readonly Json[]
@@ -38,7 +38,7 @@ const CHARACTERS_PER_TOKEN = 4
 export function readCompletion(
   body: Buffer,
   request: Sent<CompletionsRequest>,
-  options: Reading,
+  options: CompletionsReading,
 ): Passed {
   const answer = readAnswer(body, request, options)
   if (answer.kind === 'failure') return answer
@@ -58,7 +58,7 @@ export function readCompletion(
 export function decodeCompletion(
   body: Buffer,
   request: Sent<CompletionsRequest>,
-  options: Reading,
+  options: CompletionsReading,
 ): Decoded<CompletionsAnswer> {
   const read = readAnswer(body, request, options)
   if (read.kind === 'failure') return read
@@ -79,8 +79,8 @@ function choiceOf({ text, finish_reason: reason, logprobs }: Json): CompletionsC
 function readAnswer(
   body: Buffer,
   request: Sent<CompletionsRequest>,
-  options: Reading,
-): Answer | { readonly kind: 'failure'; readonly failure: Failure } {
+  options: CompletionsReading,
+): CheckedAnswer | { readonly kind: 'failure'; readonly failure: Failure } {
   const read = parsedBytes(body)
   const logprobs = openLogprobs(request, options)
   const json = isRecord(read) && logprobs !== undefined ? logprobs.answer(read) : read

@@ -14,7 +14,7 @@ import { indexOf } from '../members.ts'
 import type { CompletionsOptions } from '../options.ts'
 
 /** Where the text of a choice has got to: an emoji may be several tokens. */
-interface Place {
+interface TextOffset {
   readonly decoder: StringDecoder
   characters: number
 }
@@ -35,7 +35,7 @@ export function openLogprobs(
 export class Logprobs {
   readonly #most: number
   readonly #choices: number
-  readonly #places = new Map<number, Place>()
+  readonly #places = new Map<number, TextOffset>()
 
   constructor(most: number, choices: number) {
     this.#most = most
@@ -83,7 +83,7 @@ export class Logprobs {
     return Object.fromEntries(shown)
   }
 
-  #placeOf(index: number): Place {
+  #placeOf(index: number): TextOffset {
     const known = this.#places.get(index) ?? { decoder: new StringDecoder('utf8'), characters: 0 }
     // No place is kept of a choice that was not asked for.
     if (index < this.#choices) this.#places.set(index, known)
@@ -92,7 +92,7 @@ export class Logprobs {
 }
 
 /** The place where the token begins, in characters of the choice's text. */
-function advance(place: Place, { bytes, token }: Json): number {
+function advance(place: TextOffset, { bytes, token }: Json): number {
   const start = place.characters
   const raw = Array.isArray(bytes)
     ? Buffer.from(bytes.map((byte) => countOf(byte) ?? 0))

@@ -67,14 +67,14 @@ function refusePrompts(
   throw unsupported(provider, 'prompt', fix)
 }
 
-interface Encoding extends CompletionsOptions, Pick<OpenAiLike, 'own' | 'repeatsUsage'> {
+interface CompletionsEncoding extends CompletionsOptions, Pick<OpenAiLike, 'own' | 'repeatsUsage'> {
   readonly model: string
   readonly isUsageAsked: boolean
 }
 
 function encodeBody(
   request: CompletionsRequest,
-  { model, isUsageAsked, ...options }: Encoding,
+  { model, isUsageAsked, ...options }: CompletionsEncoding,
   maxTokens: number | undefined,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
   const { body } = request

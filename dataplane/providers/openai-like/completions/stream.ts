@@ -16,13 +16,13 @@ import { type Chunk, isFinished, openChunks } from '../chunks.ts'
 import { finishOf } from '../inner.ts'
 import { indexOf, readUsage } from '../members.ts'
 import { openWireReader } from '../stream.ts'
-import type { Reading } from './answer.ts'
+import type { CompletionsReading } from './answer.ts'
 import { openLogprobs } from './logprobs.ts'
 import { UsagePerChoice } from './usage-per-choice.ts'
 
 export function openTextReader(
   request: Sent<CompletionsRequest>,
-  options: Reading,
+  options: CompletionsReading,
   kept: KeptText,
 ): StreamReader<CompletionsEvent> {
   const chunks = openChunks(request, options, kept)
@@ -82,7 +82,7 @@ function choiceEvents(one: Chunk): CompletionsEvent[] {
 /** For clients of the same wire. */
 export function openTextWireReader(
   request: Sent<CompletionsRequest>,
-  options: Reading,
+  options: CompletionsReading,
   kept: KeptText,
 ): WireReader {
   const reader = openWireReader(request, options, kept)

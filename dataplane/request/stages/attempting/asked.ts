@@ -9,7 +9,7 @@ import type { ModelRequest } from '../../../wire/inner-form.ts'
 import type { Inspector } from '../../../wire/inspection.ts'
 import type { Admission } from '../admit.ts'
 
-export interface Asked {
+export interface AttemptedRequest {
   readonly request: ModelRequest
   /** The client's wire. */
   readonly dialect: Dialect
@@ -27,7 +27,7 @@ export interface Asked {
   readonly caller?: Caller
 }
 
-export type Terms = Pick<
+export type AttemptAdmission = Pick<
   Admission,
   'route' | 'lane' | 'fits' | 'yields' | 'totalAt' | 'maxTokens' | 'meter'
 >

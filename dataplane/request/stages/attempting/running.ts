@@ -13,7 +13,7 @@ import type { Written } from '../../../upstream/encoding/written-out.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import { expected } from '../../../upstream/live/vectors.ts'
 import type { AnyPair } from '../../../wire/inspection.ts'
-import type { Asked, Terms } from './asked.ts'
+import type { AttemptAdmission, AttemptedRequest } from './asked.ts'
 
 interface Running {
   readonly one: Attempt | Batch
@@ -21,8 +21,8 @@ interface Running {
 }
 
 export interface Begun {
-  readonly asked: Asked
-  readonly terms: Terms
+  readonly asked: AttemptedRequest
+  readonly terms: AttemptAdmission
   readonly journey: Journey
   readonly gateway: Runner
 }
@@ -87,7 +87,7 @@ function begin(
 function inspected(
   pair: Pair,
   { settings: { provider } }: Target,
-  { dialect, inspector }: Asked,
+  { dialect, inspector }: AttemptedRequest,
   allowance: Allowance,
 ): AnyPair {
   if (inspector === undefined) return pair

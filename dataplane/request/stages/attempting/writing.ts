@@ -2,13 +2,17 @@
 import { recall } from '../../../body/request.ts'
 import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking, noteLacking } from '../../../upstream/answer/lacking-wires.ts'
-import { type Encoded, type Encoding, encodeFor } from '../../../upstream/encoding/pool-request.ts'
+import {
+  type Encoded,
+  encodeFor,
+  type RequestEncoding,
+} from '../../../upstream/encoding/pool-request.ts'
 import { type Written, writtenOut } from '../../../upstream/encoding/written-out.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import type { ModelRequest } from '../../../wire/inner-form.ts'
 import type { Concession } from '../../../wire/provider.ts'
 import { Unsupported } from '../../../wire/unsupported.ts'
-import type { Asked, Terms } from './asked.ts'
+import type { AttemptAdmission, AttemptedRequest } from './asked.ts'
 
 /** Further forms for the present target, which has refused the first. */
 interface Conceded {
@@ -17,11 +21,11 @@ interface Conceded {
 }
 
 export class Writing {
-  readonly #asked: Asked
-  readonly #terms: Terms
+  readonly #asked: AttemptedRequest
+  readonly #terms: AttemptAdmission
   #conceded: Conceded | undefined
 
-  constructor(asked: Asked, terms: Terms) {
+  constructor(asked: AttemptedRequest, terms: AttemptAdmission) {
     this.#asked = asked
     this.#terms = terms
   }
@@ -69,7 +73,7 @@ export class Writing {
   }
 
   /** Targets without the operation are not candidates. */
-  #encodingFor(target: Target): Encoding {
+  #encodingFor(target: Target): RequestEncoding {
     const { route, maxTokens } = this.#terms
     // A missing credential does not change which features the target supports.
     const settings = target.settingsNow ?? target.settings
