@@ -11,12 +11,15 @@ const OF_MESSAGES = /^[a-zA-Z0-9_-]{1,64}$/
 const MESSAGES = 'anthropic-messages'
 /** Enough of a request to tell two apart: the newest message stands at its end. */
 const SEED_BYTES_MAX = 4_096
+/** An answer of thousands of calls does not read a request of megabytes for each; ids that are made need no search. */
+const SEARCHED_BYTES_MAX = 67_108_864
 
 export class CallIds {
   readonly #asked: Asked
   readonly #given = new Set<string>()
   readonly #kept: KeptText | undefined
   #seed: string | undefined
+  #searchedBytes = 0
 
   /** `kept` counts the ids, for readers that keep nothing else of a call. */
   constructor(asked: Asked, kept?: KeptText) {
@@ -37,6 +40,7 @@ export class CallIds {
   }
 
   #fits(own: string): boolean {
+    if (this.#searchedBytes > SEARCHED_BYTES_MAX) return false
     const isWritten = this.#asked.wire !== MESSAGES || OF_MESSAGES.test(own)
     return isWritten && !this.#isTaken(own)
   }
@@ -49,7 +53,11 @@ export class CallIds {
 
   /** An id of the conversation stands in the request as a text. */
   #isTaken(id: string): boolean {
-    return this.#given.has(id) || this.#asked.bytes.includes(JSON.stringify(id))
+    if (this.#given.has(id)) return true
+    if (this.#searchedBytes > SEARCHED_BYTES_MAX) return false
+    const { bytes } = this.#asked
+    this.#searchedBytes += bytes.length
+    return bytes.includes(JSON.stringify(id))
   }
 
   #made(seed: string): string {

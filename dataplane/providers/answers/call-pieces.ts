@@ -24,7 +24,12 @@ interface Call {
   arguments: string
   /** Its place among the calls that the client knows. */
   place: number | undefined
+  /** The number of times that its arguments were parsed to see whether they are whole. */
+  parsed: number
 }
+
+/** Later pieces belong to the call: to parse a long text again for each piece would take quadratic time. */
+const PARSED_MAX = 16
 
 export class CallPieces {
   readonly #ids: CallIds
@@ -106,7 +111,7 @@ export class CallPieces {
     const near = known ?? this.#latestAt.get(index)
     if (near !== undefined && !isAnother(near, piece)) return near
     this.#kept.keepEntry(id ?? '', piece.name ?? '')
-    const call: Call = { id, name: undefined, arguments: '', place: undefined }
+    const call: Call = { id, name: undefined, arguments: '', place: undefined, parsed: 0 }
     this.#calls.push(call)
     this.#waiting.push(call)
     return call
@@ -122,11 +127,14 @@ export class CallPieces {
 function isAnother(call: Call, { id, name, arguments: part }: CallPiece): boolean {
   if (id !== undefined && call.id !== undefined && id !== call.id) return true
   if (name === undefined || call.name === undefined) return false
-  return name !== call.name || (part.trim() !== '' && isWhole(call.arguments))
+  return name !== call.name || (part.trim() !== '' && isWhole(call))
 }
 
-function isWhole(text: string): boolean {
-  return text.trimEnd().endsWith('}') && isRecord(parsed(text))
+function isWhole(call: Call): boolean {
+  const { arguments: text } = call
+  if (!text.trimEnd().endsWith('}') || call.parsed >= PARSED_MAX) return false
+  call.parsed++
+  return isRecord(parsed(text))
 }
 
 function keyOf(index: number | undefined, id: string): string {
