@@ -42,7 +42,7 @@ const words = (count: number) => [{ role: 'user', content: ' hello'.repeat(count
 test('a prompt that is estimated too long is served where it is counted', async () => {
   const estimated = await front.chat({ model: 'estimated', messages: words(WINDOW - 10) })
   assert.equal(errorOf(estimated).code, 'ERR_GW_CONTEXT_OVERFLOW')
-  assert.match(errorOf(estimated).message, /but about \d+ tokens of messages/)
+  assert.match(errorOf(estimated).message, /too long: about \d+ tokens of messages/)
   // The tables of the encoding may still be loading.
   await until('the prompt is counted', async () => {
     const counted = await front.chat({ model: 'exact', messages: words(WINDOW - 10) })
@@ -52,7 +52,7 @@ test('a prompt that is estimated too long is served where it is counted', async 
   await until('one that is too long is refused by its count', async () => {
     const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
     assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
-    return /but 107 tokens of messages/.test(errorOf(more).message)
+    return /too long: 107 tokens of messages/.test(errorOf(more).message)
   })
 })
 

@@ -287,7 +287,8 @@ test('tools that the upstream would run are taken out and named', async () => {
     })
     .withResponse()
   assert.equal(response.headers.get('x-gw-dropped-parameters'), 'tools[1] (web_search)')
-  assert.deepEqual(own.asked[0]?.body.tools, [fn, { type: 'apply_patch' }])
+  const parameters = { type: 'object', properties: {} }
+  assert.deepEqual(own.asked[0]?.body.tools, [{ ...fn, parameters }, { type: 'apply_patch' }])
 })
 
 test('no item of the input brings tools that the upstream would run, changes the settings or names a file', async () => {

@@ -181,7 +181,7 @@ test('two calls and their outputs are one message and two results, with pictures
     { role: 'tool', tool_call_id: 'b', content: 'Dark.' },
     { role: 'user', content: [{ type: 'image_url', image_url: { url: image, detail: 'auto' } }] },
   ])
-  const parameters = { type: 'object' }
+  const parameters = { type: 'object', properties: {} }
   assert.deepEqual(tools, [
     { type: 'function', function: { name: 'look', parameters, strict: false } },
   ])

@@ -328,14 +328,14 @@ test('a route without an upstream that hears is refused with the name of the pro
 test('a route whose guardrails judge texts takes no recording', async () => {
   const answer = await send(asked('guarded'))
   assert.deepEqual(refusal(answer), [400, 'ERR_GW_INVALID_REQUEST', 'model'])
-  assert.match(answer.error.message, /cannot hear a recording/)
+  assert.match(answer.error.message, /cannot judge a recording/)
 })
 
 test('what would happen to a recording is explained', async () => {
   const { verdict } = await front.admin('/explain?model=words&operation=transcription')
   assert.match(JSON.stringify(verdict), /no upstream for transcription/)
   const guarded = await front.admin('/explain?model=guarded&operation=transcription')
-  assert.match(JSON.stringify(guarded.verdict), /cannot hear a recording/)
+  assert.match(JSON.stringify(guarded.verdict), /cannot judge a recording/)
   const question = '/explain?model=ears&operation=transcription&prompt_tokens=600'
   assert.equal((await front.admin(question)).verdict.status, 200)
 })

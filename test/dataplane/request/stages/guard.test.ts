@@ -89,7 +89,7 @@ test('a recording has no texts to judge', () => {
   const route = { name: 'before' }
   assert.throws(
     () => requireTexts({ operation: 'transcription' }, route),
-    /cannot hear a recording/,
+    /cannot judge a recording/,
   )
   requireTexts({ operation: 'chat' }, route)
 })
