@@ -11,11 +11,13 @@ import { namesOf } from './names.ts'
 import { isFree, NAME_OR_ID } from './places.ts'
 import { changedStrings, type StringPath } from './strings.ts'
 
-/** One of them stands in every answer or event with a call that has an id. */
-const MARKS = ['"tool_calls"', '"tool_use"', '"call_id"']
+/** Stands in every answer or event with a call that has an id: of Messages, and of chat completions and responses. */
+const TOOL_USE = '"tool_use"'
+const CALL = '_call'
 
 export class PassedCalls {
   readonly #names: CallNames | undefined
+  readonly #mark: string
   readonly #ids: CallIds
   /** An upstream that keeps the conversation knows its calls by its own ids. */
   readonly #keepsIds: boolean
@@ -24,6 +26,7 @@ export class PassedCalls {
 
   constructor(request: Sent<ChatRequest>, kept?: KeptText) {
     this.#names = namesOf(request)
+    this.#mark = request.wire === 'anthropic-messages' ? TOOL_USE : CALL
     this.#ids = new CallIds(request, kept)
     this.#keepsIds = request.keepers !== undefined
   }
@@ -40,7 +43,7 @@ export class PassedCalls {
   }
 
   #concerns(has: (mark: string) => boolean): boolean {
-    return this.#names !== undefined || (!this.#keepsIds && MARKS.some(has))
+    return this.#names !== undefined || (!this.#keepsIds && has(this.#mark))
   }
 
   /** undefined where nothing has changed. */

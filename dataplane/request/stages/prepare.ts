@@ -7,7 +7,7 @@ import { textsOf } from '../../guardrails/request-texts.ts'
 import type { Applicant } from '../../limits/decision.ts'
 import type { Passage } from '../../retrieval/passages.ts'
 import { KeptTexts } from '../../telemetry/kept-texts.ts'
-import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { ChatRequest, ModelRequest } from '../../wire/inner-form.ts'
 import type { Inspector } from '../../wire/inspection.ts'
 import type { Notes } from '../notes.ts'
 import type { Admission } from './admit.ts'
@@ -47,42 +47,40 @@ export async function prepare(
   inspector: Inspector | undefined,
   visit: Prepares,
 ): Promise<Prepared> {
-  const guarded = await guardedOf(applicant, admission, inspector, visit)
-  const { request, passages, terms } = await assembledOf(
-    guarded.request,
-    applicant,
-    admission,
-    visit,
-  )
-  const { semantic, trace } = admission.route.section
+  const { retrieval, semantic, trace } = admission.route.section
+  const guardrails = guardrailsOf(applicant.route, admission.route)
+  // Most routes have neither guardrails nor retrieval, and wait for none.
+  const guarded: Guarded =
+    guardrails.length === 0
+      ? { request: applicant.request, inspector }
+      : await guardedBy(guardrails, applicant, admission, visit)
+  const { request, passages, terms } =
+    retrieval.length === 0 || guarded.request.operation !== 'chat'
+      ? { request: guarded.request, passages: NONE, terms: admission }
+      : await assembledOf(guarded.request, applicant, admission, visit)
   if (trace?.keep_texts) visit.notes.keeps(new KeptTexts(textsOf(request), passages))
   // The score is for the client's own texts, not for the added passages.
   const difficulty = semantic && (await difficultyOf(guarded.request, applicant, admission, visit))
   return { request, inspector: guarded.inspector, verdict: guarded.verdict, difficulty, terms }
 }
 
-async function guardedOf(
-  { call, request, route }: Applicant,
+function guardedBy(
+  guardrails: readonly string[],
+  { call, request }: Applicant,
   admission: Admission,
-  inspector: Inspector | undefined,
   { gateway: { guards }, notes, response: { presence } }: Prepares,
 ): Promise<Guarded> {
-  const guardrails = guardrailsOf(route, admission.route)
-  if (guardrails.length === 0) return { request, inspector }
   const note: Note = (judgement) => notes.judged(judgement)
   const asked = { requestId: call.id, presence }
   return guard(request, asked, { ...admission, guardrails }, { guards, note })
 }
 
 async function assembledOf(
-  request: ModelRequest,
+  request: ChatRequest,
   { call }: Applicant,
   admission: Admission,
   { active, gateway, notes, response: { presence } }: Prepares,
 ): Promise<Pick<Prepared, 'request' | 'terms'> & Pick<Assembled, 'passages'>> {
-  const { retrieval } = admission.route.section
-  if (retrieval.length === 0 || request.operation !== 'chat')
-    return { request, passages: NONE, terms: admission }
   const searches = notes.searches()
   const made = await assemble(request, admission, {
     retrievals: gateway.retrievals,
