@@ -3,7 +3,7 @@
  * are new in its conversation. All other bytes stay as they are.
  */
 import type { KeptText } from '../base/kept-text.ts'
-import { CallIds } from '../providers/answers/call-ids.ts'
+import { CallIds, MESSAGES } from '../providers/answers/call-ids.ts'
 import type { ChatRequest, Sent } from '../wire/inner-form.ts'
 import type { WireEvent, WireMeaning, WireReader } from '../wire/provider.ts'
 import type { CallNames } from './calls.ts'
@@ -26,7 +26,7 @@ export class PassedCalls {
 
   constructor(request: Sent<ChatRequest>, kept?: KeptText) {
     this.#names = namesOf(request)
-    this.#mark = request.wire === 'anthropic-messages' ? TOOL_USE : CALL
+    this.#mark = request.wire === MESSAGES ? TOOL_USE : CALL
     this.#ids = new CallIds(request, kept)
     this.#keepsIds = request.keepers !== undefined
   }

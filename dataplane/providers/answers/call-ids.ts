@@ -8,7 +8,7 @@ export type Asked = Pick<Sent<ChatRequest>, 'bytes' | 'wire'>
 
 /** Clients of Anthropic's API hand back no other ids. */
 const OF_MESSAGES = /^[a-zA-Z0-9_-]{1,64}$/
-const MESSAGES = 'anthropic-messages'
+export const MESSAGES = 'anthropic-messages'
 /** Enough of a request to tell two apart: the newest message stands at its end. */
 const SEED_BYTES_MAX = 4_096
 /** An answer of thousands of calls does not read a request of megabytes for each; ids that are made need no search. */
