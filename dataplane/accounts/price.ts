@@ -124,15 +124,15 @@ export function costOf(usage: Usage, listed: Price | undefined): number {
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached)
   const hourly = Math.min(usage.cacheWrite1hTokens ?? 0, written)
   const reasoning = Math.min(usage.reasoningTokens, usage.completionTokens)
-  return total([
-    [usage.promptTokens - cached - written, price.input],
-    [cached, price.cachedInput],
-    [written - hourly, price.cacheWrite],
-    [hourly, price.cacheWrite1h],
-    [usage.completionTokens - reasoning, price.output],
-    [reasoning, price.reasoning],
-    [usage.searches ?? 0, price.search * PICOS_PER_NANO],
-  ])
+  const cost = new Total()
+  cost.add(usage.promptTokens - cached - written, price.input)
+  cost.add(cached, price.cachedInput)
+  cost.add(written - hourly, price.cacheWrite)
+  cost.add(hourly, price.cacheWrite1h)
+  cost.add(usage.completionTokens - reasoning, price.output)
+  cost.add(reasoning, price.reasoning)
+  cost.add(usage.searches ?? 0, price.search * PICOS_PER_NANO)
+  return cost.nanos
 }
 
 /** The charge of a settlement: the sum over all attempts, each at the price of its model. */
@@ -168,14 +168,11 @@ export function estimateOf(
     input = Math.max(input, tier.dearestInput)
     output = Math.max(output, tier.output, tier.reasoning)
   }
-  return {
-    tokens,
-    nanos: total([
-      [promptTokens, input],
-      [answerTokens, output],
-      [searches, price.search * PICOS_PER_NANO],
-    ]),
-  }
+  const cost = new Total()
+  cost.add(promptTokens, input)
+  cost.add(answerTokens, output)
+  cost.add(searches, price.search * PICOS_PER_NANO)
+  return { tokens, nanos: cost.nanos }
 }
 
 function picosOf(usdPerMillion: number): number {
@@ -183,15 +180,19 @@ function picosOf(usdPerMillion: number): number {
 }
 
 /** Sums nano-dollars and the smaller remainders separately, so that only a cost beyond every cap exceeds the safe integers. */
-function total(parts: readonly (readonly [count: number, picos: number])[]): number {
-  let nanos = 0
-  let rest = 0
-  for (const [count, picos] of parts) {
+class Total {
+  #nanos = 0
+  #rest = 0
+
+  add(count: number, picos: number): void {
     const below = picos % PICOS_PER_NANO
-    nanos += count * ((picos - below) / PICOS_PER_NANO)
-    rest += count * below
+    this.#nanos += count * ((picos - below) / PICOS_PER_NANO)
+    this.#rest += count * below
   }
-  return bounded(nanos + Math.ceil(rest / PICOS_PER_NANO))
+
+  get nanos(): number {
+    return bounded(this.#nanos + Math.ceil(this.#rest / PICOS_PER_NANO))
+  }
 }
 
 function bounded(value: number): number {

@@ -1,9 +1,9 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
 import type { Found } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
-import { isOddAt } from './numbers.ts'
+import { isOddAt, mayBeOdd } from './numbers.ts'
 import { parseJson } from './parse.ts'
-import { Spans } from './spans.ts'
+import { noteSpan, type Spans } from './spans.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -52,7 +52,7 @@ const NO_LONG = new Map<number, number>()
 
 /** A scan that may pause anywhere and continue later, because a scan of megabytes would delay other requests. */
 export class MembersScan implements Found {
-  readonly spans = new Spans()
+  readonly spans: Spans = new Map()
   readonly long: Map<number, number>
   readonly pieceBytes: number
   hasOddNumbers = false
@@ -212,7 +212,7 @@ export class MembersScan implements Found {
       } else if (byte === COMMA) this.#count()
       else {
         if (isEmpty && !isSpace(byte)) isEmpty = false
-        if (!this.hasOddNumbers && isOddAt(bytes, at)) this.hasOddNumbers = true
+        if (mayBeOdd(byte) && !this.hasOddNumbers && isOddAt(bytes, at)) this.hasOddNumbers = true
       }
       at++
     }
@@ -239,7 +239,7 @@ export class MembersScan implements Found {
   #end(): void {
     const name = this.#name
     if (!this.#isAnswer) this.#judge(name)
-    this.spans.note(name, { start: this.#valueAt, end: this.#at })
+    noteSpan(this.spans, name, { start: this.#valueAt, end: this.#at })
     this.#next = BEHIND
   }
 

@@ -46,6 +46,11 @@ const SAFE_DIGITS = 15
 /** A fraction that begins with as many zeros may be printed with an exponent. */
 const ZEROS = 6
 
+/** Whether `isOddAt` has to look at the byte: digits, dots and exponents. */
+export function mayBeOdd(byte: number | undefined): boolean {
+  return byte === DOT || isDigit(byte) || byte === 0x65 || byte === 0x45
+}
+
 /** Whether the byte, which stands outside of texts, shows that its number may be odd: the number is then read again. */
 export function isOddAt(bytes: Buffer, at: number): boolean {
   const byte = bytes[at]

@@ -1,27 +1,23 @@
 /** Where the values of an object's members stand; of members with one name, the last, and beside it the earlier ones. */
 import type { Span } from './found.ts'
 
+export type Spans = Map<string, Span>
 type NamedSpan = [string, Span]
 
 const NONE: readonly NamedSpan[] = []
+/** Few objects repeat a name. */
+const repeated = new WeakMap<ReadonlyMap<string, Span>, NamedSpan[]>()
 
-export class Spans extends Map<string, Span> {
-  #earlier: NamedSpan[] | undefined
-
-  get earlier(): readonly NamedSpan[] {
-    return this.#earlier ?? NONE
+export function noteSpan(spans: Spans, name: string, span: Span): void {
+  const before = spans.get(name)
+  if (before !== undefined) {
+    const earlier = repeated.get(spans) ?? []
+    earlier.push([name, before])
+    repeated.set(spans, earlier)
   }
-
-  note(name: string, span: Span): void {
-    const before = this.get(name)
-    if (before !== undefined) {
-      this.#earlier ??= []
-      this.#earlier.push([name, before])
-    }
-    this.set(name, span)
-  }
+  spans.set(name, span)
 }
 
 export function earlierIn(spans: ReadonlyMap<string, Span>): readonly NamedSpan[] {
-  return spans instanceof Spans ? spans.earlier : NONE
+  return repeated.get(spans) ?? NONE
 }

@@ -111,13 +111,25 @@ export function keepParsed(bytes: Buffer, value: unknown): void {
   parsedEarlier.set(bytes, { value })
 }
 
-/** `parsedExactly` of a whole answer; `valuesMax`: it holds nothing but numbers of ours. */
-export function parsedBytes(bytes: Buffer, valuesMax?: number): unknown {
+interface AnswerContent {
+  /** Whether an answer that was read with plain numbers holds values of the user; absent: its text is searched for some. */
+  readonly holdsValues?: (answer: unknown) => boolean
+  /** The answer has only numbers of ours, and at most as many values. */
+  readonly valuesMax?: number
+}
+
+/** `parsedExactly` of a whole answer. */
+export function parsedBytes(
+  bytes: Buffer,
+  { holdsValues, valuesMax }: AnswerContent = {},
+): unknown {
   const earlier = parsedEarlier.get(bytes)
-  if (earlier === undefined)
-    return valuesMax === undefined
-      ? parsedExactly(bytes.toString())
-      : parsed(bytes.toString(), valuesMax)
+  if (earlier === undefined) {
+    const text = bytes.toString()
+    if (holdsValues === undefined && valuesMax === undefined) return parsedExactly(text)
+    const answer = parsed(text, valuesMax)
+    return holdsValues?.(answer) === true ? parsedExactly(text) : answer
+  }
   // The bytes may be kept for longer than their value is needed.
   parsedEarlier.delete(bytes)
   return earlier.value

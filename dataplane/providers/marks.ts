@@ -40,11 +40,22 @@ export function withFewMarks(body: ChatBody): ChatBody {
 
 /** The same body where no client wrote `cache_control`; OpenAI takes its own form itself. */
 export function withoutMarks(body: ChatBody): ChatBody {
+  if (!hasMarks(body.messages) && !hasMarks(body.tools)) return body
   return mapped(body, (holder) => {
     if (holder[MARK] === undefined) return holder
     const { [MARK]: _mark, ...rest } = holder
     return rest
   })
+}
+
+/** Most requests have none. Looks where `mapped` does, and makes no object. */
+function hasMarks(list: unknown): boolean {
+  if (!Array.isArray(list)) return false
+  for (const one of list) {
+    const { [MARK]: mark, content, function: called } = recordOf(one)
+    if (mark !== undefined || recordOf(called)[MARK] !== undefined || hasMarks(content)) return true
+  }
+  return false
 }
 
 function unmarked({ [MARK]: _mark, [BREAKPOINT]: _breakpoint, ...rest }: Json): Json {

@@ -86,9 +86,15 @@ class Served implements Visit, Underway {
 }
 
 /** Throws what `authenticate` throws. Later parts of the trace name the caller. */
-export async function identify({ call, active, gateway, notes }: Visit): Promise<Caller> {
+export function identify({ call, active, gateway, notes }: Visit): Caller | Promise<Caller> {
   const known = { names: active.snapshot, issuers: gateway.issuers }
-  const caller = await authenticate(call.incoming, known, gateway.clock.wall())
+  const caller = authenticate(call.incoming, known, gateway.clock.wall())
+  // Nothing waits for a key; only a token that is new has to be verified.
+  if (caller instanceof Promise) return caller.then((one) => noted(one, notes))
+  return noted(caller, notes)
+}
+
+function noted(caller: Caller, notes: Notes): Caller {
   notes.calledBy(caller)
   return caller
 }

@@ -22,7 +22,7 @@ import { settledAnswer } from './calls.ts'
 import { passingOf } from './either-reader.ts'
 import { fitted } from './fit.ts'
 import { namesOf } from './names.ts'
-import { PassedCalls, PassedCallsReader } from './passed-calls.ts'
+import { PassedCallsReader, passedBody } from './passed-calls.ts'
 import { PassingReader } from './passing-reader.ts'
 import { factsOf, Translated } from './translated.ts'
 import { writtenJson } from './written.ts'
@@ -207,7 +207,7 @@ function decodePassing(
   request: Sent<ModelRequest>,
 ): Passed {
   const isChat = request.operation === 'chat'
-  return wire.decode(isChat ? new PassedCalls(request).settledBody(body) : body, request)
+  return wire.decode(isChat ? passedBody(body, request) : body, request)
 }
 
 function passingCalls(reader: WireReader, request: Sent<ModelRequest>, kept: KeptText): WireReader {

@@ -14,6 +14,14 @@ import { changedStrings, type StringPath } from './strings.ts'
 /** Stands in every answer or event with a call that has an id: of Messages, and of chat completions and responses. */
 const TOOL_USE = '"tool_use"'
 const CALL = '_call'
+const BYTES_OF = { [TOOL_USE]: Buffer.from(TOOL_USE), [CALL]: Buffer.from(CALL) }
+
+/** A whole answer that passes; most have no call. */
+export function passedBody(body: Buffer, request: Sent<ChatRequest>): Buffer {
+  if (namesOf(request) !== undefined || body.includes(BYTES_OF[markFor(request)]))
+    return new PassedCalls(request).settledBody(body)
+  return body
+}
 
 export class PassedCalls {
   readonly #names: CallNames | undefined
@@ -26,24 +34,19 @@ export class PassedCalls {
 
   constructor(request: Sent<ChatRequest>, kept?: KeptText) {
     this.#names = namesOf(request)
-    this.#mark = request.wire === MESSAGES ? TOOL_USE : CALL
+    this.#mark = markFor(request)
     this.#ids = new CallIds(request, kept)
     this.#keepsIds = request.keepers !== undefined
   }
 
   /** `text` is JSON. */
   settled(text: string): string {
-    if (!this.#concerns((mark) => text.includes(mark))) return text
+    if (this.#names === undefined && (this.#keepsIds || !text.includes(this.#mark))) return text
     return this.#changed(Buffer.from(text))?.toString() ?? text
   }
 
   settledBody(body: Buffer): Buffer {
-    if (!this.#concerns((mark) => body.includes(mark))) return body
     return this.#changed(body) ?? body
-  }
-
-  #concerns(has: (mark: string) => boolean): boolean {
-    return this.#names !== undefined || (!this.#keepsIds && has(this.#mark))
   }
 
   /** undefined where nothing has changed. */
@@ -65,6 +68,10 @@ export class PassedCalls {
     this.#known.set(value, known)
     return known === value ? undefined : known
   }
+}
+
+function markFor({ wire }: Pick<ChatRequest, 'wire'>): keyof typeof BYTES_OF {
+  return wire === MESSAGES ? TOOL_USE : CALL
 }
 
 /** An id of a call in a chat completion, a message or a response. */

@@ -1,13 +1,17 @@
 /** The part of a request that has these headers, by lower-case name. */
-import type { Caller, ClientCertificate } from '../../dataplane/call/call.ts'
+import type { Caller, ClientCertificate, LastKey } from '../../dataplane/call/call.ts'
 import type { Snapshot } from '../../dataplane/config/snapshot.ts'
 import { headerIn } from '../../dataplane/http1/header-lines.ts'
 import { authenticate } from '../../dataplane/request/stages/authenticate.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-export function headed(headers: Headers, certificate?: ClientCertificate) {
-  return { certificate, header: (name: string) => headerIn(Object.entries(headers).flat(), name) }
+export function headed(headers: Headers, certificate?: ClientCertificate, lastKey?: LastKey) {
+  return {
+    certificate,
+    header: (name: string) => headerIn(Object.entries(headers).flat(), name),
+    ...(lastKey && { lastKey }),
+  }
 }
 
 /** The caller with a key, where no issuer is known. */
@@ -16,9 +20,10 @@ export function callerWithKey(
   names: Snapshot,
   now: number,
   certificate?: ClientCertificate,
+  lastKey?: LastKey,
 ): Caller {
   const issuers = { isEmpty: true, verified: () => undefined, verify: () => Promise.reject() }
-  const caller = authenticate(headed(headers, certificate), { names, issuers }, now)
+  const caller = authenticate(headed(headers, certificate, lastKey), { names, issuers }, now)
   if (caller instanceof Promise) throw new Error('keys are known at once')
   return caller
 }

@@ -5,6 +5,7 @@ import { type Heavy, heavyWork } from '../../base/heavy-work.ts'
 import type { Member } from '../../base/roster.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import { type HeldWrites, turnEnd } from '../../base/turn-end.ts'
+import type { LastKey } from '../../call/call.ts'
 import type { Api } from '../../request/api.ts'
 import { linger } from '../lingering.ts'
 import type { Served } from '../table.ts'
@@ -50,6 +51,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   lingers = false
   readonly endsAt: number
   readonly socket: Socket
+  readonly lastKey: LastKey = { key: '', digest: '' }
   readonly #keeper: Keeper
   #state: ConnectionState = 'new'
   /** When it has waited long enough for what it waits for. */

@@ -7,6 +7,7 @@ import type {
   BodyTaker,
   ClientCertificate,
   Incoming,
+  LastKey,
   Outgoing,
 } from '../../call/call.ts'
 import { headerIn, headersOf } from '../../http1/header-lines.ts'
@@ -25,6 +26,7 @@ export interface Carrier {
   readonly isHeld: boolean
   /** Monotonic moment from which on the connection is closed after an answer. */
   readonly endsAt: number
+  readonly lastKey: LastKey
   /** After the last answer the client may still be sending. */
   lingers: boolean
   hold(): void
@@ -91,6 +93,10 @@ export class PlainExchange implements Incoming, Outgoing {
   /** A plain request says so in its first line. */
   get httpVersion(): string {
     return '1.1'
+  }
+
+  get lastKey(): LastKey {
+    return this.#carrier.lastKey
   }
 
   get certificate(): ClientCertificate | undefined {

@@ -6,7 +6,7 @@ import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { Failure, Passed } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed } from '../failures/classify.ts'
-import { withCallIds } from './call-ids.ts'
+import { callsIn, withCallIds } from './call-ids.ts'
 import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
@@ -44,7 +44,7 @@ export function readAnswer(
   request: Sent<ChatRequest>,
   options: OpenAiLike,
 ): WholeRead {
-  const answer = parsedBytes(body)
+  const answer = parsedBytes(body, { holdsValues: hasOpenArguments })
   if (!isRecord(answer))
     return failed(malformed('The upstream answered with something else than a JSON object.'))
   if (isError(answer)) return failed(classifyError(options.recognisers, answer))
@@ -59,6 +59,14 @@ export function readAnswer(
   }
   const repaired = repairAnswer(answer, body, request, options.repair)
   return { kind: 'answer', answer: repaired, same: false, usage }
+}
+
+/** Arguments are a text in this wire, but some runtimes send an object. */
+function hasOpenArguments(answer: unknown): boolean {
+  for (const choice of listOf(recordOf(answer).choices))
+    for (const call of callsIn(choice, 'message'))
+      if (isRecord(recordOf(call.function).arguments)) return true
+  return false
 }
 
 /** A generation that the runtime gave up ends like a failure, though it is reported like an end. */

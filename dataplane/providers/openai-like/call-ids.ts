@@ -59,6 +59,6 @@ function withCalls(
   return hasChanged ? { ...answer, choices } : answer
 }
 
-function callsIn(choice: unknown, member: 'message' | 'delta'): readonly Json[] {
+export function callsIn(choice: unknown, member: 'message' | 'delta'): readonly Json[] {
   return listOf(recordOf(recordOf(choice)[member]).tool_calls).map(recordOf)
 }

@@ -110,7 +110,7 @@ function readAnswer(
   request: Sent<EmbeddingsRequest>,
   { recognisers }: OpenAiLike,
 ): CheckedVectors | Failed {
-  const json = parsedBytes(body, valuesMaxOf(request.items))
+  const json = parsedBytes(body, { valuesMax: valuesMaxOf(request.items) })
   if (!isRecord(json))
     return failed('The upstream answered with something else than a JSON object.')
   if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }

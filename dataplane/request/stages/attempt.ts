@@ -1,7 +1,7 @@
 /** Which upstream, how often, and when to stop: one attempt count and one deadline over retries and fallbacks. */
 
 import { GatewayError } from '../../base/errors.ts'
-import { forget, recall } from '../../body/request.ts'
+import { recall } from '../../body/request.ts'
 import { Journey, type Planner } from '../../upstream/attempt/journey.ts'
 import type { Outcome, Runner } from '../../upstream/attempt/parts.ts'
 import { type Ending, type Next, nextAttempt } from '../../upstream/attempt/plan.ts'
@@ -10,9 +10,10 @@ import { unreachedError, unservedError } from '../../upstream/attempt/unserved.t
 import { Hold } from '../../upstream/cold-start/hold.ts'
 import { fetchEnded } from '../../upstream/credentials/upstream-credential.ts'
 import type { Encoded } from '../../upstream/encoding/pool-request.ts'
-import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts'
+import { writtenOut } from '../../upstream/encoding/written-out.ts'
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
+import type { Concession } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import type { AttemptAdmission, AttemptedRequest } from './attempting/asked.ts'
 import { ask, type Begun } from './attempting/running.ts'
@@ -57,7 +58,9 @@ export async function attempt(
     const written = writing instanceof Promise ? await writing : writing
     if (written === undefined) continue
     if (presence.state === 'over') throw left()
-    const outcome = await tried(next.candidate, written, attempts)
+    let outcome = await ask(next.candidate, written, attempts)
+    if (concessionIn(outcome) !== undefined)
+      outcome = await inOtherForms(next.candidate, outcome, attempts)
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
     if (outcome.kind !== 'failed') return outcome
@@ -109,19 +112,23 @@ function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
   return written
 }
 
-/** Sends the request to one target, and again in other forms while the target may accept one. */
-async function tried(target: Target, written: Written, attempts: Attempts): Promise<Outcome> {
-  const { writing, asked } = attempts
-  // The endpoint has been chosen from the body by then.
-  const drop = () => forget(asked.request)
-  let form: Written | undefined = written
+/** Sends the request to the target again while it may accept another form. Most targets accept the first. */
+async function inOtherForms(target: Target, first: Outcome, attempts: Attempts): Promise<Outcome> {
+  const { writing } = attempts
+  let outcome = first
   for (;;) {
-    const outcome = await ask(target, form, attempts, drop)
-    if (outcome.kind === 'whole' || outcome.kind === 'stream') writing.taken(target)
-    if (outcome.kind !== 'failed' || outcome.failure.concession === undefined) return outcome
-    form = await writing.writeOtherwise(target, outcome.failure.concession)
-    if (form === undefined) return outcome
+    const concession = concessionIn(outcome)
+    const form = concession && (await writing.writeOtherwise(target, concession))
+    if (form === undefined) break
+    outcome = await ask(target, form, attempts)
   }
+  if (outcome.kind === 'whole' || outcome.kind === 'stream') writing.taken(target)
+  return outcome
+}
+
+/** The form that the target may accept after this outcome. */
+function concessionIn(outcome: Outcome): Concession | undefined {
+  return outcome.kind === 'failed' ? outcome.failure.concession : undefined
 }
 
 function left(): GatewayError {

@@ -32,7 +32,7 @@ const NO_BEARER =
 const STAND_IN = 'certificate'
 const NAME_SHOWN_MAX = 100
 
-type Headed = Pick<Incoming, 'header' | 'certificate'>
+type Headed = Pick<Incoming, 'header' | 'certificate' | 'lastKey'>
 
 /** The records by which callers are identified. */
 export interface Authorities {
@@ -56,7 +56,7 @@ export function authenticate(
   const isToken = !issuers.isEmpty && !key.startsWith(KEY_BEGIN) && TOKEN.test(key)
   if (key.length > (isToken ? TOKEN_LENGTH_MAX : KEY_LENGTH_MAX))
     throw refused('the key is too long')
-  const digest = hash('sha256', key)
+  const digest = digestOf(key, incoming)
   const entry = isToken ? issuers.verified(digest, wallNow) : names.keys.get(digest)
   if (entry === undefined) {
     if (!isToken) throw refused('unknown key')
@@ -65,6 +65,15 @@ export function authenticate(
     return verifying.then(callerWith, untaken)
   }
   return usableCaller(entry, wallNow)
+}
+
+function digestOf(key: string, { lastKey }: Headed): string {
+  if (lastKey === undefined) return hash('sha256', key)
+  if (lastKey.key !== key) {
+    lastKey.key = key
+    lastKey.digest = hash('sha256', key)
+  }
+  return lastKey.digest
 }
 
 function usableCaller(entry: KeyEntry, wallNow: number): Caller {

@@ -105,13 +105,19 @@ async function judgeBeside(
  * The reply of an attempt that runs while the verdict is pending. The client gets nothing before the verdict. A block
  * ends the attempt, and is the answer even if the attempt has failed. Throws what guardrails and attempts throw.
  */
-export async function cleared(
+export function cleared(
   verdict: PendingVerdict | undefined,
   presence: Presence,
   attempt: () => Promise<Reply>,
 ): Promise<Reply> {
-  if (verdict === undefined) return attempt()
-  const { passed, leave } = verdict
+  return verdict === undefined ? attempt() : afterVerdict(verdict, presence, attempt)
+}
+
+async function afterVerdict(
+  { passed, leave }: PendingVerdict,
+  presence: Presence,
+  attempt: () => Promise<Reply>,
+): Promise<Reply> {
   passed.catch((error: Error) => presence.end(error))
   // If the verdict is known already, a blocked request is not sent.
   await undefined

@@ -36,14 +36,17 @@ export function match(model: string, caller: Caller, names: Names): Route {
  * Throws the refusals of `match` early, for a body with the model in its beginning. `contentType` is that of a form;
  * undefined: the body is JSON.
  */
-export function matchAhead(contentType: string | undefined, caller: Caller, names: Names) {
-  return (beginning: Buffer): void => {
-    const model =
-      contentType === undefined
-        ? modelInBeginning(beginning)
-        : valueInBeginning(beginning, contentType, 'model')
-    if (model !== undefined && model !== '') match(model, caller, names)
-  }
+export function matchAhead(
+  beginning: Buffer,
+  contentType: string | undefined,
+  caller: Caller,
+  names: Names,
+): void {
+  const model =
+    contentType === undefined
+      ? modelInBeginning(beginning)
+      : valueInBeginning(beginning, contentType, 'model')
+  if (model !== undefined && model !== '') match(model, caller, names)
 }
 
 export function mayUse(key: KeyEntry, route: string): boolean {

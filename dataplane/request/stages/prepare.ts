@@ -40,16 +40,34 @@ interface Prepares {
   readonly response: { readonly presence: Presence }
 }
 
+interface PreparedWith {
+  readonly inspector: Inspector | undefined
+  readonly guardrails: readonly string[]
+}
+
 /** `inspector` reads the answers of a route without guardrails. Throws what the stages throw. */
-export async function prepare(
+export function prepare(
   applicant: Applicant,
   admission: Admission,
   inspector: Inspector | undefined,
   visit: Prepares,
-): Promise<Prepared> {
+): Prepared | Promise<Prepared> {
   const { retrieval, semantic, trace } = admission.route.section
   const guardrails = guardrailsOf(applicant.route, admission.route)
-  // Most routes have neither guardrails nor retrieval, and wait for none.
+  // Most routes need none of it, and no request of theirs waits.
+  if (guardrails.length > 0 || retrieval.length > 0 || semantic || trace?.keep_texts)
+    return prepared(applicant, admission, { inspector, guardrails }, visit)
+  const { request } = applicant
+  return { request, inspector, verdict: undefined, difficulty: undefined, terms: admission }
+}
+
+async function prepared(
+  applicant: Applicant,
+  admission: Admission,
+  { inspector, guardrails }: PreparedWith,
+  visit: Prepares,
+): Promise<Prepared> {
+  const { retrieval, semantic, trace } = admission.route.section
   const guarded: Guarded =
     guardrails.length === 0
       ? { request: applicant.request, inspector }

@@ -41,14 +41,18 @@ export async function read(
   const { call, caller, dialect, rules } = announced
   let bytes: Buffer | undefined
   try {
-    bytes = await bodyOf(announced, held, snapshot, gateway, notes)
+    // Most bodies come with their head, and nothing waits for those.
+    const received = bodyOf(announced, held, snapshot, gateway)
+    bytes = received instanceof Promise ? await arrival(received, gateway, notes) : received
     const { pathModel } = call.incoming
     if (pathModel !== undefined) bytes = await naming(bytes, pathModel)
-    const scanned = await scan(bytes, announced)
+    const scanning = scan(bytes, announced)
+    const scanned = scanning instanceof Promise ? await scanning : scanning
     const route = match(scanned.model, caller, snapshot)
     notes.matched(scanned, route, caller)
     const createdSeconds = Math.floor(gateway.clock.wall() / 1000)
-    const request = await understand(scanned, dialect.reading, createdSeconds)
+    const understood = understand(scanned, dialect.reading, createdSeconds)
+    const request = understood instanceof Promise ? await understood : understood
     notes.session(dialect)
     if (dialect.forwards !== undefined) request.forwarded = named(dialect.forwards, call)
     return { request, route }
@@ -62,26 +66,26 @@ export async function read(
   }
 }
 
-async function bodyOf(
+function bodyOf(
   { call, caller, dialect, rules, settings }: Announced,
   held: HeldBody,
   snapshot: Snapshot,
   gateway: Reader,
-  notes: Notes,
-): Promise<Buffer> {
-  const type = dialect.form && call.incoming.header('content-type')
-  const judge = matchAhead(type, caller, snapshot)
+): Buffer | Promise<Buffer> {
   const look = (beginning: Buffer) => {
+    const type = dialect.form && call.incoming.header('content-type')
     held.wasLonger = isLong(call.incoming)
-    judge(beginning)
+    matchAhead(beginning, type, caller, snapshot)
     held.wasLonger = false
   }
-  const received = receive(call, held, { settings, rules, look }, gateway)
-  // Most bodies come with their head.
-  if (!(received instanceof Promise)) return received
-  const began = gateway.clock.now()
-  const bytes = await received
-  notes.arrived(gateway.clock.now() - began)
+  return receive(call, held, { settings, rules, look }, gateway)
+}
+
+/** Notes how long the rest of the body takes to arrive. */
+async function arrival(body: Promise<Buffer>, { clock }: Reader, notes: Notes): Promise<Buffer> {
+  const began = clock.now()
+  const bytes = await body
+  notes.arrived(clock.now() - began)
   return bytes
 }
 

@@ -22,12 +22,12 @@ export interface Charge {
  * Counts a prompt whose upstream reported no usage, if only an upper bound is known. Most requests need no count,
  * because their upstream reports usage.
  */
-export async function countLate(
+export function countLate(
   request: ModelRequest,
   { tokens, lane, meter }: Pick<Admission, 'tokens' | 'lane' | 'meter'>,
-): Promise<void> {
-  if (tokens?.hasBounds(lane.targets) === true && meter.lacksPrompt(request))
-    await tokens.count(lane.targets)
+): Promise<unknown> | undefined {
+  const isBound = tokens?.hasBounds(lane.targets) === true && meter.lacksPrompt(request)
+  return isBound ? tokens.count(lane.targets) : undefined
 }
 
 /** Returns the charges: one for every attempt that used something. */

@@ -21,9 +21,11 @@ export interface Taken {
   readonly lost: readonly string[]
 }
 
+const NONE: readonly string[] = []
 const THINKING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const
 
 export function takenBy(messages: readonly ChatMessage[], takes: Takes): Taken {
+  if (messages.every((message) => isTaken(message, takes))) return { messages, lost: NONE }
   const lost = new Set<string>()
   const taken: ChatMessage[] = []
   let isSame = true
@@ -44,6 +46,20 @@ export function takenBy(messages: readonly ChatMessage[], takes: Takes): Taken {
   }
   show()
   return { messages: isSame ? messages : taken, lost: [...lost] }
+}
+
+/** Whether the runtime takes the message as it is, as it does most; else some of it may change. */
+function isTaken(message: ChatMessage, takes: Takes): boolean {
+  switch (message.role) {
+    case 'developer':
+      return takes.developerRole === true
+    case 'tool':
+      return takes.picturesInResults === true || !Array.isArray(message.content)
+    case 'assistant':
+      return THINKING.every((name) => message[name] === undefined)
+    default:
+      return true
+  }
 }
 
 function picturesIn({ content }: ChatMessage): Json[] {

@@ -1,4 +1,5 @@
 /** One attempt under way, and its entry in the trace. */
+import { forget } from '../../../body/request.ts'
 import { idsFor } from '../../../telemetry/correlation.ts'
 import type { AttemptTrace } from '../../../telemetry/trace/fields.ts'
 import type { Pair } from '../../../translation/pair.ts'
@@ -32,15 +33,11 @@ const NOT_PERMITTED: Outcome = {
   failure: { class: 'connect', message: 'its breaker is open' },
 }
 
-/** Sends the request to the target once. `onSent` is called after a connection has taken the request. */
-export async function ask(
-  target: Target,
-  written: Written,
-  begun: Begun,
-  onSent: () => void,
-): Promise<Outcome> {
+/** Sends the request to the target once. */
+export async function ask(target: Target, written: Written, begun: Begun): Promise<Outcome> {
   const running = begin(target, written, begun)
-  onSent()
+  // The endpoint has been chosen from the body by then.
+  forget(begun.asked.request)
   if (running === undefined) return NOT_PERMITTED
   const outcome = await running.one.outcome
   conclude(running, outcome, begun)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
+import type { LastKey } from '../../../../dataplane/call/call.ts'
 import { callerWithKey, type Headers } from '../../headed.ts'
 import { aSnapshot, NOW } from './snapshots.ts'
 
@@ -13,8 +14,8 @@ const snapshot = aSnapshot([
   { id: 'expires-soon', expires_at: at(1000) },
 ])
 
-function caller(headers: Headers): string {
-  const { key, tenant } = callerWithKey(headers, snapshot, NOW)
+function caller(headers: Headers, lastKey?: LastKey): string {
+  const { key, tenant } = callerWithKey(headers, snapshot, NOW, undefined, lastKey)
   assert.equal(tenant, 'acme')
   return key.record.id
 }
@@ -37,6 +38,19 @@ const TAKEN: readonly [string, Headers, string][] = [
 for (const [what, headers, id] of TAKEN) {
   test(`${what} is taken`, () => assert.equal(caller(headers), id))
 }
+
+test('each request of a connection is judged by its own key', () => {
+  const lastKey = { key: '', digest: '' }
+  const from = (key: string) => () => caller({ 'x-api-key': key }, lastKey)
+  for (const round of ['first', 'second']) {
+    assert.equal(from('key-good')(), 'good', round)
+    assert.equal(from('key-good')(), 'good', round)
+    assert.equal(from('key-expires-soon')(), 'expires-soon', round)
+    assert.throws(from('key-goodx'), GatewayError)
+    assert.throws(from('key-revoked'), GatewayError)
+    assert.throws(from('key-revoked'), GatewayError)
+  }
+})
 
 const REFUSED: readonly [string, Headers, RegExp][] = [
   ['nothing', {}, /no key/],
