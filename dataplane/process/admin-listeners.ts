@@ -52,7 +52,6 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
       try {
         await open({ isSocket: true }).listen({ path })
         closeToOthers(path)
-        await sweepSockets(folder)
       } catch (error) {
         throw new SocketError((error as Error).message, { cause: error })
       }
@@ -60,6 +59,8 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
         tokenFile = tokenIn(folder, listenPort)
         writeToken(tokenFile, token)
       }
+      // Clients are served by now, and other sockets may take their time.
+      await sweepSockets(folder)
       return path
     },
     async close() {

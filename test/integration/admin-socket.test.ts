@@ -8,6 +8,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { networkInterfaces, tmpdir } from 'node:os'
@@ -154,6 +155,18 @@ test('sockets of gateways that were killed are gone when another one starts, and
   await until('the sockets are gone', () => left.every((path) => !existsSync(path)))
   for (const one of [front, onTcp, other]) assert.ok(existsSync(socketIn(folder, portOf(one))))
   assert.equal((await gw('status', '--admin', String(portOf(other)))).code, 0)
+})
+
+test('a gateway that serves has its token, also beside a socket that looks as if it were just made', async (t) => {
+  const killed = await started(t, {})
+  killed.process.signal('SIGKILL')
+  await killed.process.exited
+  const left = socketIn(folder, portOf(killed))
+  const hourAhead = Date.now() / 1000 + 3600
+  utimesSync(left, hourAhead, hourAhead)
+  const next = await started(t, {})
+  assert.match(next.process.adminHeaders.authorization ?? 'no token', /^Bearer \S+$/)
+  await until('the socket is gone', () => !existsSync(left))
 })
 
 test('where no socket can be made it serves clients, and says why', async (t) => {
