@@ -2,31 +2,48 @@
  * Another wall clock for the programs and pages of a test. A process that loads this file (`node --import`) with
  * GW_CLOCK_AHEAD_MS has a clock that many milliseconds ahead; monotonic clocks stay.
  */
-const { GW_CLOCK_AHEAD_MS, NODE_OPTIONS = '' } = process.env
-if (GW_CLOCK_AHEAD_MS !== undefined) moveClock(Number(GW_CLOCK_AHEAD_MS))
+const PRELOAD = `--import=${import.meta.url}`
+/** Longer than a test file takes that reads what a day or an hour has used. */
+const FILE_MS_MAX = 300_000
+
+let ahead = Number(process.env.GW_CLOCK_AHEAD_MS ?? 0)
+if (ahead !== 0) moveClock(ahead)
 
 /** How far the clock of this process is ahead. */
-export const CLOCK_AHEAD_MS = Number(GW_CLOCK_AHEAD_MS ?? 0)
+export function aheadHere(): number {
+  return ahead
+}
 
 /** How far a clock that shows this moment now is ahead; negative if it is behind. */
 export function aheadOf(moment: number): number {
-  return moment - Date.now() + CLOCK_AHEAD_MS
+  return moment - Date.now() + ahead
 }
 
 /** The environment of a program in Node, and of those that it starts, whose clock is that far ahead. */
 export function clockAhead(ms: number): Readonly<Record<string, string>> {
-  const preload = `--import=${import.meta.url}`
-  const options = NODE_OPTIONS.includes(preload) ? NODE_OPTIONS : `${NODE_OPTIONS} ${preload}`
-  return { GW_CLOCK_AHEAD_MS: String(ms), NODE_OPTIONS: options.trim() }
+  return { GW_CLOCK_AHEAD_MS: String(ms), NODE_OPTIONS: preloading(process.env.NODE_OPTIONS) }
 }
 
 /** The environment of a program in Node with these variables, and with the clock of this process if they name no other. */
 export function withClock(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (GW_CLOCK_AHEAD_MS === undefined) return env
-  const { NODE_OPTIONS: options = '' } = env
-  const preload = `--import=${import.meta.url}`
-  const all = options.includes(preload) ? options : `${options} ${preload}`.trim()
-  return { GW_CLOCK_AHEAD_MS, ...env, NODE_OPTIONS: all }
+  if (ahead === 0) return env
+  return { GW_CLOCK_AHEAD_MS: String(ahead), ...env, NODE_OPTIONS: preloading(env.NODE_OPTIONS) }
+}
+
+/**
+ * A file that begins shortly before such a period ends has the clock of the next one, and all that it starts: what it used
+ * would be gone in between.
+ */
+export function beginClearOf(periodMs: number): void {
+  const left = periodMs - (Date.now() % periodMs)
+  if (left > FILE_MS_MAX) return
+  moveClock(left + 1000)
+  ahead += left + 1000
+  Object.assign(process.env, clockAhead(ahead))
+}
+
+function preloading(options = ''): string {
+  return options.includes(PRELOAD) ? options : `${options} ${PRELOAD}`.trim()
 }
 
 /** A page runs its text, so that it uses nothing beside it. */

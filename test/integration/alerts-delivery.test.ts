@@ -12,7 +12,6 @@ import {
 } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
 import { startProxy } from './connect-proxy.ts'
-import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 const [upstream, proxy] = await Promise.all([startUpstream(), startProxy()])
 const started: Front[] = []
@@ -24,7 +23,6 @@ after(async () => {
 
 /** Each request uses ten of its tenant's hundred tokens, and reaches one threshold more. */
 async function start(more: Readonly<Record<string, unknown>>, path = '/hook?team=ml') {
-  await longBeforeMidnight()
   const receiver = await startUpstream()
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: upstream.url }],

@@ -12,7 +12,6 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
-import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -20,7 +19,6 @@ const shared = aKey({ id: 'shared', tenant: 'shared' })
 const three = aKey({ id: 'three', tenant: 'three' })
 const five = aKey({ id: 'five', tenant: 'five' })
 const narrow = aKey({ id: 'narrow', tenant: 'narrow', routes: ['chat'] })
-await longBeforeMidnight()
 const upstream = await startUpstream()
 const front = await startFront({
   upstreams: [

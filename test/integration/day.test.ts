@@ -10,8 +10,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startSimulator } from '../../cli/simulator/simulator.ts'
+import '../helpers/clear-of-midnight.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { TOOL } from '../helpers/gw.ts'
 import { answers, until } from '../helpers/until.ts'
@@ -20,10 +20,6 @@ import { fileOf, partsOf, rewritten, type Step, shapeOf } from './day/transcript
 
 const PAGE = join(import.meta.dirname, '../../cli/docs/day.md')
 const page = readFileSync(PAGE, 'utf8')
-
-// The budget of a day must not begin anew in between.
-const leftOfDay = 86_400_000 - (Date.now() % 86_400_000)
-if (leftOfDay < 180_000) await delay(leftOfDay + 1000)
 
 const folder = await mkdtemp(join(tmpdir(), 'gw-day-'))
 mkdirSync(join(folder, 'run'), { mode: 0o700 })

@@ -1,16 +1,15 @@
 /** `gw limits show` and `gw explain` against a running gateway. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { parse } from 'yaml'
 import { aKey } from '../helpers/a-key.ts'
 import { refusingUrl, startUpstream } from '../helpers/fake-upstream.ts'
 import { gw } from '../helpers/gw-here.ts'
+import { beginClearOf } from '../helpers/wall-clock.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
 // The cost of the machines is that of the running hour.
-const leftOfHour = 3_600_000 - (Date.now() % 3_600_000)
-if (leftOfHour < 60_000) await delay(leftOfHour + 1000)
+beginClearOf(3_600_000)
 
 const upstream = await startUpstream()
 const keys = keysOf(['acme', 'plain'], { plain: ['other'] })

@@ -14,11 +14,9 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { until } from '../helpers/until.ts'
-import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-await longBeforeMidnight()
 const [model, spare] = await Promise.all([startUpstream(), startUpstream()])
 const front = await startFront({
   upstreams: [

@@ -3,9 +3,8 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
 import { startUpstream } from '../helpers/fake-upstream.ts'
-import { keysOf, longBeforeMidnight, startLimited } from './limits/limited-gateway.ts'
+import { keysOf, startLimited } from './limits/limited-gateway.ts'
 
-await longBeforeMidnight()
 const upstream = await startUpstream()
 const keys = keysOf(['acme', 'globex', 'strict'])
 const second = aKey({ id: 'second', tenant: 'acme', routes: ['*'] })

@@ -5,7 +5,6 @@ import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
 import { cases } from '../helpers/cases.ts'
 import { QUESTION, startFront, startUpstream, textOf, USAGE } from '../helpers/fake-upstream.ts'
-import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
 const REQUESTS = cases(3_000, 50_000)
 const KEYS = 10_000
@@ -14,7 +13,6 @@ const AT_ONCE = 16
 const NANOS = USAGE.total_tokens * 1000
 const MEMORY_BYTES_MAX = 268_435_456
 
-await longBeforeMidnight()
 const upstream = await startUpstream()
 const keys = Array.from({ length: KEYS }, (_, index) =>
   aKey({ id: `k${index}`, tenant: TENANTS[index % TENANTS.length] }),

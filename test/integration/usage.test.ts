@@ -15,9 +15,7 @@ import {
   whole,
 } from '../helpers/fake-upstream.ts'
 import { gw } from '../helpers/gw-here.ts'
-import { longBeforeMidnight } from './limits/limited-gateway.ts'
 
-await longBeforeMidnight()
 const upstreams = await Promise.all([startUpstream(), startUpstream()])
 const [one, two] = upstreams
 const front = await startFront({

@@ -8,7 +8,7 @@ import {
   type Page,
 } from 'playwright-core'
 import { until } from '../until.ts'
-import { CLOCK_AHEAD_MS, moveClock } from '../wall-clock.ts'
+import { aheadHere, moveClock } from '../wall-clock.ts'
 
 const PLACES = [
   '/usr/bin/chromium-headless-shell',
@@ -69,7 +69,7 @@ export async function openConsole(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-  clockAheadMs = CLOCK_AHEAD_MS,
+  clockAheadMs = aheadHere(),
 ): Promise<Watched> {
   const context = await browser.newContext(options)
   await context.addInitScript(moveClock, clockAheadMs)

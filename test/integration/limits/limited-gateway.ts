@@ -1,6 +1,5 @@
 /** A gateway whose tenants have limits, and short ways to ask as one of them and to see how it stands. */
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { aKey } from '../../helpers/a-key.ts'
 import type { Heard } from '../../helpers/fake-upstream.ts'
 import { aDocument, anUpstream, errorOf, Front } from '../../helpers/fake-upstream.ts'
@@ -8,9 +7,6 @@ import { type GatewayOptions, startGateway } from '../../helpers/gateway-process
 import { until } from '../../helpers/until.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-
-/** Longer than a file of such tests takes. */
-const TEST_MS_MAX = 180_000
 
 export interface Limited {
   as(tenant: string): Front
@@ -44,7 +40,6 @@ export async function startLimited(
   options: Omit<GatewayOptions, 'config'> = {},
 ): Promise<Limited> {
   const config = limitedDocument(gw, keys)
-  await longBeforeMidnight()
   const env = { UPSTREAM_KEY: 'upstream-credential', ...options.env }
   const process = await startGateway({ ...options, env, config })
   return {
@@ -122,12 +117,6 @@ export function assertSpent(heard: Heard, reason: string) {
   assert.equal(heard.headers['x-should-retry'], 'false')
   assert.equal(heard.headers['retry-after'], undefined)
   return error
-}
-
-/** No test may begin on one day and end on another: what it had used would be gone. */
-export async function longBeforeMidnight(): Promise<void> {
-  const left = Date.parse(windowEnds().day) - Date.now()
-  if (left < TEST_MS_MAX) await delay(left + 1000)
 }
 
 /** When the budget windows of this moment end. */

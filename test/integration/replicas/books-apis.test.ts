@@ -18,7 +18,7 @@ import {
 import { aRandom } from '../../helpers/random.ts'
 import { startReceiver } from '../../helpers/telemetry/usage-receiver.ts'
 import { until } from '../../helpers/until.ts'
-import { keysOf, longBeforeMidnight, standing, untilIdle } from '../limits/limited-gateway.ts'
+import { keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -121,7 +121,6 @@ const upstream = (name: string, endpoint: string) => ({
   embeddings: { model: 'one' },
 })
 const folder = await mkdtemp(join(tmpdir(), 'gw-books-'))
-await longBeforeMidnight()
 const replicas = await Replicas.start(
   2,
   {

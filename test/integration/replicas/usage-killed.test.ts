@@ -3,10 +3,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startUpstream, USAGE } from '../../helpers/fake-upstream.ts'
 import { until } from '../../helpers/until.ts'
-import { keysOf, longBeforeMidnight } from '../limits/limited-gateway.ts'
+import { keysOf } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
-await longBeforeMidnight()
 const upstream = await startUpstream()
 const replicas = await Replicas.start(
   3,

@@ -7,7 +7,7 @@ import { newTrace } from '../../../dataplane/telemetry/trace/code.ts'
 import type { AttemptTrace } from '../../../dataplane/telemetry/trace/fields.ts'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
 import { recordResult } from '../../helpers/results.ts'
-import { keysOf, longBeforeMidnight } from '../limits/limited-gateway.ts'
+import { keysOf } from '../limits/limited-gateway.ts'
 import { openLink } from '../redis/store-world.ts'
 import { type Answer, Replicas } from './rig.ts'
 
@@ -19,7 +19,6 @@ const AT_ONCE = 8
 const REQUESTS = 400
 const REPORTS = 2
 
-await longBeforeMidnight()
 const upstream = await startUpstream()
 const replicas = await Replicas.start(
   1,
