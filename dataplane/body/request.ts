@@ -8,11 +8,11 @@ import { editMembers } from '../json/edit.ts'
 import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseExactly, parseJson } from '../json/parse.ts'
+import { parseInPieces } from '../json/steps/pieces.ts'
 import { BACKSLASH, QUOTE } from '../json/tokens.ts'
 import { GONE } from '../wire/dropped-tree.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { BodyFacts, Reading } from '../wire/reading.ts'
-import { parseInPieces } from './pieces.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
 
 /** How many bytes of a large body the scan reads between two looks at the clock. */
@@ -113,9 +113,11 @@ export function recall(
 ): Promise<void> | undefined {
   const { bytes, found } = request
   if (request.body !== GONE || found === undefined) return undefined
-  return inSteps(parseInPieces(bytes, found, (name) => members.has(name))).then((tree) => {
-    request.body = (body === undefined ? tree : body(tree)) as typeof GONE
-  })
+  return inSteps(parseInPieces(bytes, found, { keeps: (name) => members.has(name) })).then(
+    (tree) => {
+      request.body = (body === undefined ? tree : body(tree)) as typeof GONE
+    },
+  )
 }
 
 function* scanning(bytes: Buffer): Generator<undefined, Scanned & Parsable> {
@@ -147,7 +149,7 @@ function* parsing(
   found: Found,
   keeps: (name: string) => boolean,
 ): Generator<undefined, Readonly<Record<string, unknown>>> {
-  const pieces = parseInPieces(bytes, found, keeps)
+  const pieces = parseInPieces(bytes, found, { keeps })
   let next = translated(() => pieces.next())
   while (next.done !== true) {
     yield

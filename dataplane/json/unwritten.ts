@@ -1,17 +1,10 @@
 /** JSON that is too long to be written at once: bytes and texts as they are, and values that are made and written in steps. */
-import { joining, writing } from './writing.ts'
+import { joining, Later, writing } from './writing.ts'
+
+export { Later }
 
 /** JSON that is made of a request up to this size is written at once. */
 export const AT_ONCE_BYTES = 65_536
-
-/** A value that is yet to be made and written; one of bytes is JSON already. */
-export class Later {
-  readonly make: () => Generator<undefined, unknown>
-
-  constructor(make: () => Generator<undefined, unknown>) {
-    this.make = make
-  }
-}
 
 export type Part = Buffer | string | Later
 

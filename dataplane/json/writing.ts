@@ -10,11 +10,32 @@ const STEP_CHARACTERS = 131_072
 /** As much as is copied between two steps. */
 const STEP_BYTES = 1_048_576
 
+/** A value that is yet to be made and written; one of bytes is JSON already, and is no part of another value. */
+export class Later {
+  readonly make: () => Generator<undefined, unknown>
+
+  constructor(make: () => Generator<undefined, unknown>) {
+    this.make = make
+  }
+
+  /** For JSON.stringify, which makes no steps. */
+  toJSON(): unknown {
+    const made = this.make()
+    let next = made.next()
+    while (next.done !== true) next = made.next()
+    return next.value
+  }
+}
+
 /** What JSON.stringify writes of a value without methods of ours, in pages. Yields where it may be interrupted. */
 export function* writing(value: unknown): Generator<undefined, Buffer[]> {
   const pages: Buffer[] = []
   let text = ''
   for (const piece of pieces(value)) {
+    if (piece === undefined) {
+      yield
+      continue
+    }
     text += piece
     if (text.length < STEP_CHARACTERS) continue
     pages.push(Buffer.from(text))
@@ -45,9 +66,11 @@ export function isWritten(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
-function* pieces(value: unknown): Generator<string> {
+/** undefined between two steps of a value that is made. */
+function* pieces(value: unknown): Generator<string | undefined> {
   if (typeof value === 'string') yield* textPieces(value)
   else if (value instanceof NumberText) yield value.text
+  else if (value instanceof Later) yield* pieces(yield* value.make())
   else if (roomBehind(value, PART_CHARACTERS) >= 0) yield JSON.stringify(value)
   else if (Array.isArray(value)) {
     let before = '['
@@ -74,6 +97,7 @@ function roomBehind(value: unknown, room: number): number {
   let left = room - VALUE_CHARACTERS
   if (typeof value === 'string') return left - value.length
   if (typeof value !== 'object' || value === null) return left
+  if (value instanceof Later) return -1
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length && left >= 0; at++) left = roomBehind(value[at], left)
     return left

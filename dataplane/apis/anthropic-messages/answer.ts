@@ -1,6 +1,8 @@
 /** Writes whole answers as messages; streams share its members. */
+
 import { randomBytes } from 'node:crypto'
-import { type Json, parsedArguments } from '../../json/values.ts'
+import { argumentsOf } from '../../json/steps/arguments.ts'
+import type { Json } from '../../json/values.ts'
 import type {
   ChatAnswer,
   ChatRequest,
@@ -111,6 +113,6 @@ function toolUse({ id, name, arguments: text }: ToolCall): Json {
     type: 'tool_use',
     id: id === '' ? mintedId('toolu') : id,
     name,
-    input: parsedArguments(text),
+    input: argumentsOf(text),
   }
 }

@@ -1,6 +1,8 @@
 /** Turns OpenAI's messages into the turns of Anthropic's conversation. */
+
 import { createHash } from 'node:crypto'
-import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import { argumentsOf } from '../../json/steps/arguments.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
@@ -53,7 +55,7 @@ function toolUse(call: Json, index: number): Json {
   if (textOf(called.name) === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const input = parsedArguments(called.arguments)
+  const input = argumentsOf(called.arguments)
   return { type: 'tool_use', id: toolId(call.id), name: called.name, input }
 }
 

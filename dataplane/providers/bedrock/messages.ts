@@ -1,6 +1,7 @@
 /** Turns OpenAI's messages into the turns of a Bedrock conversation. */
 
-import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../json/values.ts'
+import { argumentsOf } from '../../json/steps/arguments.ts'
+import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage, Thought } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { toolId } from '../anthropic/messages.ts'
@@ -74,7 +75,7 @@ function toolUse(call: Json, index: number): Json {
   if (textOf(called.name) === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  const input = parsedArguments(called.arguments)
+  const input = argumentsOf(called.arguments)
   return { toolUse: { toolUseId: toolId(call.id), name: called.name, input } }
 }
 

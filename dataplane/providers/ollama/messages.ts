@@ -1,13 +1,7 @@
 /** Turns OpenAI's messages into Ollama's: one text each, pictures beside it, calls with objects. */
 
-import {
-  isRecord,
-  type Json,
-  listOf,
-  parsedArguments,
-  recordOf,
-  textOf,
-} from '../../json/values.ts'
+import { argumentsOf } from '../../json/steps/arguments.ts'
+import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
@@ -52,7 +46,7 @@ function callOf(call: Json, index: number) {
   if (name === undefined) {
     throw unsupported(facts.name, `messages.${index}.tool_calls`, 'send only calls of functions')
   }
-  return { id: call.id, function: { name, arguments: parsedArguments(text) } }
+  return { id: call.id, function: { name, arguments: argumentsOf(text) } }
 }
 
 function contentOf(content: unknown, index: number): { content: string; images?: string[] } {

@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { chatReading } from '../../../dataplane/apis/openai-chat/reading.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
-import { parseInPieces } from '../../../dataplane/body/pieces.ts'
 import {
   forget,
   parseRequest,
@@ -18,6 +17,7 @@ import {
   PIECE_BYTES,
   VALUES_MAX,
 } from '../../../dataplane/json/members.ts'
+import { parseInPieces } from '../../../dataplane/json/steps/pieces.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { cases } from '../../helpers/cases.ts'
 import { chatWith, someSettings } from '../../helpers/providers/a-request.ts'
@@ -236,7 +236,9 @@ for (const [what, written] of Object.entries(HOSTILE)) {
     const parse = t.mock.method(JSON, 'parse')
     try {
       scan.run(bytes.length)
-      const pieces = parseInPieces(bytes, scan, (name) => chatReading.members.has(name))
+      const pieces = parseInPieces(bytes, scan, {
+        keeps: (name) => chatReading.members.has(name),
+      })
       let longest = 0
       for (let isOver = false; !isOver; ) {
         parse.mock.resetCalls()

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atOnce } from '../../../dataplane/base/steps.ts'
-import { parseInPieces } from '../../../dataplane/body/pieces.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import { NumberText } from '../../../dataplane/json/numbers.ts'
 import { parseExactly } from '../../../dataplane/json/parse.ts'
+import { parseInPieces } from '../../../dataplane/json/steps/pieces.ts'
 import { isRecord, parsedArguments } from '../../../dataplane/json/values.ts'
 import { joining, writing } from '../../../dataplane/json/writing.ts'
 import { cases } from '../../helpers/cases.ts'
@@ -25,7 +25,7 @@ function inPieces(text: string, pieceBytes: number): unknown {
   const bytes = Buffer.from(text)
   const scan = new MembersScan(bytes, pieceBytes)
   scan.run(bytes.length)
-  return atOnce(parseInPieces(bytes, scan, () => true))
+  return atOnce(parseInPieces(bytes, scan))
 }
 
 const spaced = (one: string) => `[ ${one} , ${one}\n,[${one}], {"b" : ${one}} ,"${one}"]`

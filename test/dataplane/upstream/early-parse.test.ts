@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { atOnce } from '../../../dataplane/base/steps.ts'
 import { PIECE_BYTES } from '../../../dataplane/json/members.ts'
+import { parsing } from '../../../dataplane/json/steps/parsing.ts'
 import { keepParsed, parsedBytes } from '../../../dataplane/json/values.ts'
-import { parsing } from '../../../dataplane/upstream/answer/early-parse.ts'
 
 const VALUES_MAX = 1_048_576
 /** Four parts of a long string, in quotes. */

@@ -1,6 +1,7 @@
 /** Turns OpenAI's messages into the turns of Gemini's conversation. */
 
-import { type Json, listOf, parsedArguments, recordOf, textOf } from '../../../json/values.ts'
+import { argumentsOf } from '../../../json/steps/arguments.ts'
+import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
@@ -95,7 +96,7 @@ function callsOf(
       calls.byId.set(call.id, { name, place: calls.count++ })
       const signature = signatureOf(call, position)
       return {
-        functionCall: { name, args: parsedArguments(called.arguments) },
+        functionCall: { name, args: argumentsOf(called.arguments) },
         ...(signature && { thoughtSignature: signature }),
       }
     })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { atOnce } from '../../../dataplane/base/steps.ts'
-import { parseInPieces } from '../../../dataplane/body/pieces.ts'
 import { MembersError, MembersScan } from '../../../dataplane/json/members.ts'
+import { parseInPieces } from '../../../dataplane/json/steps/pieces.ts'
 import { cases } from '../../helpers/cases.ts'
 
 /** Small enough that many a value of a random body is long for it, and no number. */
@@ -13,7 +13,7 @@ const PIECE_BYTES = 32
 function parsed(bytes: Buffer, keeps: (name: string) => boolean = () => true): unknown {
   const scan = new MembersScan(bytes, PIECE_BYTES)
   scan.run(bytes.length)
-  return atOnce(parseInPieces(bytes, scan, keeps))
+  return atOnce(parseInPieces(bytes, scan, { keeps }))
 }
 
 const text = fc.oneof(

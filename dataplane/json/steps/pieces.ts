@@ -1,8 +1,8 @@
 /** Parses JSON of megabytes in pieces: short values many at once; long ones member by member. */
-import type { Found } from '../json/found.ts'
-import { MembersError } from '../json/members.ts'
-import { holds } from '../json/numbers.ts'
-import { parseExactly, parseJson } from '../json/parse.ts'
+import type { Found } from '../found.ts'
+import { MembersError } from '../members.ts'
+import { holds } from '../numbers.ts'
+import { parseExactly, parseJson } from '../parse.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -15,7 +15,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '../json/tokens.ts'
+} from '../tokens.ts'
 
 /** Pieces in one part of a string that is decoded in parts. */
 const PART_PIECES = 4
@@ -27,21 +27,27 @@ const ESCAPE_BYTES = 6
 type WorkInParts<T> = Generator<undefined, T>
 type JsonTree = Record<string, unknown>
 
+export interface PiecesOptions {
+  /** Which of the long members of the top are kept; absent: all. */
+  readonly keeps?: (name: string) => boolean
+  /** All of it is the user's, such as the arguments of a call: its numbers keep their text. */
+  readonly isHeld?: boolean
+}
+
 /**
  * The object in the bytes, as JSON.parse would return it, but with only the kept ones of its long members. Omitted
  * members are checked as strictly as the rest. Yields at points where it may be interrupted. Throws MembersError.
  */
 export function* parseInPieces(
   bytes: Buffer,
-  found: Pick<Found, 'long' | 'pieceBytes' | 'hasOddNumbers'>,
-  keeps: (name: string) => boolean,
+  { long, pieceBytes, hasOddNumbers }: Pick<Found, 'long' | 'pieceBytes' | 'hasOddNumbers'>,
+  { keeps = keepsAll, isHeld = false }: PiecesOptions = {},
 ): WorkInParts<JsonTree> {
   const start = skipSpace(bytes, 0)
   let end = bytes.length
   while (end > start && isSpace(bytes[end - 1])) end--
   const tree: JsonTree = {}
-  const { long, pieceBytes, hasOddNumbers } = found
-  const numbers = hasOddNumbers ? 'named' : 'plain'
+  const numbers = isHeld ? 'held' : hasOddNumbers ? 'named' : 'plain'
   yield* members({ bytes, long, pieceBytes, keeps, numbers }, start, end, tree)
   return tree
 }

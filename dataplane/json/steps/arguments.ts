@@ -1,0 +1,16 @@
+/** Arguments of a call for a body in which they are no text: long ones are parsed when the body is written, in steps. */
+import { valuesMaxOf } from '../bounds.ts'
+import { AT_ONCE_BYTES } from '../unwritten.ts'
+import { type Json, parsedArguments, recordOf } from '../values.ts'
+import { Later } from '../writing.ts'
+import { parsing } from './parsing.ts'
+
+/** What `parsedArguments` returns, or what writes that. */
+export function argumentsOf(value: unknown): Json | Later {
+  if (typeof value !== 'string' || value.length <= AT_ONCE_BYTES) return parsedArguments(value)
+  return new Later(() => parsedInSteps(value))
+}
+
+function* parsedInSteps(text: string): Generator<undefined, Json> {
+  return recordOf(yield* parsing(Buffer.from(text), valuesMaxOf(0), { isHeld: true }))
+}
