@@ -106,7 +106,7 @@ function readWith(parse: (text: string) => unknown, text: string): unknown {
 /** Values of bytes that were parsed in steps before they are read. */
 const parsedEarlier = new WeakMap<Buffer, { readonly value: unknown }>()
 
-/** For one call of `parsedBytes`. */
+/** For the turn in which `parsedBytes` reads it first: readers of a decoder may look at an answer one after the other. */
 export function keepParsed(bytes: Buffer, value: unknown): void {
   parsedEarlier.set(bytes, { value })
 }
@@ -131,6 +131,6 @@ export function parsedBytes(
     return holdsValues?.(answer) === true ? parsedExactly(text) : answer
   }
   // The bytes may be kept for longer than their value is needed.
-  parsedEarlier.delete(bytes)
+  setImmediate(() => parsedEarlier.delete(bytes))
   return earlier.value
 }

@@ -5,7 +5,15 @@
 import type { KeptText } from '../../base/kept-text.ts'
 import { editMembers } from '../../json/edit.ts'
 import { scanMembers } from '../../json/members.ts'
-import { isRecord, type Json, parsed, parsedExactly, recordOf, textOf } from '../../json/values.ts'
+import {
+  isRecord,
+  type Json,
+  parsed,
+  parsedBytes,
+  parsedExactly,
+  recordOf,
+  textOf,
+} from '../../json/values.ts'
 import type { Passing, StreamPasser } from '../../wire/dialect.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { WireEvent } from '../../wire/provider.ts'
@@ -25,13 +33,11 @@ export const passing: Passing<Sent<ChatRequest>> = {
   answer(body, request) {
     // A conversation that was made compact is no response.
     if (request.below !== undefined) return body
-    const bytes = Buffer.from(body)
+    const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const session = sessionOf(request)
     // Most answers are passed unread.
     const isKept = session.state !== undefined
-    const shown = isKept
-      ? session.shown(recordOf(parsedExactly(bytes.toString())))
-      : { id: session.id }
+    const shown = isKept ? session.shown(recordOf(parsedBytes(bytes))) : { id: session.id }
     const changes = Object.entries(shown).map(
       ([name, value]) => [name, JSON.stringify(value)] as const,
     )

@@ -5,7 +5,7 @@ import {
   isRecord,
   type Json,
   listOf,
-  parsedExactly,
+  parsedBytes,
   recordOf,
   rowOf,
   textOf,
@@ -43,10 +43,9 @@ export function readAnswer(
   request: Sent<ChatRequest>,
   { model, id }: AnswerOrigin,
 ): Decoded<ChatAnswer> {
-  const text = body.toString()
-  const answer = parsedExactly(text)
+  const answer = parsedBytes(body)
   if (isRecord(answer) && (isError(answer) || textOf(answer.__type) !== undefined)) {
-    return { kind: 'failure', failure: classifyException(text) }
+    return { kind: 'failure', failure: classifyException(body.toString()) }
   }
   const { content } = recordOf(recordOf(recordOf(answer).output).message)
   if (!isRecord(answer) || !Array.isArray(content)) {

@@ -1,11 +1,12 @@
 /** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
 
+import { valuesMaxOf } from '../../json/bounds.ts'
 import {
   countOf,
   isRecord,
   type Json,
   listOf,
-  parsed,
+  parsedBytes,
   recordOf,
   textOf,
 } from '../../json/values.ts'
@@ -73,10 +74,9 @@ export function readEmbeddings(
   request: Sent<EmbeddingsRequest>,
   { model }: AnswerOrigin,
 ): Decoded<EmbeddingsAnswer> {
-  const text = body.toString()
-  const answer = parsed(text)
+  const answer = parsedBytes(body, valuesMaxOf(request.items))
   if (isRecord(answer) && (isError(answer) || textOf(answer.message) !== undefined)) {
-    return { kind: 'failure', failure: classifyException(text) }
+    return { kind: 'failure', failure: classifyException(body.toString()) }
   }
   const { embedding, embeddings, inputTextTokenCount } = recordOf(answer)
   const several = isRecord(embeddings) ? embeddings.float : embeddings

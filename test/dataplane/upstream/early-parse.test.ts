@@ -1,6 +1,7 @@
 /** Answers of megabytes are parsed in short steps, to the value that one parse would give. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { atOnce } from '../../../dataplane/base/steps.ts'
 import { PIECE_BYTES } from '../../../dataplane/json/members.ts'
@@ -59,9 +60,10 @@ test('bytes that are no UTF-8 are parsed all the same, wherever a part ends', ()
   )
 })
 
-test('the value that was parsed earlier is read once, and its bytes are parsed after that', () => {
+test('the value that was parsed earlier is read in one turn, and its bytes are parsed after that', async () => {
   const bytes = Buffer.from('{"a":1}')
   keepParsed(bytes, 'earlier')
-  assert.equal(parsedBytes(bytes), 'earlier')
+  for (let reader = 0; reader < 3; reader++) assert.equal(parsedBytes(bytes), 'earlier')
+  await setImmediate()
   assert.deepEqual(parsedBytes(bytes), { a: 1 })
 })
