@@ -118,8 +118,8 @@ test('every token that proves nothing hears what an unknown key hears', async ()
 
 test('within half a minute clocks may differ', async () => {
   const ask = gatewayWith()
-  await ask(await aToken(key, { exp: NOW / 1000 - 29 }))
-  await ask(await aToken(key, { nbf: NOW / 1000 + 29 }))
+  for (const claims of [{ exp: NOW / 1000 - 29 }, { nbf: NOW / 1000 + 29 }])
+    assert.equal((await ask(await aToken(key, claims))).tenant, 'acme')
 })
 
 test('a token without the name of its key is refused where two keys fit, and taken where one does', async () => {

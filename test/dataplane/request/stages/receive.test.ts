@@ -40,7 +40,8 @@ for (const [what, headers, code] of REFUSED) {
 
 test('a head with JSON in UTF-8 and a length within the bound passes', () => {
   for (const type of ['application/json', 'Application/JSON; charset=UTF-8', 'application/json;']) {
-    judgeHead(headed({ 'content-type': type, 'content-length': '1000' }), BYTES_MAX)
+    const head = headed({ 'content-type': type, 'content-length': '1000' })
+    assert.doesNotThrow(() => judgeHead(head, BYTES_MAX), type)
   }
 })
 

@@ -11,6 +11,7 @@ import type {
 import { Http1Pool } from '../../../../dataplane/connection/http1/pool.ts'
 import { SharedReads } from '../../../../dataplane/connection/http1/shared-reads.ts'
 import { isStale } from '../../../../dataplane/connection/stale-connection.ts'
+import { until } from '../../../helpers/until.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 const HEADERS = ['content-type', 'application/json']
@@ -390,12 +391,13 @@ test('an upstream whose reader pauses is not read', async () => {
   }
   pool.dispatch(aRequest(), result)
   await result.begun
-  // The buffers of the system fill, and then nothing moves any more: for five looks, since the machine may be slow.
-  for (let looks = 0, before = -1; looks < 5 && sent < 40_000_000; looks++) {
-    if (sent !== before) looks = 0
+  // The buffers of the system fill, and then nothing moves any more: for many looks, since the machine may be slow.
+  let [looks, before] = [0, -1]
+  await until('nothing moves any more', () => {
+    looks = sent === before ? looks + 1 : 0
     before = sent
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
+    return looks === 25 || sent >= 40_000_000
+  })
   assert.ok(chunks <= 1)
   assert.ok(sent < 25_000_000, `${sent} bytes were taken`)
   result.controller?.resume()
