@@ -1,14 +1,14 @@
 /** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
 
 import { type Change, editedBody } from '../../json/edit.ts'
-import { type Later, memberOf } from '../../json/unwritten.ts'
+import { changedMember } from '../../json/steps/member.ts'
+import type { Later } from '../../json/unwritten.ts'
 import {
   isRecord,
   type Json,
   listOf,
   parsed,
   parsedBytes,
-  parsedExactly,
   recordOf,
   textOf,
 } from '../../json/values.ts'
@@ -69,8 +69,11 @@ type Test = (block: unknown) => boolean
 /** The messages without some of their blocks; undefined where they have no such block. */
 function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('messages')
-  if (span === undefined) return undefined
-  const messages = listOf(parsedExactly(bytes.toString('utf8', span.start, span.end))).map(recordOf)
+  return span && changedMember(bytes, span, (messages) => keptOf(messages, isLeftOut))
+}
+
+function keptOf(value: unknown, isLeftOut: Test): Json[] | undefined {
+  const messages = listOf(value).map(recordOf)
   if (!messages.some(({ content }) => listOf(content).some(isLeftOut))) return undefined
   const kept = messages.map((message) => {
     const { content } = message
@@ -78,8 +81,7 @@ function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | Later
       ? { ...message, content: content.filter((block) => !isLeftOut(block)) }
       : message
   })
-  const filled = kept.filter(({ content }) => !Array.isArray(content) || content.length > 0)
-  return memberOf(filled, bytes)
+  return kept.filter(({ content }) => !Array.isArray(content) || content.length > 0)
 }
 
 function isThought(block: unknown): boolean {

@@ -1,6 +1,7 @@
 /** OpenAI's responses at upstreams that have them: the client's bytes, changed only where they have to be. */
 
 import { type Change, editedBody } from '../../json/edit.ts'
+import { changedMember } from '../../json/steps/member.ts'
 import { type Later, memberOf } from '../../json/unwritten.ts'
 import { isRecord, listOf, parsedExactly, recordOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
@@ -148,14 +149,16 @@ function putTools(
  */
 function unsealedInput({ bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('input')
-  if (span === undefined) return undefined
-  const items = parsedExactly(bytes.toString('utf8', span.start, span.end))
+  return span && changedMember(bytes, span, unsealed)
+}
+
+function unsealed(items: unknown): unknown[] | undefined {
   if (!Array.isArray(items)) return undefined
   const isOpen = (item: unknown) => {
     const { type, encrypted_content: sealed, content } = recordOf(item)
     return type === 'reasoning' ? listOf(content).length > 0 : typeof sealed !== 'string'
   }
-  return memberOf(items.filter(isOpen).map(withoutSeal), bytes)
+  return items.filter(isOpen).map(withoutSeal)
 }
 
 function withoutSeal(item: unknown): unknown {
