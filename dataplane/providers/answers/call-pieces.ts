@@ -2,6 +2,7 @@
  * The calls of one choice out of the pieces that a server sends: their index may be shared or missing, and id, name or
  * arguments may come late, again or not at all. A call reaches the client once it has its name.
  */
+import { AT_ONCE_BYTES_MAX } from '../../base/heavy-work.ts'
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, parsed } from '../../json/values.ts'
 import type { ToolCallDelta } from '../../wire/inner-form.ts'
@@ -130,9 +131,11 @@ function isAnother(call: Call, { id, name, arguments: part }: CallPiece): boolea
   return name !== call.name || (part.trim() !== '' && isWhole(call))
 }
 
+/** Longer arguments than an event holds come in pieces. */
 function isWhole(call: Call): boolean {
   const { arguments: text } = call
-  if (!text.trimEnd().endsWith('}') || call.parsed >= PARSED_MAX) return false
+  if (text.length > AT_ONCE_BYTES_MAX || call.parsed >= PARSED_MAX) return false
+  if (!text.trimEnd().endsWith('}')) return false
   call.parsed++
   return isRecord(parsed(text))
 }

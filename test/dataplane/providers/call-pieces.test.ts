@@ -30,3 +30,14 @@ test('pieces that repeat the name are parsed a few times, and stay one call', (t
   const text = shown.map((call) => call.arguments).join('')
   assert.deepEqual([pieces.size, JSON.parse(text).text], [1, '}'.repeat(200)])
 })
+
+test('pieces that repeat the name behind arguments of megabytes are not parsed', (t) => {
+  const ids = new CallIds({ bytes: Buffer.from('{}'), wire: 'openai-chat' })
+  const pieces = new CallPieces(ids, '0', new KeptText())
+  const parses = t.mock.method(JSON, 'parse')
+  const begun = { index: 0, id: 'a', name: 'run', arguments: '{"text":"' }
+  pieces.add(begun)
+  for (let piece = 0; piece < 3; piece++)
+    pieces.add({ ...begun, id: undefined, arguments: `${'x'.repeat(MEBIBYTE)}}` })
+  assert.deepEqual([pieces.size, parses.mock.callCount()], [1, 0])
+})
