@@ -67,6 +67,8 @@ class HeldChoice {
     if (event.kind === 'end') return [...(await this.rest()), event]
     // A thought repeats text that was judged, and its signature is not valid for changed text.
     if (event.kind === 'thought') return []
+    // Guardrails do not see pictures.
+    if (event.delta.picture !== undefined) return [...(await this.#flush()), event]
     const { call } = event.delta
     if (call !== undefined) {
       this.#keep(call)

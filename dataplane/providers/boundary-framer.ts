@@ -1,7 +1,7 @@
 /** Cuts a stream of bytes behind what ends its frames: whole frames out of chunks cut anywhere. */
 import type { Framer } from '../wire/provider.ts'
 
-/** A frame larger than this is passed on in pieces and not read. */
+/** A frame larger than this is passed on in pieces and not read, unless the framing says otherwise. */
 export const EVENT_BYTES_MAX = 1_048_576
 
 const EMPTY = Buffer.alloc(0)
@@ -12,14 +12,16 @@ type LastBoundary = (bytes: Buffer, from: number) => number
 /** Indifferent to how the bytes arrive. What `push` returns, joined with `rest`, is exactly what went in. */
 export class BoundaryFramer implements Framer {
   readonly #lastBoundary: LastBoundary
+  readonly #bytesMax: number
   /** The beginning of an event that has not ended, and room behind it for more. */
   #kept: Buffer = EMPTY
   #length = 0
   /** Whether `#kept` was made here; else it is a chunk, which must not be written into. */
   #isOwn = false
 
-  constructor(lastBoundary: LastBoundary) {
+  constructor(lastBoundary: LastBoundary, bytesMax = EVENT_BYTES_MAX) {
     this.#lastBoundary = lastBoundary
+    this.#bytesMax = bytesMax
   }
 
   /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
@@ -28,7 +30,7 @@ export class BoundaryFramer implements Framer {
     const bytes = earlier === 0 ? chunk : this.#append(chunk)
     // The boundary may begin in the tail, so a little of it is searched again.
     const cut = this.#lastBoundary(bytes, Math.max(0, earlier - 3))
-    if (cut === 0 && bytes.length <= EVENT_BYTES_MAX) {
+    if (cut === 0 && bytes.length <= this.#bytesMax) {
       if (earlier === 0) this.#keep(bytes)
       return undefined
     }

@@ -102,13 +102,14 @@ function counter(sparse: boolean): Count {
 export function promptTokensMax(bytes: Buffer, body: ChatBody): number {
   let text = bytes.length
   let media = 0
-  for (const { content } of body.messages) {
-    if (!Array.isArray(content)) continue
-    for (const part of content as readonly (MediaPart | null)[]) {
-      const length = mediaLength(part)
-      text -= length
-      media += Math.min(MEDIA_TOKENS_MAX, length / BYTES_PER_TOKEN_MIN)
-    }
+  const add = (part: MediaPart | null) => {
+    const length = mediaLength(part)
+    text -= length
+    media += Math.min(MEDIA_TOKENS_MAX, length / BYTES_PER_TOKEN_MIN)
+  }
+  for (const { content, images } of body.messages) {
+    if (Array.isArray(content)) for (const part of content) add(part)
+    if (Array.isArray(images)) for (const part of images) add(part)
   }
   return Math.ceil(text / BYTES_PER_TOKEN_MIN + media)
 }

@@ -1,6 +1,6 @@
 /** The tokens of a prompt, about: counted when it is to be charged and its upstream reported none. */
 
-import { isRecord, recordOf, textOf } from '../json/values.ts'
+import { isRecord, listOf, recordOf, textOf } from '../json/values.ts'
 import { isForgotten } from '../wire/dropped-tree.ts'
 import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
@@ -16,7 +16,7 @@ const READ_WHOLE = 262_144
 const SLICES = 64
 const SLICE_BYTES = 4_096
 /** Pictures and sounds in bytes that are not read as a tree: what stands before them, and the shortest. */
-const MEDIA_STARTS = [';base64,', '"data":"', '"data": "']
+const MEDIA_STARTS = [';base64,', '"data":"', '"data": "', '"result":"', '"result": "']
 const MEDIA_BYTES_MIN = 1_024
 
 export function promptWeight(request: ModelRequest): number {
@@ -35,8 +35,10 @@ function conversationWeight({ messages, tools }: ChatBody): number {
   return weight
 }
 
-function messageWeight({ content, tool_calls: calls, reasoning_content: thought }: ChatMessage) {
+function messageWeight(message: ChatMessage) {
+  const { content, images, tool_calls: calls, reasoning_content: thought } = message
   let weight = calls == null ? 0 : textWeight(JSON.stringify(calls))
+  weight += listOf(images).length * PICTURE_TOKENS
   if (typeof thought === 'string') weight += textWeight(thought)
   if (typeof content === 'string') return weight + textWeight(content)
   if (!Array.isArray(content)) return weight

@@ -24,6 +24,7 @@ import { fitted } from './fit.ts'
 import { namesOf } from './names.ts'
 import { PassedCallsReader, passedBody } from './passed-calls.ts'
 import { PassingReader } from './passing-reader.ts'
+import { carried } from './pictures.ts'
 import { factsOf, Translated } from './translated.ts'
 import { writtenJson } from './written.ts'
 
@@ -142,7 +143,7 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       ]
     },
     decode(body, request, origin) {
-      const decoded = operation.decode(body, request, origin)
+      const decoded = carried(operation.decode(body, request, origin), request)
       if (decoded.kind === 'failure') return decoded
       const { usage } = decoded
       const answer = settledAnswer(decoded.answer, namesOf(request))
@@ -157,7 +158,7 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
       const writer = dialect.openWriter?.(request, kept)
       if (reader === undefined || writer === undefined) return undefined
       const parts = { reader, writer, names: namesOf(request), source: { origin, operation } }
-      return new Translated(parts, request.choices)
+      return new Translated(parts, request)
     },
   }
 }

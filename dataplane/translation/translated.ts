@@ -2,7 +2,15 @@
 import { BAD_INDEX, indexIn } from '../providers/answers/blocks.ts'
 import { AnswerFacts, idIn } from '../wire/answer-facts.ts'
 import type { StreamWriter } from '../wire/dialect.ts'
-import type { Answer, AnswerEvent, ChatDelta, ChatEvent, Usage } from '../wire/inner-form.ts'
+import type {
+  Answer,
+  AnswerEvent,
+  ChatDelta,
+  ChatEvent,
+  ModelRequest,
+  Sent,
+  Usage,
+} from '../wire/inner-form.ts'
 import type {
   AnswerOrigin,
   ProviderOperation,
@@ -11,6 +19,7 @@ import type {
   WireReader,
 } from '../wire/provider.ts'
 import { type CallNames, StreamedCalls } from './calls.ts'
+import { PICTURED } from './pictures.ts'
 
 interface TranslatedParts {
   readonly reader: StreamReader<AnswerEvent>
@@ -27,15 +36,15 @@ export class Translated implements WireReader {
   readonly #writer: StreamWriter<AnswerEvent>
   readonly #source: Source
   readonly #calls: StreamedCalls
-  readonly #choices: number
+  readonly #request: Sent<ModelRequest>
   readonly #ended = new Set<number>()
 
-  constructor({ reader, writer, names, source }: TranslatedParts, choices: number) {
+  constructor({ reader, writer, names, source }: TranslatedParts, request: Sent<ModelRequest>) {
     this.#calls = new StreamedCalls(names)
     this.#reader = reader
     this.#writer = writer
     this.#source = source
-    this.#choices = choices
+    this.#request = request
   }
 
   read(event: Parameters<WireReader['read']>[0]): WireMeaning {
@@ -44,7 +53,9 @@ export class Translated implements WireReader {
     for (const raw of events) {
       const one = this.#calls.settled(raw)
       if (isEnd(one)) this.#end(one)
-      else if (isMisnumbered(one)) return { ...MISNUMBERED, ...meaning }
+      else if (isMisnumbered(one)) return { ...FAILED, failure: BAD_INDEX, ...meaning }
+      else if (isPicture(one) && !this.#request.takesPictures)
+        return { ...FAILED, failure: PICTURED, ...meaning }
       out += this.#writer.write(one.kind === 'start' ? this.#begin(one) : one)
     }
     const content = events.some(isDelta)
@@ -53,7 +64,7 @@ export class Translated implements WireReader {
       out,
       content,
       ...(content && { said: events.map(saidIn).join('') }),
-      finished: this.#ended.size >= this.#choices,
+      finished: this.#ended.size >= this.#request.choices,
     }
   }
 
@@ -68,7 +79,7 @@ export class Translated implements WireReader {
   }
 
   #end({ choice, finish }: Extract<ChatEvent, { kind: 'end' }>): void {
-    if (this.#ended.size < this.#choices) this.#ended.add(choice)
+    if (this.#ended.size < this.#request.choices) this.#ended.add(choice)
     this.facts.end(choice, finish)
   }
 }
@@ -100,11 +111,15 @@ interface Begun {
   readonly model?: string
 }
 
-const MISNUMBERED = { out: '', content: false, finished: false, done: false, failure: BAD_INDEX }
+const FAILED = { out: '', content: false, finished: false, done: false }
 
 function isMisnumbered(event: AnswerEvent): boolean {
   if (event.kind !== 'delta' || !('call' in event.delta)) return false
   return event.delta.call !== undefined && indexIn(event.delta.call.index) === undefined
+}
+
+function isPicture(event: AnswerEvent): boolean {
+  return event.kind === 'delta' && 'picture' in event.delta
 }
 
 function isDelta({ kind }: ChatEvent): boolean {

@@ -70,6 +70,7 @@ export interface ChatChoice {
   /** The parts of the reasoning that the model needs in the next request. */
   readonly thoughts?: readonly Thought[]
   readonly refusal?: string
+  readonly pictures?: readonly Picture[]
   readonly calls: readonly ToolCall[]
   readonly finish: FinishReason
   /** The stop sequence at which it ended, where the upstream says so. */
@@ -87,6 +88,12 @@ export type Thought = (
   readonly model?: string
 }
 
+/** A picture that the model has painted: a `data:` URL in base64. Clients hand it back in `images` of a message. */
+export interface Picture {
+  readonly url: string
+  readonly extra?: ToolCallExtra
+}
+
 export interface ToolCall {
   readonly id: string
   readonly name: string
@@ -95,7 +102,7 @@ export interface ToolCall {
   readonly extra?: ToolCallExtra
 }
 
-/** The provider's own members of a call, which clients send back with the call; by the name of the provider. */
+/** The provider's own members of a call or a picture, which clients send back with it; by the name of the provider. */
 export type ToolCallExtra = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
@@ -113,11 +120,12 @@ export type ChatEvent =
       readonly stop?: string
     }
 
-/** One piece of an answer, with one of `text`, `reasoning`, `refusal` and `call`. */
+/** One piece of an answer, with one of `text`, `reasoning`, `refusal`, `picture` and `call`. */
 export interface ChatDelta {
   readonly text?: string
   readonly reasoning?: string
   readonly refusal?: string
+  readonly picture?: Picture
   readonly call?: ToolCallDelta
   readonly logprobs?: unknown
 }

@@ -27,6 +27,8 @@ export interface RequestFacts {
   /** The estimate of the prompt's tokens, and the client's name of the model, for APIs whose answers contain them. */
   readonly promptTokens?: number
   readonly named?: string
+  /** Whether the client's API has a place for pictures of the model. */
+  readonly takesPictures?: boolean
   /** Whether the client requested usage with every piece; upstreams with the same wire may send it. */
   readonly isUsageRepeated?: boolean
   /** Arrival in seconds since 1970: `created` of translated answers. */

@@ -174,10 +174,3 @@ for (const provider of ['anthropic', 'bedrock'] as const)
     )
     assert.deepEqual(complaints, [])
   })
-
-test('a Gemini that answers in pictures, which no API here shows, is refused before it costs anything', () => {
-  const refused = (model: string) => refusalOf({ api: 'chat', provider: 'gemini', model }, {})
-  for (const model of ['gemini-2.5-flash-image', 'gemini-3-pro-image-preview'])
-    assert.equal(refused(model), 'model')
-  assert.equal(refused('gemini-2.5-flash'), undefined)
-})

@@ -9,6 +9,7 @@ import type {
   ChatDelta,
   ChatEvent,
   ChatRequest,
+  Picture,
   Sent,
   Thought,
   ToolCall,
@@ -41,12 +42,14 @@ function writeAnswer(
 }
 
 function choiceOf(choice: ChatChoice, index: number): Json {
-  const { text, reasoning, refusal = null, calls, finish, logprobs = null, thoughts } = choice
+  const { text, reasoning, refusal = null, calls, finish, logprobs = null } = choice
+  const { thoughts, pictures = [] } = choice
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     refusal,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(pictures.length > 0 && { images: pictures.map(imageOf) }),
     ...(calls.length > 0 && { tool_calls: calls.map(callOf), ...handedBack(thoughts) }),
   }
   return { index, message, logprobs, finish_reason: finish }
@@ -55,6 +58,11 @@ function choiceOf(choice: ChatChoice, index: number): Json {
 /** Clients hand them back with the message, as they do with its calls. */
 function handedBack(thoughts: readonly Thought[] = []): Json {
   return thoughts.length > 0 ? { thinking_blocks: thoughts } : {}
+}
+
+/** As OpenRouter and LiteLLM write it. */
+function imageOf({ url, extra }: Picture, index: number): Json {
+  return { type: 'image_url', image_url: { url }, index, ...(extra && { extra_content: extra }) }
 }
 
 function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
@@ -67,6 +75,8 @@ function openWriter(request: Sent<ChatRequest>, kept: KeptText): StreamWriter<Ch
   let thoughts: Thought[] = []
   /** Choices whose first chunk, with the role, has been written. */
   const begun = new Set([0])
+  /** How many pictures each choice has. */
+  const painted = new Map<number, number>()
   const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
   const choice = (index: number, delta: Json, finish: string | null, logprobs: unknown = null) =>
     chunk({ choices: [{ index, delta, logprobs, finish_reason: finish }] })
@@ -80,7 +90,11 @@ function openWriter(request: Sent<ChatRequest>, kept: KeptText): StreamWriter<Ch
     write(event) {
       if (event.kind === 'delta') {
         const { delta } = event
-        const shown = { ...deltaOf(delta), ...(delta.call && handedBack(thoughts)) }
+        const shown = {
+          ...deltaOf(delta, painted.get(event.choice) ?? 0),
+          ...(delta.call && handedBack(thoughts)),
+        }
+        if (delta.picture) painted.set(event.choice, (painted.get(event.choice) ?? 0) + 1)
         if (delta.call) thoughts = []
         return begin(event.choice) + choice(event.choice, shown, null, delta.logprobs)
       }
@@ -112,10 +126,11 @@ function textsOf(thought: Thought): string[] {
 }
 
 const BEGINNING = { role: 'assistant', content: '' }
-function deltaOf({ text, reasoning, refusal, call }: ChatDelta): Json {
+function deltaOf({ text, reasoning, refusal, picture, call }: ChatDelta, pictures: number): Json {
   if (text !== undefined) return { content: text }
   if (reasoning !== undefined) return { reasoning_content: reasoning }
   if (refusal !== undefined) return { refusal }
+  if (picture !== undefined) return { images: [imageOf(picture, pictures)] }
   if (call === undefined) return {}
   const { index, id, name, arguments: part, extra } = call
   if (id === undefined) return { tool_calls: [{ index, function: { arguments: part } }] }

@@ -44,6 +44,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     includeUsage: body.stream_options?.include_usage === true,
     isUsageRepeated: body.stream_options?.continuous_usage_stats === true,
     oneCall: body.parallel_tool_calls === false,
+    takesPictures: true,
     maxTokens: limitOf(body),
     choices: typeof body.n === 'number' ? body.n : 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),

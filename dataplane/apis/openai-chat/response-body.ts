@@ -38,6 +38,7 @@ export function chatOfResponse(tree: ResponsesBody, facts: BodyFacts): ChatReque
     stream: asked.stream === true,
     includeUsage: recordOf(asked.stream_options).include_usage === true,
     oneCall: body.parallel_tool_calls === false,
+    takesPictures: true,
     maxTokens: asked.max_output_tokens ?? undefined,
     choices: 1,
     promptTokensMax: promptTokensMax(facts.bytes, body),

@@ -7,6 +7,7 @@ import {
   callItemId,
   endOf,
   messageItem,
+  pictureItem,
   reasoningItem,
   refusalPart,
   textPart,
@@ -29,7 +30,7 @@ export function writeAnswer(
 }
 
 function itemsOf(
-  { text, reasoning, refusal, calls, finish }: ChatChoice,
+  { text, reasoning, refusal, pictures = [], calls, finish }: ChatChoice,
   session: Session,
 ): Json[] {
   const { status } = endOf(finish)
@@ -40,6 +41,7 @@ function itemsOf(
   return [
     ...(reasoning === undefined ? [] : [reasoningItem(mintedId('rs'), reasoning)]),
     ...(said.length === 0 ? [] : [messageItem(mintedId('msg'), said, status)]),
+    ...pictures.map((one) => pictureItem(mintedId('ig'), one)),
     ...calls.map((call) => {
       const tool = session.tools.clientTool(call.name)
       const named = call.id === '' ? { ...call, id: mintedId('call') } : call

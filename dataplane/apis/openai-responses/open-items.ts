@@ -1,10 +1,12 @@
 /** Items of a stream that are growing: the events that open, extend and close each kind. */
 import type { Json } from '../../json/values.ts'
+import type { Picture } from '../../wire/inner-form.ts'
 import {
   callItem,
   callItemId,
   customInput,
   messageItem,
+  pictureItem,
   reasoningItem,
   refusalPart,
   type Status,
@@ -127,6 +129,27 @@ export class SaidItem extends Growing implements OpenItem {
 
   #event(type: string, members: Json): string {
     return this.event(type, this.#id, { content_index: 0, ...members })
+  }
+}
+
+/** A picture, which comes as a whole. */
+export class PictureItem extends Growing {
+  readonly #id = mintedId('ig')
+  readonly #picture: Picture
+
+  constructor(session: Session, place: number, picture: Picture) {
+    super(session, place)
+    this.#picture = picture
+  }
+
+  added(): string {
+    const begun = this.open(pictureItem(this.#id, undefined))
+    return begun + this.event('image_generation_call.in_progress', this.#id, {})
+  }
+
+  close(): Closed {
+    const text = this.event('image_generation_call.completed', this.#id, {})
+    return { text, whole: pictureItem(this.#id, this.#picture) }
   }
 }
 

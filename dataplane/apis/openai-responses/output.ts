@@ -1,7 +1,7 @@
 /** Items of a response's output, complete as they stand in answers and in the events that close them. */
 
 import { type Json, parsed, recordOf } from '../../json/values.ts'
-import type { FinishReason, ToolCall, Usage } from '../../wire/inner-form.ts'
+import type { FinishReason, Picture, ToolCall, Usage } from '../../wire/inner-form.ts'
 import type { ClientTool } from './request/tools.ts'
 import { mintedId } from './session.ts'
 
@@ -23,6 +23,16 @@ export function reasoningItem(id: string, text: string | undefined): Json {
   const summary = text === undefined ? [] : [{ type: 'summary_text', text }]
   return { id, type: 'reasoning', summary, encrypted_content: null }
 }
+
+/** `picture` is undefined until it has come. */
+export function pictureItem(id: string, picture: Picture | undefined): Json {
+  const item = { id, type: 'image_generation_call' }
+  if (picture === undefined) return { ...item, status: 'in_progress', result: null }
+  const [, format = 'png', result] = DATA_URL.exec(picture.url) ?? []
+  return { ...item, status: 'completed', output_format: format, result }
+}
+
+const DATA_URL = /^data:image\/([^;,]+)[^,]*,(.*)$/s
 
 export function callItem(
   { id, call }: { readonly id: string; readonly call: ToolCall },

@@ -136,7 +136,7 @@ function waitOf(error: GatewayError): string {
   return isKnown && !/try again in/i.test(message) ? ` Please try again in ${seconds}s.` : ''
 }
 
-export function mintedId(kind: 'resp' | 'msg' | 'fc' | 'ctc' | 'rs' | 'call'): string {
+export function mintedId(kind: 'resp' | 'msg' | 'fc' | 'ctc' | 'rs' | 'ig' | 'call'): string {
   return `${kind}_${randomBytes(ID_BYTES).toString('hex')}`
 }
 

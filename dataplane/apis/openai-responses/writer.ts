@@ -8,15 +8,21 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Picture,
   Sent,
   Usage,
 } from '../../wire/inner-form.ts'
 import { estimated } from './estimate.ts'
-import { CallItem, type OpenItem, ReasoningItem, SaidItem } from './open-items.ts'
+import { CallItem, type OpenItem, PictureItem, ReasoningItem, SaidItem } from './open-items.ts'
 import { endOf, type Status, usageOf } from './output.ts'
 import { type Session, sessionOf } from './session.ts'
 
 type Words = Exclude<OpenItem['kind'], 'call'>
+
+interface Waiting {
+  readonly kind: Words
+  text: string
+}
 
 export class ResponseWriter implements StreamWriter<ChatEvent> {
   readonly #request: Sent<ChatRequest>
@@ -27,8 +33,8 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   /** Calls may grow by turns; of all others one is open. */
   readonly #calls = new Map<number, CallItem>()
   #open: ReasoningItem | SaidItem | undefined
-  /** Words that came while calls were open: they wait until those have ended. */
-  #waiting: { readonly kind: Words; text: string }[] = []
+  /** Words and pictures that came while calls were open: they wait until those have ended. */
+  #waiting: (Waiting | Picture)[] = []
   #finish: FinishReason = 'stop'
   #characters = 0
 
@@ -58,7 +64,11 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     return closed + this.#session.event(`response.${status}`, { response })
   }
 
-  #delta({ text, reasoning, refusal, call }: ChatDelta): string {
+  #delta({ text, reasoning, refusal, picture, call }: ChatDelta): string {
+    if (picture !== undefined) {
+      this.#kept.keepEntry(picture.url)
+      return this.#picture(picture)
+    }
     const piece = text ?? reasoning ?? refusal ?? call?.arguments ?? ''
     this.#kept.keep(piece)
     this.#characters += piece.length
@@ -71,7 +81,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   #words(piece: string, kind: Words): string {
     if (this.#calls.size > 0) {
       const last = this.#waiting.at(-1)
-      if (last?.kind === kind) last.text += piece
+      if (last !== undefined && 'kind' in last && last.kind === kind) last.text += piece
       else {
         this.#kept.keepEntry()
         this.#waiting.push({ kind, text: piece })
@@ -87,6 +97,16 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
       before += this.#open.added()
     }
     return before + (this.#open?.grow(piece) ?? '')
+  }
+
+  #picture(picture: Picture): string {
+    if (this.#calls.size > 0) {
+      this.#waiting.push(picture)
+      return ''
+    }
+    const before = this.#closeWords('completed')
+    const item = new PictureItem(this.#session, this.#place(), picture)
+    return before + item.added() + this.#done(item, 'completed')
   }
 
   #call({ index, id, name, arguments: part }: NonNullable<ChatDelta['call']>): string {
@@ -110,7 +130,8 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     this.#calls.clear()
     const waiting = this.#waiting
     this.#waiting = []
-    for (const { kind, text: words } of waiting) text += this.#words(words, kind)
+    for (const one of waiting)
+      text += 'kind' in one ? this.#words(one.text, one.kind) : this.#picture(one)
     return text + this.#closeWords(status)
   }
 
@@ -120,7 +141,7 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
     return open === undefined ? '' : this.#done(open, status)
   }
 
-  #done(item: OpenItem, status: Status): string {
+  #done(item: Pick<OpenItem, 'place' | 'close'>, status: Status): string {
     const { text, whole } = item.close(status)
     this.#output.push(whole)
     this.#session.output = this.#output

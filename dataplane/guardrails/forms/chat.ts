@@ -54,6 +54,13 @@ const call = typed(
   },
   'function',
 )
+const image = typed({
+  image_url: {
+    image_url: members({ url: picture }),
+    index: number,
+    extra_content: members({ google: members({ thought_signature: sealed }) }),
+  },
+})
 const MESSAGE = members({
   role: words('system', 'developer', 'user', 'assistant', 'tool', 'function'),
   content,
@@ -61,6 +68,7 @@ const MESSAGE = members({
   refusal: text,
   reasoning_content: text,
   reasoning: text,
+  images: list(image),
   tool_calls: list(call),
   tool_call_id: id,
   function_call: called,

@@ -11,6 +11,7 @@ import {
   number,
   numbers,
   picture,
+  sealed,
   text,
   typed,
   unsent,
@@ -47,6 +48,11 @@ const ITEMS = {
   custom_tool_call: { input: text, ...call },
   function_call_output: output,
   custom_tool_call_output: output,
+  image_generation_call: {
+    result: sealed,
+    output_format: words('png', 'jpeg', 'webp', 'gif'),
+    ...own,
+  },
   // Reasoning of earlier turns is not sent.
   reasoning: { summary: unsent, content: unsent, encrypted_content: unsent, ...own },
 }

@@ -3,9 +3,14 @@ import type { Failure } from '../../wire/provider.ts'
 import { malformed } from '../failures/classify.ts'
 
 /** An event that is cut, or too large to be read at once. */
-export const BROKEN: Failure = malformed(
-  'The upstream sent an event that cannot be read: it is no JSON object, or larger than 1 MiB.',
-)
+export const BROKEN = unreadable(1)
+
+export function unreadable(mebibytesMax: number): Failure {
+  const size = `larger than ${mebibytesMax} MiB`
+  return malformed(
+    `The upstream sent an event that cannot be read: it is no JSON object, or ${size}.`,
+  )
+}
 
 /** Whether an event was to say something, though it cannot be read: `value` is what its text was parsed to. */
 export function isBroken(data: string, value: unknown): boolean {

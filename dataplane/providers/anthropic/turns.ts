@@ -2,6 +2,7 @@
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
+import { shownByUser } from '../pictures.ts'
 
 export interface Turn<Block> {
   readonly role: 'user' | 'assistant'
@@ -30,9 +31,10 @@ export function instructionsIn(messages: readonly ChatMessage[]): readonly ChatM
 
 /** Turns alternate; messages without content are left out. */
 export function turnsOf<Block>(
-  messages: readonly ChatMessage[],
+  given: readonly ChatMessage[],
   blocks: Blocks<Block>,
 ): Turn<Block>[] {
+  const messages = shownByUser(given)
   const start = conversationStart(messages)
   const turns: { readonly role: Turn<Block>['role']; readonly content: Block[] }[] = []
   for (const [index, message] of messages.entries()) {

@@ -25,6 +25,7 @@ import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
 import { isError } from '../failures/bodies.ts'
 import { malformed, unlikeAsked } from '../failures/classify.ts'
 import { classifyException } from './errors.ts'
+import { mediaFailure, pictureIn } from './pictures.ts'
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
@@ -51,7 +52,8 @@ export function readAnswer(
   if (!isRecord(answer) || !Array.isArray(content)) {
     return { kind: 'failure', failure: malformed('The upstream answered without content.') }
   }
-  const failure = failureOf(answer.stopReason)
+  const lost = content.map((block) => mediaFailure(recordOf(block))).find(Boolean)
+  const failure = failureOf(answer.stopReason) ?? lost
   if (failure !== undefined) return { kind: 'failure', failure }
   const choices = [choiceOf(answer.stopReason, content.map(recordOf), model, request)]
   return {
@@ -75,6 +77,7 @@ function choiceOf(
     isRecord(toolUse) ? [callOf(toolUse, ids, String(place))] : [],
   )
   const refusal = text === '' ? refusalOf(reason) : undefined
+  const pictures = blocks.flatMap((block) => pictureIn(block) ?? [])
   const thoughts = blocks.flatMap(({ reasoningContent }) =>
     thoughtIn(thinkingBlock(recordOf(reasoningContent)), vouching),
   )
@@ -84,6 +87,7 @@ function choiceOf(
     ...(reasoning !== '' && { reasoning }),
     ...(thoughts.length > 0 && { thoughts }),
     ...(refusal !== undefined && { refusal }),
+    ...(pictures.length > 0 && { pictures }),
     // Not every model can be asked for one call at once.
     calls: oneCall ? calls.slice(0, 1) : calls,
     finish: finishReason(reason, calls.length > 0),

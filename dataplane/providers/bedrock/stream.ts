@@ -10,6 +10,7 @@ import { ThoughtReader } from '../anthropic/thoughts.ts'
 import { failureOf, finishReason, readUsage, refusalOf } from './answer.ts'
 import { FAILED } from './aws/frames.ts'
 import { classifyException } from './errors.ts'
+import { mediaFailure, PictureReader } from './pictures.ts'
 
 /** The state after the events so far. */
 interface Progress {
@@ -20,6 +21,7 @@ interface Progress {
   readonly calls: Blocks<{ readonly index: number; hasInput: boolean }>
   readonly ids: CallIds
   readonly thoughts: ThoughtReader
+  readonly pictures: PictureReader
   hasText: boolean
 }
 
@@ -49,6 +51,7 @@ export function openConverseStream(
     calls: new Blocks(kept),
     ids: new CallIds(request),
     thoughts,
+    pictures: new PictureReader(kept),
     hasText: false,
   }
   return {
@@ -68,9 +71,11 @@ function startMessage(_event: Json, { origin }: Progress): Meaning<ChatEvent> {
   return { ...NOTHING, events: [{ kind: 'start', id: `chatcmpl-${id}`, model }] }
 }
 
-/** Only calls of tools begin with an event. */
-function startBlock(event: Json, { calls, callsMax, ids, thoughts }: Progress): Meaning<ChatEvent> {
-  const { toolUse } = recordOf(event.start)
+/** Only calls of tools and pictures begin with an event. */
+function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
+  const { calls, callsMax, ids, thoughts, pictures } = progress
+  const { toolUse, image } = recordOf(event.start)
+  if (isRecord(image)) return pictures.begin(event.contentBlockIndex, image) ? NOTHING : MISNUMBERED
   if (!isRecord(toolUse) || calls.size >= callsMax) return NOTHING
   const index = calls.size
   if (!calls.begin(event.contentBlockIndex, { index, hasInput: false })) return MISNUMBERED
@@ -81,15 +86,19 @@ function startBlock(event: Json, { calls, callsMax, ids, thoughts }: Progress): 
 }
 
 function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
-  const { text, toolUse, reasoningContent } = recordOf(event.delta)
+  const piece = recordOf(event.delta)
+  const { text, toolUse, reasoningContent, image } = piece
+  const failure = mediaFailure(piece)
+  if (failure !== undefined) return { ...NOTHING, failure }
+  if (isRecord(image)) progress.pictures.add(event.contentBlockIndex, image)
   if (textOf(text) !== undefined) {
     progress.hasText = true
     return delta({ text: String(text) })
   }
   if (isRecord(reasoningContent)) {
     const { text: thinking, signature, redactedContent: data } = reasoningContent
-    const piece = { thinking, signature, data }
-    if (!progress.thoughts.add(event.contentBlockIndex, piece)) return MISNUMBERED
+    const thought = { thinking, signature, data }
+    if (!progress.thoughts.add(event.contentBlockIndex, thought)) return MISNUMBERED
     const reasoning = textOf(thinking)
     return reasoning === undefined ? NOTHING : delta({ reasoning })
   }
@@ -101,7 +110,9 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
 }
 
 /** A tool without input may get no delta at all, and clients parse what they got. */
-function endBlock(event: Json, { calls, thoughts }: Progress): Meaning<ChatEvent> {
+function endBlock(event: Json, { calls, thoughts, pictures }: Progress): Meaning<ChatEvent> {
+  const picture = pictures.end(event.contentBlockIndex)
+  if (picture !== undefined) return delta({ picture })
   const call = calls.get(event.contentBlockIndex)
   if (call === undefined) {
     const ended = thoughts.end(event.contentBlockIndex)

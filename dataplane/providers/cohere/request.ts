@@ -4,6 +4,7 @@ import { countOf, isRecord, type Json, listOf, recordOf, rowOf, textOf } from '.
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { shownByUser } from '../pictures.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 import { toolsOf } from './tools.ts'
@@ -65,7 +66,7 @@ export function chatRequest(
   const thinking = thinkingOf(body, settings.model, maxTokens)
   return {
     model: settings.model,
-    messages: messagesOf(body.messages),
+    messages: messagesOf(shownByUser(body.messages)),
     ...(request.stream && { stream: true }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...within('temperature', body.temperature, 0, 1),

@@ -87,5 +87,5 @@ function familyOf(model: string): Family {
 const PAINTERS = /^gemini-[\w.-]*-image(?:-|$)|^gemini-2\.0-flash-(?:exp|preview)-image-generation/
 
 export function paints(model: string): boolean {
-  return PAINTERS.test(model)
+  return PAINTERS.test(bareName(model))
 }

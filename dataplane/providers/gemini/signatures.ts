@@ -1,15 +1,22 @@
 /**
- * The signatures of thoughts, without which newer models refuse a history of tool calls. They travel to the client and
- * back within the call, so that any replica has them; those that a client drops are remembered here for a while.
+ * The signatures of thoughts, without which newer models refuse a history of tool calls or of their pictures. They travel
+ * to the client and back within the call or the picture, so that any replica has them; those that a client drops are
+ * remembered here for a while.
  */
+import { hash } from 'node:crypto'
 
 import { type Json, recordOf, textOf } from '../../json/values.ts'
 import type { ChatRequest, Sent, ToolCallExtra } from '../../wire/inner-form.ts'
 import { Remembered } from '../remembered.ts'
 import { bareName, signsCalls } from './models.ts'
 
-/** The signature to send with a call of the history; `position` is its place within its answer. */
-export type SignatureOf = (call: Json, position: number) => string | undefined
+/** The signatures to send with a history. */
+export interface SignaturesOf {
+  /** `position` is the place of the call within its answer. */
+  call(call: Json, position: number): string | undefined
+  /** `image` as it stands in `images` of a message. */
+  picture(image: Json, url: string): string | undefined
+}
 
 /** The part of a request that names the tenant for which signatures are remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
@@ -29,28 +36,34 @@ export class Signatures {
   readonly #remembered = new Remembered<Signed>(({ signature }) => signature.length)
 
   /** The members of a call that carry its signature to the client and back. */
-  keep({ tenant }: Asker, id: string, name: string, signed: Signed): ToolCallExtra {
+  keep(asker: Asker, id: string, name: string, signed: Signed): ToolCallExtra {
+    return this.#keep(asker, keyOf(id, name), signed)
+  }
+
+  keepOfPicture(asker: Asker, url: string, signed: Signed): ToolCallExtra {
+    return this.#keep(asker, keyOfPicture(url), signed)
+  }
+
+  #keep({ tenant }: Asker, key: string, signed: Signed): ToolCallExtra {
     const { signature, model } = signed
-    if (BASE64.test(signature)) this.#remembered.set(tenant, keyOf(id, name), signed)
+    if (BASE64.test(signature)) this.#remembered.set(tenant, key, signed)
     return { google: { thought_signature: signature }, ...(model && { gw: { model } }) }
   }
 
   /** For a history that goes to this model. */
-  of(model: string, { tenant }: Asker): SignatureOf {
+  of(model: string, { tenant }: Asker): SignaturesOf {
     const isRequired = signsCalls(model)
     const name = bareName(model)
-    return (call, position) => {
-      const signed = carried(call) ?? this.#recall(tenant, call)
+    const signatureOf = (one: Json, key: string, isAlone: boolean) => {
+      const signed = carried(one) ?? this.#remembered.get(tenant, key)
       if (signed !== undefined && (signed.model ?? name) === name) return signed.signature
-      // The first call of an answer vouches for those beside it.
-      return isRequired && position === 0 ? LOST : undefined
+      return isRequired && isAlone ? LOST : undefined
     }
-  }
-
-  #recall(tenant: string | undefined, call: Json): Signed | undefined {
-    const id = textOf(call.id)
-    const name = textOf(recordOf(call.function).name)
-    return this.#remembered.get(tenant, keyOf(id ?? '', name ?? ''))
+    return {
+      // The first call of an answer vouches for those beside it.
+      call: (call, position) => signatureOf(call, keyOfCall(call), position === 0),
+      picture: (image, url) => signatureOf(image, keyOfPicture(url), true),
+    }
   }
 }
 
@@ -61,6 +74,15 @@ function carried(call: Json): Signed | undefined {
   const signature = textOf(signed)
   if (signature === undefined || !BASE64.test(signature)) return undefined
   return { signature, model: textOf(recordOf(gw).model) }
+}
+
+function keyOfCall({ id, function: called }: Json): string {
+  return keyOf(textOf(id) ?? '', textOf(recordOf(called).name) ?? '')
+}
+
+/** Pictures are megabytes, and no two end alike. */
+function keyOfPicture(url: string): string {
+  return `picture ${url.length} ${hash('sha256', url.slice(-4_096))}`
 }
 
 function keyOf(id: string, name: string): string {

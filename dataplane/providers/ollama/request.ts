@@ -5,6 +5,7 @@ import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-fo
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { withoutMarks } from '../marks.ts'
+import { shownByUser } from '../pictures.ts'
 import { objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
@@ -69,7 +70,7 @@ export function chatRequest(
   const think = isUnthinking ? undefined : rowOf(EFFORTS, body.reasoning_effort)
   return {
     model,
-    messages: messagesOf(body.messages),
+    messages: messagesOf(shownByUser(body.messages)),
     // Its own default is true.
     stream,
     // Else it would cut the conversation to its window and say nothing.

@@ -8,12 +8,14 @@ import type {
   ChatEvent,
   ChatRequest,
   FinishReason,
+  Picture,
   Sent,
 } from '../../wire/inner-form.ts'
 import type { Decoded, Meaning, StreamReader } from '../../wire/provider.ts'
 import { CallIds } from '../answers/call-ids.ts'
 import { CallPieces } from '../answers/call-pieces.ts'
 import { BROKEN, NAMELESS } from '../answers/faults.ts'
+import { picturesOf } from '../pictures.ts'
 import { readAnswer } from './answer.ts'
 import { type Chunk, openChunks } from './chunks.ts'
 import { CHOICES_MAX, pieceOf, readUsage, withReasoning } from './members.ts'
@@ -97,10 +99,12 @@ function choiceOf(
   const message = withReasoning(recordOf(raw))
   const reasoning = textOf(message.reasoning_content)
   const refusal = textOf(message.refusal)
+  const { pictures, addresses } = paintedIn(message)
   return {
-    text: textOf(message.content) ?? '',
+    text: (textOf(message.content) ?? '') + addresses,
     ...(reasoning !== undefined && { reasoning }),
     ...(refusal !== undefined && { refusal }),
+    ...(pictures.length > 0 && { pictures }),
     calls: listOf(message.tool_calls).map((call, place) => {
       const { id: own, name = '', arguments: text } = pieceOf(recordOf(call))
       const id = ids.of(own, `${seed}/${place}`)
@@ -136,14 +140,39 @@ function deltasOf(delta: Chunk, calls: CallPieces): ChatDelta[] {
   const reasoning = textOf(delta.reasoning_content)
   const text = textOf(delta.content)
   const refusal = textOf(delta.refusal)
+  const { pictures, addresses } = paintedIn(delta)
   return [
     ...(reasoning === undefined ? [] : [{ reasoning }]),
     ...(text === undefined ? [] : [{ text }]),
     ...(refusal === undefined ? [] : [{ refusal }]),
+    ...pictures.map((picture) => ({ picture })),
+    ...(addresses === '' ? [] : [{ text: addresses }]),
     ...listOf(delta.tool_calls).flatMap((raw) =>
       calls.add(pieceOf(recordOf(raw))).map((call) => ({ call })),
     ),
   ]
+}
+
+/** The pictures of a message or a delta; those that are only an address are words, which every API carries. */
+function paintedIn({ images }: Chunk): {
+  readonly pictures: readonly Picture[]
+  readonly addresses: string
+} {
+  if (images == null) return NO_PICTURES
+  const urls = picturesOf({ role: 'assistant', images }).map(({ image_url: image }) =>
+    String(recordOf(image).url),
+  )
+  const [inline, addresses] = [urls.filter(isInline), urls.filter((url) => !isInline(url))]
+  return {
+    pictures: inline.map((url) => ({ url })),
+    addresses: addresses.map((url) => `\n![picture](${url})\n`).join(''),
+  }
+}
+
+const NO_PICTURES = { pictures: [], addresses: '' }
+
+function isInline(url: string): boolean {
+  return url.startsWith('data:image/')
 }
 
 export function finishOf(reason: unknown): FinishReason {

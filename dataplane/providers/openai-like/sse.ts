@@ -17,8 +17,8 @@ const BLANK_LINE = Buffer.from('\n\n')
 
 /** Lines end with LF, CRLF or CR, as the standard allows. */
 export class SseFramer extends BoundaryFramer {
-  constructor() {
-    super(lastBoundary)
+  constructor(bytesMax?: number) {
+    super(lastBoundary, bytesMax)
   }
 }
 

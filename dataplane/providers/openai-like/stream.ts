@@ -23,7 +23,14 @@ import { CALLS, skimmer } from './skim.ts'
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const END = 'data: [DONE]\n\n'
 const NO_USAGE = ',"usage":null'
-const CONTENT = ['content', 'reasoning_content', 'reasoning', 'refusal', 'tool_calls'] as const
+const CONTENT = [
+  'content',
+  'reasoning_content',
+  'reasoning',
+  'refusal',
+  'images',
+  'tool_calls',
+] as const
 const CONTENT_OBJECTS = ['function_call', 'audio'] as const
 
 export function openWireReader(request: Streamed, options: Streaming, kept: KeptText): WireReader {

@@ -30,6 +30,9 @@ const FAMILIES: readonly Family[] = [
 /** 2026-11-26: models to which OpenRouter hands cache marks on, https://openrouter.ai/docs/features/prompt-caching. */
 const MARKED = /claude|gemini|^qwen\//
 
+/** 2026-11-26: models that paint at OpenRouter, https://openrouter.ai/docs/features/multimodal/image-generation. */
+const PAINTERS = /image/
+
 /** 2026-11-26, https://platform.openai.com/docs/guides/reasoning and https://console.groq.com/docs/reasoning. */
 const REASONS_NOT =
   /^(?:ft:)?(?:gpt-[34]|chatgpt-4|gpt-5(?:\.\d+)?-chat)|llama|gemma|kimi-k2-instruct|mixtral/
@@ -41,7 +44,12 @@ export function hintsOfModel({ model }: Named): readonly string[] {
 
 export function takes({ model }: Named): Takes {
   const family = FAMILIES.find(({ of }) => of.test(model))
-  return { developerRole: true, reasoning: family?.reasoning, marks: MARKED.test(model) }
+  return {
+    developerRole: true,
+    reasoning: family?.reasoning,
+    marks: MARKED.test(model),
+    ownPictures: PAINTERS.test(model) && !OF_OPENAI.test(model),
+  }
 }
 
 /**

@@ -41,7 +41,7 @@ function addMessage(message: ChatMessage, found: PromptTexts): void {
     found.texts.push(name)
   }
   if (typeof content === 'string') found.texts.push(content)
-  for (const part of listOf(content)) addPart(recordOf(part), found)
+  for (const part of [...listOf(content), ...listOf(message.images)]) addPart(recordOf(part), found)
   for (const call of listOf(calls)) {
     const { name: called, arguments: given } = recordOf(recordOf(call).function)
     found.texts.push(textOf(called) ?? '', textOf(given) ?? '')

@@ -23,11 +23,12 @@ export function templateTexts({ messages, tools }: ChatBody): TemplateTexts {
   return found
 }
 
-function addMessage({ role, content, tool_calls: calls }: ChatMessage, found: TemplateTexts): void {
+function addMessage(message: ChatMessage, found: TemplateTexts): void {
+  const { role, content, tool_calls: calls } = message
   found.extra += PER_MESSAGE
   found.texts.push(role)
   if (typeof content === 'string') found.texts.push(content)
-  for (const part of listOf(content).map(recordOf)) {
+  for (const part of [...listOf(content), ...listOf(message.images)].map(recordOf)) {
     if (typeof part.text === 'string') found.texts.push(part.text)
     else if (part.image_url !== undefined || part.input_audio !== undefined) addMedia(part, found)
   }

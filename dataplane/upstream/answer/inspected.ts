@@ -4,6 +4,7 @@ import type { Deadline, Deadlines } from '../../base/clock.ts'
 import { KeptText } from '../../base/kept-text.ts'
 import { type CallNames, settledAnswer } from '../../translation/calls.ts'
 import { namesOf } from '../../translation/names.ts'
+import { carried } from '../../translation/pictures.ts'
 import { factsOf, type Source, Translated } from '../../translation/translated.ts'
 import { writtenJson } from '../../translation/written.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'
@@ -43,7 +44,7 @@ export function inspectedPair(
   if (operation === undefined) return undefined
   return {
     decode(body, request, origin) {
-      const decoded = operation.decode(body, request, origin)
+      const decoded = carried(operation.decode(body, request, origin), request)
       if (decoded.kind === 'failure') return decoded
       const { usage } = decoded
       const answer = settledAnswer(decoded.answer, namesOf(request))
@@ -95,13 +96,13 @@ class Inspected implements ClientReader {
   readonly #choices: number
   readonly #ended = new Set<number>()
 
-  constructor(parts: InspectedParts, { choices }: Sent<ModelRequest>, allowance: Allowance) {
+  constructor(parts: InspectedParts, request: Sent<ModelRequest>, allowance: Allowance) {
     this.#parts = parts
     this.#allowance = allowance
-    this.#choices = choices
+    this.#choices = request.choices
     const { reader, names, source } = parts
     const writer = { write: (one: AnswerEvent) => this.#keep(one), end }
-    this.#upstream = new Translated({ reader, writer, names, source }, choices)
+    this.#upstream = new Translated({ reader, writer, names, source }, request)
     this.facts = this.#upstream.facts
   }
 

@@ -114,6 +114,7 @@ const names = new Set<string>([
   ...['title', 'description', 'type', 'reasoning', 'refusal', 'metadata', 'suffix', 'user', 'name'],
   ...['functions', 'response_format', 'prediction', 'web_search_options', 'tool_call_id', 'tools'],
   ...['chat_template_kwargs', 'text', 'content', 'arguments', 'role', 'id', 'messages', 'input'],
+  ...['tool_plan', 'strict'],
 ])
 
 function unseen({ shown, read }: { shown: readonly string[]; read: unknown }): Leaf[] {

@@ -54,6 +54,17 @@ const CHAT: readonly Json[] = [
     user: 'user-1',
     temperature: 1,
   },
+  {
+    messages: [
+      user,
+      {
+        role: 'assistant',
+        content: 'it is here',
+        images: [{ type: 'image_url', image_url: { url: PICTURE }, index: 0 }],
+      },
+      user,
+    ],
+  },
   { messages: [user], prediction: { type: 'content', content: 'foreseen' }, top_k: 3 },
 ]
 
@@ -99,6 +110,7 @@ const RESPONSES: readonly Json[] = [
   {
     instructions: 'be kind',
     input: [
+      { type: 'image_generation_call', id: 'ig_1', status: 'completed', result: 'AAAA' },
       { role: 'user', content: [{ type: 'input_text', text: 'some words' }] },
       { type: 'reasoning', id: 'r1', summary: [{ type: 'summary_text', text: 'a summary' }] },
       { type: 'function_call', call_id: 'c1', name: 'look_up', arguments: '{"town":"Aa"}' },

@@ -156,7 +156,7 @@ test('a signature is remembered for the tenant that had it, and for no other tha
   const model = 'gemini-3-m'
   signatures.keep({ tenant: 'one' }, 'call-1', 'f', { signature: 'c2ln', model })
   const recalled = (tenant: string) =>
-    signatures.of(model, { tenant })({ id: 'call-1', function: { name: 'f' } }, 0)
+    signatures.of(model, { tenant }).call({ id: 'call-1', function: { name: 'f' } }, 0)
   assert.deepEqual([recalled('other'), recalled('one')], [LOST, 'c2ln'])
 })
 
@@ -167,11 +167,11 @@ test('signatures are remembered within bounds, the newest longest', () => {
   for (let turn = 0; turn < 300; turn++) {
     signatures.keep(ASKER, `call-${turn}`, 'f', { signature, model: 'gemini-3-m' })
   }
-  const signatureOf = signatures.of('gemini-3-m', ASKER)
-  const recalled = (turn: number) => signatureOf({ id: `call-${turn}`, function: { name: 'f' } }, 0)
+  const { call } = signatures.of('gemini-3-m', ASKER)
+  const recalled = (turn: number) => call({ id: `call-${turn}`, function: { name: 'f' } }, 0)
   assert.equal(recalled(299), signature)
   assert.equal(recalled(170), signature)
   assert.equal(recalled(0), LOST)
   signatures.keep(ASKER, 'vast', 'f', { signature: 'a'.repeat(70_000), model: 'gemini-3-m' })
-  assert.equal(signatureOf({ id: 'vast', function: { name: 'f' } }, 0), LOST)
+  assert.equal(call({ id: 'vast', function: { name: 'f' } }, 0), LOST)
 })

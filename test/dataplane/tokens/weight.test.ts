@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { countTokens as cl100k } from 'gpt-tokenizer/encoding/cl100k_base'
 import { countTokens as o200k } from 'gpt-tokenizer/encoding/o200k_base'
+import { promptTokensMax } from '../../../dataplane/tokens/count.ts'
 import { promptWeight } from '../../../dataplane/tokens/prompt-weight.ts'
 import { weightOf } from '../../../dataplane/tokens/weight.ts'
 import { anEmbeddingsRequest, aRequest } from '../../helpers/providers/a-request.ts'
@@ -70,6 +71,18 @@ test('a prompt weighs its texts, four tokens for each message, and a thousand fo
     image_url: { url: `data:image/png;base64,${'A'.repeat(90_000)}` },
   }
   assert.equal(promptWeight(chat([{ type: 'text', text: 'Tell me of' }, picture])), 1_007)
+})
+
+test('a picture that the model has painted weighs what one of the user does, and bounds the prompt by as much', () => {
+  const image = {
+    type: 'image_url',
+    image_url: { url: `data:image/png;base64,${'A'.repeat(90_000)}` },
+  }
+  const painted = aRequest({
+    messages: [{ role: 'assistant', content: 'Here', images: [image] }] as never,
+  })
+  assert.equal(promptWeight(painted), 1_005)
+  assert.ok(promptTokensMax(painted.bytes, painted.body) < 17_000)
 })
 
 test('inputs weigh their texts, and a number is a token', () => {

@@ -72,15 +72,21 @@ function tryAgain(
 }
 
 function secondTurn(
-  { conversation, answer: said, forgets }: Case,
+  { api, conversation, answer: said, forgets }: Case,
   { heard }: Came,
 ): Conversation | undefined {
   if (heard === undefined || heard.items.length === 0) return undefined
   const calls = said.calls.map((call, index) => ({ ...call, id: heard.calls[index]?.id ?? '' }))
-  const { thinking: _, ...rest } = said
+  const { thinking: _, picture, ...rest } = said
+  // `images` is no member of OpenAI's own message.
+  const painted = picture && !(forgets && api === 'chat') ? { picture } : {}
   const unsigned =
     !forgets && said.thinking && !said.thinking.signature ? { thinking: said.thinking } : {}
-  const given: Turn = { who: 'given', items: heard.items, answer: { ...rest, ...unsigned, calls } }
+  const given: Turn = {
+    who: 'given',
+    items: heard.items,
+    answer: { ...rest, ...painted, ...unsigned, calls },
+  }
   const results = calls.map(({ id }) => ({ id, text: 'done' }))
   const next: Turn =
     calls.length > 0 ? { who: 'tools', results } : { who: 'user', texts: ['Go on.'] }

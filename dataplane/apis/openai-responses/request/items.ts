@@ -56,6 +56,8 @@ class Turns {
   #text: string | undefined
   #thought: string | undefined
   #calls: Json[] = []
+  /** Those that the model has painted. */
+  #images: Json[] = []
   #results: ChatMessage[] = []
   #pictures: Json[] = []
   readonly #called = new Set<string>()
@@ -87,6 +89,8 @@ class Turns {
       case 'reasoning':
         this.#think(item)
         return
+      case 'image_generation_call':
+        if (this.#paint(item)) return
     }
     const type = textOf(item.type) ?? 'item_reference'
     const message = `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`
@@ -138,6 +142,16 @@ class Turns {
     this.#thought = this.#thought === undefined ? text : `${this.#thought}\n${text}`
   }
 
+  /** False without its bytes, which only the API that made it has. */
+  #paint({ result, output_format: format }: Json): boolean {
+    const data = textOf(result)
+    if (data === undefined) return false
+    if (this.#results.length > 0) this.#flush()
+    const url = `data:image/${textOf(format) ?? 'png'};base64,${data}`
+    this.#images.push({ type: 'image_url', image_url: { url } })
+    return true
+  }
+
   #call({ call_id: id, name, namespace }: Json, text: string, param: string): void {
     const callId = textOf(id)
     const called = textOf(name)
@@ -162,11 +176,12 @@ class Turns {
   }
 
   #flush(): void {
-    if (this.#text !== undefined || this.#calls.length > 0) {
+    if (this.#text !== undefined || this.#calls.length > 0 || this.#images.length > 0) {
       this.#messages.push({
         role: 'assistant',
         content: this.#text ?? null,
         ...(this.#thought !== undefined && { reasoning_content: this.#thought }),
+        ...(this.#images.length > 0 && { images: this.#images }),
         ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
       })
     }
@@ -175,6 +190,7 @@ class Turns {
     this.#text = undefined
     this.#thought = undefined
     this.#calls = []
+    this.#images = []
     this.#results = []
     this.#pictures = []
   }

@@ -105,6 +105,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
     stream: asked.stream === true,
     includeUsage: true,
     oneCall: body.parallel_tool_calls === false,
+    takesPictures: true,
     maxTokens: asked.max_output_tokens ?? undefined,
     choices: 1,
     promptTokens: conversationEstimate({ body, sparse: facts.sparse }),

@@ -12,6 +12,7 @@ import {
   CallReader,
   failureIn,
   finishReason,
+  PictureReader,
   partsIn,
   readUsage,
   refusalIn,
@@ -40,8 +41,11 @@ export function readAnswer(
   if (failure !== undefined) return { kind: 'failure', failure }
   const answered = answeredBy(event, origin)
   const calls = new CallReader(origin, request, signatures)
+  const pictures = new PictureReader(origin, request, signatures)
   const choices = candidates.map((candidate, index) =>
-    choiceOf(candidate, request, (part, number) => calls.read(part, answered, index, number)),
+    choiceOf(candidate, request, pictures, (part, number) =>
+      calls.read(part, answered, index, number),
+    ),
   )
   const block = blockIn(event)
   if (choices.length === 0 && block !== undefined) {
@@ -68,6 +72,7 @@ export function isErrorBody(value: unknown): boolean {
 function choiceOf(
   candidate: Json,
   { oneCall }: Sent<ChatRequest>,
+  reader: PictureReader,
   callOf: (part: Json, number: number) => ChatChoice['calls'][number],
 ): ChatChoice {
   const parts = partsIn(candidate)
@@ -77,12 +82,14 @@ function choiceOf(
       .join('')
   const called = parts.filter(({ functionCall }) => isRecord(functionCall))
   const calls = (oneCall ? called.slice(0, 1) : called).map(callOf)
+  const pictures = parts.flatMap((part) => reader.read(part) ?? [])
   const [text, reasoning] = [said(false), said(true)]
   const refusal = text === '' ? refusalIn(candidate) : undefined
   return {
     text,
     ...(reasoning !== '' && { reasoning }),
     ...(refusal !== undefined && { refusal }),
+    ...(pictures.length > 0 && { pictures }),
     calls,
     finish: finishReason(candidate.finishReason, calls.length > 0),
     ...logprobsIn(candidate),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { KeptText } from '../../../base/kept-text.ts'
 import { countOf, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import { idIn } from '../../../wire/answer-facts.ts'
-import type { FinishReason, ToolCall, Usage } from '../../../wire/inner-form.ts'
+import type { FinishReason, Picture, ToolCall, Usage } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
 import { type Asked, CallIds } from '../../answers/call-ids.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
@@ -48,9 +48,14 @@ export function finishReason(reason: unknown, called: boolean): FinishReason {
   return known === 'stop' && called ? 'tool_calls' : known
 }
 
-/** The failure that a finish reason stands for, if so. */
-export function failureIn({ finishReason: reason }: Json): Failure | undefined {
-  const text = textOf(reason)
+/** The failure that a finish reason stands for, or a part that no API here has a place for; undefined without either. */
+export function failureIn(candidate: Json): Failure | undefined {
+  const text = textOf(candidate.finishReason)
+  const media = partsIn(candidate).find(isOtherMedia)
+  if (media !== undefined)
+    return unlikeAsked(
+      'The model answered with media that are no picture, which no API here carries.',
+    )
   if (text === undefined || !BROKEN.test(text)) return undefined
   return unlikeAsked(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)
 }
@@ -71,6 +76,41 @@ export function blockIn({ promptFeedback }: Json): string | undefined {
 
 export function partsIn({ content }: Json): Json[] {
   return listOf(recordOf(content).parts).map(recordOf)
+}
+
+function isOtherMedia({ inlineData, fileData, thought }: Json): boolean {
+  if (thought === true) return false
+  return fileData !== undefined || (inlineData !== undefined && !IMAGE.test(typeOf(inlineData)))
+}
+
+const IMAGE = /^image\/[\w.+-]+$/
+
+function typeOf(inlineData: unknown): string {
+  return textOf(recordOf(inlineData).mimeType) ?? ''
+}
+
+/** Reads the pictures of one answer. */
+export class PictureReader {
+  readonly #model: string
+  readonly #asker: Asker
+  readonly #signatures: Signatures
+
+  constructor({ model }: AnswerOrigin, asker: Asker, signatures: Signatures) {
+    this.#model = bareName(model)
+    this.#asker = asker
+    this.#signatures = signatures
+  }
+
+  /** undefined also for a draft, which is a thought of the model and costs nothing. */
+  read({ inlineData, thought, thoughtSignature }: Json): Picture | undefined {
+    const data = textOf(recordOf(inlineData).data)
+    if (data === undefined || thought === true || !IMAGE.test(typeOf(inlineData))) return undefined
+    const url = `data:${typeOf(inlineData)};base64,${data}`
+    const signature = textOf(thoughtSignature)
+    if (signature === undefined) return { url }
+    const signed = { signature, model: this.#model }
+    return { url, extra: this.#signatures.keepOfPicture(this.#asker, url, signed) }
+  }
 }
 
 /** Reads the calls of one answer. */

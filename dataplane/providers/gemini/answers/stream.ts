@@ -12,8 +12,9 @@ import {
 } from '../../../json/values.ts'
 import type { ChatDelta, ChatEvent, ChatRequest, Sent } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Meaning, StreamReader } from '../../../wire/provider.ts'
-import { BROKEN, isBroken } from '../../answers/faults.ts'
+import { isBroken } from '../../answers/faults.ts'
 import { classifyError } from '../../failures/classify.ts'
+import { BROKEN } from '../framing.ts'
 import { type AnswerReaders, isErrorBody } from './answer.ts'
 import {
   type Answered,
@@ -23,6 +24,7 @@ import {
   countsIn,
   failureIn,
   finishReason,
+  PictureReader,
   partsIn,
   readUsage,
   refusalIn,
@@ -61,6 +63,7 @@ class AnswerStream {
   readonly #request: Sent<ChatRequest>
   readonly #origin: AnswerOrigin
   readonly #calls: CallReader
+  readonly #pictures: PictureReader
   readonly #choices: readonly ChoiceState[]
   #answered: Answered | undefined
   #usage: Json = {}
@@ -74,6 +77,7 @@ class AnswerStream {
     this.#request = request
     this.#origin = origin
     this.#calls = new CallReader(origin, request, signatures, kept)
+    this.#pictures = new PictureReader(origin, request, signatures)
     this.#choices = Array.from({ length: request.choices }, () => ({
       calls: 0,
       hasText: false,
@@ -124,6 +128,8 @@ class AnswerStream {
       const number = choice.calls++
       return [{ call: { index: number, ...this.#calls.read(part, answered, index, number) } }]
     }
+    const picture = this.#pictures.read(part)
+    if (picture !== undefined) return [{ picture }]
     const text = textOf(part.text)
     if (text === undefined) return []
     if (part.thought === true) return [{ reasoning: text }]

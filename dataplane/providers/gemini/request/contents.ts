@@ -4,8 +4,9 @@ import { argumentsOf } from '../../../json/steps/arguments.ts'
 import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
+import { picturesOf } from '../../pictures.ts'
 import { facts } from '../facts.ts'
-import type { SignatureOf } from '../signatures.ts'
+import type { SignaturesOf } from '../signatures.ts'
 import { isInstruction, textIn } from './instructions.ts'
 import { partsOf } from './parts.ts'
 
@@ -28,12 +29,12 @@ interface Calls {
   count: number
 }
 
-export function contentsOf(messages: readonly ChatMessage[], signatureOf: SignatureOf): Json[] {
+export function contentsOf(messages: readonly ChatMessage[], signatures: SignaturesOf): Json[] {
   const turns: Turn[] = []
   const calls: Calls = { byId: new Map(), count: 0 }
   for (const [index, message] of messages.entries()) {
     if (isInstruction(message)) continue
-    const turn = turnOf(message, index, calls, signatureOf)
+    const turn = turnOf(message, index, calls, signatures)
     const last = turns.at(-1)
     if (last?.role === turn.role) for (const part of turn.parts) last.parts.push(part)
     else if (turn.parts.length > 0) turns.push(turn)
@@ -51,7 +52,7 @@ function lastText(messages: readonly ChatMessage[]): string {
   return textIn(messages.at(-1)?.content) || '.'
 }
 
-function turnOf(message: ChatMessage, index: number, calls: Calls, signatureOf: SignatureOf): Turn {
+function turnOf(message: ChatMessage, index: number, calls: Calls, signatures: SignaturesOf): Turn {
   if (message.role === 'user')
     return { role: 'user', parts: behind(partsOf(message.content, index)) }
   if (message.role === 'tool') {
@@ -60,8 +61,9 @@ function turnOf(message: ChatMessage, index: number, calls: Calls, signatureOf: 
     return { role: 'user', parts: [resultOf(message, index, calls), ...pictures] }
   }
   if (message.role === 'assistant') {
-    const called = callsOf(message, index, calls, signatureOf)
-    return { role: 'model', parts: behind([...partsOf(message.content, index), ...called]) }
+    const called = callsOf(message, index, calls, signatures)
+    const said = [...partsOf(message.content, index), ...paintedOf(message, index, signatures)]
+    return { role: 'model', parts: behind([...said, ...called]) }
   }
   throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
@@ -75,11 +77,20 @@ function behind(parts: readonly Json[]): Placed[] {
   return parts.map((part) => ({ part, place: Number.MAX_SAFE_INTEGER }))
 }
 
+/** The pictures that the model has painted. */
+function paintedOf(message: ChatMessage, index: number, signatures: SignaturesOf): Json[] {
+  return picturesOf(message).map((image) => {
+    const [part] = partsOf([image], index)
+    const signature = signatures.picture(image, String(recordOf(image.image_url).url))
+    return { ...part, ...(signature && { thoughtSignature: signature }) }
+  })
+}
+
 function callsOf(
   message: ChatMessage,
   index: number,
   calls: Calls,
-  signatureOf: SignatureOf,
+  signatures: SignaturesOf,
 ): Json[] {
   return listOf(message.tool_calls)
     .map(recordOf)
@@ -94,7 +105,7 @@ function callsOf(
         )
       }
       calls.byId.set(call.id, { name, place: calls.count++ })
-      const signature = signatureOf(call, position)
+      const signature = signatures.call(call, position)
       return {
         functionCall: { name, args: argumentsOf(called.arguments) },
         ...(signature && { thoughtSignature: signature }),

@@ -16,15 +16,10 @@ const STOPS_MAX = 5
 const SEED_MAX = 2_147_483_647
 /** By OpenAI's names; the others ask for nothing here. */
 const SERVICE_TIERS: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' }
+const NO_PICTURES =
+  'ask it through /v1/chat/completions or /v1/responses, which have a place for pictures, or ask a model that answers in text'
 /** Members without a place in the API. */
-const CANNOT = [
-  'audio',
-  'function_call',
-  'functions',
-  'logit_bias',
-  'modalities',
-  'web_search_options',
-]
+const CANNOT = ['audio', 'function_call', 'functions', 'logit_bias', 'web_search_options']
 /** Members that are translated. */
 const TAKEN = new Set([
   'frequency_penalty',
@@ -32,6 +27,7 @@ const TAKEN = new Set([
   'max_completion_tokens',
   'max_tokens',
   'messages',
+  'modalities',
   'model',
   'n',
   'parallel_tool_calls',
@@ -61,11 +57,12 @@ export function generateRequest(
 ): Translated {
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
-  // The picture would be charged, and no client could see it.
-  if (paints(model)) throw unsupported(facts.name, 'model', 'ask a model that answers in text')
+  // The picture would be charged, and no client of this API could see it.
+  if (paints(model) && !request.takesPictures) throw unsupported(facts.name, 'model', NO_PICTURES)
   const system = systemOf(body.messages)
   const hints = hintsOf(body, model)
-  const config = { ...configOf(body, bound), ...hints.seed, ...hints.reasoning_effort }
+  const said = { ...configOf(body, bound), ...modalitiesOf(body, model) }
+  const config = { ...said, ...hints.seed, ...hints.reasoning_effort }
   const sent = {
     contents: contentsOf(body.messages, signatures.of(model, request)),
     ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
@@ -99,6 +96,15 @@ function configOf(body: ChatBody, bound: number | undefined): Json {
     ...logprobsOf(body),
     ...formatOf(body),
   }
+}
+
+/** Text alone is what other models answer in anyway. */
+function modalitiesOf({ modalities }: ChatBody, model: string): Json {
+  const asked = listOf(modalities)
+  if (asked.length === 0 || (asked.every((one) => one === 'text') && !paints(model))) return {}
+  if (asked.every((one) => one === 'text' || one === 'image'))
+    return { responseModalities: asked.map((one) => String(one).toUpperCase()) }
+  throw unsupported(facts.name, 'modalities', 'ask for text and image alone')
 }
 
 /** Those that equal the default of OpenAI's API ask for nothing, and older models refuse some of them. */

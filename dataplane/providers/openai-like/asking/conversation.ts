@@ -1,6 +1,7 @@
 /** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
 import { type Json, listOf, recordOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
+import { shownByUser } from '../../pictures.ts'
 
 /** Where models and their servers differ in the messages that they take. */
 export interface Takes {
@@ -12,6 +13,8 @@ export interface Takes {
   readonly marks?: boolean
   /** Whether results of tools may hold pictures; else they stand behind the results, as the user's. */
   readonly picturesInResults?: boolean
+  /** Whether messages of the model may hold the pictures that it painted; else the user shows them. */
+  readonly ownPictures?: boolean
 }
 
 export interface Taken {
@@ -24,7 +27,8 @@ export interface Taken {
 const NONE: readonly string[] = []
 const THINKING = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const
 
-export function takenBy(messages: readonly ChatMessage[], takes: Takes): Taken {
+export function takenBy(given: readonly ChatMessage[], takes: Takes): Taken {
+  const messages = takes.ownPictures ? given : shownByUser(given)
   if (messages.every((message) => isTaken(message, takes))) return { messages, lost: NONE }
   const lost = new Set<string>()
   const taken: ChatMessage[] = []

@@ -91,6 +91,7 @@ function grow(message: Json, delta: Json): void {
   if (delta.content != null) message.content = (message.content ?? '') + delta.content
   const reasoning = delta.reasoning_content ?? delta.reasoning
   if (reasoning != null) message.reasoning_content = (message.reasoning_content ?? '') + reasoning
+  if (delta.images) message.images = [...(message.images ?? []), ...delta.images]
   if (delta.thinking_blocks)
     message.thinking_blocks = [...(message.thinking_blocks ?? []), ...delta.thinking_blocks]
   for (const piece of delta.tool_calls ?? []) {

@@ -53,6 +53,7 @@ export function meantBy({ system, turns, tools, marks }: Conversation): Seen {
     } else {
       const { text, thinking, calls } = turn.who === 'given' ? turn.answer : turn
       seen.model += text
+      if (turn.who === 'given' && turn.answer.picture) seen.pictures++
       if (thinking?.signature) seen.signatures.push(thinking.signature)
       else if (thinking) seen.thoughts.push(thinking.text)
       for (const { id, name, args } of calls) seen.call(id, name, args || '{}')

@@ -1,0 +1,58 @@
+/** Pictures in answers of models that paint: a block of an answer, which comes in pieces in a stream. */
+import type { KeptText } from '../../base/kept-text.ts'
+import { isRecord, type Json, recordOf, textOf } from '../../json/values.ts'
+import type { Picture } from '../../wire/inner-form.ts'
+import type { Failure } from '../../wire/provider.ts'
+import { Blocks } from '../answers/blocks.ts'
+import { unlikeAsked } from '../failures/classify.ts'
+
+const OTHERS = ['audio', 'document', 'video'] as const
+
+export function pictureIn({ image }: Json): Picture | undefined {
+  const { format, source } = recordOf(image)
+  const data = textOf(recordOf(source).bytes)
+  return data === undefined ? undefined : pictureOf(format, data)
+}
+
+/** For a block that no API here has a place for, or a picture that could not be painted. */
+export function mediaFailure(block: Json): Failure | undefined {
+  const isLost = OTHERS.some((name) => isRecord(block[name]))
+  const { error } = recordOf(block.image)
+  if (!isLost && error === undefined) return undefined
+  const said = textOf(recordOf(error).message)
+  return unlikeAsked(
+    said ?? 'The model answered with media that are no picture, which no API here carries.',
+  )
+}
+
+export class PictureReader {
+  readonly #kept: KeptText
+  readonly #open: Blocks<{ readonly format: unknown; readonly pieces: Buffer[] }>
+
+  constructor(kept: KeptText) {
+    this.#kept = kept
+    this.#open = new Blocks(kept)
+  }
+
+  /** False for an index that no block can have. Throws AnswerTooLarge. */
+  begin(index: unknown, { format }: Json): boolean {
+    return this.#open.begin(index, { format, pieces: [] })
+  }
+
+  /** Throws AnswerTooLarge. */
+  add(index: unknown, { source }: Json): void {
+    const data = textOf(recordOf(source).bytes) ?? ''
+    this.#kept.keep(data)
+    this.#open.get(index)?.pieces.push(Buffer.from(data, 'base64'))
+  }
+
+  end(index: unknown): Picture | undefined {
+    const open = this.#open.get(index)
+    this.#open.end(index)
+    return open && pictureOf(open.format, Buffer.concat(open.pieces).toString('base64'))
+  }
+}
+
+function pictureOf(format: unknown, data: string): Picture {
+  return { url: `data:image/${textOf(format) ?? 'png'};base64,${data}` }
+}

@@ -1,0 +1,32 @@
+/** Pictures that a model has painted, in a history: for upstreams whose models show none, they are the user's. */
+import { isRecord, type Json, listOf, recordOf, textOf } from '../json/values.ts'
+import type { ChatMessage } from '../wire/inner-form.ts'
+
+/** As `image_url` parts, in the form in which clients hand them back. */
+export function picturesOf({ role, images }: ChatMessage): Json[] {
+  if (role !== 'assistant') return []
+  return listOf(images)
+    .filter(isRecord)
+    .filter((image) => textOf(recordOf(image.image_url).url) !== undefined)
+}
+
+/** They stand before the user's next words, or at the end. The same list where there are none. */
+export function shownByUser(messages: readonly ChatMessage[]): readonly ChatMessage[] {
+  if (!messages.some(({ role, images }) => role === 'assistant' && images != null)) return messages
+  let waiting: Json[] = []
+  const shown = messages.map((message) => {
+    if (message.role === 'assistant') {
+      const { images: _, ...rest } = message
+      for (const { image_url } of picturesOf(message))
+        waiting.push({ type: 'image_url', image_url })
+      return rest
+    }
+    if (message.role !== 'user' || waiting.length === 0) return message
+    const { content } = message
+    const words = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+    const parts = [...waiting, ...words]
+    waiting = []
+    return { ...message, content: parts }
+  })
+  return waiting.length === 0 ? shown : [...shown, { role: 'user', content: waiting }]
+}

@@ -1,0 +1,100 @@
+/** A model that paints, through the whole gateway: pictures of megabytes reach OpenAI's SDK, come back, and are charged with a word. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import OpenAI from 'openai'
+import { valueBelow } from '../../dataplane/json/values.ts'
+import { event, type Reply, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+
+const DATA = 'iVBORw0KGgo'.padEnd(3_000_000, 'A')
+const URL = `data:image/png;base64,${DATA}`
+const USAGE = { promptTokenCount: 7, candidatesTokenCount: 1290, totalTokenCount: 1297 }
+const PARTS = [{ text: 'Here: ' }, { inlineData: { mimeType: 'image/png', data: DATA } }]
+
+const painted: Reply = (outgoing, { path }) => {
+  const head = { responseId: 'r1', modelVersion: 'painter', usageMetadata: USAGE }
+  const answer = (parts: readonly object[], finish = {}) => ({
+    candidates: [{ content: { role: 'model', parts }, index: 0, ...finish }],
+    ...head,
+  })
+  const end = { finishReason: 'STOP' }
+  if (path.includes('stream')) {
+    outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const part of PARTS) outgoing.write(event(answer([part])))
+    outgoing.end(event(answer([], end)))
+  } else {
+    outgoing.writeHead(200, { 'content-type': 'application/json' })
+    outgoing.end(JSON.stringify(answer(PARTS, end)))
+  }
+}
+
+const painter = await startUpstream(painted)
+const front = await startFront({
+  upstreams: [
+    { name: 'up', provider: 'gemini', endpoint: painter.url, model: 'gemini-2.5-flash-image' },
+  ],
+  routes: [{ name: 'paint', strategy: 'single', primary: 'up' }],
+})
+after(() => Promise.all([front.process.stop(), painter.close()]))
+const openai = new OpenAI({
+  apiKey: front.key,
+  baseURL: `${front.process.url}/v1`,
+  maxRetries: 0,
+})
+const QUESTION = { role: 'user' as const, content: 'Paint.' }
+const ASKED = { model: 'paint', messages: [QUESTION] }
+
+/** The SDK's type does not know the member. */
+function imagesIn(message: object): unknown {
+  return (message as { images?: unknown }).images
+}
+
+/** The parts of a turn of the last request. */
+function sentTurn(index: number): unknown {
+  return valueBelow(painter.asked.at(-1)?.body, 'contents', index, 'parts')
+}
+
+test('a chat completion and its stream have the picture in images, and the picture comes back', async () => {
+  const image = { type: 'image_url', image_url: { url: URL }, index: 0 }
+  const { choices, usage } = await openai.chat.completions.create({ ...ASKED })
+  const [choice = assert.fail()] = choices
+  assert.deepEqual([imagesIn(choice.message), usage?.completion_tokens], [[image], 1290])
+  const chunks = await Array.fromAsync(
+    await openai.chat.completions.create({ ...ASKED, stream: true }),
+  )
+  assert.deepEqual(
+    chunks.flatMap((chunk) => imagesIn(chunk.choices[0]?.delta ?? {}) ?? []),
+    [image],
+  )
+  const again = { role: 'user' as const, content: 'Bluer.' }
+  await openai.chat.completions.create({
+    model: 'paint',
+    messages: [...ASKED.messages, choice.message, again],
+  })
+  assert.deepEqual(sentTurn(1), PARTS)
+})
+
+test('a response and its stream have the picture as an item, and the item comes back', async () => {
+  const { output } = await openai.responses.create({ model: 'paint', input: 'Paint.' })
+  const item = output.find((one) => one.type === 'image_generation_call') ?? assert.fail()
+  assert.equal(item.result, DATA)
+  const stream = openai.responses.stream({ model: 'paint', input: 'Paint.' })
+  const last = await stream.finalResponse()
+  const streamed = last.output.find((one) => one.type === 'image_generation_call')
+  assert.equal(streamed?.result, DATA)
+  const input = [{ role: 'user' as const, content: 'Bluer.' }]
+  await openai.responses.create({ model: 'paint', input: [item, ...input] })
+  assert.deepEqual(sentTurn(0), PARTS.slice(1))
+})
+
+test('messages, which has no place for pictures, are refused before the model is asked', async () => {
+  const before = painter.asked.length
+  const answer = await fetch(`${front.process.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...ASKED, max_tokens: 100 }),
+  })
+  const { error } = (await answer.json()) as { error: { message: string } }
+  assert.equal(answer.status, 400)
+  assert.match(error.message, /does not support "model".*chat\/completions/)
+  assert.equal(painter.asked.length, before)
+})
