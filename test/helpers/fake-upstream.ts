@@ -18,6 +18,8 @@ export interface Asked {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Readonly<Record<string, unknown>>
+  /** The body as it came, with the text of its numbers. */
+  readonly text: string
 }
 
 export type Reply = (outgoing: ServerResponse, asked: Asked) => void | Promise<void>
@@ -80,7 +82,12 @@ export async function startUpstream(
       const body = type.startsWith('multipart/')
         ? await textsOf(bytes, type)
         : JSON.parse(bytes.toString())
-      const asked = { path: incoming.url ?? '', headers: incoming.headers, body }
+      const asked = {
+        path: incoming.url ?? '',
+        headers: incoming.headers,
+        body,
+        text: bytes.toString(),
+      }
       upstream.asked.push(asked)
       const answer = upstream.script.shift() ?? upstream.reply
       const refusal = refusalAt(upstream.url, upstream.vendor, asked)

@@ -13,7 +13,7 @@ const reply = whole('x')
 const runtime = createServer(async (incoming, outgoing: ServerResponse) => {
   if (incoming.method === 'POST') {
     await Array.fromAsync(incoming)
-    return void reply(outgoing, { path: '', headers: {}, body: {} })
+    return void reply(outgoing, { path: '', headers: {}, body: {}, text: '' })
   }
   outgoing.end(JSON.stringify(incoming.url === '/info' ? { model_sha: served } : {}))
 }).listen(0, '127.0.0.1')

@@ -14,7 +14,7 @@ const reporting = await startUpstream((outgoing, { body }) => {
   const [message] = body.messages as { content: string }[]
   const prompt_tokens = countTokens(message?.content ?? '') + 3 + 3 + 1
   const usage = { prompt_tokens, completion_tokens: 1, total_tokens: prompt_tokens + 1 }
-  return whole('x', usage)(outgoing, { path: '', headers: {}, body })
+  return whole('x', usage)(outgoing, { path: '', headers: {}, body, text: '' })
 })
 const silent = await startUpstream(whole('x', null))
 /** A tokenizer that sees twice as many tokens as there are characters. */
