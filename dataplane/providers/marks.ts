@@ -3,7 +3,7 @@
  * `cache_control` as Anthropic, OpenRouter and LiteLLM have it, or `prompt_cache_breakpoint` as OpenAI.
  */
 import { isRecord, type Json, listOf, recordOf } from '../json/values.ts'
-import type { ChatBody, ChatMessage } from '../wire/inner-form.ts'
+import type { ChatBody, ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 
 /** The name by which clients know them. */
 export const MARK = 'cache_control'
@@ -38,9 +38,22 @@ export function withFewMarks(body: ChatBody): ChatBody {
   return mapped(body, (holder) => (kept.has(at++) ? holder : unmarked(holder)))
 }
 
+/** As it stands in a body: also where the inner form has no place for it. A schema may have a property of that name. */
+const WRITTEN = /"cache_control"\s*:\s*\{[^{}]*"ephemeral"/
+
+/** Whether the client says up to where the prompt is to be cached. */
+export function hasMarks({ body, bytes }: Pick<ChatRequest, 'body' | 'bytes'>): boolean {
+  let isThere = bytes.includes(`"${MARK}"`) && WRITTEN.test(bytes.toString('latin1'))
+  mapped(body, (holder) => {
+    isThere ||= markOf(holder) !== undefined
+    return holder
+  })
+  return isThere
+}
+
 /** The same body where no client wrote `cache_control`; OpenAI takes its own form itself. */
 export function withoutMarks(body: ChatBody): ChatBody {
-  if (!hasMarks(body.messages) && !hasMarks(body.tools)) return body
+  if (!holdMark(body.messages) && !holdMark(body.tools)) return body
   return mapped(body, (holder) => {
     if (holder[MARK] === undefined) return holder
     const { [MARK]: _mark, ...rest } = holder
@@ -49,11 +62,11 @@ export function withoutMarks(body: ChatBody): ChatBody {
 }
 
 /** Most requests have none. Looks where `mapped` does, and makes no object. */
-function hasMarks(list: unknown): boolean {
+function holdMark(list: unknown): boolean {
   if (!Array.isArray(list)) return false
   for (const one of list) {
     const { [MARK]: mark, content, function: called } = recordOf(one)
-    if (mark !== undefined || recordOf(called)[MARK] !== undefined || hasMarks(content)) return true
+    if (mark !== undefined || recordOf(called)[MARK] !== undefined || holdMark(content)) return true
   }
   return false
 }

@@ -117,6 +117,13 @@ export const Route = z.strictObject({
     .describe(
       'How to treat parameters that an upstream does not support. refuse: try another upstream, else 400; drop: leave them out.',
     ),
+  cache: z
+    .enum(['auto', 'none'])
+    .optional()
+    .describe(
+      'auto: put cache marks into requests of clients that set none, at upstreams whose API has them. none: add none. ' +
+        'Default: as each upstream says.',
+    ),
   semantic: Semantic.optional().describe('Settings of the semantic strategy.'),
   retrieval: z
     .array(name())

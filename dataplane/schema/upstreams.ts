@@ -144,6 +144,13 @@ export const Upstream = z.strictObject({
     .describe(
       'tenant: each tenant has a separate prefix cache in the runtime. Absent: all tenants share one.',
     ),
+  cache: z
+    .enum(['auto'])
+    .optional()
+    .describe(
+      'auto: put cache marks into requests of clients that set none, so that the API reads repeated prompts from its ' +
+        'cache; the cache of a route wins. Absent: add none.',
+    ),
   caller_headers: headers()
     .optional()
     .describe('Headers that carry the tenant, the key (its id) or the route of each request.'),

@@ -134,7 +134,7 @@ function translation(dialect: Dialect, operation: ProviderOperation, provider: P
     encode: encodeWith(operation, provider, { isTranslated: () => true, passes: false }),
     lost({ dropped, forwarded, bytes }) {
       const hint = dialect.hint !== undefined && forwarded?.[dialect.hint] !== undefined
-      const isUnmarked = provider.takesCacheMarks !== true && bytes.includes(MARK)
+      const isUnmarked = provider.cacheable === undefined && bytes.includes(MARK)
       if (!hint && !isUnmarked) return dropped
       return [
         ...(dropped ?? []),

@@ -75,6 +75,13 @@ export interface CallRules {
   readonly id?: RegExp
 }
 
+/** The prompts that a model keeps up to a cache mark, in tokens. */
+export interface Cacheable {
+  readonly from: number
+  /** Absent: there is no most. */
+  readonly to?: number
+}
+
 export interface ProviderFacts {
   readonly name: string
   /** One sentence for the table of providers. */
@@ -118,8 +125,11 @@ export interface ProviderFacts {
   readonly foreign?: readonly string[]
   /** Whether the API needs the purpose of vectors, from `embeddings.input_type`. */
   readonly takesInputType?: boolean
-  /** Whether requests say up to where a prompt is to be cached. */
-  readonly takesCacheMarks?: boolean
+  /**
+   * The prompts that a model keeps up to a cache mark; undefined: it takes no marks, or is not known. Absent where the
+   * API has no marks.
+   */
+  readonly cacheable?: (model: string) => Cacheable | undefined
   /** Whether it keeps prefixes apart by the salt that a request names. */
   readonly takesCacheSalt?: boolean
   /** The setting that determines the address; absent: runtimes require an endpoint, hosted APIs do not. */

@@ -60,6 +60,8 @@ export interface RequestFacts {
   readonly thinksFreely?: boolean
   /** The model is not asked to think, because it cannot. */
   readonly isUnthinking?: boolean
+  /** Whether the present upstream gets cache marks where the client sets none. */
+  isAutoMarked?: boolean
   /** Whether `body` was changed, so that it must not be parsed from `bytes` again. */
   readonly isRewritten?: boolean
   /** Members of `bytes` that must not be sent; `body` omits them already. */

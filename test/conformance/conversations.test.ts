@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cases } from '../helpers/cases.ts'
-import { aCase } from '../helpers/conversations/a-case.ts'
+import { aCase, autoMarked } from '../helpers/conversations/a-case.ts'
 import { CLIENTS } from '../helpers/conversations/client/index.ts'
 import type { Broken } from '../helpers/conversations/invariants.ts'
 import type { Case } from '../helpers/conversations/model.ts'
@@ -11,8 +11,15 @@ import { type Tried, tryCase } from '../helpers/conversations/try-case.ts'
 import { UPSTREAMS } from '../helpers/conversations/upstream/index.ts'
 import { KNOWN } from '../helpers/vendors/rules/known-faults.ts'
 
-const PAIRS = CLIENTS.flatMap(({ name: api }) =>
-  Object.keys(UPSTREAMS).map((provider) => ({ api, provider, isNative: false })),
+interface Ways {
+  readonly api: string
+  readonly provider: string
+  readonly isNative?: boolean
+  readonly isAutoMarked?: boolean
+}
+
+const PAIRS = CLIENTS.flatMap(({ name: api }): Ways[] =>
+  Object.keys(UPSTREAMS).map((provider) => ({ api, provider })),
 ).concat(
   ['openai', 'azure_openai', 'vllm'].map((provider) => ({
     api: 'responses',
@@ -20,6 +27,9 @@ const PAIRS = CLIENTS.flatMap(({ name: api }) =>
     isNative: true,
   })),
   ['vllm', 'openai'].map((provider) => ({ api: 'messages', provider, isNative: true })),
+  CLIENTS.flatMap(({ name: api }) =>
+    ['anthropic', 'bedrock'].map((provider) => ({ api, provider, isAutoMarked: true })),
+  ),
 )
 /** `GW_CASES` conversations from `GW_SEED` on for each pair; else as many as a run has time for, 100,000 at length. */
 const CASES = Number(process.env.GW_CASES ?? cases(60, Math.ceil(100_000 / PAIRS.length)))
@@ -30,13 +40,15 @@ const SHOWN_MAX = 3_000
 
 const seen = new Set<string>()
 
-for (const [place, { api, provider, isNative }] of PAIRS.entries()) {
-  const name = `${api} to ${provider}${isNative ? ', which speaks it too' : ''}`
+for (const [place, { api, provider, isNative, isAutoMarked }] of PAIRS.entries()) {
+  const way = isNative ? ', which speaks it too' : isAutoMarked ? ' with cache: auto' : ''
+  const name = `${api} to ${provider}${way}`
   test(`${name}: a turn is taken, means the same, and comes back whole`, () => {
     const failed = new Map<string, Case>()
     const first = SEED + place * 1_000_003
     for (let seed = first; seed < first + CASES; seed++) {
-      const one = aCase(seed, api, provider, isNative)
+      const made = aCase(seed, api, provider, isNative)
+      const one = isAutoMarked ? autoMarked(made) : made
       for (const { kind } of brokenBy(one)) {
         seen.add(kind)
         if (!(kind in KNOWN) && !failed.has(kind)) failed.set(kind, one)

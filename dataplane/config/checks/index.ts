@@ -3,6 +3,7 @@
 import type { Section } from '../../schema/index.ts'
 import type { Finding } from '../judgement/problems.ts'
 import { auxiliaryChecks } from './auxiliaries.ts'
+import { cacheChecks } from './caches.ts'
 import type { Check, CheckContext } from './contract.ts'
 import { duplicateChecks } from './duplicates.ts'
 import { listenerChecks } from './listener.ts'
@@ -63,6 +64,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
 
 /** These judge a route by its strategy and an upstream by its provider. */
 const CHECKS_OF_CHOICES: readonly Check[] = [
+  ...cacheChecks,
   ...fallbackChecks,
   ...probeChecks,
   ...semanticChecks,

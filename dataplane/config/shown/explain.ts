@@ -11,6 +11,7 @@ import {
   explainOrder,
   explainUnsupported,
 } from './explain-attempts.ts'
+import { explainCaches } from './explain-caches.ts'
 import { explainTenants } from './explain-tenants.ts'
 
 /** The traits of an operation that change what happens to a request. */
@@ -49,6 +50,7 @@ function explainRoute(
     ...explainOrder(section, route, pods),
     ...explainAttempts(route),
     ...explainUnsupported(route),
+    ...explainCaches(section, route, upstreamsOf(route)),
     ...explainClocks(section, route, kind),
     ...explainWindow(section, route, kind),
     ...explainCost(section, route, kind),

@@ -1,11 +1,12 @@
 /** The facts about Anthropic's hosted API. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { cacheable } from './cacheable.ts'
 
 export const facts: ProviderFacts = {
   name: 'anthropic',
   summary: "Anthropic's Messages API.",
   hosted: true,
-  takesCacheMarks: true,
+  cacheable,
   calls: { name: /^[a-zA-Z0-9_-]{1,128}$/, nameMax: 128, id: /^/ },
   aliases: ['claude'],
   defaultEndpoint: 'https://api.anthropic.com/v1',

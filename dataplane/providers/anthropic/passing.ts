@@ -2,13 +2,14 @@
 
 import { type Change, editedBody } from '../../json/edit.ts'
 import { changedMember } from '../../json/steps/member.ts'
-import type { Later } from '../../json/unwritten.ts'
+import { memberOf } from '../../json/unwritten.ts'
 import {
   isRecord,
   type Json,
   listOf,
   parsed,
   parsedBytes,
+  parsedExactly,
   recordOf,
   textOf,
 } from '../../json/values.ts'
@@ -24,8 +25,10 @@ import type {
 } from '../../wire/provider.ts'
 import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
+import { hasMarks } from '../marks.ts'
 import { ROUTING } from '../routing-members.ts'
 import { finishReason, knownCounts, readUsage } from './answer.ts'
+import { autoMarks } from './auto-marks.ts'
 
 /** Name of this wire; clients' dialects have the same. */
 export const WIRE = 'anthropic-messages'
@@ -57,8 +60,10 @@ export function passedBody(
   for (const name of refused) edits.set(name, undefined)
   const { isUnsealed } = request
   const isThinking = isUnsealed || (!takesUnsigned && bytes.includes(SIGNATURE))
-  const messages = isThinking ? without(isUnsealed ? isThought : isUnsigned, request) : undefined
-  if (messages !== undefined) edits.set('messages', messages)
+  const isLeftOut = isThinking ? (isUnsealed ? isThought : isUnsigned) : undefined
+  const marks = request.isAutoMarked && !hasMarks(request) ? marksFor(request, model) : undefined
+  for (const [name, value] of marks?.before ?? []) edits.set(name, memberOf(value, bytes))
+  if (marks !== undefined || isLeftOut !== undefined) changeMessages(edits, request, isLeftOut, marks)
   // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.
   if (isUnsealed && spans.has('thinking')) edits.set('thinking', undefined)
   return editedBody(bytes, spans, edits)
@@ -66,12 +71,42 @@ export function passedBody(
 
 type Test = (block: unknown) => boolean
 
-/** The messages without some of their blocks; undefined where they have no such block. */
-function without(isLeftOut: Test, { bytes, spans }: ChatRequest): string | Later | undefined {
-  const span = spans.get('messages')
-  return span && changedMember(bytes, span, (messages) => keptOf(messages, isLeftOut))
+interface Marks {
+  /** The members that get marks and stand before the messages. */
+  readonly before: readonly (readonly [string, unknown])[]
+  /** The messages with marks; undefined if they get none. */
+  marked(messages: unknown): unknown
 }
 
+function marksFor(request: ChatRequest, model: string): Marks {
+  const before = { tools: memberIn('tools', request), system: memberIn('system', request) }
+  return {
+    before: Object.entries(autoMarks(before, model)),
+    marked: (messages) => autoMarks({ ...before, messages }, model).messages,
+  }
+}
+
+function memberIn(name: string, { bytes, spans, omitted }: ChatRequest): unknown {
+  const span = spans.get(name)
+  if (span === undefined || omitted?.has(name)) return undefined
+  return parsedExactly(bytes.toString('utf8', span.start, span.end))
+}
+
+function changeMessages(
+  edits: Map<string, Change>,
+  { bytes, spans }: ChatRequest,
+  isLeftOut: Test | undefined,
+  marks: Marks | undefined,
+): void {
+  const span = spans.get('messages')
+  const changed = span && changedMember(bytes, span, (messages) => {
+    const kept = isLeftOut && keptOf(messages, isLeftOut)
+    return marks?.marked(kept ?? messages) ?? kept
+  })
+  if (changed !== undefined) edits.set('messages', changed)
+}
+
+/** The messages without some of their blocks; undefined where they have no such block. */
 function keptOf(value: unknown, isLeftOut: Test): Json[] | undefined {
   const messages = listOf(value).map(recordOf)
   if (!messages.some(({ content }) => listOf(content).some(isLeftOut))) return undefined

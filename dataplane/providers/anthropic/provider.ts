@@ -4,8 +4,10 @@ import { bodyOf } from '../../json/unwritten.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { Provider, ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { hasMarks } from '../marks.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
+import { autoMarks } from './auto-marks.ts'
 import { facts } from './facts.ts'
 import { alwaysThinks } from './models.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
@@ -77,6 +79,8 @@ function translatedBody(
   version: string,
   maxTokens: number | undefined,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
-  const message = messagesRequest(request, settings, version, maxTokens)
+  const written = messagesRequest(request, settings, version, maxTokens)
+  const isMarked = request.isAutoMarked && !hasMarks(request)
+  const message = isMarked ? { ...written, ...autoMarks(written, settings.model) } : written
   return { body: bodyOf(message, request.bytes), leftOut: leftOutOf(request.body, message) }
 }

@@ -74,7 +74,7 @@ export function readEmbeddings(
   request: Sent<EmbeddingsRequest>,
   { model }: AnswerOrigin,
 ): Decoded<EmbeddingsAnswer> {
-  const answer = parsedBytes(body, valuesMaxOf(request.items))
+  const answer = parsedBytes(body, { valuesMax: valuesMaxOf(request.items) })
   if (isRecord(answer) && (isError(answer) || textOf(answer.message) !== undefined)) {
     return { kind: 'failure', failure: classifyException(body.toString()) }
   }

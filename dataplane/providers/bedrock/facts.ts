@@ -1,6 +1,7 @@
 /** The facts about Amazon Bedrock. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { endpointIn } from './aws/endpoint.ts'
+import { cacheable } from './cacheable.ts'
 import { namedIn } from './model-name.ts'
 
 export const facts: ProviderFacts = {
@@ -8,7 +9,7 @@ export const facts: ProviderFacts = {
   genAiName: 'aws.bedrock',
   summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
-  takesCacheMarks: true,
+  cacheable,
   calls: { name: /^[a-zA-Z0-9_-]{1,64}$/, nameMax: 64, id: /^/ },
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],

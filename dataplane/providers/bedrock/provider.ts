@@ -4,8 +4,9 @@ import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
 import { withConcession } from '../anthropic/thoughts.ts'
-import { MARK } from '../marks.ts'
+import { hasMarks, MARK } from '../marks.ts'
 import { readAnswer } from './answer.ts'
+import { withAutoMarks } from './auto-marks.ts'
 import { accessKeyIn } from './aws/access-key.ts'
 import { credentialSource } from './aws/credentials.ts'
 import { regionIn, segmentOf } from './aws/endpoint.ts'
@@ -27,7 +28,9 @@ export const bedrock: Provider = {
     chat: {
       encode(request, settings, maxTokens) {
         const { model } = settings
-        const sent = converseRequest(request, model, maxTokens)
+        const written = converseRequest(request, model, maxTokens)
+        const isMarked = request.isAutoMarked && !hasMarks(request)
+        const sent = isMarked ? withAutoMarks(written, model) : written
         return {
           path: `/model/${segmentOf(model)}/${request.stream ? 'converse-stream' : 'converse'}`,
           headers: headersOf(settings, request.stream),

@@ -7,6 +7,20 @@ function route(fields: string): string {
 
 const APPLIED: Row[] = [
   {
+    name: 'cache marks where no upstream takes them',
+    yaml: route('strategy: primary_with_fallback\nprimary: a\nfallback: [b]\ncache: auto # here'),
+    path: 'gw.routes[0].cache',
+    says: 'cannot take effect at "a", "b": vllm has no cache marks',
+    fix: 'Remove it; upstreams of anthropic, bedrock use it',
+  },
+  {
+    name: 'no cache marks where there are none',
+    yaml: route('strategy: single\nprimary: a\ncache: none # here'),
+    path: 'gw.routes[0].cache',
+    says: 'no upstream of the route has cache: auto',
+    fix: 'Remove it',
+  },
+  {
     name: 'semantic without its settings',
     yaml: route('strategy: semantic # here'),
     path: 'gw.routes[0].strategy',

@@ -120,6 +120,23 @@ const PROVIDERS: Row[] = [
     fix: 'Remove it; vllm use it',
   },
   {
+    name: 'cache marks for an API without them',
+    yaml: upstream('provider: openai\ncache: auto # here'),
+    path: 'gw.upstreams[0].cache',
+    says: 'cannot take effect: openai has no cache marks',
+    fix: 'Remove it; anthropic, bedrock use it',
+  },
+  {
+    name: 'cache marks for a model that takes none',
+    yaml: upstream('provider: bedrock\nregion: us-east-1\ncache: auto # here').replace(
+      'model: m',
+      'model: meta.llama3-3-70b-instruct-v1:0',
+    ),
+    path: 'gw.upstreams[0].cache',
+    says: 'cannot take effect: bedrock takes none for meta.llama3-3-70b-instruct-v1:0',
+    fix: 'Remove it; anthropic, bedrock use it',
+  },
+  {
     name: 'a header of a caller with no fact about it',
     yaml: upstream('provider: openai\ncaller_headers:\n  x-team: team # here'),
     path: 'gw.upstreams[0].caller_headers.x-team',

@@ -55,6 +55,25 @@ test('an explanation says who reaches what, in which order, and for how long', (
   }
 })
 
+test('a route with cache marks says which of its upstreams get some', () => {
+  const { configuration, problems } = load(
+    aDocument(`  upstreams:
+    - {name: a, provider: vllm, endpoint: "http://a:8000", model: m, context_window: 8192, max_queue_depth: 1}
+    - {name: b, provider: anthropic, api_key: "\${env:KEY}", model: claude-opus-5, context_window: 8192, max_queue_depth: 1, cache: auto}
+  routes:
+    - {name: both, strategy: primary_with_fallback, primary: b, fallback: [a], cache: auto}
+    - {name: none, strategy: single, primary: b, cache: none}`),
+    { env: { KEY: 'secret' } },
+  )
+  assert.deepEqual(problems, [])
+  assert.ok(configuration)
+  const [both = '', none = ''] = explain(configuration).split('\n\n')
+  const line =
+    'a client that sets no cache marks: b gets some; a gets none, because vllm has no cache marks'
+  assert.ok(both.includes(line), both)
+  assert.doesNotMatch(none, /cache mark/)
+})
+
 test('an upstream with several endpoints is explained by what they are', () => {
   const { configuration } = load(aDocument())
   assert.ok(configuration)

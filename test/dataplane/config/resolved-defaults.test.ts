@@ -12,7 +12,7 @@ import { aDocument, load } from './documents.ts'
 /** Left out, these are not there: no limit, no credential, no name, no such feature. */
 const NOTHING = `
 gateway.tls gateway.tls.client_ca gateway.tls.client_auth gateway.load_balancer_idle_seconds
-upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].caller_headers upstreams[].prefer_zone
+upstreams[].pool upstreams[].pool.namespace upstreams[].cache upstreams[].cache_salt upstreams[].caller_headers upstreams[].prefer_zone
 upstreams[].balance_header upstreams[].weight upstreams[].max_queue_depth upstreams[].api_key upstreams[].headers
 upstreams[].region upstreams[].api_version upstreams[].deployment upstreams[].project upstreams[].tokenizer_revision
 upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].tokenizer.file upstreams[].tokenizer.upstream
@@ -36,7 +36,7 @@ usage.sinks.otlp usage.sinks.otlp.otlp_headers telemetry.otlp_endpoint telemetry
 const FOLLOWS = `
 gateway.admin_port gateway.tls.min_version upstreams[].balance upstreams[].max_connections upstreams[].native
 upstreams[].tokenizer upstreams[].embeddings.model upstreams[].embeddings.input_type upstreams[].queue_metrics
-upstreams[].tls.min_version tls.min_version routes[].upstreams[].weight routes[].retry routes[].semantic.embedding.model
+upstreams[].tls.min_version tls.min_version routes[].cache routes[].upstreams[].weight routes[].retry routes[].semantic.embedding.model
 pricing.models[].cached_input pricing.models[].cache_write pricing.models[].cache_write_1h pricing.models[].reasoning_output
 pricing.models[].tiers[].input pricing.models[].tiers[].output pricing.models[].tiers[].cached_input
 pricing.models[].tiers[].cache_write pricing.models[].tiers[].cache_write_1h pricing.models[].tiers[].reasoning_output

@@ -46,6 +46,16 @@ export function aCase(seed: number, api: string, provider: string, isNative = fa
   }
 }
 
+/** Longer than the smallest prompt that any of the models keeps in a cache. */
+const LONG = 'Be brief. '.repeat(2_000)
+
+/** The same case where the gateway is to set marks. */
+export function autoMarked(one: Case): Case {
+  const { conversation } = one
+  const system = [LONG, ...conversation.system]
+  return { ...one, conversation: { ...conversation, system, isAutoMarked: true } }
+}
+
 /** Neighbouring seeds begin with the same numbers. */
 function mixed(seed: number): Random {
   const random = aRandom(Math.imul(seed + 1, 0x9e3779b1))

@@ -55,6 +55,7 @@ export function send(wire: Wire, conversation: Conversation, stream: boolean): W
   try {
     const request = parseRequest(Buffer.from(text), client.dialect.reading, SECONDS) as ModelRequest
     request.tenant = tenant
+    if (conversation.isAutoMarked) request.isAutoMarked = true
     const named = pair.lost?.(request, settings) ?? []
     const {
       path,

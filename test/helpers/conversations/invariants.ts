@@ -30,6 +30,7 @@ export function brokenByRequest(
   return [
     ...refused,
     ...brokenMeaning(meant, seen, upstream, went.named),
+    ...(conversation.isAutoMarked ? brokenMarks(meant, seen) : []),
     ...brokenNumbers(conversation, went.body),
   ]
 }
@@ -42,6 +43,12 @@ function brokenNumbers({ tools, choice }: Conversation, body: string): Broken[] 
     (one) => tools.some(({ schema }) => schema.includes(one)) && !body.includes(one),
   )
   return lost.map((one) => ({ kind: 'meaning: number in a schema', detail: one }))
+}
+
+/** The client's marks, or else those of the gateway. */
+function brokenMarks(meant: Seen, seen: Seen): Broken[] {
+  const holds = meant.marks > 0 ? seen.marks <= meant.marks : seen.marks > 0 && seen.marks <= 4
+  return holds ? [] : [{ kind: 'auto marks', detail: `${meant.marks} became ${seen.marks}` }]
 }
 
 function brokenMeaning(

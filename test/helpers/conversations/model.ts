@@ -55,6 +55,8 @@ export interface Conversation {
   readonly user?: string
   /** Cache marks behind the tools and the system's words. */
   readonly marks?: 'tools' | 'system'
+  /** The gateway is to set marks if the client sets none. */
+  readonly isAutoMarked?: boolean
   /** The schema of a structured answer. */
   readonly format?: string
   readonly choice?: 'auto' | 'required' | 'none'

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
 import type { ProviderSettings } from '../../../dataplane/wire/provider.ts'
 import { wireOf } from '../conversations/asked.ts'
 import { complaintsOf, type Vendor } from '../vendors/index.ts'
-import { someSettings } from './a-request.ts'
+import { bytesOf, someSettings } from './a-request.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read like a vendor reads it.
 type Json = any
@@ -13,6 +13,8 @@ type Json = any
 export interface SentBy {
   readonly path: string
   readonly body: Json
+  /** The same as it was written. */
+  readonly text: string
   readonly named: readonly string[]
   /** The rules that the vendor refuses it by. */
   readonly complaints: readonly string[]
@@ -50,10 +52,12 @@ export function sentBy(
   const lost = pair.lost?.(request, all) ?? []
   const sent = pair.encode(request, all, undefined)
   const path = `/v1${sent.path}`
-  const went = JSON.parse(String(sent.body))
+  const text = bytesOf(sent.body).toString()
+  const went = JSON.parse(text)
   return {
     path,
     body: went,
+    text,
     named: [...lost, ...(sent.leftOut ?? []), ...(sent.lost ?? [])],
     complaints: complaintsOf(provider, { path, headers: sent.headers, body: went }).map(
       ({ rule, message }) => `${rule}: ${message}`,

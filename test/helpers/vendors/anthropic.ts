@@ -113,6 +113,8 @@ function checkTool(tool: Json, at: string, c: Complaints): void {
   if (tool.type !== undefined && tool.type !== 'custom') return
   c.knows(tool, TOOL, at)
   c.demand(CLAUDE_NAME.test(tool.name), 'tool-name', at, `Invalid name "${tool.name}".`)
+  const isDeferred = tool.defer_loading === true && tool.cache_control != null
+  c.demand(!isDeferred, 'cache-mark', at, 'A tool with defer_loading takes no cache_control.')
   checkTyped(tool.input_schema, at, c)
   if (tool.strict === true) checkClosedSchema(tool.input_schema, at, c)
 }

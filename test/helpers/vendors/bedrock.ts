@@ -34,11 +34,21 @@ export const bedrock: Checker = ({ path, body }, c) => {
   )
   for (const [index, block] of entries(body.system)) checkBlock(block, `system.${index}`, c)
   checkTools(body, steps, c)
+  checkPoints(body, decodeURIComponent(encoded), c)
   c.knows(body.inferenceConfig, 'maxTokens temperature topP stopSequences', 'inferenceConfig')
   for (const [name, value] of Object.entries(body.requestMetadata ?? {}))
     c.demand(name.length <= 256 && String(value).length <= 256, 'long metadata', name, 'too long')
   const model = decodeURIComponent(encoded)
   if (model.includes('claude')) checkClaudeFields(body, model, c)
+}
+
+function checkPoints(body: Json, model: string, c: Complaints): void {
+  const points = JSON.stringify(body).split('"cachePoint":{').length - 1
+  c.demand(points <= 4, 'cache-marks', 'body', `${points} cache points; at most 4.`)
+  const tools = entries(body.toolConfig?.tools)
+  if (!model.includes('claude'))
+    for (const [index, { cachePoint }] of tools)
+      c.demand(cachePoint === undefined, 'cache-mark', `tools.${index}`, 'No cachePoint here.')
 }
 
 function stepOf({ role, content, ...rest }: Json, index: number, c: Complaints): Step {

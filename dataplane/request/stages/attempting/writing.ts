@@ -1,5 +1,6 @@
 /** Writes one request for its targets, and remembers the forms that a target has refused. */
 import { recall } from '../../../body/request.ts'
+import type { Route, UpstreamSettings } from '../../../config/snapshot.ts'
 import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking, noteLacking } from '../../../upstream/answer/lacking-wires.ts'
 import {
@@ -64,6 +65,9 @@ export class Writing {
   }
 
   #encoded(request: ModelRequest, target: Target): Encoded | Unsupported {
+    const isAutoMarked = marksItself(target.settings, this.#terms.route)
+    // A copy would keep the tree of a large body.
+    if (isAutoMarked !== (request.isAutoMarked ?? false)) request.isAutoMarked = isAutoMarked
     try {
       return encodeFor(request, this.#encodingFor(target))
     } catch (error) {
@@ -95,6 +99,10 @@ export class Writing {
   #formsOf(target: Target): readonly Concession[] {
     return this.#conceded?.target === target ? this.#conceded.forms : []
   }
+}
+
+function marksItself({ section, provider }: UpstreamSettings, route: Route): boolean {
+  return (route.section.cache ?? section.cache) === 'auto' && provider.cacheable !== undefined
 }
 
 function inForms(request: ModelRequest, { forms }: Conceded): ModelRequest {

@@ -1,0 +1,32 @@
+/** Puts cache marks into a request of Converse that has none. */
+import { type Json, listOf, recordOf } from '../../json/values.ts'
+import { placesIn } from '../auto-marks.ts'
+import { cacheable } from './cacheable.ts'
+import { isClaude } from './models.ts'
+import { cachePoint } from './parts.ts'
+
+const POINT = cachePoint({})
+
+/** The same request where the model would keep nothing. */
+export function withAutoMarks(sent: Json, model: string): Json {
+  const size = cacheable(model)
+  if (size === undefined) return sent
+  const toolConfig = recordOf(sent.toolConfig)
+  const prompt = {
+    tools: listOf(toolConfig.tools),
+    system: listOf(sent.system),
+    turns: listOf(sent.messages).map(recordOf),
+  }
+  const places = placesIn(prompt, size, () => true)
+  const messages = prompt.turns.map((turn, index) =>
+    places.turns.has(index) ? { ...turn, content: [...listOf(turn.content), POINT] } : turn,
+  )
+  return {
+    ...sent,
+    ...(places.system && { system: [...prompt.system, POINT] }),
+    ...(places.turns.size > 0 && { messages }),
+    // Other families take none behind tools.
+    ...(places.tools &&
+      isClaude(model) && { toolConfig: { ...toolConfig, tools: [...prompt.tools, POINT] } }),
+  }
+}
