@@ -63,7 +63,8 @@ export function passedBody(
   const isLeftOut = isThinking ? (isUnsealed ? isThought : isUnsigned) : undefined
   const marks = request.isAutoMarked && !hasMarks(request) ? marksFor(request, model) : undefined
   for (const [name, value] of marks?.before ?? []) edits.set(name, memberOf(value, bytes))
-  if (marks !== undefined || isLeftOut !== undefined) changeMessages(edits, request, isLeftOut, marks)
+  if (marks !== undefined || isLeftOut !== undefined)
+    changeMessages(edits, request, isLeftOut, marks)
   // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.
   if (isUnsealed && spans.has('thinking')) edits.set('thinking', undefined)
   return editedBody(bytes, spans, edits)
@@ -99,10 +100,12 @@ function changeMessages(
   marks: Marks | undefined,
 ): void {
   const span = spans.get('messages')
-  const changed = span && changedMember(bytes, span, (messages) => {
-    const kept = isLeftOut && keptOf(messages, isLeftOut)
-    return marks?.marked(kept ?? messages) ?? kept
-  })
+  const changed =
+    span &&
+    changedMember(bytes, span, (messages) => {
+      const kept = isLeftOut && keptOf(messages, isLeftOut)
+      return marks?.marked(kept ?? messages) ?? kept
+    })
   if (changed !== undefined) edits.set('messages', changed)
 }
 
