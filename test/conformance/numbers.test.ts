@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '../helpers/conversations/answered.ts'
 import { send, wireOf } from '../helpers/conversations/asked.ts'
-import { CLIENTS } from '../helpers/conversations/client/index.ts'
 import { canonical } from '../helpers/conversations/json-text.ts'
 import type { Case, Conversation } from '../helpers/conversations/model.ts'
 import { UPSTREAMS } from '../helpers/conversations/upstream/index.ts'
@@ -12,8 +11,25 @@ const NUMBERS = ['1234567890123456789', '1.0', '-0', '1e400']
 /** Ids that each vendor takes. */
 const ID = 'D681PevK1'
 
+/** The APIs of clients, each with the upstreams that it is tried at; those that pass speak it themselves. */
+const WAYS: readonly Way[] = [
+  ...['chat', 'messages', 'responses', 'cursor'].map((api) => ({
+    api,
+    providers: Object.keys(UPSTREAMS),
+    isNative: false,
+  })),
+  { api: 'responses', providers: ['openai', 'azure_openai', 'vllm'], isNative: true },
+  { api: 'messages', providers: ['openai', 'vllm'], isNative: true },
+]
+
+interface Way {
+  readonly api: string
+  readonly providers: readonly string[]
+  readonly isNative: boolean
+}
+
 /** Arguments, a result and schemas that all hold the number. */
-function aCase(api: string, provider: string, number: string, stream: boolean): Case {
+function aCase({ api, isNative }: Way, provider: string, number: string, stream: boolean): Case {
   const args = `{"id":${number},"deep":[{"n":${number}},${number}]}`
   const schema = `{"type":"object","properties":{"n":{"type":"number","default":${number}}}}`
   const conversation: Conversation = {
@@ -27,14 +43,15 @@ function aCase(api: string, provider: string, number: string, stream: boolean): 
     tools: [{ name: 'find', description: 'Finds.', schema }],
   }
   const said = { text: '', calls: [{ id: 'D681PevK2', name: 'find', args }] }
-  return { api, provider, stream, conversation, answer: said, style: { seed: 3 }, forgets: false }
+  const style = { seed: 3 }
+  return { api, provider, isNative, stream, conversation, answer: said, style, forgets: false }
 }
 
 /** A word for each place: `same`, `refused`, or the text that the number became. */
 function placesOf(one: Case, number: string): Record<string, string> {
-  const { api, provider, conversation, stream } = one
+  const { api, provider, conversation, stream, isNative } = one
   const upstream = UPSTREAMS[provider]
-  const wire = wireOf(api, provider, `numbers ${api} ${provider} ${number} ${stream}`)
+  const wire = wireOf(api, provider, `numbers ${api} ${provider} ${number} ${stream}`, isNative)
   const went = send(wire, conversation, stream)
   if ('refused' in went)
     return { request: went.refused.includes(number) ? 'refused' : went.refused }
@@ -58,7 +75,7 @@ function formatOf(one: Case, number: string): string {
   const { tools: _, ...rest } = one.conversation
   const format = `{"type":"object","properties":{"n":{"type":"number","default":${number}}},"required":["n"],"additionalProperties":false}`
   const plain = { ...rest, tools: [], turns: rest.turns.slice(0, 1), format }
-  const went = send(wireOf(one.api, one.provider, 'format'), plain, one.stream)
+  const went = send(wireOf(one.api, one.provider, 'format', one.isNative), plain, one.stream)
   if ('refused' in went) return /format/.test(went.refused) ? 'refused' : went.refused
   return hasDefault(went.body, number) ? 'same' : went.body
 }
@@ -70,23 +87,26 @@ function hasDefault(body: string, number: string): boolean {
   )
 }
 
-for (const { name: api } of CLIENTS) {
-  test(`${api}: numbers of arguments, results and schemas keep their text at every provider`, (t) => {
+for (const way of WAYS) {
+  const { api, providers, isNative } = way
+  const name = isNative ? `${api} that pass` : api
+  test(`${name}: numbers of arguments, results and schemas keep their text at every provider, whole and streamed`, (t) => {
     const changed: string[] = []
-    for (const provider of Object.keys(UPSTREAMS)) {
-      const words = new Set<string>()
+    for (const provider of providers) {
+      const words = new Map<string, Set<string>>()
       for (const number of NUMBERS)
         for (const stream of [false, true]) {
-          const places = Object.entries(placesOf(aCase(api, provider, number, stream), number))
+          const places = Object.entries(placesOf(aCase(way, provider, number, stream), number))
           for (const [place, word] of places) {
-            words.add(`${place} ${word}`)
+            words.set(place, (words.get(place) ?? new Set()).add(word.slice(0, 60)))
             if (word !== 'same' && word !== 'refused')
               changed.push(
                 `${provider} ${stream ? 'streamed' : 'whole'} ${place} ${number}: ${word}`,
               )
           }
         }
-      t.diagnostic(`${api} to ${provider}: ${[...words].join(', ').slice(0, 200)}`)
+      const cells = [...words].map(([place, all]) => `${place} ${[...all].join('/')}`)
+      t.diagnostic(`${name.padEnd(20)} ${provider.padEnd(13)} ${cells.join(' | ')}`)
     }
     assert.deepEqual(changed, [])
   })

@@ -9,8 +9,11 @@ import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { type Pair, pairOf } from '../../dataplane/translation/pair.ts'
 import type { TranscriptionRequest } from '../../dataplane/wire/inner-form.ts'
 import type { Provider } from '../../dataplane/wire/provider.ts'
+import { cases } from '../helpers/cases.ts'
+import { oneOf } from '../helpers/conversations/random-json.ts'
 import { bytesOf, ORIGIN, someSettings } from '../helpers/providers/a-request.ts'
 import { assertTrusted, CANARY, HOSTILE, variants } from '../helpers/providers/verdicts.ts'
+import { aRandom } from '../helpers/random.ts'
 
 const BOUNDARY = 'conformance-7'
 const TYPE = `multipart/form-data; boundary=${BOUNDARY}`
@@ -45,8 +48,41 @@ function pairWith(provider: Provider): Pair {
   return pairOf(transcriptionDialect, provider) as Pair
 }
 
+/** Texts that forms may hold, at random. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  language: ['en', 'de'],
+  prompt: ['Hi', '😀 ünï\r\ncode', '--conformance', '"a"; name="file"', ' '],
+  response_format: ['json', 'text', 'verbose_json', 'srt', 'vtt'],
+  temperature: ['0', '0.5', '1.0'],
+  stream: ['true', 'false', 'True'],
+  chunking_strategy: ['auto'],
+  'timestamp_granularities[]': ['word', 'segment'],
+  'include[]': ['logprobs'],
+}
+
 function testRequests(provider: Provider): void {
   const { name } = provider
+
+  test(`${name}: a form of any legal texts goes on with them, or names what it leaves out`, async () => {
+    const random = aRandom(7)
+    for (let left = cases(100, 2_000); left > 0; left--) {
+      const some = Object.entries(VALUES).filter(() => random(3) === 0)
+      const texts = Object.fromEntries(some.map(([one, list]) => [one, oneOf(random, list)]))
+      const request = aTranscription(texts)
+      const {
+        headers,
+        body,
+        leftOut = [],
+      } = pairWith(provider).encode(request, someSettings(), undefined)
+      const form = await new Response(new Uint8Array(bytesOf(body)), {
+        headers: { 'content-type': String(headers['content-type']) },
+      }).formData()
+      for (const [one, text] of Object.entries(texts)) {
+        const meant = one === 'stream' ? text.toLowerCase() : text
+        if (!leftOut.includes(one)) assert.equal(form.get(one), meant, `${one} of ${text}`)
+      }
+    }
+  })
 
   test(`${name}: a recording goes on as it came, with the name of the upstream's model`, async () => {
     const request = aTranscription({ prompt: 'Hi', stream: 'True', api_base: CANARY })

@@ -454,7 +454,7 @@ test('cache marks of chat parts are a cachePoint at Bedrock and cache_control at
   }
 })
 
-test('the stop sequence that vLLM names is told in messages', async () => {
+test('the stop sequence that vLLM names stands in messages', async () => {
   fakes.vllm.reply = answering(
     '{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"Done."},"finish_reason":"stop","stop_reason":"END"}]}',
   )

@@ -115,6 +115,12 @@ test('the best come first, without the documents unless a client asks for them',
   ])
 })
 
+test('members of documents beside their texts, which no model reads, are named', async () => {
+  const { headers } = await post({ documents: ['zero', { text: 'one', title: 'One', id: 1 }] })
+  assert.equal(headers.get('x-gw-dropped-parameters'), 'documents.title, documents.id')
+  assert.deepEqual(runtime.asked.at(-1)?.body.documents, ['zero', 'one'])
+})
+
 test('a search is charged at its price', async () => {
   const cost = () => front.value('gw_cost_usd_total{route="search",upstream="hosted"}')
   const before = await cost()

@@ -3,6 +3,7 @@
 import { countOf, isRecord, type Json, listOf, parsedBytes, recordOf } from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
 import type { AnswerOrigin, Decoded, Failure, ProviderSettings } from '../../wire/provider.ts'
+import { membersLeftOut } from '../../wire/unsupported.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { boundInputs, textsOf } from '../inputs.ts'
 import { faultOf } from '../vectors.ts'
@@ -12,6 +13,7 @@ import { facts, vertexOf } from './facts.ts'
 import { bareName } from './models.ts'
 
 const TEXTS_MAX = 100
+const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
 
 /** A call of the API: what it is to do, and with what. */
 interface EmbeddingsCall {
@@ -42,6 +44,11 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
     action: 'embedContent',
     body: { content: contentOf(text), embedContentConfig: parameters },
   }
+}
+
+/** The members of the client's request that have no place in the API. */
+export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
+  return membersLeftOut(body, TAKEN, [])
 }
 
 function contentOf(text: string): Json {

@@ -6,7 +6,7 @@ import { modelPath } from './address.ts'
 import { readAnswer } from './answers/answer.ts'
 import { openAnswerStream } from './answers/stream.ts'
 import { openCredentials } from './credentials.ts'
-import { embedCall, readEmbeddings } from './embeddings.ts'
+import { embedCall, embedLeftOut, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
 import { FRAMES } from './framing.ts'
 import { generateRequest } from './request/request.ts'
@@ -53,6 +53,7 @@ export const gemini: Provider = {
           path: `${modelPath(settings)}:${action}`,
           headers: headersOf(settings, 'application/json'),
           body: bodyOf(body, request.bytes),
+          leftOut: embedLeftOut(request),
         }
       },
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),

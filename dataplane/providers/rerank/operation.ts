@@ -39,6 +39,9 @@ const TAKEN = new Set([
   'top_n',
 ])
 
+/** More are not shown. */
+const NAMES_MAX = 32
+
 export interface RerankOptions {
   /** Members that the runtime ignores; they wish, and ask for nothing else. */
   readonly ignores?: readonly string[]
@@ -52,17 +55,21 @@ export function rerankOf(
 ): ProviderOperation<'rerank'> {
   const taken = TAKEN.difference(new Set(ignores))
   return {
-    encode: ({ body, bytes }, settings) => ({
-      path: '/rerank',
-      headers: {
-        'content-type': 'application/json',
-        accept: 'application/json',
-        'accept-encoding': 'identity',
-        ...bearer(settings),
-      },
-      body: bodyOf({ ...sentOf(body, settings, taken), ...always }, bytes),
-      leftOut: membersLeftOut(body, taken, []),
-    }),
+    encode({ body, bytes }, settings) {
+      const lost = besideTexts(body)
+      return {
+        path: '/rerank',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+          ...bearer(settings),
+        },
+        body: bodyOf({ ...sentOf(body, settings, taken), ...always }, bytes),
+        leftOut: membersLeftOut(body, taken, []),
+        ...(lost.length > 0 && { lost }),
+      }
+    },
     decode: (body, request, origin) => readAnswer(body, request, origin, recognisers),
   }
 }
@@ -77,6 +84,17 @@ function sentOf(body: RerankBody, { model }: ProviderSettings, taken: ReadonlySe
     ...(wanted && { top_n: wanted }),
     ...(most && taken.has('max_tokens_per_doc') && { max_tokens_per_doc: most }),
   }
+}
+
+/** Members of documents beside their texts, which models do not read. */
+function besideTexts({ documents }: RerankBody): string[] {
+  const names = new Set<string>()
+  for (const one of documents) {
+    if (names.size >= NAMES_MAX) break
+    if (typeof one !== 'string')
+      for (const name of Object.keys(one)) if (name !== 'text') names.add(`documents.${name}`)
+  }
+  return [...names]
 }
 
 function readAnswer(

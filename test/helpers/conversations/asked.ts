@@ -7,7 +7,7 @@ import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
 import type { Provider } from '../../../dataplane/wire/provider.ts'
 import { someSettings } from '../providers/a-request.ts'
 import type { Sent } from '../vendors/rules/contract.ts'
-import { CLIENTS, type Served } from './client/index.ts'
+import { CLIENTS, CURSOR, type Served } from './client/index.ts'
 import type { Conversation } from './model.ts'
 import { UPSTREAMS } from './upstream/index.ts'
 
@@ -21,7 +21,7 @@ export interface Wire {
 }
 
 export function wireOf(api: string, name: string, tenant: string, isNative = false): Wire {
-  const client = CLIENTS.find((one) => one.name === api)
+  const client = [...CLIENTS, CURSOR].find((one) => one.name === api)
   const provider = PROVIDERS.get(UPSTREAMS[name]?.provider ?? name)
   const native = isNative ? [client?.dialect.wire ?? ''] : undefined
   const pair = client && provider && pairOf(client.dialect, provider, native)

@@ -1,5 +1,5 @@
 /** Azure OpenAI: OpenAI's rules under its own paths. */
-import { checkOpenAiChat } from './openai.ts'
+import { checkOpenAiChat, checkOpenAiTexts } from './openai.ts'
 import type { Checker } from './rules/contract.ts'
 import { checkResponses } from './rules/responses.ts'
 
@@ -13,4 +13,5 @@ export const azure_openai: Checker = ({ path, body }, c) => {
   )
   if (path.includes('/chat/completions')) checkOpenAiChat(body, c)
   else if (/\/responses(\?|$)/.test(path)) checkResponses(body, c)
+  else checkOpenAiTexts(path, body, c)
 }

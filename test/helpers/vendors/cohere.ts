@@ -1,7 +1,10 @@
 /** Cohere's chat of version 2. */
 import { checkCalls, type Step } from './rules/calls.ts'
 import { type Checker, type Complaints, entries, type Json } from './rules/contract.ts'
+import { checkRerank, checkTexts } from './rules/operations.ts'
 
+const EMBED = 'model texts input_type embedding_types output_dimension truncate max_tokens'
+const RERANK = 'model query documents top_n max_tokens_per_doc priority'
 const MEMBERS =
   'model messages stream tools strict_tools tool_choice response_format max_tokens stop_sequences temperature seed frequency_penalty presence_penalty k p logprobs thinking documents citation_options safety_mode priority'
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -18,6 +21,12 @@ const PARTS: Readonly<Record<string, string>> = {
 }
 
 export const cohere: Checker = ({ path, body }, c) => {
+  if (/\/embed$/.test(path)) {
+    c.knows(body, EMBED, 'body')
+    checkTexts(body.texts, 96, 'texts', c)
+    c.demand(typeof body.input_type === 'string', 'input-type', 'input_type', 'It is required.')
+  }
+  if (/\/rerank$/.test(path)) checkRerank(body, RERANK, c)
   if (!path.includes('/v2/chat') && path !== '/chat') return
   c.knows(body, MEMBERS, 'body')
   const steps = entries(body.messages).map(([index, one]) => stepOf(one, `messages[${index}]`, c))

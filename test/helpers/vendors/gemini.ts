@@ -1,5 +1,6 @@
 /** Gemini: contents of parts, with signatures of thoughts. */
 import { type Checker, type Complaints, entries, isObject, type Json } from './rules/contract.ts'
+import { checkTexts } from './rules/operations.ts'
 import { eachSchema } from './rules/schema.ts'
 
 const MEMBERS =
@@ -18,6 +19,13 @@ const DATA = [
 const NAME = /^[a-zA-Z_][\w.:-]{0,63}$/
 
 export const gemini: Checker = ({ path, body }, c) => {
+  if (path.endsWith(':batchEmbedContents')) {
+    c.knows(body, 'requests', 'body')
+    const texts = entries(body.requests).map(([, one]) => one.content.parts[0].text)
+    checkTexts(texts, 100, 'requests', c)
+    for (const [index, one] of entries(body.requests))
+      c.knows(one, 'model content taskType title outputDimensionality', `requests[${index}]`)
+  }
   const [, model = ''] = /models\/([^/:]+):(?:streamG|g)enerateContent/.exec(path) ?? []
   if (model === '') return
   c.knows(body, MEMBERS, 'request')

@@ -1,6 +1,7 @@
 /** Mistral: chat completions with ids of nine characters, strict about members and the order of roles. */
 import { type Checker, entries, type Json } from './rules/contract.ts'
 import { checkChat } from './rules/openai-chat.ts'
+import { checkVectors } from './rules/operations.ts'
 
 const RULES = {
   members:
@@ -27,6 +28,8 @@ const RULES = {
 }
 
 export const mistral: Checker = ({ path, body }, c) => {
+  if (/\/embeddings$/.test(path))
+    checkVectors(body, { members: 'model input encoding_format output_dimension output_dtype' }, c)
   if (!path.includes('/chat/completions')) return
   // The vendor's own calls may lack a type, and an assistant's parts may be thinking.
   checkChat({ ...body, messages: entries(body.messages).map(([, one]) => plain(one)) }, RULES, c)

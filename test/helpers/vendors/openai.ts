@@ -8,6 +8,7 @@ import {
   OPENAI_MESSAGE,
   OPENAI_PART,
 } from './rules/openai-chat.ts'
+import { checkCompletion, checkVectors, OPENAI_TEXT, OPENAI_VECTORS } from './rules/operations.ts'
 import { checkResponses } from './rules/responses.ts'
 
 export const OPENAI_CHAT: ChatRules = {
@@ -30,6 +31,13 @@ export const deepseek: Checker = ({ path, body }, c) => {
 export const openai: Checker = ({ path, body }, c) => {
   if (path.includes('/chat/completions')) checkOpenAiChat(body, c)
   else if (/\/responses(\?|$)/.test(path)) checkResponses(body, c)
+  else checkOpenAiTexts(path, body, c)
+}
+
+export function checkOpenAiTexts(path: string, body: Json, c: Complaints): void {
+  const rules = { tokens: true, several: true }
+  if (/\/completions(\?|$)/.test(path)) checkCompletion(body, { ...rules, members: OPENAI_TEXT }, c)
+  if (/\/embeddings(\?|$)/.test(path)) checkVectors(body, { ...rules, members: OPENAI_VECTORS }, c)
 }
 
 export function checkOpenAiChat(body: Json, c: Complaints): void {

@@ -1,6 +1,9 @@
 /** TGI: chat completions with strict types and unknown members ignored. */
 import { type Checker, entries } from './rules/contract.ts'
 import { checkChat } from './rules/openai-chat.ts'
+import { checkCompletion } from './rules/operations.ts'
+
+const TEXTS = { several: true, stopIsList: true }
 
 const RULES = {
   roles: 'system user assistant tool',
@@ -10,6 +13,7 @@ const RULES = {
 }
 
 export const tgi: Checker = ({ path, body }, c) => {
+  if (/^(?:\/v1)?\/completions$/.test(path)) checkCompletion(body, TEXTS, c)
   if (!path.includes('/chat/completions')) return
   checkChat(body, RULES, c)
   const { max_tokens: limit, max_completion_tokens: other, stop, top_p: topP } = body

@@ -1,6 +1,10 @@
 /** Triton's OpenAI frontend, whose schema forbids unknown members. */
 import type { Checker } from './rules/contract.ts'
 import { checkChat } from './rules/openai-chat.ts'
+import { checkCompletion } from './rules/operations.ts'
+
+const TEXT_MEMBERS =
+  'model prompt best_of echo frequency_penalty logit_bias logprobs max_tokens min_tokens ignore_eos n presence_penalty seed stop stream stream_options suffix temperature top_p user'
 
 const RULES = {
   members:
@@ -21,6 +25,7 @@ const RULES = {
 }
 
 export const triton: Checker = ({ path, body }, c) => {
+  if (/^(?:\/v1)?\/completions$/.test(path)) checkCompletion(body, { members: TEXT_MEMBERS }, c)
   if (!path.includes('/chat/completions')) return
   checkChat(body, RULES, c)
   c.demand((body.n ?? 1) === 1, 'choices', 'n', 'n must be 1.')

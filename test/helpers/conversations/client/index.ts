@@ -12,6 +12,14 @@ export interface Served extends Client {
   readonly dialect: Dialect
 }
 
+/** Cursor sends the body of a response to the path of chat completions, and reads a chat completion. */
+export const CURSOR: Served = {
+  ...chatClient,
+  name: 'cursor',
+  write: responsesClient.write,
+  dialect: openAiChatDialect as Dialect,
+}
+
 export const CLIENTS: readonly Served[] = [
   { ...chatClient, dialect: openAiChatDialect as Dialect },
   { ...messagesClient, dialect: anthropicMessagesDialect as Dialect },
