@@ -27,7 +27,7 @@ function aCase(api: string, provider: string, model: string, stream: boolean): C
   return { api, provider, stream, conversation, answer, style, forgets }
 }
 
-/** What the upstream got in the second turn, shortly. */
+/** The second turn as the upstream got it, in a few words. */
 function sentBack(provider: string, second: string): string {
   const { thinking, signatures, calls } = (UPSTREAMS[provider] as Upstream).read(
     second,

@@ -1,4 +1,4 @@
-/** What an upstream reads in a request for texts, vectors or an order, and what of the client's is not there. */
+/** The parts of a request that an upstream reads, for texts, vectors and orders, and the client's members that it does not get. */
 import type { Fields, Operation } from './asked.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read like an upstream without types reads.
