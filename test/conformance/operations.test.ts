@@ -33,6 +33,9 @@ const MODELS: Readonly<Record<string, string>> = {
   gemini: 'gemini-embedding-001',
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
+type Json = any
+
 interface Way {
   readonly operation: Operation
   readonly provider: Provider
@@ -137,8 +140,7 @@ function brokenAnswer(way: Way, asked: Fields, request: ModelRequest, seed: numb
 function brokenWhole(
   operation: Operation,
   asked: Fields,
-  // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
-  answer: any,
+  answer: Json,
   wanted: answers.Asked,
 ): Found {
   const compared = (kind: string, seen: unknown, meant: unknown): Found => {
