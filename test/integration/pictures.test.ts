@@ -27,14 +27,30 @@ const painted: Reply = (outgoing, { path }) => {
   }
 }
 
+/** As OpenRouter does: the picture is in the first event with content. */
+const routed: Reply = (outgoing) => {
+  const choice = (delta: object, finish: string | null = null) =>
+    event({ id: 'c1', choices: [{ index: 0, delta, finish_reason: finish }] })
+  outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
+  outgoing.write(choice({ role: 'assistant', content: '' }))
+  outgoing.write(choice({ images: [{ type: 'image_url', image_url: { url: URL }, index: 0 }] }))
+  outgoing.write(choice({}, 'stop'))
+  outgoing.end('data: [DONE]\n\n')
+}
+
 const painter = await startUpstream(painted)
+const router = await startUpstream(routed)
 const front = await startFront({
   upstreams: [
     { name: 'up', provider: 'gemini', endpoint: painter.url, model: 'gemini-2.5-flash-image' },
+    { name: 'router', endpoint: router.url, model: 'google/gemini-2.5-flash-image' },
   ],
-  routes: [{ name: 'paint', strategy: 'single', primary: 'up' }],
+  routes: [
+    { name: 'paint', strategy: 'single', primary: 'up' },
+    { name: 'routed', strategy: 'single', primary: 'router' },
+  ],
 })
-after(() => Promise.all([front.process.stop(), painter.close()]))
+after(() => Promise.all([front.process.stop(), painter.close(), router.close()]))
 const openai = new OpenAI({
   apiKey: front.key,
   baseURL: `${front.process.url}/v1`,
@@ -71,6 +87,14 @@ test('a chat completion and its stream have the picture in images, and the pictu
     messages: [...ASKED.messages, choice.message, again],
   })
   assert.deepEqual(sentTurn(1), PARTS)
+})
+
+test('a stream of a service that speaks chat completions may begin with a picture of megabytes', async () => {
+  const asked = { ...ASKED, model: 'routed', stream: true as const }
+  const chunks = await Array.fromAsync(await openai.chat.completions.create(asked))
+  const images = chunks.flatMap((chunk) => imagesIn(chunk.choices[0]?.delta ?? {}) ?? [])
+  assert.deepEqual(images, [{ type: 'image_url', image_url: { url: URL }, index: 0 }])
+  assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop')
 })
 
 test('a response and its stream have the picture as an item, and the item comes back', async () => {

@@ -7,6 +7,7 @@ import { isRecord, listOf, recordOf } from '../../json/values.ts'
 import { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { WireMeaning, WireReader } from '../../wire/provider.ts'
 import { BROKEN } from '../answers/faults.ts'
+import { EVENT_BYTES_MAX } from '../boundary-framer.ts'
 import { keepingBesideUsage } from './beside-usage.ts'
 import { openCallIds } from './call-ids.ts'
 import {
@@ -23,6 +24,9 @@ import { CALLS, skimmer } from './skim.ts'
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const END = 'data: [DONE]\n\n'
 const NO_USAGE = ',"usage":null'
+/** Beside the name of its field an event has this length at least if it is cut. */
+const LARGE = EVENT_BYTES_MAX - 64
+const IMAGES = '"images"'
 const CONTENT = [
   'content',
   'reasoning_content',
@@ -65,7 +69,7 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
       if (read.kind === 'unknown') {
         // Its pieces would not pass as they came.
         if (isRead && read.broken) return { ...PASSED, out: '', failure: BROKEN }
-        return { ...PASSED, broken: read.broken }
+        return { ...PASSED, broken: read.broken, content: read.broken && beginsPicture(event.data) }
       }
       if (read.kind === 'done') {
         const late = last.take()
@@ -85,6 +89,11 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
     },
     end: () => last.take() + END,
   }
+}
+
+/** Whether it is the first piece of an event that is too large to be held whole, and passes in pieces. */
+function beginsPicture(data: string): boolean {
+  return data.length > LARGE && data.includes(IMAGES)
 }
 
 function identified(withIds: (chunk: Chunk) => Chunk) {
