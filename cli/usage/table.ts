@@ -13,8 +13,10 @@ const AMOUNTS = {
   reasoning_tokens: z.number(),
   cost_nano_usd: z.number(),
   estimated: z.number(),
-  /** A pod of an earlier release does not count them apart. */
+  /** A pod of an earlier release does not count them. */
   cache_write_1h_tokens: z.number().default(0),
+  cache_gain_nano_usd: z.number().default(0),
+  cache_surcharge_nano_usd: z.number().default(0),
 }
 type Amount = keyof typeof AMOUNTS
 const NAMES = Object.keys(AMOUNTS) as Amount[]
@@ -118,6 +120,7 @@ const HEAD = [
   'OUTPUT',
   'REASONING',
   'COST USD',
+  'SAVED USD',
   'ESTIMATED',
 ]
 
@@ -130,9 +133,15 @@ function cellsOf(row: Omit<Row, 'by'>): (string | number)[] {
     row.output_tokens,
     row.reasoning_tokens,
     usd(row.cost_nano_usd),
+    usd(savedBy(row)),
     row.estimated,
     row.cache_write_tokens,
   ]
+}
+
+/** By caches; less than 0 where more was written than read. */
+function savedBy(row: Omit<Row, 'by'>): number {
+  return row.cache_gain_nano_usd - row.cache_surcharge_nano_usd
 }
 
 function sumOf(rows: readonly Row[]): Row {
@@ -142,13 +151,15 @@ function sumOf(rows: readonly Row[]): Row {
 
 /** Lines as RFC 4180 has them. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
 export function csvOf({ by, rows }: UsageAnswer): string {
-  const names = NAMES.filter((name) => name !== 'cost_nano_usd')
+  const names = NAMES.filter((name) => !name.endsWith('_nano_usd'))
   const lines = [
-    [...by, ...names, 'cost_usd'],
+    [...by, ...names, 'cost_usd', 'cache_gain_usd', 'cache_surcharge_usd'],
     ...rows.map((row) => [
       ...by.map((name) => row.by[name] ?? ''),
       ...names.map((name) => String(row[name])),
       usd(row.cost_nano_usd),
+      usd(row.cache_gain_nano_usd),
+      usd(row.cache_surcharge_nano_usd),
     ]),
   ]
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
@@ -164,7 +175,7 @@ export function cell(text: string): string {
 
 /** Exact: the amount is a whole number of nano-dollars. */
 export function usd(nanos: number): string {
-  const digits = String(nanos).padStart(10, '0')
+  const digits = String(Math.abs(nanos)).padStart(10, '0')
   const decimals = digits.slice(-9).replace(/0{1,7}$/, '')
-  return `${digits.slice(0, -9)}.${decimals}`
+  return `${nanos < 0 ? '-' : ''}${digits.slice(0, -9)}.${decimals}`
 }

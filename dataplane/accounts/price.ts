@@ -120,9 +120,7 @@ function tierOf(price: Price, promptTokens: number): Price {
 export function costOf(usage: Usage, listed: Price | undefined): number {
   if (listed === undefined) return 0
   const price = tierOf(listed, usage.promptTokens)
-  const cached = Math.min(usage.cachedTokens, usage.promptTokens)
-  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached)
-  const hourly = Math.min(usage.cacheWrite1hTokens ?? 0, written)
+  const { cached, written, hourly } = inCaches(usage)
   const reasoning = Math.min(usage.reasoningTokens, usage.completionTokens)
   const cost = new Total()
   cost.add(usage.promptTokens - cached - written, price.input)
@@ -133,6 +131,37 @@ export function costOf(usage: Usage, listed: Price | undefined): number {
   cost.add(reasoning, price.reasoning)
   cost.add(usage.searches ?? 0, price.search * PICOS_PER_NANO)
   return cost.nanos
+}
+
+/** Nano-dollars by which prompt caches made one attempt cheaper and dearer; what they saved is the difference. */
+export interface CacheEffect {
+  /** Less than the price of plain input, for what was read. */
+  readonly gain: number
+  /** More than the price of plain input, for what was written. */
+  readonly surcharge: number
+}
+
+/** undefined if nothing was read or written, or the model has no price. */
+export function cacheEffectOf(usage: Usage, listed: Price | undefined): CacheEffect | undefined {
+  const { cached, written, hourly } = inCaches(usage)
+  if (listed === undefined || cached + written === 0) return undefined
+  const { input, cachedInput, cacheWrite, cacheWrite1h } = tierOf(listed, usage.promptTokens)
+  const differences = [
+    [cached, input - cachedInput],
+    [written - hourly, input - cacheWrite],
+    [hourly, input - cacheWrite1h],
+  ] as const
+  return {
+    gain: total(differences.map(([count, less]) => [count, Math.max(0, less)])),
+    surcharge: total(differences.map(([count, less]) => [count, Math.max(0, -less)])),
+  }
+}
+
+/** Tokens of the prompt that were read from a cache, written into one, and of these for an hour. */
+function inCaches({ promptTokens, cachedTokens, ...rest }: Usage) {
+  const cached = Math.min(cachedTokens, promptTokens)
+  const written = Math.min(rest.cacheWriteTokens ?? 0, promptTokens - cached)
+  return { cached, written, hourly: Math.min(rest.cacheWrite1hTokens ?? 0, written) }
 }
 
 /** The charge of a settlement: the sum over all attempts, each at the price of its model. */

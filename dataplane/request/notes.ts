@@ -4,6 +4,7 @@ import type { Scanned } from '../body/request.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway/gateway.ts'
+import { usdText } from '../limits/headers.ts'
 import { type Passage, shownPassage } from '../retrieval/passages.ts'
 import { visibleId } from '../telemetry/correlation.ts'
 import type { KeptTexts } from '../telemetry/kept-texts.ts'
@@ -148,6 +149,13 @@ export class Notes implements Witness {
     this.#noted.response.headers.push('x-gw-token-count', by)
   }
 
+  /** Nano-dollars that caches have saved; undefined if the answer has nothing to do with one. */
+  saved(nanos: number | undefined): void {
+    if (nanos === undefined) return
+    const usd = `${nanos < 0 ? '-' : ''}${usdText(Math.abs(nanos))}`
+    this.#noted.response.headers.push('x-gw-cache-saved-usd', usd)
+  }
+
   passedOver(upstreams: readonly PassedOver[]): void {
     this.#noted.trace.passed_over = upstreams
   }
@@ -174,7 +182,7 @@ export class Notes implements Witness {
   /** `added`: the tokens of passages, which the earlier count does not include. */
   charged(charges: readonly Charge[], added: number): void {
     const { trace } = this.#noted
-    for (const { attempt, usage, nanos } of charges) {
+    for (const { attempt, usage, nanos, caches } of charges) {
       trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
       trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
       if (usage.estimated) trace.usage_estimated = true
@@ -183,7 +191,10 @@ export class Notes implements Witness {
         trace.counted_exact = true
       }
       const entry = trace.attempts[attempt]
-      if (entry !== undefined) entry.usage = shownUsage(usage, nanos)
+      if (entry !== undefined) entry.usage = shownUsage(usage, nanos, caches)
+      if (caches !== undefined)
+        trace.cache_saved_nano_usd =
+          (trace.cache_saved_nano_usd ?? 0) + caches.gain - caches.surcharge
     }
   }
 
@@ -217,7 +228,11 @@ export class Notes implements Witness {
   }
 }
 
-function shownUsage(usage: Usage, nanos: number): NonNullable<AttemptTrace['usage']> {
+function shownUsage(
+  usage: Usage,
+  nanos: number,
+  caches: Charge['caches'],
+): NonNullable<AttemptTrace['usage']> {
   return {
     input_tokens: usage.promptTokens,
     cached_tokens: usage.cachedTokens,
@@ -228,5 +243,6 @@ function shownUsage(usage: Usage, nanos: number): NonNullable<AttemptTrace['usag
     searches: usage.searches,
     estimated: usage.estimated,
     cost_nano_usd: nanos,
+    ...(caches && { cache_gain_nano_usd: caches.gain, cache_surcharge_nano_usd: caches.surcharge }),
   }
 }

@@ -17,7 +17,7 @@ import { type Prepared, prepare } from './stages/prepare.ts'
 import { read } from './stages/read.ts'
 import { judgeHead } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
-import { countLate, settle } from './stages/settle.ts'
+import { countLate, savedSoFar, settle } from './stages/settle.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API that depends on the operation: it runs after the request was read and permitted. */
@@ -62,6 +62,7 @@ export async function serve(
     const asked = askedOf(prepared, applicant, dialect, visit)
     const send = () => attempt(asked, prepared.terms, gateway)
     const reply = await cleared(prepared.verdict, response.presence, send)
+    notes.saved(savedSoFar(admission.meter, admission.prices))
     await relay(reply, response, gateway.metrics.streamsOpen.at())
   } finally {
     await countLate(request, admission)

@@ -127,5 +127,7 @@ function addUsage(row: Amounts, usage: AttemptUsage): void {
   row.output_tokens += usage.output_tokens
   row.reasoning_tokens += usage.reasoning_tokens
   row.cost_nano_usd += usage.cost_nano_usd
+  row.cache_gain_nano_usd += usage.cache_gain_nano_usd ?? 0
+  row.cache_surcharge_nano_usd += usage.cache_surcharge_nano_usd ?? 0
   if (usage.estimated) row.estimated++
 }

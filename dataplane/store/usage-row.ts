@@ -39,6 +39,8 @@ export const AMOUNTS = [
   'estimated',
   // At the end: rows of earlier releases have the ones above.
   'cache_write_1h_tokens',
+  'cache_gain_nano_usd',
+  'cache_surcharge_nano_usd',
 ] as const
 
 export interface Amounts {
@@ -58,6 +60,9 @@ export interface Amounts {
   estimated: number
   /** A part of `cache_write_tokens`: kept for an hour. */
   cache_write_1h_tokens: number
+  /** How much less than plain input was paid for what caches read, and how much more for what they wrote. */
+  cache_gain_nano_usd: number
+  cache_surcharge_nano_usd: number
 }
 
 export const NOTHING: Amounts = {
@@ -71,6 +76,8 @@ export const NOTHING: Amounts = {
   cost_nano_usd: 0,
   estimated: 0,
   cache_write_1h_tokens: 0,
+  cache_gain_nano_usd: 0,
+  cache_surcharge_nano_usd: 0,
 }
 
 export interface Row extends Amounts {

@@ -131,6 +131,13 @@ export const METRICS = {
   /** Cells hold nano-dollars. */
   cost: nanos('gw_cost_usd_total', 'USD settled, by the price list.', 'route', 'upstream'),
   tenantCost: nanos('gw_tenant_cost_usd_total', 'USD settled, by the price list.', 'tenant'),
+  caches: nanos(
+    'gw_cache_usd_total',
+    'USD less (gain) or more (surcharge) than without prompt caches.',
+    'route',
+    'upstream',
+    'kind',
+  ),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
   admitted: counter('gw_ratelimit_admitted_total', 'Requests that a tenant was allowed.', 'tenant'),
   rejected: counter(

@@ -9,6 +9,8 @@ const NOTHING = {
     cached_tokens: 0,
     cache_write_tokens: 0,
     cache_write_1h_tokens: 0,
+    cache_gain_nano_usd: 0,
+    cache_surcharge_nano_usd: 0,
     reasoning_tokens: 0,
     cost_nano_usd: 0,
   },
@@ -76,12 +78,12 @@ test('a name that a spreadsheet would run, and one with commas, quotes or line b
   const plain = ['a,b', 'say "so"', 'two\nlines']
   const csv = csvOf(anAnswer(names.map((name) => ({ by: { tenant: name, model: name } }))))
   const [head, ...rows] = readCsv(csv)
-  assert.equal(head?.length, 12)
+  assert.equal(head?.length, 14)
   assert.deepEqual(
     rows.map(([tenant]) => tenant),
     names.map((name) => (plain.includes(name) ? name : `'${name}`)),
   )
-  for (const row of rows) assert.equal(row.length, 12)
+  for (const row of rows) assert.equal(row.length, 14)
   assert.ok(rows.flat().every((cell) => !/^[\s\p{C}]*[=+\-@＝＋－＠]/u.test(cell)))
 })
 
@@ -92,6 +94,15 @@ test('the pods of a cluster are summed up, and the footer says how many have ans
   assert.equal(report?.rows[0]?.requests, 4)
   assert.match(printed(report as UsageAnswer, { asked: 3, answered: 2 }), /, 2 of 3 pods/)
   assert.match(printed(report as UsageAnswer, { asked: 2, answered: 2 }), /, 2 pods/)
+})
+
+test('what caches saved is what reading was cheaper, less what writing was dearer', () => {
+  const one = { by: { tenant: 'a', model: 'm' }, cost_nano_usd: 2_000_000_000 }
+  const amounts = { cache_gain_nano_usd: 50_000_000, cache_surcharge_nano_usd: 300_000_000 }
+  assert.match(printed(anAnswer([{ ...one, ...amounts }])), /a +m .* 2\.00 +-0\.25 /)
+  const [head = [], row = []] = readCsv(csvOf(anAnswer([{ ...one, ...amounts }])))
+  const cells = Object.fromEntries(head.map((name, index) => [name, row[index]]))
+  assert.deepEqual([cells.cache_gain_usd, cells.cache_surcharge_usd], ['0.05', '0.30'])
 })
 
 test('a report says from when it counts, where that is later than asked', () => {

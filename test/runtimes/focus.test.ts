@@ -13,6 +13,8 @@ const USED = {
     cached_tokens: 512,
     cache_write_tokens: 100,
     cache_write_1h_tokens: 0,
+    cache_gain_nano_usd: 0,
+    cache_surcharge_nano_usd: 0,
     reasoning_tokens: 33,
   },
 }
@@ -23,6 +25,8 @@ const SEARCHED = {
     cached_tokens: 0,
     cache_write_tokens: 0,
     cache_write_1h_tokens: 0,
+    cache_gain_nano_usd: 0,
+    cache_surcharge_nano_usd: 0,
     reasoning_tokens: 0,
     cost_nano_usd: 5_000_000,
   },

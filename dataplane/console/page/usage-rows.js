@@ -18,7 +18,7 @@ export function joined(answers) {
     if (sum === undefined) rows.set(value, { value, ...amounts })
     else {
       for (const [name, amount] of Object.entries(amounts))
-        if (typeof amount === 'number') sum[name] += amount
+        if (typeof amount === 'number') sum[name] = (sum[name] ?? 0) + amount
       if (amounts.last > sum.last) sum.last = amounts.last
     }
   }
@@ -37,6 +37,8 @@ const AMOUNTS = [
   'output_tokens',
   'reasoning_tokens',
   'cost_nano_usd',
+  'cache_gain_nano_usd',
+  'cache_surcharge_nano_usd',
 ]
 
 export function sumOf(rows) {

@@ -1,6 +1,6 @@
 /** What did the request use? Runs exactly once for every admitted request, and never throws. */
 
-import { costOf } from '../../accounts/price.ts'
+import { type CacheEffect, cacheEffectOf, costOf, type PriceList } from '../../accounts/price.ts'
 import { type Charger, charge } from '../../limits/charging.ts'
 import type { ModelRequest, Usage } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
@@ -16,6 +16,8 @@ export interface Charge {
   readonly attempt: number
   readonly usage: Usage
   readonly nanos: number
+  /** undefined if it had nothing to do with a cache, or has no price. */
+  readonly caches: CacheEffect | undefined
 }
 
 /**
@@ -38,7 +40,7 @@ export function settle(
 ): Charge[] {
   charge(lease, gateway)
   inFlight.value--
-  const { tokens, cost, tenantCost } = gateway.metrics
+  const { tokens, cost, tenantCost, caches: cached } = gateway.metrics
   meter.learn(request)
   return meter.charges(request).map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
@@ -46,11 +48,30 @@ export function settle(
     // The estimate does not include the passages.
     if (estimated !== undefined && !usage.estimated)
       lane.learnt?.note(request, estimated, usage.promptTokens - meter.addedTokens)
-    const nanos = costOf(usage, prices.get(attempt.model))
+    const price = prices.get(attempt.model)
+    const nanos = costOf(usage, price)
+    const caches = cacheEffectOf(usage, price)
     if (nanos > 0) {
       cost.at(route.name, attempt.upstream).value += nanos
       tenantCost.at(lease.hold.tenant).value += nanos
     }
-    return { attempt: attempt.index, usage, nanos }
+    if (caches !== undefined) {
+      cached.at(route.name, attempt.upstream, 'gain').value += caches.gain
+      cached.at(route.name, attempt.upstream, 'surcharge').value += caches.surcharge
+    }
+    return { attempt: attempt.index, usage, nanos, caches }
   })
+}
+
+/** Nano-dollars that caches have saved, as far as the upstreams have said; undefined if they said nothing of one. */
+export function savedSoFar(
+  { attempts }: Admission['meter'],
+  prices: PriceList,
+): number | undefined {
+  let saved: number | undefined
+  for (const { usage, model } of attempts) {
+    const caches = usage && cacheEffectOf(usage, prices.get(model))
+    if (caches !== undefined) saved = (saved ?? 0) + caches.gain - caches.surcharge
+  }
+  return saved
 }

@@ -134,6 +134,11 @@ export const TRACE_FIELDS = {
   prompt_tokens: number({ what: 'tokens of the prompt that were used', in: ['log'] }),
   completion_tokens: number({ what: 'tokens of the answers that were used', in: ['log'] }),
   usage_estimated: flag({ what: 'whether some of these tokens are estimated', in: ['log'] }),
+  cache_saved_nano_usd: number({
+    what: 'nano-dollars that prompt caches saved; less than 0 where more was written than read',
+    in: ['log', 'span', 'record'],
+    tree: 'nano-dollars that caches saved',
+  }),
   message: text({
     what: "words of the error; in the log, `reason` has those of an upstream's failure",
     in: ['log'],

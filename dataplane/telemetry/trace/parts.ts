@@ -13,6 +13,9 @@ export interface AttemptUsage {
   /** Counted from what was seen, because the upstream did not say. */
   readonly estimated: boolean
   readonly cost_nano_usd: number
+  /** How much prompt caches made it cheaper and dearer; absent where it had nothing to do with one. */
+  readonly cache_gain_nano_usd?: number
+  readonly cache_surcharge_nano_usd?: number
 }
 
 /** A wait for an upstream where no server listened. */

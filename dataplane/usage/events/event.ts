@@ -33,6 +33,8 @@ export interface UsageFacts extends EventFields {
   readonly searches: number
   readonly estimated: boolean
   readonly cost_nano_usd: number
+  readonly cache_gain_nano_usd: number
+  readonly cache_surcharge_nano_usd: number
   /** Null if the model has none. */
   readonly price: ListedPrice | null
   readonly tags: Readonly<Record<string, string>>
@@ -90,6 +92,8 @@ function eventOf(
     searches: usage.searches ?? 0,
     estimated: usage.estimated,
     cost_nano_usd: usage.cost_nano_usd,
+    cache_gain_nano_usd: usage.cache_gain_nano_usd ?? 0,
+    cache_surcharge_nano_usd: usage.cache_surcharge_nano_usd ?? 0,
     price: listedPrice(limits.prices.get(upstream?.model ?? ''), usage.input_tokens),
     tags: tagsIn(trace.tags),
     duration_ms: whole((isLast ? trace.duration_ms : attempt.ended_ms) - attempt.started_ms),

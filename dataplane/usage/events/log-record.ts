@@ -27,6 +27,8 @@ const FIELDS = EVENT_FIELDS.map((name) => [name, attributeKey(name, TRACE_FIELDS
 const EVENT_ID = keyOf('gw.event_id')
 const SEARCHES = keyOf('gw.searches')
 const COST = keyOf('gw.cost_nano_usd')
+const CACHE_GAIN = keyOf('gw.cache_gain_nano_usd')
+const CACHE_SURCHARGE = keyOf('gw.cache_surcharge_nano_usd')
 const TRACE_HEX = /^[0-9a-f]{32}$/
 /** Names of tags come from the configuration: at most 8. */
 const tagKeys = new Map<string, Key>()
@@ -58,6 +60,10 @@ export function writeRecord(out: Writer, { id, time, facts }: UsageEvent): numbe
   if (facts.searches > 0) add(SEARCHES, facts.searches)
   add(NAMES.estimated, facts.estimated)
   add(COST, facts.cost_nano_usd)
+  if (facts.cache_read_tokens + facts.cache_write_tokens > 0) {
+    add(CACHE_GAIN, facts.cache_gain_nano_usd)
+    add(CACHE_SURCHARGE, facts.cache_surcharge_nano_usd)
+  }
   for (const [name, value] of Object.entries(facts.tags)) add(tagKey(name), value)
   for (const [name, value] of Object.entries(facts.price ?? {}))
     add(priceKey(name), { decimal: value })

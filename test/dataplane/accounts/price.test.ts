@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chargeOf, compilePrices, costOf, estimateOf } from '../../../dataplane/accounts/price.ts'
+import {
+  cacheEffectOf,
+  chargeOf,
+  compilePrices,
+  costOf,
+  estimateOf,
+} from '../../../dataplane/accounts/price.ts'
 import { knownCounts, readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
 import { readUsage as readConverseUsage } from '../../../dataplane/providers/bedrock/answer.ts'
 import type { Usage } from '../../../dataplane/wire/inner-form.ts'
@@ -111,6 +117,48 @@ test('what a cache keeps for an hour has its price: the written one, else 1.6 ti
   assert.equal(costOf(absurd, priceOf(CACHED)), 6 * 3000 + 4 * 6000)
   assert.equal(estimateOf(10, 0, priceOf({ ...CACHED, cache_write_1h: 7 })).nanos, 70_000)
   assert.equal(estimateOf(10, 0, priceOf(CACHED)).nanos, 37_500)
+})
+
+test('caches save what reading is cheaper than plain input, less what writing is dearer, at the tier of the request', () => {
+  const used = { promptTokens: 1000, cachedTokens: 800, cacheWriteTokens: 150 }
+  const rows: readonly [Listed, Partial<Usage>, gain: number, surcharge: number][] = [
+    [CACHED, used, 800 * 2700, 150 * 750],
+    [CACHED, { ...used, cacheWrite1hTokens: 100 }, 800 * 2700, 50 * 750 + 100 * 3000],
+    [CACHED, { promptTokens: 10, cacheWriteTokens: 10 }, 0, 10 * 750],
+    // A cache that is written for less than plain input saves with that too.
+    [{ ...CACHED, cache_write: 2 }, used, 800 * 2700 + 150 * 1000, 0],
+    [
+      { ...CACHED, tiers: [{ above_input_tokens: 10, input: 6 }] },
+      used,
+      800 * 5700 + 150 * 2250,
+      0,
+    ],
+  ]
+  for (const [listed, usage, gain, surcharge] of rows)
+    assert.deepEqual(cacheEffectOf(aUsage(usage), priceOf(listed)), { gain, surcharge })
+  assert.equal(cacheEffectOf(aUsage({ promptTokens: 10 }), priceOf(CACHED)), undefined)
+  assert.equal(cacheEffectOf(aUsage(used), undefined), undefined)
+})
+
+test('cost and savings together are the cost without a cache', () => {
+  const tokens = fc.integer({ min: 0, max: 1_000_000 })
+  // Prices of whole nano-dollars a token are not rounded.
+  const usd = fc.integer({ min: 0, max: 100 }).map((thousandths) => thousandths / 1000)
+  const listed = fc.record({ input: usd, output: usd, cached_input: usd, cache_write: usd })
+  const usages = fc.record({
+    ...{ promptTokens: tokens, cachedTokens: tokens, completionTokens: tokens },
+    ...{ cacheWriteTokens: tokens, cacheWrite1hTokens: tokens },
+  })
+  fc.assert(
+    fc.property(listed, usages, (prices, some) => {
+      const [usage, price] = [aUsage(some), priceOf(prices)]
+      const plain = { ...usage, cachedTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 }
+      const { gain, surcharge } = cacheEffectOf(usage, price) ?? { gain: 0, surcharge: 0 }
+      assert.ok(gain >= 0 && surcharge >= 0)
+      assert.ok(Math.abs(costOf(usage, price) + gain - surcharge - costOf(plain, price)) <= 2)
+    }),
+    { numRuns: cases(200, 20_000) },
+  )
 })
 
 test("Anthropic's split of what was written is read, whole and in the pieces of a stream", () => {

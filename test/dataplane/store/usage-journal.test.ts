@@ -62,20 +62,24 @@ test('a file of an earlier release is read, and goes on with the amounts that it
   first.add()
   first.journal.close()
   const file = new DatabaseSync(join(stateDir, 'usage.sqlite'))
-  file.exec('ALTER TABLE rows DROP COLUMN cache_write_1h_tokens')
+  for (const amount of ['cache_surcharge_nano_usd', 'cache_gain_nano_usd', 'cache_write_1h_tokens'])
+    file.exec(`ALTER TABLE rows DROP COLUMN ${amount}`)
   file.close()
   const second = open(stateDir)
   assert.deepEqual(
     second.rows().map(({ input_tokens, cache_write_1h_tokens: hourly }) => [input_tokens, hourly]),
     [[812, 0]],
   )
-  second.add({ attempts: [anAttempt({ usage: { ...USAGE, cache_write_1h_tokens: 60 } })] })
+  const saved = { cache_gain_nano_usd: 700, cache_surcharge_nano_usd: 80 }
+  const usage = { ...USAGE, cache_write_1h_tokens: 60, ...saved }
+  second.add({ attempts: [anAttempt({ usage })] })
   second.journal.close()
   const third = open(stateDir)
   assert.deepEqual(
     third.rows().map((row) => [row.input_tokens, row.cache_write_1h_tokens]),
     [[2 * 812, 60]],
   )
+  assert.partialDeepStrictEqual(third.rows()[0], saved)
   third.journal.close()
   assert.deepEqual(second.failures, [])
 })

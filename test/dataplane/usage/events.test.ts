@@ -58,6 +58,7 @@ test('an attempt that used something has an event with an id, and one that used 
         searches: 0,
       },
       ...{ estimated: false, cost_nano_usd: 91_000, price: null },
+      ...{ cache_gain_nano_usd: 0, cache_surcharge_nano_usd: 0 },
       tags: { team: 'blue', feature: 'search' },
       ...{ duration_ms: 28, ttft_ms: 20, trace_id: TRACE_ID },
     },

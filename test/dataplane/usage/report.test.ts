@@ -19,6 +19,8 @@ const NOTHING = {
     cached_tokens: 0,
     cache_write_tokens: 0,
     cache_write_1h_tokens: 0,
+    cache_gain_nano_usd: 0,
+    cache_surcharge_nano_usd: 0,
     reasoning_tokens: 0,
     cost_nano_usd: 0,
   },

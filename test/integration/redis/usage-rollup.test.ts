@@ -46,6 +46,8 @@ const NOTHING = {
   cached_tokens: 0,
   cache_write_tokens: 0,
   cache_write_1h_tokens: 0,
+  cache_gain_nano_usd: 0,
+  cache_surcharge_nano_usd: 0,
   output_tokens: 0,
   reasoning_tokens: 0,
   estimated: false,
@@ -81,6 +83,7 @@ test('every replica reads the sum of all, to the nano-dollar and beyond 32 bits'
     ...{ tenant: 'acme', key: 'k', route: 'none', upstream: 'up', model: 'm', tags: '' },
     ...{ requests: 2, errors: 0, estimated: 0 },
     ...{ input_tokens: 14, cached_tokens: 0, cache_write_tokens: 0, cache_write_1h_tokens: 0 },
+    ...{ cache_gain_nano_usd: 0, cache_surcharge_nano_usd: 0 },
     ...{ output_tokens: 6, reasoning_tokens: 0, cost_nano_usd: 5_000_000_000_003 },
   })
   assert.deepEqual([second?.tags, second?.key], ['team=blue', 'other\nline'])

@@ -62,6 +62,8 @@ const USED = {
   cached_tokens: 0,
   cache_write_tokens: 0,
   cache_write_1h_tokens: 0,
+  cache_gain_nano_usd: 0,
+  cache_surcharge_nano_usd: 0,
   output_tokens: 3,
   reasoning_tokens: 0,
   estimated: false,

@@ -22,6 +22,7 @@ export function usage({ ask, rest, sample }) {
       ? rows.toSorted((one, other) => other.value.localeCompare(one.value))
       : rows
   const total = sumOf(rows)
+  const saved = total.cache_gain_nano_usd - total.cache_surcharge_nano_usd
   const [first] = bodies(answers)
   const begins = bodies(answers)
     .flatMap(({ kept_from }) => kept_from ?? [])
@@ -56,7 +57,7 @@ export function usage({ ask, rest, sample }) {
       tile(
         'Input tokens',
         number(total.input_tokens),
-        `${number(total.cached_tokens)} from a cache`,
+        `${number(total.cached_tokens)} from a cache${saved === 0 ? '' : `, ${usdOfNano(saved)} saved`}`,
       ),
       tile(
         'Output tokens',
