@@ -146,15 +146,15 @@ export function cacheEffectOf(usage: Usage, listed: Price | undefined): CacheEff
   const { cached, written, hourly } = inCaches(usage)
   if (listed === undefined || cached + written === 0) return undefined
   const { input, cachedInput, cacheWrite, cacheWrite1h } = tierOf(listed, usage.promptTokens)
-  const differences = [
-    [cached, input - cachedInput],
-    [written - hourly, input - cacheWrite],
-    [hourly, input - cacheWrite1h],
-  ] as const
-  return {
-    gain: total(differences.map(([count, less]) => [count, Math.max(0, less)])),
-    surcharge: total(differences.map(([count, less]) => [count, Math.max(0, -less)])),
+  const [gain, surcharge] = [new Total(), new Total()]
+  const note = (count: number, less: number) => {
+    gain.add(count, Math.max(0, less))
+    surcharge.add(count, Math.max(0, -less))
   }
+  note(cached, input - cachedInput)
+  note(written - hourly, input - cacheWrite)
+  note(hourly, input - cacheWrite1h)
+  return { gain: gain.nanos, surcharge: surcharge.nanos }
 }
 
 /** Tokens of the prompt that were read from a cache, written into one, and of these for an hour. */
