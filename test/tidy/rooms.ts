@@ -18,7 +18,7 @@ const ROOMS: Readonly<Record<string, string>> = {
     kubernetes.ts gateway-section.ts structural.ts conditions.ts fields.ts`,
   dataplane: `generate.ts main.ts pod process listener console admin apis request gateway
     semantic retrieval limits vector-stores identity usage store guardrails auxiliaries
-    upstream body telemetry tokens connection http1 translation delivery config call strategies
+    upstream body telemetry tokens connection http1 websocket translation delivery config call strategies
     accounts schema providers wire base json`,
 }
 
