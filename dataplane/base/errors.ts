@@ -79,7 +79,7 @@ export const ERRORS = {
   ERR_GW_UPGRADE_REQUIRED: row(
     426,
     'invalid_request_error',
-    'A WebSocket was asked for, at a path that takes a POST.',
+    'A WebSocket was asked for at a path that has none, or in another version than 13.',
     true,
   ),
   ERR_GW_RATE_LIMIT_LOCAL: row(

@@ -31,10 +31,14 @@ export interface Scanned {
 
 type Parsable = Pick<BodyFacts, 'bytes'> & { readonly found: Found }
 
+/** Where the members of a body stand. Throws ERR_GW_INVALID_REQUEST. */
+export async function membersOf(bytes: Buffer): Promise<Found['spans']> {
+  return (await inSteps(finding(bytes))).spans
+}
+
 /** The body with this model, which stands above its own. Throws ERR_GW_INVALID_REQUEST. */
 export async function naming(bytes: Buffer, model: string): Promise<Buffer> {
-  const { spans } = await inSteps(finding(bytes))
-  return editMembers(bytes, spans, new Map([['model', JSON.stringify(model)]]))
+  return editMembers(bytes, await membersOf(bytes), new Map([['model', JSON.stringify(model)]]))
 }
 
 /** Throws ERR_GW_INVALID_REQUEST; nothing has been parsed by then but the name of the model. */

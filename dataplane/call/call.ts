@@ -35,6 +35,8 @@ export interface Incoming {
   answerLast(): void
   /** The body, if it came with the head and will be read. */
   takeWhole(): Buffer | undefined
+  /** Makes the body of what has arrived, if that is no body yet. Throws GatewayError. */
+  bodyOf?(arrived: Buffer): Promise<Buffer>
   /** Called at most once, to read the body as it arrives. */
   takeBody(taker: BodyTaker): void
   /** Tells a client that waits for it to send the body. */
@@ -79,6 +81,8 @@ export interface Outgoing {
   /** false: it is kept until the listener hears `drained`. */
   write(piece: string | Buffer): boolean
   end(): void
+  /** Opens a WebSocket, and there is no other answer. Absent: the connection cannot become one. */
+  upgrade?(headers: string[]): void
   /** Closes a begun stream so that no client takes what it has for the whole. */
   cut(): void
   destroy(): void

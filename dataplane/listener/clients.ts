@@ -24,6 +24,7 @@ import {
 } from './raw-refusal.ts'
 import { apiOf, SERVED } from './table.ts'
 import { TlsEntrance } from './tls-entrance.ts'
+import { Sockets } from './websocket/sockets.ts'
 
 /** Above the bound that is checked, so that Node drops no header silently. */
 const NODE_HEADERS_MAX = 2000
@@ -36,6 +37,7 @@ export class ClientServer extends Server {
   readonly #gateway: Gateway
   readonly #preflights: PreflightLog
   readonly #door: Door
+  readonly #sockets: Sockets
   readonly #entrance: TlsEntrance | undefined
 
   constructor(gateway: Gateway, connectionAgeMs: number) {
@@ -65,6 +67,12 @@ export class ClientServer extends Server {
       refuseLate: (socket) => socket.end(answerTo(lateRefusal(), gateway), () => socket.destroy()),
       brokenBody: (isLate) => (isLate ? lateRefusal() : rawRefusal(undefined)),
     })
+    this.#sockets = new Sockets({
+      gateway,
+      ageMs: connectionAgeMs,
+      keepAliveMs: () => this.keepAliveTimeout,
+      isListening: () => this.listening,
+    })
     this.#entrance = this.#secure()
     const take = (incoming: IncomingMessage, outgoing: ServerResponse) =>
       this.#take(incoming, outgoing)
@@ -84,12 +92,14 @@ export class ClientServer extends Server {
   override closeIdleConnections(): void {
     this.#entrance?.close()
     this.#door.close(false)
+    this.#sockets.close(false)
     super.closeIdleConnections()
   }
 
   override closeAllConnections(): void {
     this.#entrance?.close()
     this.#door.close(true)
+    this.#sockets.close(true)
     super.closeAllConnections()
   }
 
@@ -113,7 +123,8 @@ export class ClientServer extends Server {
     const fault = wireFault(exchange, incoming.httpVersion)
     const isPreflight = incoming.method === 'OPTIONS' && fault === undefined
     if (fault !== undefined || (isPreflight && bodyIsUnread(exchange))) exchange.answerLast()
-    const api = apiOf(exchange)
+    const handshake = fault === undefined ? this.#sockets.handshakeOf(exchange) : undefined
+    const api = handshake ?? apiOf(exchange)
     if (isPreflight) this.#allow(exchange, outgoing, receivedAt)
     else if (fault === undefined) this.#serve(exchange, api, receivedAt)
     else this.#serve(exchange, { ...api, run: () => Promise.reject(fault) }, receivedAt)

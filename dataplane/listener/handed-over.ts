@@ -41,6 +41,17 @@ export class HandedOver extends Duplex implements Heavy {
   #isLingering = false
   /** Bytes since the server's last write. */
   #received = 0
+  #isLetGo = false
+  readonly #heard = {
+    data: (chunk: Buffer) => this.#receive(chunk),
+    end: () => {
+      this.#isEnded = true
+      this.#giveLater()
+    },
+    error: (error: Error) => this.destroy(error),
+    timeout: () => this.emit('timeout'),
+    close: () => this.destroy(),
+  }
 
   /** `first` has been read from it. */
   constructor(
@@ -60,14 +71,18 @@ export class HandedOver extends Duplex implements Heavy {
     }
     this.#held = first
     raw.pause()
-    raw.on('data', (chunk: Buffer) => this.#receive(chunk))
-    raw.on('end', () => {
-      this.#isEnded = true
-      this.#giveLater()
-    })
-    raw.on('error', (error) => this.destroy(error))
-    raw.on('timeout', () => this.emit('timeout'))
-    raw.on('close', () => this.destroy())
+    for (const [event, listener] of Object.entries(this.#heard)) raw.on(event, listener)
+  }
+
+  /** Leaves the connection to another reader, with the bytes that the server has not got. */
+  letGo(): Buffer | undefined {
+    const { raw } = this
+    const rest = this.#held
+    for (const [event, listener] of Object.entries(this.#heard)) raw.off(event, listener)
+    raw.setTimeout(0)
+    this.#isLetGo = true
+    this.destroy()
+    return rest
   }
 
   setTimeout(milliseconds: number): this {
@@ -125,7 +140,7 @@ export class HandedOver extends Duplex implements Heavy {
 
   override _destroy(error: Error | null, done: Done): void {
     this.#held = undefined
-    this.raw.destroy()
+    if (!this.#isLetGo) this.raw.destroy()
     done(error)
   }
 
@@ -154,6 +169,7 @@ export class HandedOver extends Duplex implements Heavy {
     this.#isGiving = true
     while (this.#held !== undefined && this.#isWanted && !this.#isResting) this.#giveOne(this.#held)
     this.#isGiving = false
+    if (this.#isLetGo) return
     if (this.#held !== undefined) this.raw.pause()
     else if (this.#isEnded) this.push(null)
     else if (this.#isWanted && !this.isLast) this.raw.resume()

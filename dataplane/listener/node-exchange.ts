@@ -13,6 +13,7 @@ import { headerIn } from '../http1/header-lines.ts'
 import { JOINED_BYTES_MAX } from '../http1/joined-write.ts'
 import { certificateOf } from './client-certificate.ts'
 import { type Answering, HandedOver } from './handed-over.ts'
+import { headerLines, statusLine } from './http1/answer-text.ts'
 import type { Meant } from './meant.ts'
 
 export class NodeExchange implements Incoming, Outgoing, Answering {
@@ -27,6 +28,8 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   /** The body breaks off before a stage takes it. */
   #fault: GatewayError | undefined
   #waits = false
+  /** Receives the connection of a WebSocket, and the bytes behind the handshake. */
+  upgraded: ((raw: Socket, rest: Buffer | undefined) => void) | undefined
 
   constructor(
     incoming: IncomingMessage,
@@ -153,6 +156,15 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   end(): void {
     this.#outgoing.end()
     this.#awaitTurn()
+  }
+
+  upgrade(headers: string[]): void {
+    const connection = this.#connection
+    if (connection === undefined) return
+    const { raw } = connection
+    const rest = connection.letGo()
+    raw.write(`${statusLine(101)}${headerLines(headers)}\r\n`, 'latin1')
+    this.upgraded?.(raw, rest)
   }
 
   /** Leaves the terminating chunk out. */

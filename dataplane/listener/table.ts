@@ -4,7 +4,7 @@ import { APIS } from '../apis/index.ts'
 import { UNKNOWN } from '../apis/unknown.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import type { Incoming } from '../call/call.ts'
-import type { Api } from '../request/api.ts'
+import type { Api, ApiWithSocket } from '../request/api.ts'
 import type { PlainLine } from './http1/plain-head.ts'
 
 /** An API that a plain request line leads to. */
@@ -20,6 +20,15 @@ export const SERVED: readonly Served[] = APIS.filter(({ path }) => !path.endsWit
 export function servedBy(api: Api): Served {
   const { method, path } = api
   return { api, text: `${method} ${path} HTTP/1.1\r\n`, hasBody: method === 'POST' }
+}
+
+/** The API that clients may speak with on a WebSocket at this path. */
+export function socketAt(path: string): ApiWithSocket | undefined {
+  return APIS.filter(hasSocket).find((api) => isSpelledAs(path, api.path))
+}
+
+function hasSocket(api: Api): api is ApiWithSocket {
+  return api.socket !== undefined
 }
 
 /** The API that a request asks for. */

@@ -5,6 +5,7 @@ import type { GatewayError } from '../base/errors.ts'
 import { asciiOf } from '../base/shown-text.ts'
 import type { AnswerListener, Call } from '../call/call.ts'
 import { Presence } from '../call/presence.ts'
+import { VERSION } from '../websocket/handshake.ts'
 import type { ClientWire, StreamVoice } from '../wire/dialect.ts'
 import { bodyIsUnread } from './head-rules.ts'
 
@@ -118,6 +119,16 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#watchRest()
   }
 
+  /** Opens a WebSocket, with these headers beside those of every answer. */
+  upgrade(headers: readonly string[]): void {
+    if (this.state !== 'unsent') return
+    this.#end(101)
+    // A gateway that is draining closes it later.
+    const close = this.headers.indexOf('connection')
+    if (close !== -1) this.headers.splice(close, 2)
+    this.#outgoing.upgrade?.([...this.#head(), ...headers])
+  }
+
   /** Commits a stream: from now on no other upstream can answer. */
   commit(source: AnswerSource): void {
     if (this.state === 'unsent') this.#begin()
@@ -171,6 +182,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     const { retryAfterSeconds, allow, upgrade } = error.details
     if (allow !== undefined) this.headers.push('allow', allow)
     if (upgrade !== undefined) this.headers.push('connection', 'upgrade', 'upgrade', upgrade)
+    if (upgrade === 'websocket') this.headers.push('sec-websocket-version', VERSION)
     if (error.code === 'ERR_GW_AUTH_INVALID_KEY') this.headers.push('www-authenticate', 'Bearer')
     if (retryAfterSeconds !== undefined) {
       const milliseconds = String(retryAfterSeconds * 1000)

@@ -22,7 +22,7 @@ const Sse = z.strictObject({
   heartbeat_seconds: seconds(3600)
     .default(15)
     .describe(
-      'Seconds between ": keepalive" comment lines on a stream, before and between tokens.',
+      'Seconds between ": keepalive" comment lines on a stream, before and between tokens, and between the pings of a WebSocket.',
     ),
 })
 

@@ -238,7 +238,7 @@ test('a WebSocket hears at once that the path speaks HTTP/1.1, with a key and wi
     'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
   }
   for (const more of [{}, BAD_KEY])
-    for (const path of ['/v1/responses', '/responses', '/v1/chat/completions']) {
+    for (const path of ['/v1/messages', '/messages', '/v1/chat/completions']) {
       const answer = await sendTo(front, { path, method: 'GET', headers: { ...headers, ...more } })
       assert.equal(answer.status, 426, path)
       assert.equal(answer.headers.upgrade, 'HTTP/1.1')

@@ -5,6 +5,7 @@ import { handle } from '../../request/pipeline.ts'
 import { countWork } from '../count-tokens.ts'
 import { compactDialect, inputTokensDialect, openAiResponsesDialect } from './dialect.ts'
 import { respond, stateless } from './kept/work.ts'
+import { responsesSocket } from './socket/api.ts'
 import { responsesWire as wire } from './wire.ts'
 
 export const openAiResponses: Api = {
@@ -13,6 +14,7 @@ export const openAiResponses: Api = {
   summary: 'A response through a route; the gateway stores none.',
   wire,
   run: (visit) => handle(visit, openAiResponsesDialect, respond),
+  socket: responsesSocket,
 }
 
 export const openAiInputTokens: Api = {

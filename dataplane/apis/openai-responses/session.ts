@@ -38,6 +38,8 @@ export class Session implements StreamVoice {
   id = mintedId('resp')
   /** The use of responses that are kept; undefined for nearly all requests. */
   readonly state: StateUse | undefined
+  /** The response that it goes on from, if no upstream knows that by its id. */
+  previous: string | undefined
   #sealed: ((id: string) => string) | undefined
   readonly #asked: Json
   readonly #createdSeconds: number
@@ -70,7 +72,9 @@ export class Session implements StreamVoice {
     const { id, previous_response_id: previous, conversation } = response
     const raw = textOf(id)
     if (this.#sealed !== undefined && raw !== undefined) this.id = this.#sealed(raw)
-    const before = previous == null ? {} : { previous_response_id: this.state?.previous ?? null }
+    const earlier = this.previous ?? this.state?.previous ?? null
+    const isFirst = previous == null && this.previous === undefined
+    const before = isFirst ? {} : { previous_response_id: earlier }
     const known = this.state?.conversation
     const within =
       conversation == null ? {} : { conversation: known === undefined ? null : { id: known } }
@@ -121,6 +125,7 @@ export class Session implements StreamVoice {
       error: null,
       incomplete_details: null,
       ...this.#asked,
+      ...(this.previous !== undefined && { previous_response_id: this.previous }),
       output: this.output,
       usage: null,
       ...members,

@@ -2,10 +2,12 @@
 import type { Rules } from '../../accounts/store.ts'
 import { giveBack } from '../../base/spent-bytes.ts'
 import type { HeldBody } from '../../body/bodies.ts'
+import { tooLarge } from '../../body/reader.ts'
 import { naming, type Scanned, scanBody, scanForm, understand } from '../../body/request.ts'
 import type { Call, Caller } from '../../call/call.ts'
 import type { Route, Snapshot } from '../../config/snapshot.ts'
 import { chargeRefused, type Limiter } from '../../limits/decision.ts'
+import { noRoom } from '../../limits/refusal.ts'
 import type { Section } from '../../schema/index.ts'
 import type { Dialect } from '../../wire/dialect.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
@@ -38,12 +40,13 @@ export async function read(
   gateway: Reader,
   notes: Notes,
 ): Promise<RoutedRequest> {
-  const { call, caller, dialect, rules } = announced
+  const { call, caller, dialect, rules, settings } = announced
   let bytes: Buffer | undefined
   try {
     // Most bodies come with their head, and nothing waits for those.
     const received = bodyOf(announced, held, snapshot, gateway)
     bytes = received instanceof Promise ? await arrival(received, gateway, notes) : received
+    if (call.incoming.bodyOf !== undefined) bytes = await made(call.incoming, bytes, held, settings)
     const { pathModel } = call.incoming
     if (pathModel !== undefined) bytes = await naming(bytes, pathModel)
     const scanning = scan(bytes, announced)
@@ -64,6 +67,21 @@ export async function read(
     }
     throw error
   }
+}
+
+/** The body may be longer than what has arrived, and has the same bounds. */
+async function made(
+  incoming: Call['incoming'],
+  arrived: Buffer,
+  held: HeldBody,
+  { max_request_bytes: bytesMax }: Section['gateway'],
+): Promise<Buffer> {
+  const bytes = (await incoming.bodyOf?.(arrived)) ?? arrived
+  if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+  // Both may be in memory until the answer has ended.
+  const obstacle = held.grow(bytes.length, bytesMax)
+  if (obstacle !== undefined) throw noRoom(obstacle)
+  return bytes
 }
 
 function bodyOf(

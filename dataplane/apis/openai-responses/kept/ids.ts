@@ -41,6 +41,11 @@ export function sealedId(place: ObjectPlace, tenant: string, secret: string): st
   return PREFIXES[place.kind] + named + signatureOf(place.kind, text, tenant, secret)
 }
 
+/** Whether an id has the form of those that name a response at an upstream. */
+export function isSealed(id: string): boolean {
+  return id.startsWith(PREFIXES.response)
+}
+
 /** undefined for an id that was not made for this tenant. `secretFor` gives the secret of an upstream by its name. */
 export function openedId(
   kind: Kept,
