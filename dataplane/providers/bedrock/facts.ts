@@ -1,7 +1,7 @@
 /** The facts about Amazon Bedrock. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { cacheable } from './auto-marks.ts'
 import { endpointIn } from './aws/endpoint.ts'
-import { cacheable } from './cacheable.ts'
 import { namedIn } from './model-name.ts'
 
 export const facts: ProviderFacts = {
