@@ -366,6 +366,12 @@ for (const [param, fields] of REFUSED) {
   })
 }
 
+test('an item by its id is refused with the setting by which SDKs send it whole', async () => {
+  const input = [{ type: 'item_reference', id: 'msg_1' }]
+  const error = await refusal(client.responses.create({ ...question, input } as never))
+  assert.match(error.message, /send the items themselves.*"store": false/)
+})
+
 test('store: false and a store that is left out are served', async () => {
   for (const asked of [question, { ...question, store: false }])
     assert.partialDeepStrictEqual(await client.responses.create(asked), { store: false })

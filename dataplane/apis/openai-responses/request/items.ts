@@ -11,6 +11,9 @@ import { Tools } from './tools.ts'
 /** Files belong to an account, and nothing tells one tenant's from another's. */
 const FILE_ID = '"file_id":'
 const NO_FILES = 'This gateway stores no files; send the data itself.'
+const NO_REFERENCES =
+  'An item_reference names an item that the API keeps, and this gateway keeps none; send the items themselves. ' +
+  'SDKs do so with "store": false, a provider option in the Vercel AI SDK.'
 /** As those in the `tools` of a request, which are left out. */
 const NO_HOSTED =
   'The upstream would run these tools, at a cost that nothing here bounds; send functions alone.'
@@ -94,7 +97,8 @@ class Turns {
     }
     const type = textOf(item.type) ?? 'item_reference'
     const message = `Items of type "${type}" need an API that keeps state or runs tools; this gateway does neither.`
-    if (REFUSED.includes(type)) throw invalid(message, `${param}.type`)
+    const why = type === 'item_reference' ? NO_REFERENCES : message
+    if (REFUSED.includes(type)) throw invalid(why, `${param}.type`)
     if (withoutHosted(item.tools) !== undefined) throw invalid(NO_HOSTED, `${param}.tools`)
     if (JSON.stringify(item).includes(FILE_ID)) throw invalid(NO_FILES, param)
     this.#lacks.note(message, `${param}.type`)
