@@ -71,7 +71,7 @@ test-runtimes: ready ## run the tests with runtimes that are too large for the o
 test-image: ready ## build the image twice on a stand-in base, compare, and run it
 	@npm run --silent test:image
 
-test-clients: ready ## put published clients and agents before a gateway and write dataplane/docs/clients.md; the first run brings 2 GB
+test-clients: ready ## put published clients and agents before a gateway and write dataplane/docs/clients.md and client-sessions.md; the first run brings 3 GB
 	@npm run --silent test:clients
 
 image: ready ## build the image; IMAGE=NAME BASE_IMAGE=NAME[@sha256:DIGEST] OUTPUT=FILE.tar RELEASE=1 ALLOW_TAG=1

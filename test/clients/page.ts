@@ -30,7 +30,7 @@ const HEAD = `# Clients that were tried
 \`make test-clients\` wrote this page: each client as it is published, in front of one gateway and one scripted model. Its settings
 are the defaults, but for address, key, model, a limit of tokens where the API demands one, and those below. A tick says that the
 case went well, "-" that the client has no such thing; a remark says what it did instead. A row that is older than the others was
-not tried with them.
+not tried with them. [Whole sessions of agents](client-sessions.md) are on another page.
 
 | case | goes well when |
 | --- | --- |

@@ -158,7 +158,11 @@ export const ROWS: readonly Row[] = [
 ]
 
 /** The pinned version; clients without a package are as old as their platform. */
-export function versionOf({ runtime, group, package: name }: Row): string {
+export function versionOf({
+  runtime,
+  group,
+  package: name,
+}: Pick<Row, 'runtime' | 'group' | 'package'>): string {
   if (name === undefined) return ''
   if (runtime === 'node') return VERSIONS.node[name]?.split('@').at(-1) ?? ''
   const pinned = VERSIONS.python[group ?? '']?.find((one) => one.split(/[[=]/)[0] === name)

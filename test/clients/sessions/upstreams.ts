@@ -1,0 +1,69 @@
+/** The upstreams of the matrix: how the gateway is configured for each, and how each speaks. */
+import { UPSTREAMS, type Upstream } from '../../helpers/conversations/upstream/index.ts'
+import {
+  streamResponses,
+  wholeResponses,
+} from '../../helpers/conversations/upstream/say-responses.ts'
+import type { Vendor } from '../../helpers/strict-vendors.ts'
+
+export interface Column {
+  /** As the page names it. */
+  readonly title: string
+  readonly vendor: Vendor
+  /** Members of its configuration. */
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly mediaType: string
+  /** The path of an answer in events, where the body does not tell. */
+  readonly streamPath?: RegExp
+  /** Beginnings of the ids of its calls; empty: it gives none. */
+  readonly ids: string
+  /** undefined: it thinks when the request asks for that. */
+  readonly thinks: boolean | undefined
+  readonly signature?: string
+  readonly voice: Pick<Upstream, 'read' | 'whole' | 'stream'>
+}
+
+const EVENTS = 'text/event-stream'
+const SIGNATURE = Buffer.from('signed by the scripted model').toString('base64')
+
+function column(
+  vendor: Vendor,
+  model: string,
+  { settings, ...more }: Partial<Column> = {},
+): Column {
+  return {
+    title: vendor,
+    vendor,
+    mediaType: EVENTS,
+    ids: 'call_',
+    thinks: undefined,
+    voice: UPSTREAMS[vendor] as Upstream,
+    ...more,
+    settings: { provider: vendor, model, ...settings },
+  }
+}
+
+export const COLUMNS: readonly Column[] = [
+  column('openai', 'gpt-4.1', { title: 'openai, chat', settings: { native: [] }, thinks: false }),
+  column('openai', 'gpt-5.6', {
+    title: 'openai, responses',
+    thinks: false,
+    voice: { ...(UPSTREAMS.openai as Upstream), whole: wholeResponses, stream: streamResponses },
+  }),
+  column('anthropic', 'claude-opus-4-8', { ids: 'toolu_', signature: SIGNATURE }),
+  column('bedrock', 'us.anthropic.claude-opus-4-8-v1:0', {
+    settings: { region: 'eu-west-1' },
+    mediaType: 'application/vnd.amazon.eventstream',
+    streamPath: /\/converse-stream$/,
+    ids: 'tooluse_',
+    signature: SIGNATURE,
+  }),
+  column('gemini', 'gemini-3-pro-preview', {
+    streamPath: /:streamGenerateContent/,
+    ids: '',
+    thinks: true,
+    signature: SIGNATURE,
+  }),
+  column('vllm', 'qwen', { ids: 'chatcmpl-tool-', thinks: true }),
+  column('ollama', 'qwen3', { mediaType: 'application/x-ndjson', ids: '', thinks: true }),
+]
