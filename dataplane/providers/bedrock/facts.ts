@@ -1,8 +1,8 @@
 /** The facts about Amazon Bedrock. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
-import { cacheable } from './auto-marks.ts'
 import { endpointIn } from './aws/endpoint.ts'
 import { namedIn } from './model-name.ts'
+import { cacheable } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'bedrock',
