@@ -46,7 +46,7 @@ export function openPool(
   whole: Section,
   connections: number | undefined,
 ): Dispatcher {
-  const { url, proxy, connect } = wayTo(upstream, whole)
+  const { url, proxy, connect } = transportTo(upstream, whole)
   const pool = new Pool(url, {
     connections: connections ?? null,
     pipelining: 1,
@@ -70,7 +70,7 @@ export function openRequestPool(
   whole: Section,
   connections: number | undefined,
 ): RequestPool {
-  const { url, proxy, connect } = wayTo(upstream, whole, true)
+  const { url, proxy, connect } = transportTo(upstream, whole, true)
   return new Http1Pool({
     connect,
     host: url.host,
@@ -85,7 +85,7 @@ export function openRequestPool(
 }
 
 /** How connections to an upstream are made, and the form of requests on them. */
-export interface Way {
+export interface Transport {
   readonly url: URL
   /** Set if a proxy forwards the requests. */
   readonly proxy: EgressProxy | undefined
@@ -96,7 +96,7 @@ export interface Way {
  * Direct, or through the egress proxy: to https in a tunnel (CONNECT), to http with the whole URL as the target of each
  * request, because many proxies allow tunnels to port 443 only. `shares`: connections without TLS read through one buffer.
  */
-export function wayTo(upstream: Destination, whole: Section, shares = false): Way {
+export function transportTo(upstream: Destination, whole: Section, shares = false): Transport {
   const url = new URL(upstream.origin)
   const proxy = proxyFor(url, whole)
   const isForwarded = url.protocol === 'http:'

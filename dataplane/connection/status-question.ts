@@ -1,6 +1,6 @@
 /** The status of one GET, on a separate connection, because probes are too rare for a kept one. */
 import type { Socket } from 'node:net'
-import type { Way } from './client.ts'
+import type { Transport } from './client.ts'
 import type { AnswerHead } from './http1/answer-head.ts'
 import { AnswerReader, type AnswerSink } from './http1/answer-reader.ts'
 import { PATH } from './http1/request-head.ts'
@@ -13,14 +13,14 @@ const PROXY_AUTHENTICATION = 407
  * Resolves with the status after the head of the answer, and reads the rest. A probe over a pool of undici takes 580 µs of the
  * processor, and this one takes 220 µs: test/bench/micro/probe.ts.
  */
-export function askStatus(way: Way, path: string, timeoutMs: number): Promise<number> {
+export function askStatus(transport: Transport, path: string, timeoutMs: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  new StatusQuestion(way, resolve, reject).ask(path, timeoutMs)
+  new StatusQuestion(transport, resolve, reject).ask(path, timeoutMs)
   return promise
 }
 
 class StatusQuestion implements AnswerSink {
-  readonly #way: Way
+  readonly #transport: Transport
   readonly #resolve: (status: number) => void
   readonly #reject: (error: Error) => void
   readonly #reader = new AnswerReader(this)
@@ -29,8 +29,12 @@ class StatusQuestion implements AnswerSink {
   #bytes = 0
   #isOver = false
 
-  constructor(way: Way, resolve: (status: number) => void, reject: (error: Error) => void) {
-    this.#way = way
+  constructor(
+    transport: Transport,
+    resolve: (status: number) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#transport = transport
     this.#resolve = resolve
     this.#reject = reject
   }
@@ -42,7 +46,7 @@ class StatusQuestion implements AnswerSink {
     }
     const late = () => this.#end(new WireError('UND_ERR_HEADERS_TIMEOUT', 'no answer in time'))
     this.#timer = setTimeout(late, timeoutMs).unref()
-    this.#way.connect((error, socket) => {
+    this.#transport.connect((error, socket) => {
       if (socket === null) this.#end(error ?? cut())
       else if (this.#isOver) socket.destroy()
       else this.#write(socket, path)
@@ -55,7 +59,7 @@ class StatusQuestion implements AnswerSink {
 
   onHead({ status }: AnswerHead): void {
     if (status < 200) return
-    const isOfProxy = this.#way.proxy !== undefined && status === PROXY_AUTHENTICATION
+    const isOfProxy = this.#transport.proxy !== undefined && status === PROXY_AUTHENTICATION
     if (isOfProxy) this.#end(refusedByProxy(status))
     else this.#resolve(status)
   }
@@ -66,7 +70,7 @@ class StatusQuestion implements AnswerSink {
   }
 
   #write(socket: Socket, path: string): void {
-    const { url, proxy } = this.#way
+    const { url, proxy } = this.#transport
     this.#socket = socket
     socket.on('error', (error) => this.#end(error))
     socket.on('close', () => this.#end(cut()))

@@ -9,8 +9,8 @@ import { bodyIsUnread, wireFault } from '../request/head-rules.ts'
 import { serve } from '../request/visit.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import type { HandedOver } from './handed-over.ts'
-import { Door } from './http1/door.ts'
 import type { PlainExchange } from './http1/exchange.ts'
+import { PlainConnections } from './http1/plain-connections.ts'
 import { meantBy } from './meant.ts'
 import { NodeExchange } from './node-exchange.ts'
 import { PreflightLog } from './preflight-log.ts'
@@ -36,7 +36,7 @@ const SOCKETS_MAX = 20_000
 export class ClientServer extends Server {
   readonly #gateway: Gateway
   readonly #preflights: PreflightLog
-  readonly #door: Door
+  readonly #plain: PlainConnections
   readonly #sockets: Sockets
   readonly #entrance: TlsEntrance | undefined
 
@@ -57,7 +57,7 @@ export class ClientServer extends Server {
     this.#gateway = gateway
     this.#preflights = new PreflightLog(gateway.clock, gateway.log)
     const { clock, deadlines, random } = gateway
-    this.#door = new Door(this, {
+    this.#plain = new PlainConnections(this, {
       clock,
       deadlines,
       random,
@@ -91,14 +91,14 @@ export class ClientServer extends Server {
 
   override closeIdleConnections(): void {
     this.#entrance?.close()
-    this.#door.close(false)
+    this.#plain.close(false)
     this.#sockets.close(false)
     super.closeIdleConnections()
   }
 
   override closeAllConnections(): void {
     this.#entrance?.close()
-    this.#door.close(true)
+    this.#plain.close(true)
     this.#sockets.close(true)
     super.closeAllConnections()
   }
@@ -106,7 +106,7 @@ export class ClientServer extends Server {
   #secure(): TlsEntrance | undefined {
     const { tls } = this.#gateway.active.snapshot.section.gateway
     if (tls === undefined) return undefined
-    const entrance = new TlsEntrance(this.#gateway, tls, (socket) => this.#door.open(socket))
+    const entrance = new TlsEntrance(this.#gateway, tls, (socket) => this.#plain.open(socket))
     this.removeAllListeners('connection')
     this.on('connection', (socket: Socket) => entrance.take(socket))
     return entrance
@@ -157,7 +157,7 @@ export class ClientServer extends Server {
   }
 }
 
-/** Every connection of the server is one: the door opens them all. */
+/** Every connection of the server is one: `#plain` opens them all. */
 function handedOver(socket: Duplex): HandedOver {
   return socket as HandedOver
 }

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../../connection/addresses.ts'
-import { wayTo } from '../../connection/client.ts'
+import { transportTo } from '../../connection/client.ts'
 import { failureOf } from '../../connection/connection-failures.ts'
 import { askStatus } from '../../connection/status-question.ts'
 import type { Section } from '../../schema/index.ts'
@@ -59,9 +59,9 @@ async function askOne(
 ): Promise<string | undefined> {
   const { address } = at
   if (isDeniedAddress(address)) return `${address} is a metadata address, which is never dialled`
-  const way = wayTo({ ...settings, at }, section)
+  const transport = transportTo({ ...settings, at }, section)
   try {
-    const isWell = (await askStatus(way, settings.healthPath ?? '/', PROBE_MS_MAX)) === 200
+    const isWell = (await askStatus(transport, settings.healthPath ?? '/', PROBE_MS_MAX)) === 200
     // A hosted API has no path for probes: any answer shows that it is there.
     if (isWell || settings.healthPath === undefined) return undefined
     return `${address} did not answer with 200`

@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { atOnce } from '../../base/steps.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from '../../connection/bounded-body.ts'
-import { openPool, wayTo } from '../../connection/client.ts'
+import { openPool, transportTo } from '../../connection/client.ts'
 import { failureOf } from '../../connection/connection-failures.ts'
 import { askStatus } from '../../connection/status-question.ts'
 import type { Section } from '../../schema/index.ts'
@@ -51,7 +51,7 @@ export async function tryHealth(
   const step = (rest: Pick<Step, 'ok' | 'failure'>) =>
     ({ step: 'health', asked, ms: since(startedAt), ...rest }) as const
   try {
-    const status = await askStatus(wayTo(settings, section), healthPath, timeoutMs)
+    const status = await askStatus(transportTo(settings, section), healthPath, timeoutMs)
     if (status === 200) return step({ ok: true })
     const failure = { class: 'server', message: 'It did not answer with 200.' } as const
     return step({ ok: false, failure })

@@ -12,7 +12,7 @@ import type { SharedReads } from './shared-reads.ts'
 import { cut, refusedByProxy, WireError } from './wire-error.ts'
 
 /** The owner of the connections, called each time one is free, and once when it has ended. */
-export interface Keeper {
+export interface ConnectionOwner {
   /** Whether a proxy forwards the requests, and may refuse them by itself. */
   readonly isForwarded: boolean
   freed(connection: Connection, keepAliveMs: number | undefined): void
@@ -29,15 +29,15 @@ const COSTLY_MS = 2
 const FLOOD_BYTES_MIN = 32_768
 
 export class Connection implements AnswerSink, PoolController, HeldWrites {
-  /** Monotonic time after which the connection is too old for use; written by its keeper. */
+  /** Monotonic time after which the connection is too old for use; written by its owner. */
   usableUntil = 0
-  /** Monotonic time at which the connection ends in any case, and its most answers; written by its keeper. */
+  /** Monotonic time at which the connection ends in any case, and its most answers; written by its owner. */
   endsAt = Number.POSITIVE_INFINITY
   answersMax = Number.POSITIVE_INFINITY
   /** Answers it has carried. */
   answers = 0
   readonly #socket: Socket
-  readonly #keeper: Keeper
+  readonly #owner: ConnectionOwner
   /** False with TLS: an encrypted write ends a turn later, so a held one would end after its answer. */
   readonly #holds: boolean
   readonly #reader = new AnswerReader(this)
@@ -55,9 +55,9 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   #isGone = false
 
   /** `reads` are the socket's where it emits no data. */
-  constructor(socket: Socket, keeper: Keeper, reads?: SharedReads) {
+  constructor(socket: Socket, owner: ConnectionOwner, reads?: SharedReads) {
     this.#socket = socket
-    this.#keeper = keeper
+    this.#owner = owner
     this.#holds = !(socket instanceof TLSSocket)
     const receive = (chunk: Buffer) => this.#receive(chunk)
     if (reads === undefined) socket.on('data', receive)
@@ -128,7 +128,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
 
   onHead(head: AnswerHead): void {
     this.#head = head
-    if (head.status === PROXY_AUTHENTICATION && this.#keeper.isForwarded)
+    if (head.status === PROXY_AUTHENTICATION && this.#owner.isForwarded)
       throw refusedByProxy(head.status)
     this.#handler?.onResponseStart(this, head.status, head.headers)
   }
@@ -209,8 +209,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     this.answers++
     const isReady = !this.#ended && !this.#isResting
     const keeps = this.#head?.keepAlive === true && !isOverfull && isReady
-    if (keeps && this.#socket.writableLength === 0)
-      this.#keeper.freed(this, this.#head?.keepAliveMs)
+    if (keeps && this.#socket.writableLength === 0) this.#owner.freed(this, this.#head?.keepAliveMs)
     else this.#leave()
     handler?.onResponseEnd()
   }
@@ -230,7 +229,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     if (this.#isGone) return
     this.#isGone = true
     this.#socket.destroy()
-    this.#keeper.gone(this)
+    this.#owner.gone(this)
   }
 }
 

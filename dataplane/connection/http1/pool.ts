@@ -1,6 +1,6 @@
 /** Connections to one upstream over HTTP/1.1: limited in number, kept while fresh, one request at a time on each. */
 import type { Socket } from 'node:net'
-import { Connection, type Keeper } from './connection.ts'
+import { Connection, type ConnectionOwner } from './connection.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from './contract.ts'
 import { type Forwarding, RequestHead } from './request-head.ts'
 import type { SharedReads } from './shared-reads.ts'
@@ -42,7 +42,7 @@ interface QueuedRequest {
   readonly handler: PoolHandler
 }
 
-export class Http1Pool implements RequestPool, Keeper {
+export class Http1Pool implements RequestPool, ConnectionOwner {
   readonly #options: PoolOptions
   readonly #head: RequestHead
   readonly #all = new Set<Connection>()

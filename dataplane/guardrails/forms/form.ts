@@ -6,7 +6,7 @@ import { isRecord, rowOf } from '../../json/values.ts'
 
 export type Path = readonly (string | number)[]
 /** The way to the value that is being read; it goes on changing. */
-type Way = (string | number)[]
+type ValuePath = (string | number)[]
 
 export interface Seen {
   /** The role of the message that the words are of. */
@@ -17,7 +17,7 @@ export interface Seen {
   refuse(path: Path, why: string): void
 }
 
-export type Form = (value: unknown, path: Way, seen: Seen) => void
+export type Form = (value: unknown, path: ValuePath, seen: Seen) => void
 type Table = Readonly<Record<string, Form>>
 
 const NO_PLACE = 'has no place in what guardrails are shown'

@@ -13,7 +13,7 @@ import { type Carrier, PlainExchange } from './exchange.ts'
 import { recognise } from './plain-head.ts'
 
 /** The owner of the connections. */
-export interface Keeper {
+export interface ConnectionOwner {
   readonly served: readonly Served[]
   readonly keepAliveMs: number
   /** How long a first request, and the whole of one that has begun, may take to come. */
@@ -52,7 +52,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   readonly endsAt: number
   readonly socket: Socket
   readonly lastKey: LastKey = { key: '', digest: '' }
-  readonly #keeper: Keeper
+  readonly #owner: ConnectionOwner
   #state: ConnectionState = 'new'
   /** When it has waited long enough for what it waits for. */
   #dueAt: number
@@ -63,11 +63,11 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
-  constructor(socket: Carrying, keeper: Keeper, endsAt: number) {
+  constructor(socket: Carrying, owner: ConnectionOwner, endsAt: number) {
     this.socket = socket
     this.endsAt = endsAt
-    this.#keeper = keeper
-    this.#dueAt = keeper.now() + keeper.headMs
+    this.#owner = owner
+    this.#dueAt = owner.now() + owner.headMs
     socket[CONNECTION] = this
     // The same functions for all: closures would cost every idle connection memory.
     socket.on('data', onData)
@@ -94,7 +94,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   }
 
   commonLines(isLast: boolean): string {
-    return this.#keeper.commonLines(isLast)
+    return this.#owner.commonLines(isLast)
   }
 
   receive(chunk: Buffer): void {
@@ -155,7 +155,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
 
   /** The rest of the body will not come. */
   broken(): void {
-    this.#exchange?.breakBody(this.#keeper.brokenBody(false))
+    this.#exchange?.breakBody(this.#owner.brokenBody(false))
   }
 
   drained(): void {
@@ -166,7 +166,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.#state = 'closing'
     this.#dueAt = NEVER
     this.#waiting = undefined
-    this.#keeper.gone(this)
+    this.#owner.gone(this)
     const exchange = this.#exchange
     this.#exchange = undefined
     exchange?.close()
@@ -176,11 +176,11 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   look(now: number): void {
     if (now < this.#dueAt) return
     this.#dueAt = NEVER
-    if (this.#state === 'busy') this.#exchange?.breakBody(this.#keeper.brokenBody(true))
+    if (this.#state === 'busy') this.#exchange?.breakBody(this.#owner.brokenBody(true))
     else if (this.#state === 'idle') this.socket.destroy()
     else if (this.#state === 'new') {
       this.#state = 'closing'
-      this.#keeper.refuseLate(this.socket)
+      this.#owner.refuseLate(this.socket)
     }
   }
 
@@ -214,20 +214,20 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
 
   /** `isBehind`: they came before the request ahead of them had its answer. */
   #judge(bytes: Buffer, isBehind: boolean): void {
-    const head = recognise(bytes, this.#keeper.served)
-    const served = head === undefined ? undefined : this.#keeper.served[head.line]
+    const head = recognise(bytes, this.#owner.served)
+    const served = head === undefined ? undefined : this.#owner.served[head.line]
     if (head === undefined || served === undefined) {
-      this.#keeper.handOver(this, bytes, isBehind)
+      this.#owner.handOver(this, bytes, isBehind)
       return
     }
     const exchange = new PlainExchange(this, served.api, head)
     const end = exchange.open(bytes, head.bodyAt)
-    const now = this.#keeper.now()
+    const now = this.#owner.now()
     this.#exchange = exchange
     this.#state = 'busy'
-    this.#dueAt = exchange.takesMore ? now + this.#keeper.requestMs : NEVER
+    this.#dueAt = exchange.takesMore ? now + this.#owner.requestMs : NEVER
     if (end < bytes.length) this.#keep(bytes.subarray(end))
-    this.#keeper.answer(exchange, served.api, now)
+    this.#owner.answer(exchange, served.api, now)
   }
 
   #flushed(exchange: PlainExchange): void {
@@ -240,14 +240,14 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   #free(exchange: PlainExchange): void {
     if (this.#exchange !== exchange) return
     this.#exchange = undefined
-    if (exchange.isLast || this.#keeper.isClosing || this.#state === 'closing') {
+    if (exchange.isLast || this.#owner.isClosing || this.#state === 'closing') {
       this.#state = 'closing'
       this.#waiting = undefined
       this.#leave()
       return
     }
     this.#state = 'idle'
-    this.#dueAt = this.#keeper.now() + this.#keeper.keepAliveMs + KEEP_ALIVE_MARGIN_MS
+    this.#dueAt = this.#owner.now() + this.#owner.keepAliveMs + KEEP_ALIVE_MARGIN_MS
     // Not inside of what the earlier request is still doing.
     if (this.#waiting !== undefined) setImmediate(goOn, this)
   }

@@ -5,8 +5,8 @@ import {
   type Destination,
   openPool,
   openRequestPool,
-  type Way,
-  wayTo,
+  type Transport,
+  transportTo,
 } from '../../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../../connection/http1/contract.ts'
 import type { Section } from '../../schema/index.ts'
@@ -38,7 +38,7 @@ export class Endpoint implements Loaded {
   outUntil = 0
   readonly #settings: UpstreamSettings
   readonly #whole: Section
-  #way: Way | undefined
+  #transport: Transport | undefined
   #pool: RequestPool | undefined
   #sidePool: Dispatcher | undefined
   #isLeft = false
@@ -87,9 +87,9 @@ export class Endpoint implements Loaded {
   }
 
   /** Probes have a connection each. */
-  get way(): Way {
-    this.#way ??= wayTo(this.#destination, this.#whole)
-    return this.#way
+  get transport(): Transport {
+    this.#transport ??= transportTo(this.#destination, this.#whole)
+    return this.#transport
   }
 
   /** Reports have their own connection. */

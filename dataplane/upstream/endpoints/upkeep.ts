@@ -76,7 +76,7 @@ export class Upkeep implements Reporter {
       random,
       schedule,
       probe: () =>
-        watchedProbe(this.#endpoint.way, this.#settings, (isUnreached) => {
+        watchedProbe(this.#endpoint.transport, this.#settings, (isUnreached) => {
           this.#endpoint.isUnreached = isUnreached
         }),
     })

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { Breaker, type BreakerState, breakerSettingsOf } from '../../connection/breaker.ts'
-import { openPool, openRequestPool, wayTo } from '../../connection/client.ts'
+import { openPool, openRequestPool, transportTo } from '../../connection/client.ts'
 import type { PoolHandler, PoolRequest, RequestPool } from '../../connection/http1/contract.ts'
 import type { Section } from '../../schema/index.ts'
 import type { Counter } from '../../tokens/counter.ts'
@@ -69,13 +69,13 @@ export class TargetState {
     this.coldStart = new ColdStart(settings.name, {
       ...world,
       isReachable: () =>
-        answersProbe(wayTo(reached(settings, this.endpoints), whole), this.#settings),
+        answersProbe(transportTo(reached(settings, this.endpoints), whole), this.#settings),
       onReached: () => this.#forgive(),
     })
     if (hasEndpoints(settings, whole))
       this.endpoints = new Endpoints(settings, whole, world, this.coldStart, onRecovery)
-    const way = reached(settings, this.endpoints)
-    this.pool = openRequestPool(way, whole, settings.section.max_connections)
+    const transport = reached(settings, this.endpoints)
+    this.pool = openRequestPool(transport, whole, settings.section.max_connections)
     this.credential = new UpstreamCredential(settings.name, { ...world, schedule })
     this.show()
   }
@@ -256,12 +256,13 @@ export class TargetState {
 
   #createProber(): Prober {
     const { clock, random } = this.#world
-    const way = wayTo(this.#settings, this.#whole)
+    const transport = transportTo(this.#settings, this.#whole)
     return new Prober(healthSettingsOf(this.#settings.section), this.health, {
       now: clock.now,
       random,
       schedule,
-      probe: () => watchedProbe(way, this.#settings, (none) => none && this.coldStart.unreached()),
+      probe: () =>
+        watchedProbe(transport, this.#settings, (none) => none && this.coldStart.unreached()),
     })
   }
 

@@ -1,7 +1,7 @@
 /** A health probe on a separate connection, and over a pool of undici that keeps none between two probes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { openPool, wayTo } from '../../../dataplane/connection/client.ts'
+import { openPool, transportTo } from '../../../dataplane/connection/client.ts'
 import { askStatus } from '../../../dataplane/connection/status-question.ts'
 import { compare } from './runner.ts'
 
@@ -31,7 +31,7 @@ const destination = async () => ({
   section: { connect_timeout_seconds: 2 },
 })
 // Neither a proxy nor certificates matter here.
-const whole = {} as Parameters<typeof wayTo>[1]
+const whole = {} as Parameters<typeof transportTo>[1]
 
 function inTurns(ask: () => Promise<unknown>) {
   return async (times: number) => {
@@ -42,8 +42,8 @@ function inTurns(ask: () => Promise<unknown>) {
 
 await compare(import.meta.url, 1000, {
   'a separate connection': async (times) => {
-    const way = wayTo(await destination(), whole)
-    await inTurns(() => askStatus(way, '/health', 2000))(times)
+    const transport = transportTo(await destination(), whole)
+    await inTurns(() => askStatus(transport, '/health', 2000))(times)
   },
   'a pool of undici': async (times) => {
     const upstream = await destination()

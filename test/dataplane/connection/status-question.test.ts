@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { wayTo } from '../../../dataplane/connection/client.ts'
+import { transportTo } from '../../../dataplane/connection/client.ts'
 import { failureOf } from '../../../dataplane/connection/connection-failures.ts'
 import { askStatus } from '../../../dataplane/connection/status-question.ts'
 import { aSnapshotOf } from '../request/stages/snapshots.ts'
@@ -43,7 +43,7 @@ function ask(port: number, { path = '/health', timeoutMs = LATE_MS, more = {} } 
     timeoutMs,
     section: { connect_timeout_seconds: 2 },
   }
-  return askStatus(wayTo(upstream, aSnapshotOf(more).section), path, timeoutMs)
+  return askStatus(transportTo(upstream, aSnapshotOf(more).section), path, timeoutMs)
 }
 
 const STATUSES: readonly (readonly [what: string, pieces: readonly string[], status: number])[] = [
@@ -125,7 +125,7 @@ test('a proxy that forwards gets the whole URL, and its refusal is no answer of 
     timeoutMs: LATE_MS,
     section: { connect_timeout_seconds: 2 },
   }
-  const asked = askStatus(wayTo(upstream, aSnapshotOf(more).section), '/health', LATE_MS)
+  const asked = askStatus(transportTo(upstream, aSnapshotOf(more).section), '/health', LATE_MS)
   await assert.rejects(asked, /egress proxy refused/)
   const [head = ''] = proxy.heads
   assert.match(

@@ -7,7 +7,10 @@ import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { heavyWork, LARGE_BYTES } from '../../../dataplane/base/heavy-work.ts'
 import type { BodyTaker } from '../../../dataplane/call/call.ts'
-import { type Keeper, PlainConnection } from '../../../dataplane/listener/http1/connection.ts'
+import {
+  type ConnectionOwner,
+  PlainConnection,
+} from '../../../dataplane/listener/http1/connection.ts'
 import type { PlainExchange } from '../../../dataplane/listener/http1/exchange.ts'
 import { servedBy } from '../../../dataplane/listener/table.ts'
 
@@ -95,7 +98,7 @@ function aRig() {
     gone: 0,
     refused: 0,
   }
-  const keeper: Keeper = {
+  const owner: ConnectionOwner = {
     served: [servedBy(openAiChat)],
     keepAliveMs: 5_000,
     headMs: 10_000,
@@ -140,7 +143,7 @@ function aRig() {
       new GatewayError(isLate ? 'ERR_GW_REQUEST_TIMEOUT' : 'ERR_GW_INVALID_REQUEST', 'broken'),
   }
   // It uses these members alone.
-  const connection = new PlainConnection(socket as unknown as Socket, keeper, Infinity)
+  const connection = new PlainConnection(socket as unknown as Socket, owner, Infinity)
   const send = (text: string) => socket.emit('data', Buffer.from(text))
   /** The bodies of the answers that have left. */
   const answers = () => socket.sent.map((text) => text.slice(text.indexOf('\r\n\r\n') + 4))

@@ -9,10 +9,10 @@ import type { Api } from '../../request/api.ts'
 import { HandedOver } from '../handed-over.ts'
 import type { Served } from '../table.ts'
 import { CommonLines } from './answer-text.ts'
-import { type Keeper, PlainConnection } from './connection.ts'
+import { type ConnectionOwner, PlainConnection } from './connection.ts'
 import type { PlainExchange } from './exchange.ts'
 
-export interface DoorOptions {
+export interface PlainConnectionsOptions {
   readonly clock: Clock
   readonly deadlines: Deadlines
   /** Uniform in [0, 1). */
@@ -32,17 +32,17 @@ const SPREAD = 0.4
 
 type Listener = (socket: Socket) => void
 
-export class Door implements Keeper, Deadline {
+export class PlainConnections implements ConnectionOwner, Deadline {
   due = 0
   seat = -1
   readonly served: readonly Served[]
-  readonly #options: DoorOptions
+  readonly #options: PlainConnectionsOptions
   readonly #server: Server
   readonly #listeners: readonly Listener[]
   readonly #connections = new Roster<PlainConnection>()
   readonly #lines = new CommonLines()
 
-  constructor(server: Server, options: DoorOptions) {
+  constructor(server: Server, options: PlainConnectionsOptions) {
     this.#server = server
     this.#options = options
     this.served = options.served

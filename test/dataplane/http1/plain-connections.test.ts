@@ -8,8 +8,8 @@ import { openAiChat } from '../../../dataplane/apis/openai-chat/api.ts'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { BodyTaker } from '../../../dataplane/call/call.ts'
-import { Door } from '../../../dataplane/listener/http1/door.ts'
 import type { PlainExchange } from '../../../dataplane/listener/http1/exchange.ts'
+import { PlainConnections } from '../../../dataplane/listener/http1/plain-connections.ts'
 import { servedBy } from '../../../dataplane/listener/table.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -34,7 +34,7 @@ const held: PlainExchange[] = []
 let holds = false
 const clients: Socket[] = []
 
-const door = new Door(server, {
+const door = new PlainConnections(server, {
   clock,
   deadlines,
   random: Math.random,
