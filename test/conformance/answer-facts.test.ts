@@ -45,9 +45,10 @@ for (const provider of PROVIDERS.values()) {
       )
       const reader = chatStream(provider, aRequest({ stream: true, ...client }))
       const events = readEvents(provider.name, stream)
-      for (const event of events) reader.read(event)
-      if (failure !== undefined) return
-      assert.equal(reader.facts.finish_reasons[0] ?? null, finish)
+      const meanings = events.map((event) => reader.read(event))
+      const hasFailed = meanings.some(({ failure, broken }) => failure !== undefined || broken)
+      assert.equal(hasFailed, failure !== undefined)
+      if (!hasFailed) assert.equal(reader.facts.finish_reasons[0] ?? null, finish)
       const text = events.map(({ data }) => data).join()
       const { id } = reader.facts
       const isOwn = id === undefined || text.includes(`"${id}"`) || text.includes('"id":""')
