@@ -1,4 +1,4 @@
-/** Writes the tables of dataplane/docs/ from the code: APIs, admin routes, errors, metrics. */
+/** Writes the tables of dataplane/docs/ from the code: APIs, admin routes, errors, metrics, models. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ADMIN_ROUTES } from './admin/routes.ts'
@@ -11,6 +11,7 @@ import { METRICS } from './telemetry/metrics.ts'
 import type { FieldFacts } from './telemetry/trace/field.ts'
 import { ATTEMPT_FIELDS, TRACE_FIELDS } from './telemetry/trace/fields.ts'
 import './telemetry/trace/generate.ts'
+import { FACTS, type ModelRow } from './wire/models/capabilities.ts'
 
 /** Names of the places that show a field of a trace. */
 const PLACES = { log: 'log', span: 'span', record: 'log record', event: 'usage event' }
@@ -22,6 +23,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   'attempts.md': ['providers', 'strategies'],
   'errors.md': ['errors'],
   'metrics.md': ['metrics'],
+  'models.md': ['facts', 'models'],
   'pod.md': ['push'],
   'tracing.md': ['trace', 'attempt'],
 }
@@ -72,6 +74,12 @@ const TABLES: Readonly<Record<string, () => string>> = {
       ['strategy', 'order'],
       Object.values(STRATEGIES).map(({ name, summary }) => [code(name), summary]),
     ),
+  facts: () =>
+    table(
+      ['fact', 'what'],
+      Object.entries(FACTS).map(([name, what]) => [code(name), what]),
+    ),
+  models: () => modelTables(),
   trace: () => fieldTable(TRACE_FIELDS),
   attempt: () => fieldTable(ATTEMPT_FIELDS),
 }
@@ -89,6 +97,33 @@ function fieldTable(fields: Readonly<Record<string, FieldFacts>>): string {
       ].join(', '),
     ]),
   )
+}
+
+/** A table for each provider; a row of several providers stands at the first. */
+function modelTables(): string {
+  const shown = new Map<ModelRow, string>()
+  return [...PROVIDERS.values()]
+    .flatMap(({ name, models = [] }) => {
+      const own = models.filter((row) => !shown.has(row))
+      const others = new Set(models.flatMap((row) => shown.get(row) ?? []))
+      for (const row of own) shown.set(row, name)
+      if (models.length === 0) return []
+      const rows = table(['models', 'facts', 'checked', 'source'], own.map(modelRow))
+      const more = [...others].map(code).join(', ')
+      return [`### ${name}\n\n${rows}${more && `\n\nThe rows of ${more} hold, too.`}`]
+    })
+    .join('\n\n')
+}
+
+function modelRow({ of, checked, source, ...facts }: ModelRow): string[] {
+  const said = Object.entries(facts).map(([name, value]) => `${name}: ${factText(value)}`)
+  return [code(of.source.replaceAll('|', '\\|')), said.join('; '), checked, source]
+}
+
+function factText(value: unknown): string {
+  if (Array.isArray(value)) return value.join(', ') || 'none'
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  return typeof value === 'number' ? value.toLocaleString('en') : String(value)
 }
 
 for (const [page, names] of Object.entries(PAGES)) {

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..')
 const GENERATORS: Readonly<Record<string, readonly string[]>> = {
   'dataplane/config/schema-generate.ts': ['dataplane/config/schema.generated.json'],
   'dataplane/generate.ts': [
-    ...['admin', 'api', 'attempts', 'errors', 'metrics', 'pod', 'tracing'].map(
+    ...['admin', 'api', 'attempts', 'errors', 'metrics', 'models', 'pod', 'tracing'].map(
       (page) => `dataplane/docs/${page}.md`,
     ),
     'dataplane/telemetry/trace/code.ts',

@@ -4,8 +4,8 @@ import { chargeOf, compilePrices, type PriceList } from '../accounts/price.ts'
 import { compileRules, type TenantRules } from '../accounts/rules.ts'
 import type { Amount } from '../accounts/store.ts'
 import { type Keys, KeyTable, keyOf } from '../call/key-entry.ts'
+import { capabilitiesOf, knownWindow } from '../providers/facts-of-models.ts'
 import { PROVIDERS } from '../providers/index.ts'
-import { knownWindow } from '../providers/windows.ts'
 import type { Configuration, RouteSection, Section, UpstreamSection } from '../schema/index.ts'
 import { keepaliveSeconds } from '../schema/listener.ts'
 import { FIRST_CONTENT_SECONDS, POOL_DOMAIN } from '../schema/upstreams.ts'
@@ -180,6 +180,7 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     section,
     isForVectors: provider.operations.embeddings !== undefined && FOR_VECTORS.test(section.model),
     model: section.model,
+    capabilities: capabilitiesOf(section),
     inputType: section.embeddings?.input_type,
     credential: section.api_key ?? '',
     ...address,

@@ -71,6 +71,11 @@ function holdMark(list: unknown): boolean {
   return false
 }
 
+/** The same body where no client wrote a mark in any form. */
+export function unmarkedBody(body: ChatBody): ChatBody {
+  return mapped(body, unmarked)
+}
+
 function unmarked({ [MARK]: _mark, [BREAKPOINT]: _breakpoint, ...rest }: Json): Json {
   return rest
 }

@@ -1,7 +1,7 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
 import { PROVIDER_NAMES } from '../providers/index.ts'
-import { ENCODINGS } from '../wire/encodings.ts'
+import { ENCODINGS } from '../wire/models/encodings.ts'
 import { EXTRAS } from '../wire/extras.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'

@@ -44,7 +44,7 @@ export function passingOf(
     },
     openStream(request, origin, kept = new KeptText()) {
       const passing = openStream?.(request, kept)
-      if (passing === undefined || !detour.of(origin.model)) return passing
+      if (passing === undefined || !origin.isDetour) return passing
       const other = translated.openStream(request, origin, kept)
       return other && new EitherReader(passing, other, detour)
     },

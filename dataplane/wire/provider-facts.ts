@@ -1,6 +1,7 @@
 /** The facts about a provider that other folders may use. */
-import type { Encoding } from './encodings.ts'
+
 import type { Extra } from './extras.ts'
+import type { ModelRow } from './models/capabilities.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
@@ -152,10 +153,8 @@ export interface ProviderFacts {
   readonly modelName?: (id: string) => string
   /** The answer header with the provider's id of the request, if it is not one of the common headers. */
   readonly requestIdHeader?: string
-  /** Published context windows of its models, by name without date or version. */
-  readonly modelWindows?: Readonly<Record<string, number>>
-  /** Published encodings of its models, by prefixes of their names. */
-  readonly modelEncodings?: Readonly<Record<string, Encoding>>
+  /** The facts about its models: the first row that matches and has a fact; absent if nothing is known of any. */
+  readonly models?: readonly ModelRow[]
   /** Questions for a runtime's context window, the best one first; absent: the list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]
   /** Questions for the revision of a runtime's model, the best one first; absent: the list of models. */

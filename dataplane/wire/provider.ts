@@ -4,12 +4,18 @@ import type { KeptText } from '../base/kept-text.ts'
 import type { Unwritten } from '../json/unwritten.ts'
 import type { AnswerFacts } from './answer-facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
+import type { Concession, Failure } from './failure.ts'
 import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
+import type { Capabilities } from './models/capabilities.ts'
 import type { AddressSettings, NativeApi, ProviderFacts } from './provider-facts.ts'
+
+export type { Concession, Failure, FailureClass } from './failure.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
   readonly model: string
+  /** The known facts about the model. */
+  readonly capabilities: Capabilities
   /** Purpose of the vectors. */
   readonly inputType?: string | undefined
   /** The configured credential, or the present fetched one; empty if the upstream needs none. */
@@ -74,8 +80,6 @@ export interface ProviderOperation<O extends Operation = Operation> {
 
 /** Tells the answers of another API from those of the wire. */
 export interface Detour {
-  /** Whether requests for the model may be asked in it. */
-  of(model: string): boolean
   isWhole(body: Buffer): boolean
   isEvent(event: WireEvent): boolean
 }
@@ -86,6 +90,8 @@ export interface AnswerOrigin {
   readonly model: string
   /** The upstream's id of the request from its headers, else the gateway's. */
   readonly id: string
+  /** Whether the request was asked in the API of the operation's `detour`. */
+  readonly isDetour?: boolean
 }
 
 /** Reads answers that pass to a client of the same wire. */
@@ -128,6 +134,8 @@ export interface UpstreamRequest<Body = Buffer | string | Unwritten> {
   readonly leftOut?: readonly string[] | undefined
   /** Parts of the conversation that the upstream does not see, as the client knows them; a header names them. */
   readonly lost?: readonly string[]
+  /** Whether it is asked in the API of the operation's `detour`. */
+  readonly isDetour?: boolean
 }
 
 /** The same, with its body as bytes. */
@@ -249,48 +257,4 @@ export interface WireMeaning {
   readonly failure?: Failure
   /** The failure that the stream ends with unless more comes. */
   readonly pending?: Failure
-}
-
-/** Another form of the request for the same upstream. */
-export type Concession = 'translated' | 'unsealed' | 'unthinking'
-
-/**
- * Why an attempt failed, in the classes that decide what happens next:
- * `client` the request is at fault (never tried elsewhere), `context` too long (tried where the window is larger),
- * `credential` ours was refused, `missing` the model or path is unknown there, `rate_limited`, `quota`,
- * `overloaded`, `server`, `timeout`, `connect`, `reset`, `tls`, `malformed` an answer that makes no sense.
- */
-export type FailureClass =
-  | 'client'
-  | 'context'
-  | 'credential'
-  | 'missing'
-  | 'rate_limited'
-  | 'quota'
-  | 'overloaded'
-  | 'server'
-  | 'timeout'
-  | 'connect'
-  | 'reset'
-  | 'tls'
-  | 'malformed'
-
-export interface Failure {
-  readonly class: FailureClass
-  /** HTTP status of the upstream's answer; absent when there was none. */
-  readonly status?: number
-  /** The upstream's text about a client's mistake; masked and shortened before it is shown. */
-  readonly message: string
-  /** The text for clients after the upstream's name, if `message` contains addresses or internal codes. */
-  readonly shown?: string
-  /** Whether no server listens: no connection could be made, so nothing was sent. */
-  readonly isUnreached?: boolean
-  readonly type?: string | null
-  readonly param?: string | null
-  readonly code?: string | null
-  readonly retryAfterMs?: number
-  /** The request may succeed at the same upstream in this form. */
-  readonly concession?: Concession
-  /** Whether the request used an unusual feature, so that the failure does not count against the upstream. */
-  readonly ofRequest?: true
 }

@@ -140,7 +140,7 @@ const USAGE = {
   total_tokens: 14,
 }
 const RESPONSE = { id: 'resp_1', object: 'response', model: 'gpt-5.6', status: 'completed' }
-const ORIGIN = { model: 'gpt-5.6', id: 'req-1' }
+const ORIGIN = { model: 'gpt-5.6', id: 'req-1', isDetour: true }
 
 function asked(api: 'chat' | 'messages', stream = false) {
   const { client, pair } = wireOf(api, 'openai', 'tenant')

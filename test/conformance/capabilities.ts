@@ -94,10 +94,11 @@ export const CAPABILITIES: Readonly<Record<string, Probe>> = {
   transcription: ({ operations }) => operations.transcription !== undefined,
   health: ({ healthPath }) => healthPath !== undefined,
   'queue gauges': ({ queueGauges }) => queueGauges !== undefined,
-  'context window': ({ modelWindows, hosted }) => modelWindows !== undefined || !hosted,
+  'context window': ({ models, hosted }) =>
+    !hosted || models?.some(({ contextWindow }) => contextWindow !== undefined) === true,
   /** By the runtime, or by the published encodings of its models; a `tokenizer.json` counts for any. */
-  'token count': ({ tokenQuestions, modelEncodings }) =>
-    tokenQuestions !== undefined || modelEncodings !== undefined,
+  'token count': ({ tokenQuestions, models }) =>
+    tokenQuestions !== undefined || models?.some(({ encoding }) => encoding !== undefined) === true,
 }
 
 /** The table as Markdown: a row for each provider, a column for each capability. */

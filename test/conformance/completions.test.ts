@@ -12,6 +12,7 @@ import {
   aCompletionsRequest,
   completionsWith,
   ORIGIN,
+  settingsOf,
   someSettings,
 } from '../helpers/providers/a-request.ts'
 import {
@@ -45,7 +46,7 @@ function testRequests(provider: Provider): void {
     for (const { case: title, client, dialect, path, maxTokens, upstream, refused } of cases) {
       const request = aCompletionsRequest(client as Json)
       const encode = () =>
-        completionsWith(provider).encode(request, someSettings(dialect), maxTokens)
+        completionsWith(provider).encode(request, settingsOf(provider.name, dialect), maxTokens)
       if (refused !== undefined) {
         const isRefusal = (error: unknown) =>
           error instanceof GatewayError &&

@@ -11,6 +11,7 @@ import {
   anEmbeddingsRequest,
   embeddingsWith,
   ORIGIN,
+  settingsOf,
   someSettings,
 } from '../helpers/providers/a-request.ts'
 import {
@@ -46,7 +47,7 @@ function testRequests(provider: Provider): void {
       assert.notEqual(client, 'canonical')
       const request = anEmbeddingsRequest(client as Json)
       const encode = () =>
-        embeddingsWith(provider).encode(request, someSettings(dialect), undefined)
+        embeddingsWith(provider).encode(request, settingsOf(provider.name, dialect), undefined)
       if (refused === undefined) {
         const encoded = encode()
         assert.deepEqual(JSON.parse(String(encoded.body)), upstream, title)

@@ -15,6 +15,7 @@ import {
   chatStream,
   chatWith,
   ORIGIN,
+  settingsOf,
   someSettings,
 } from '../helpers/providers/a-request.ts'
 import {
@@ -97,7 +98,8 @@ function testRequests(provider: Provider): void {
     for (const one of cases) {
       const { case: title, client, dialect, maxTokens, path, upstream, leftOut, refused } = one
       const request = aRequest(client === 'canonical' ? CANONICAL : client)
-      const encode = () => chatWith(provider).encode(request, someSettings(dialect), maxTokens)
+      const encode = () =>
+        chatWith(provider).encode(request, settingsOf(provider.name, dialect), maxTokens)
       if (refused === undefined) {
         const encoded = encode()
         assert.deepEqual(JSON.parse(String(encoded.body)), upstream, title)

@@ -28,6 +28,8 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
     assert.deepEqual([thinking.budget_tokens, limit], [8_192, 40_192])
     const most = asked(provider, { reasoning_effort: 'max' })
     assert.deepEqual([most.thinking.budget_tokens, most.limit], [32_000, 64_000])
+    const larger = asked(provider, { reasoning_effort: 'max' }, { model: 'claude-opus-4-6' })
+    assert.equal(larger.thinking.type, 'adaptive')
   })
 
   test(`${provider}: within a client's limit, thinking takes half at most, or is not asked for`, () => {
@@ -38,8 +40,8 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
     assert.ok(none.named.includes('reasoning_effort'), none.named.join())
   })
 
-  for (const model of ['claude-opus-4-8', 'claude-sonnet-5', 'claude-fable-5'])
-    test(`${provider}: ${model} is not asked for no thinking, which it refuses, and shows a summary`, () => {
+  for (const model of ['claude-opus-4-8', 'claude-opus-5-5', 'claude-fable-5'])
+    test(`${provider}: ${model} is not asked for no thinking, and shows a summary`, () => {
       for (const api of ['chat', 'messages'] as const) {
         const off =
           api === 'chat' ? { reasoning_effort: 'none' } : { thinking: { type: 'disabled' } }
@@ -55,9 +57,23 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
       assert.equal(effort, 'low')
     })
 
-  test(`${provider}: Claude 4.6 may be asked for no thinking`, () => {
-    const { thinking } = asked(provider, { reasoning_effort: 'none' }, { model: 'claude-opus-4-6' })
-    assert.deepEqual(thinking, { type: 'disabled' })
+  test(`${provider}: a Claude that thinks by itself is asked for no thinking in the words that it takes`, () => {
+    for (const api of ['chat', 'messages'] as const) {
+      const off = api === 'chat' ? { reasoning_effort: 'none' } : { thinking: { type: 'disabled' } }
+      const typeOf = (model: string) => asked(provider, off, { api, model }).thinking?.type
+      assert.deepEqual(
+        ['claude-opus-4-6', 'claude-sonnet-5', 'claude-haiku-5-5', 'claude-sonnet-5-5'].map(typeOf),
+        ['disabled', 'disabled', 'disabled', 'between_tools'],
+      )
+    }
+  })
+
+  test(`${provider}: an effort that the model does not take becomes the next higher one`, () => {
+    const effortAt = (model: string, effort: string) =>
+      asked(provider, { reasoning_effort: effort }, { model }).effort
+    assert.equal(effortAt('claude-opus-4-6', 'xhigh'), 'max')
+    assert.equal(effortAt('claude-opus-4-8', 'xhigh'), 'xhigh')
+    assert.equal(effortAt('claude-opus-4-8', 'minimal'), 'low')
   })
 }
 

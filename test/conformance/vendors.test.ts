@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
-import { aRequest, chatWith, someSettings } from '../helpers/providers/a-request.ts'
+import { aRequest, chatWith, settingsOf } from '../helpers/providers/a-request.ts'
 import { CANONICAL, type RequestCase, readCases } from '../helpers/providers/provider-fixtures.ts'
 import { complaintsOf, type Vendor } from '../helpers/vendors/index.ts'
 import { refusalBy, vendorAt } from '../helpers/vendors/refusal.ts'
@@ -20,7 +20,7 @@ for (const [name, provider] of PROVIDERS) {
     for (const one of readCases<RequestCase[]>(name, 'chat/request.json')) {
       if (one.refused !== undefined || one.case in REFUSED) continue
       const request = aRequest(one.client === 'canonical' ? CANONICAL : one.client)
-      const settings = someSettings(one.dialect)
+      const settings = settingsOf(name, one.dialect)
       const { path, headers, body } = chatWith(provider).encode(request, settings, one.maxTokens)
       const sent = { path: `/v1${path}`, headers, body: JSON.parse(String(body)) }
       assert.deepEqual(complaintsOf(name as Vendor, sent), [], one.case)

@@ -1,4 +1,4 @@
-/** A provider or an API takes a folder and a line in an index; a field of a trace and a member of a key take two edits. */
+/** A provider or an API takes a folder and a line in an index, a model a row; a field of a trace and a member of a key take two edits. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -20,6 +20,7 @@ import { after, test } from 'node:test'
 import { eventsOf, startFront, textOf } from '../helpers/fake-upstream.ts'
 import { plant } from '../helpers/toys/edit.ts'
 import { KEY_MEMBER } from '../helpers/toys/key-member.ts'
+import { MODEL_ROW } from '../helpers/toys/model-row.ts'
 import { TRACE_FIELD } from '../helpers/toys/trace-field.ts'
 import { until } from '../helpers/until.ts'
 
@@ -53,6 +54,7 @@ for (const kind of ['provider', 'api']) {
 const indexed = changedSources()
 const traceField = plant(tree, TRACE_FIELD)
 const keyMember = plant(tree, KEY_MEMBER)
+const modelRow = plant(tree, MODEL_ROW)
 run('node', 'dataplane/generate.ts')
 run('node', 'crds/generate.ts')
 
@@ -163,7 +165,7 @@ test('binary frames and a signature over the final path are served as chat compl
 
 test('a field of a trace is declared in one file and written in another, and is everywhere', async () => {
   assert.ok(traceField.size <= 3, `${[...traceField]}`)
-  const planted = traceField.union(keyMember)
+  const planted = traceField.union(keyMember).union(modelRow)
   const generated = changedSources().filter((file) => !planted.has(`dataplane/${file}`))
   assert.deepEqual(generated, [...indexed, 'telemetry/trace/code.ts'].toSorted())
   const heard = await front.chat()
@@ -186,6 +188,20 @@ test('a field of a trace is declared in one file and written in another, and is 
   }
   const docs = readFileSync(join(tree, 'dataplane/docs/tracing.md'), 'utf8')
   assert.match(docs, /^\| `toy_note` \| a toy \| log, span, log record, usage event,/m)
+})
+
+test('a model is a row in the folder of its provider, which the page of models repeats', () => {
+  const named = ['dataplane', 'cli', 'operator', 'crds', 'charts'].flatMap((top) =>
+    filesBelow(join(tree, top))
+      .filter((file) => readFileSync(join(tree, top, file), 'utf8').includes('toy-model'))
+      .map((file) => join(top, file)),
+  )
+  assert.deepEqual(named, ['dataplane/docs/models.md', ...modelRow])
+  const file = join(tree, 'toy-model.yaml')
+  const upstream = { name: 'up', provider: 'cohere', model: 'toy-model', api_key: 'k' }
+  const route = { name: 'chat', strategy: 'single', primary: 'up' }
+  writeFileSync(file, JSON.stringify({ gw: { upstreams: [upstream], routes: [route] } }))
+  assert.match(gw('config', 'show', '-f', file), /context_window: 12345/)
 })
 
 test('a member of a key is declared in one file, and is in its resource, document, lists and views', async () => {

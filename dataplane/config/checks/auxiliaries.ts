@@ -1,5 +1,5 @@
 /** Retrieval, guardrails, alerts and context windows. */
-import { knownWindow } from '../../providers/windows.ts'
+import { knownWindow } from '../../providers/facts-of-models.ts'
 import type { RouteSection, Section } from '../../schema/index.ts'
 import { refuse, warn } from '../judgement/problems.ts'
 import { at, type Check, listed, oneOf, quoted } from './contract.ts'

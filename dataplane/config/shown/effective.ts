@@ -1,7 +1,7 @@
 /** Defaults that depend on provider, strategy or tenant, so that the schema cannot state them. */
 import { compileRules } from '../../accounts/rules.ts'
+import { knownWindow } from '../../providers/facts-of-models.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
-import { knownWindow } from '../../providers/windows.ts'
 import {
   GatewaySection,
   type RouteSection,

@@ -2,7 +2,7 @@
 import { compilePrices, estimateOf } from '../../accounts/price.ts'
 import { answerReserved } from '../../accounts/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
-import { knownWindow } from '../../providers/windows.ts'
+import { knownWindow } from '../../providers/facts-of-models.ts'
 import type { Configuration, RouteSection, Section } from '../../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
 import {

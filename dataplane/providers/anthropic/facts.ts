@@ -1,6 +1,7 @@
 /** The facts about Anthropic's hosted API. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { cacheable } from './cacheable.ts'
+import { CLAUDES } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'anthropic',
@@ -23,16 +24,5 @@ export const facts: ProviderFacts = {
     'web_search',
   ],
   credentialHeader: 'x-api-key',
-  modelWindows: {
-    'claude-3-haiku': 200_000,
-    'claude-3-opus': 200_000,
-    'claude-3-5-haiku': 200_000,
-    'claude-3-5-sonnet': 200_000,
-    'claude-3-7-sonnet': 200_000,
-    'claude-sonnet-4': 200_000,
-    'claude-opus-4': 200_000,
-    'claude-opus-4-1': 200_000,
-    'claude-sonnet-4-5': 200_000,
-    'claude-haiku-4-5': 200_000,
-  },
+  models: CLAUDES,
 }

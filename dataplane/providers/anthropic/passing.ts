@@ -42,22 +42,21 @@ export interface Passes {
   readonly own?: readonly string[] | undefined
   /** Whether it takes thinking without a signature; Anthropic refuses it. */
   readonly takesUnsigned?: boolean
-  /** Members that this model refuses. */
-  readonly refused?: readonly string[]
+  /** New values of members; `undefined` removes one. */
+  readonly edits?: ReadonlyMap<string, Change>
 }
 
 /** The client's bytes, changed only where they have to be. */
 export function passedBody(
   request: ChatRequest,
   { model }: ProviderSettings,
-  { own = [], takesUnsigned, refused = [] }: Passes = {},
+  { own = [], takesUnsigned, edits: changes }: Passes = {},
 ): UpstreamRequest['body'] {
   const { bytes, spans, omitted } = request
-  const edits = new Map<string, Change>()
+  const edits = new Map<string, Change>(changes)
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
-  for (const name of refused) edits.set(name, undefined)
   const { isUnsealed } = request
   const isThinking = isUnsealed || (!takesUnsigned && bytes.includes(SIGNATURE))
   const isLeftOut = isThinking ? (isUnsealed ? isThought : isUnsigned) : undefined

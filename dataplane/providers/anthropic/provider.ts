@@ -9,7 +9,7 @@ import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { autoMarks } from './auto-marks.ts'
 import { facts } from './facts.ts'
-import { alwaysThinks } from './models.ts'
+import { changedThinking } from './passed-thinking.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
@@ -61,16 +61,13 @@ export const anthropic: Provider = {
     withConcession(classifyAnswer(RECOGNISERS, status, headers, body)),
 }
 
-/** The client's own bytes, without what the model that is asked refuses. */
+/** The client's own bytes, with what the model takes otherwise or not at all. */
 function passed(
   request: ChatRequest,
   settings: ProviderSettings,
 ): Pick<UpstreamRequest, 'body' | 'leftOut'> {
-  const { body, spans } = request
-  const isRefused =
-    body.reasoning_effort === 'none' && spans.has('thinking') && alwaysThinks(settings.model)
-  const refused = isRefused ? ['thinking'] : []
-  return { body: passedBody(request, settings, { refused }), leftOut: refused }
+  const { edits, leftOut } = changedThinking(request, settings.capabilities)
+  return { body: passedBody(request, settings, { edits }), leftOut }
 }
 
 function translatedBody(

@@ -8,7 +8,7 @@ import { markOfTool, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
-import { isThinking, outputDefault, samplingOf, thinkingOf } from './models.ts'
+import { isThinking, outputDefault, samplingOf, thinkingOf } from './thinking.ts'
 import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
 
 /** Members without a place in the Messages API and in Bedrock's. */
@@ -55,10 +55,10 @@ export function messagesRequest(
 ): Json {
   const body = withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
-  const { model } = settings
+  const { model, capabilities } = settings
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const thoughtsOf = thoughtsFor(model, request)
-  const { effort, thinking, maxTokens } = thinkingOf(request, model, limit, thoughtsOf)
+  const { effort, thinking, maxTokens } = thinkingOf(request, capabilities, limit, thoughtsOf)
   const format = formatOf(body)
   const system = systemOf(body.messages, jsonInstruction(body))
   const stop = stopsOf(body)
@@ -67,7 +67,7 @@ export function messagesRequest(
   return {
     model,
     // The API requires one.
-    max_tokens: limit ?? maxTokens ?? outputDefault(model),
+    max_tokens: limit ?? maxTokens ?? outputDefault(capabilities),
     ...(system.length > 0 && { system }),
     messages: conversationOf(body.messages, isThinking(thinking) ? thoughtsOf : NO_THOUGHTS),
     ...(stop.length > 0 && { stop_sequences: stop }),
@@ -76,7 +76,7 @@ export function messagesRequest(
     ...((format || effort) && { output_config: { ...format, ...(effort && { effort }) } }),
     ...(thinking && { thinking }),
     // Thinking goes only with the default sampling.
-    ...(thinking === undefined && samplingOf(body, model, apiVersion)),
+    ...(thinking === undefined && samplingOf(body, capabilities, apiVersion)),
     ...(user && { metadata: { user_id: user } }),
     ...serviceTier(body),
   }

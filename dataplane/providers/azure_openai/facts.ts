@@ -1,8 +1,10 @@
 /** The facts about Azure OpenAI. */
 import { OF_OPENAI } from '../../wire/extras.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { baseName } from '../openai/models.ts'
 import { OF_RUNTIMES } from '../routing-members.ts'
 import { basePathOf, isDated } from './address.ts'
+import { MODELS } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'azure_openai',
@@ -26,7 +28,6 @@ export const facts: ProviderFacts = {
   },
   keyless: [],
   credentialHeader: 'api-key',
-  // Azure's name for gpt-3.5-turbo.
-  modelWindows: { 'gpt-35-turbo': 16_385 },
-  modelEncodings: { 'gpt-35': 'cl100k_base' },
+  modelName: baseName,
+  models: MODELS,
 }

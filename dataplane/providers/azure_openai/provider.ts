@@ -1,7 +1,6 @@
 /** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
-import { hintsOfModel, responsesFor } from '../openai/models.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { deploymentOf, isDated, pathOf } from './address.ts'
 import { facts } from './facts.ts'
@@ -19,9 +18,8 @@ const EXTENDED = '2024-09-01'
 export const azure_openai: Provider = {
   ...openAiLike(facts, {
     maxTokens: 'max_completion_tokens',
-    takes: () => ({ developerRole: true }),
-    hintsOfModel,
-    responsesFor,
+    takes: { developerRole: true },
+    hasResponses: true,
     isStrict: true,
     sendsVerdicts: true,
     variant: {
@@ -29,7 +27,7 @@ export const azure_openai: Provider = {
       options: {
         maxTokens: 'max_tokens',
         maxTokensOnly: true,
-        takes: () => ({}),
+        takes: {},
         usageUnasked: true,
       },
     },

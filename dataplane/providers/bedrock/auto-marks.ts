@@ -1,15 +1,20 @@
 /** Puts cache marks into a request of Converse that has none, if its model keeps the prompt in a cache. */
 import { type Json, listOf, recordOf } from '../../json/values.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import { placesIn } from '../auto-marks.ts'
-import { cacheable, isClaude } from './models.ts'
+import { cacheable } from './models.ts'
 import { cachePoint } from './parts.ts'
+import { isClaude } from './traits.ts'
 
 const POINT = cachePoint({})
 
 /** The same request where the model would keep nothing. */
-export function withAutoMarks(sent: Json, model: string): Json {
+export function withAutoMarks(
+  sent: Json,
+  { capabilities, model }: Pick<ProviderSettings, 'capabilities' | 'model'>,
+): Json {
   const size = cacheable(model)
-  if (size === undefined) return sent
+  if (size === undefined || capabilities.marks === false) return sent
   const toolConfig = recordOf(sent.toolConfig)
   const prompt = {
     tools: listOf(toolConfig.tools),
@@ -26,6 +31,6 @@ export function withAutoMarks(sent: Json, model: string): Json {
     ...(places.turns.size > 0 && { messages }),
     // Other families take none behind tools.
     ...(places.tools &&
-      isClaude(model) && { toolConfig: { ...toolConfig, tools: [...prompt.tools, POINT] } }),
+      isClaude(capabilities) && { toolConfig: { ...toolConfig, tools: [...prompt.tools, POINT] } }),
   }
 }

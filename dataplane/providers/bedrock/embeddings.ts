@@ -23,30 +23,21 @@ import { facts } from './facts.ts'
 const TEXTS_MAX = 96
 /** Cohere's models demand a purpose of each call; most texts are stored for a search. */
 const INPUT_TYPE = 'search_document'
-const COHERE = /(?:^|\.)cohere\.embed-(v4)?/
 
 /** A client may say `input_type` itself. */
 export function embeddingsRequest(
   request: EmbeddingsRequest,
-  { model, inputType = INPUT_TYPE }: ProviderSettings,
+  { capabilities, inputType = INPUT_TYPE }: ProviderSettings,
 ): Json {
   const texts = textsOf(request.body, facts.name)
-  const cohere = COHERE.exec(model)
-  if (cohere !== null) {
-    const purpose = textOf(request.body.input_type) ?? inputType
-    return cohereRequest(request, texts, purpose, cohere[1] !== undefined)
-  }
-  return titanRequest(request, texts, model)
+  const { vectors, sizesVectors = true } = capabilities
+  if (request.dimensions !== undefined && !sizesVectors) throw unsupported(facts.name, 'dimensions')
+  if (vectors !== 'purpose') return titanRequest(request, texts)
+  return cohereRequest(request, texts, textOf(request.body.input_type) ?? inputType)
 }
 
-function titanRequest(
-  { dimensions }: EmbeddingsRequest,
-  texts: readonly string[],
-  model: string,
-): Json {
+function titanRequest({ dimensions }: EmbeddingsRequest, texts: readonly string[]): Json {
   boundInputs(texts, 1, facts.name)
-  const isFixed = model.includes('titan-embed-text-v1')
-  if (isFixed && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
   return { inputText: texts[0], ...(dimensions !== undefined && { dimensions }) }
 }
 
@@ -54,10 +45,8 @@ function cohereRequest(
   { dimensions }: EmbeddingsRequest,
   texts: readonly string[],
   purpose: string,
-  isSizable: boolean,
 ): Json {
   boundInputs(texts, TEXTS_MAX, facts.name)
-  if (!isSizable && dimensions !== undefined) throw unsupported(facts.name, 'dimensions')
   return {
     texts,
     input_type: purpose,

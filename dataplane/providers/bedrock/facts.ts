@@ -2,7 +2,7 @@
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { endpointIn } from './aws/endpoint.ts'
 import { namedIn } from './model-name.ts'
-import { cacheable } from './models.ts'
+import { cacheable, MODELS } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'bedrock',
@@ -24,15 +24,5 @@ export const facts: ProviderFacts = {
   versionPath: '',
   keyless: [],
   modelName: (model) => namedIn(model).name,
-  modelWindows: {
-    'nova-micro': 128_000,
-    'nova-lite': 300_000,
-    'nova-pro': 300_000,
-    'nova-premier': 1_000_000,
-    'nova-2-lite': 1_000_000,
-    'llama3-1-8b-instruct': 128_000,
-    'llama3-1-70b-instruct': 128_000,
-    'llama3-1-405b-instruct': 128_000,
-    'llama3-3-70b-instruct': 128_000,
-  },
+  models: MODELS,
 }

@@ -1,96 +1,69 @@
-/** The names of Bedrock's models, and what their families differ in as far as a request shows it. */
-
-import { type Json, rowOf, textOf } from '../../json/values.ts'
-import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+/** The facts about models of Amazon Bedrock, by the names behind their makers. */
+import type { ModelRow } from '../../wire/models/capabilities.ts'
 import type { Cacheable } from '../../wire/provider-facts.ts'
 import { cacheable as ofClaude } from '../anthropic/cacheable.ts'
-import {
-  samplingOf as claudeSampling,
-  thinkingOf as claudeThinking,
-  isThinking,
-} from '../anthropic/models.ts'
-import type { ThoughtsOf } from '../anthropic/thoughts.ts'
-import { type ModelName, namedIn } from './model-name.ts'
+import { CLAUDES } from '../anthropic/models.ts'
+import { namedIn } from './model-name.ts'
 
-/** The members of a request that depend on its model. */
-export interface Traits {
-  /** `temperature` and `topP` of `inferenceConfig`. */
-  readonly sampling: Json
-  /** `effort` of `outputConfig`. */
-  readonly effort?: string
-  /** Of `additionalModelRequestFields`. */
-  readonly fields: Json
-  /** The limit of tokens that its budget of thinking needs, where the request has none. */
-  readonly maxTokens?: number
-  /** Whether it is asked to think, and wants its earlier thinking back. */
-  readonly wantsThoughts?: boolean
-}
+const checked = '2026-11-26'
+/** The day of rows that no newer document repeats. */
+const BEFORE = '2026-11-22'
+const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
+const CACHING = 'https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html'
+/** The words of Bedrock for other models, as reported. */
+const UNCACHED = 'https://github.com/maximhq/bifrost/issues/3151'
+const EMBEDDINGS =
+  'https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html'
+const TITAN =
+  'https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html'
 
-/** How the efforts of the API are called by models that know three of them. */
-const THREE_EFFORTS: Readonly<Record<string, string>> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-}
+const THREE = ['low', 'medium', 'high'] as const
 
-export function isClaude(model: string): boolean {
-  return namedIn(model).name.startsWith('claude-')
-}
-
-export function traitsOf(
-  request: ChatRequest,
-  model: string,
-  maxTokens: number | undefined,
-  thoughtsOf: ThoughtsOf,
-): Traits {
-  const { body } = request
-  if (isClaude(model)) return claudeTraits(request, namedIn(model).name, maxTokens, thoughtsOf)
-  const fields = reasoningFields(body, namedIn(model))
-  // Reasoning goes only with the default sampling in the one family, and with any in the other.
-  const isFixed = 'reasoningConfig' in fields
-  return { sampling: isFixed ? {} : samplingOf(body), fields }
-}
-
-function samplingOf({ temperature, top_p: topP }: ChatBody): Json {
-  return {
-    ...(typeof temperature === 'number' && { temperature: Math.min(temperature, 1) }),
-    ...(typeof topP === 'number' && { topP }),
-  }
-}
-
-function claudeTraits(
-  request: ChatRequest,
-  name: string,
-  limit: number | undefined,
-  thoughtsOf: ThoughtsOf,
-): Traits {
-  const { effort, thinking, maxTokens } = claudeThinking(request, name, limit, thoughtsOf)
-  const { temperature, top_p: topP } = claudeSampling(request.body, name, '')
-  return {
-    // Thinking goes only with the default sampling.
-    sampling: {
-      ...(thinking === undefined && temperature !== undefined && { temperature }),
-      ...(thinking === undefined && topP !== undefined && { topP }),
-    },
-    ...(effort !== undefined && { effort }),
-    fields: { ...(thinking && { thinking }) },
-    ...(maxTokens !== undefined && { maxTokens }),
-    wantsThoughts: isThinking(thinking),
-  }
-}
-
-function reasoningFields(body: ChatBody, { maker, name }: ModelName): Json {
-  const asked = textOf(body.reasoning_effort)
-  if (asked === undefined || asked === 'none') return {}
-  const effort = rowOf(THREE_EFFORTS, asked)
-  if (effort !== undefined && maker === 'amazon' && name.startsWith('nova-2')) {
-    return { reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } }
-  }
-  return effort !== undefined && name.startsWith('gpt-oss') ? { reasoning_effort: effort } : {}
-}
+export const MODELS: readonly ModelRow[] = [
+  ...CLAUDES,
+  { of: /^nova-/, marks: true, checked: BEFORE, source: CACHING },
+  {
+    of: /^nova-2/,
+    thinking: 'effort',
+    efforts: THREE,
+    checked: BEFORE,
+    source: 'https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html',
+  },
+  {
+    of: /^gpt-oss/,
+    thinking: 'effort',
+    efforts: THREE,
+    contextWindow: 128_000,
+    checked,
+    source: PRICES,
+  },
+  {
+    of: /^(?:gpt-|llama|qwen|kimi|deepseek|glm|minimax|mistral|magistral|ministral|devstral|nemotron|gemma|palmyra|grok)/,
+    marks: false,
+    checked,
+    source: UNCACHED,
+  },
+  { of: /^nova-micro$/, contextWindow: 128_000, checked, source: PRICES },
+  { of: /^nova-(?:lite|pro)$/, contextWindow: 300_000, checked, source: PRICES },
+  { of: /^nova-(?:premier|2-lite|2-pro)/, contextWindow: 1_000_000, checked, source: PRICES },
+  { of: /^llama3-[13]-\d+b-instruct$/, contextWindow: 128_000, checked, source: PRICES },
+  { of: /^llama4-maverick/, contextWindow: 1_000_000, checked, source: PRICES },
+  {
+    of: /(?:^|\.)cohere\.embed-v4/,
+    vectors: 'purpose',
+    sizesVectors: true,
+    checked: BEFORE,
+    source: EMBEDDINGS,
+  },
+  {
+    of: /(?:^|\.)cohere\.embed-/,
+    vectors: 'purpose',
+    sizesVectors: false,
+    checked: BEFORE,
+    source: EMBEDDINGS,
+  },
+  { of: /titan-embed-text-v1/, sizesVectors: false, checked: BEFORE, source: TITAN },
+]
 
 /** 2026-11-26, https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html. */
 const OLD_CLAUDE = /^claude-(?:instant|3-(?:opus|sonnet|haiku|5-sonnet))/

@@ -4,7 +4,7 @@ import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
 import { withConcession } from '../anthropic/thoughts.ts'
-import { hasMarks, MARK } from '../marks.ts'
+import { hasMarks, MARK, unmarkedBody } from '../marks.ts'
 import { readAnswer } from './answer.ts'
 import { withAutoMarks } from './auto-marks.ts'
 import { accessKeyIn } from './aws/access-key.ts'
@@ -27,16 +27,18 @@ export const bedrock: Provider = {
   operations: {
     chat: {
       encode(request, settings, maxTokens) {
-        const { model } = settings
-        const written = converseRequest(request, model, maxTokens)
+        const { capabilities, model } = settings
+        const written = converseRequest(request, settings, maxTokens)
         const isMarked = request.isAutoMarked && !hasMarks(request)
-        const sent = isMarked ? withAutoMarks(written, model) : written
+        const sent = isMarked ? withAutoMarks(written, settings) : written
+        const isUnmarked =
+          capabilities.marks === false && unmarkedBody(request.body) !== request.body
         return {
           path: `/model/${segmentOf(model)}/${request.stream ? 'converse-stream' : 'converse'}`,
           headers: headersOf(settings, request.stream),
           body: bodyOf(sent, request.bytes),
           leftOut: leftOutOf(request.body, sent),
-          ...(losesMarks(request.body, model) && { lost: [MARK] }),
+          ...((isUnmarked || losesMarks(request.body, capabilities)) && { lost: [MARK] }),
         }
       },
       decode: readAnswer,

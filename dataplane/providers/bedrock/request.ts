@@ -2,16 +2,18 @@
 
 import { type Json, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
-import { withFewMarks } from '../marks.ts'
+import { unmarkedBody, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
 import { metadataOf } from './metadata.ts'
-import { isClaude, traitsOf } from './models.ts'
 import { toolsOf } from './tools.ts'
+import { isClaude, traitsOf } from './traits.ts'
 
 /** Members that are translated for every model. */
 const TAKEN = new Set([
@@ -35,23 +37,25 @@ const TIERS: Readonly<Record<string, string>> = {
 
 export function converseRequest(
   request: ChatRequest,
-  model: string,
+  settings: Pick<ProviderSettings, 'capabilities' | 'model'>,
   bound: number | undefined,
 ): Json {
-  const body = withFewMarks(request.body)
+  const { capabilities, model } = settings
+  const body =
+    capabilities.marks === false ? unmarkedBody(request.body) : withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
   const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
   const thoughtsOf = thoughtsFor(model, request)
-  const traits = traitsOf(request, model, limit, thoughtsOf)
+  const traits = traitsOf(request, settings, limit, thoughtsOf)
   const { sampling, effort, fields, wantsThoughts, maxTokens = limit } = traits
-  const { toolConfig, choice } = toolsOf(body, model)
+  const { toolConfig, choice } = toolsOf(body, capabilities)
   const stops = stopsOf(body)
   const inference = {
     ...(maxTokens !== undefined && { maxTokens }),
     ...sampling,
     ...(stops.length > 0 && { stopSequences: stops }),
   }
-  const output = { ...textFormat(body, model), ...(effort !== undefined && { effort }) }
+  const output = { ...textFormat(body, capabilities), ...(effort !== undefined && { effort }) }
   const system = systemOf(body.messages, jsonInstruction(body))
   const tier = rowOf(TIERS, body.service_tier)
   return {
@@ -90,13 +94,13 @@ function filled(name: string, members: Json): Json {
   return Object.keys(members).length > 0 ? { [name]: members } : {}
 }
 
-function textFormat(body: ChatBody, model: string): Json {
+function textFormat(body: ChatBody, capabilities: Capabilities): Json {
   const format = recordOf(body.response_format)
   if (format.type !== 'json_schema') return {}
   const { schema, name, description } = recordOf(format.json_schema)
   const whole = objectSchema(schema)
   const jsonSchema = {
-    schema: JSON.stringify(isClaude(model) ? closedSchema(whole) : whole),
+    schema: JSON.stringify(isClaude(capabilities) ? closedSchema(whole) : whole),
     ...(textOf(name) && { name }),
     ...(textOf(description) && { description }),
   }

@@ -2,13 +2,14 @@
 
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOfTool } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { calledNames } from './messages.ts'
-import { isClaude } from './models.ts'
 import { cachePoint } from './parts.ts'
+import { isClaude } from './traits.ts'
 
 interface Tools {
   readonly toolConfig?: Json
@@ -26,36 +27,37 @@ interface ToolChoice {
 
 const ANYTHING: Json = { json: { type: 'object' } }
 
-export function toolsOf(body: ChatBody, model: string): Tools {
+export function toolsOf(body: ChatBody, capabilities: Capabilities): Tools {
+  const ofClaude = isClaude(capabilities)
   const choice = choiceOf(body.tool_choice)
   const { mode, allowed } = choice
   const called = calledNames(body.messages)
   const declared = listOf(body.tools)
-    .map((tool) => toolSpec(tool, model))
+    .map((tool) => toolSpec(tool, ofClaude))
     .filter(({ name }) => allowed === undefined || allowed.includes(name))
   // The API has no word for it; without tools there are no calls, but a conversation with calls must declare its tools.
   const isForbidden = mode === 'none'
   const shown = isForbidden && called.length === 0 ? [] : declared
   const specs = shown.length > 0 ? shown : called.map((name) => ({ name, inputSchema: ANYTHING }))
   if (specs.length === 0) return {}
-  const pointsOf = pointsIn(body, model)
+  const pointsOf = pointsIn(body, ofClaude)
   const tools = specs.flatMap((spec) => [{ toolSpec: spec }, ...(pointsOf.get(spec.name) ?? [])])
-  const inWords = isClaude(model) ? claudeChoice(choice, body) : undefined
+  const inWords = ofClaude ? claudeChoice(choice, body) : undefined
   // A choice in two places would be refused.
   if (inWords !== undefined) return { toolConfig: { tools }, choice: { tool_choice: inWords } }
   if (declared.length === 0 || isForbidden) return { toolConfig: { tools } }
   return { toolConfig: { tools, ...toolChoice(choice) } }
 }
 
-/** Other families take marks behind messages alone. */
-/** Whether tools have marks that this model does not take. */
-export function losesMarks({ tools }: ChatBody, model: string): boolean {
-  return !isClaude(model) && listOf(tools).some((tool) => markOfTool(recordOf(tool)) !== undefined)
+/** Whether tools have marks that this model does not take: other families take them behind messages alone. */
+export function losesMarks({ tools }: ChatBody, capabilities: Capabilities): boolean {
+  if (isClaude(capabilities)) return false
+  return listOf(tools).some((tool) => markOfTool(recordOf(tool)) !== undefined)
 }
 
-function pointsIn(body: ChatBody, model: string): Map<unknown, readonly Json[]> {
+function pointsIn(body: ChatBody, ofClaude: boolean): Map<unknown, readonly Json[]> {
   const points = new Map<unknown, readonly Json[]>()
-  if (!isClaude(model)) return points
+  if (!ofClaude) return points
   for (const tool of listOf(body.tools).map(recordOf)) {
     const mark = markOfTool(tool)
     if (mark !== undefined) points.set(recordOf(tool.function).name, [cachePoint(mark)])
@@ -87,13 +89,13 @@ function choiceOf(written: unknown): ToolChoice {
   return { mode, named: undefined, allowed }
 }
 
-function toolSpec(tool: unknown, model: string): Json {
+function toolSpec(tool: unknown, ofClaude: boolean): Json {
   const { name, description, parameters, strict } = recordOf(recordOf(tool).function)
   if (textOf(name) === undefined) {
     throw unsupported(facts.name, 'tools', 'send only tools of type function')
   }
   const schema = objectSchema(parameters)
-  const isClosed = strict === true && isClaude(model)
+  const isClosed = strict === true && ofClaude
   return {
     name,
     ...(textOf(description)?.trim() && { description }),

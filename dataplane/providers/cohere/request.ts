@@ -2,6 +2,7 @@
 
 import { countOf, isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { shownByUser } from '../pictures.ts'
@@ -50,8 +51,6 @@ const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 32_768,
   max: 32_768,
 }
-/** Models that refuse to be asked for thinking. */
-const THOUGHTLESS = /^(c4ai-|command-(a-(03|vision|translate)|light|nightly|r(7b|-|$))|command$)/
 
 export function chatRequest(
   request: ChatRequest,
@@ -63,7 +62,7 @@ export function chatRequest(
   const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
   const stops = stopsOf(body)
   const seed = countOf(body.seed)
-  const thinking = thinkingOf(body, settings.model, maxTokens)
+  const thinking = thinkingOf(body, settings.capabilities, maxTokens)
   return {
     model: settings.model,
     messages: messagesOf(shownByUser(body.messages)),
@@ -115,14 +114,15 @@ function formatOf(body: ChatBody): Json {
 
 function thinkingOf(
   body: ChatBody,
-  model: string,
+  { reasons = true, thinkingTokens = Number.POSITIVE_INFINITY }: Capabilities,
   maxTokens: number | undefined,
 ): Json | undefined {
   const effort = textOf(body.reasoning_effort)
-  if (effort === undefined || THOUGHTLESS.test(model)) return undefined
+  if (effort === undefined || !reasons) return undefined
   if (effort === 'none') return { type: 'disabled' }
-  const budget = rowOf(BUDGETS, effort)
-  if (budget === undefined) return undefined
+  const wanted = rowOf(BUDGETS, effort)
+  if (wanted === undefined) return undefined
+  const budget = Math.min(wanted, thinkingTokens)
   // Thinking counts as part of the answer, of which some must be left.
   const room = maxTokens === undefined ? budget : Math.min(budget, Math.floor(maxTokens / 2))
   return { type: 'enabled', ...(room > 0 && { token_budget: room }) }

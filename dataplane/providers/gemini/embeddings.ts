@@ -10,7 +10,6 @@ import { faultOf } from '../vectors.ts'
 import { modelPath } from './address.ts'
 import { isErrorBody } from './answers/answer.ts'
 import { facts, vertexOf } from './facts.ts'
-import { bareName } from './models.ts'
 
 const TEXTS_MAX = 100
 const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
@@ -34,7 +33,7 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
   }
   // A text that is cut has another meaning.
   const parameters = { autoTruncate: false, ...length }
-  if (predicts(settings.model)) {
+  if (settings.capabilities.vectors !== 'content') {
     const instances = texts.map((content) => ({ content }))
     return { action: 'predict', body: { instances, parameters } }
   }
@@ -53,12 +52,6 @@ export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
 
 function contentOf(text: string): Json {
   return { parts: [{ text }] }
-}
-
-/** Older models on Vertex AI, and those of other names. */
-function predicts(model: string): boolean {
-  const name = bareName(model)
-  return name === 'gemini-embedding-001' || !/gemini|maas/.test(name)
 }
 
 export function readEmbeddings(

@@ -1,7 +1,7 @@
 /** The facts about Google's Gemini API, at Google AI and on Vertex AI. */
 import type { AddressSettings, ProviderFacts } from '../../wire/provider-facts.ts'
-
-const MILLION = 1_048_576
+import { bareName } from './model-name.ts'
+import { MODELS } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'gemini',
@@ -18,16 +18,8 @@ export const facts: ProviderFacts = {
   credentialHeader: 'x-goog-api-key',
   keyless: ['project', 'region'],
   takesKeyDocument: true,
-  modelWindows: {
-    'gemini-2.0-flash': MILLION,
-    'gemini-2.0-flash-lite': MILLION,
-    'gemini-2.5-pro': MILLION,
-    'gemini-2.5-flash': MILLION,
-    'gemini-2.5-flash-lite': MILLION,
-    'gemini-3-pro-preview': MILLION,
-    'gemini-3-flash-preview': MILLION,
-    'gemini-3.1-pro-preview': MILLION,
-  },
+  modelName: bareName,
+  models: MODELS,
 }
 
 /** The place on Vertex AI; undefined for the API of Google AI. */

@@ -7,8 +7,9 @@ import { hash } from 'node:crypto'
 
 import { type Json, recordOf, textOf } from '../../json/values.ts'
 import type { ChatRequest, Sent, ToolCallExtra } from '../../wire/inner-form.ts'
+import type { ProviderSettings } from '../../wire/provider.ts'
 import { Remembered } from '../remembered.ts'
-import { bareName, signsCalls } from './models.ts'
+import { bareName } from './model-name.ts'
 
 /** The signatures to send with a history. */
 export interface SignaturesOf {
@@ -20,6 +21,8 @@ export interface SignaturesOf {
 
 /** The part of a request that names the tenant for which signatures are remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
+
+type Asked = Pick<ProviderSettings, 'capabilities' | 'model'>
 
 interface Signed {
   readonly signature: string
@@ -51,8 +54,8 @@ export class Signatures {
   }
 
   /** For a history that goes to this model. */
-  of(model: string, { tenant }: Asker): SignaturesOf {
-    const isRequired = signsCalls(model)
+  of({ model, capabilities }: Asked, { tenant }: Asker): SignaturesOf {
+    const { signs: isRequired = true } = capabilities
     const name = bareName(model)
     const signatureOf = (one: Json, key: string, isAlone: boolean) => {
       const signed = carried(one) ?? this.#remembered.get(tenant, key)

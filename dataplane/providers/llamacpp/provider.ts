@@ -21,7 +21,7 @@ const like = openAiLike(facts, {
   // Older builds know no other.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
-  takes: () => ({ reasoning: 'reasoning_content', picturesInResults: true }),
+  takes: { reasoning: 'reasoning_content', picturesInResults: true },
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   // A second limit that wins over max_tokens, a place in the queue, another model.

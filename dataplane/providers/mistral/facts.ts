@@ -1,5 +1,6 @@
 /** The facts about Mistral's hosted API. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
+import { MODELS } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'mistral',
@@ -10,19 +11,5 @@ export const facts: ProviderFacts = {
   aliases: ['mistralai'],
   defaultEndpoint: 'https://api.mistral.ai/v1',
   requestIdHeader: 'mistral-correlation-id',
-  modelWindows: {
-    'codestral-2501': 262_144,
-    'ministral-3b-2410': 131_072,
-    'ministral-8b-2410': 131_072,
-    'mistral-large-2407': 131_072,
-    'mistral-large-2411': 131_072,
-    'mistral-medium-2505': 131_072,
-    'mistral-medium-2508': 131_072,
-    'mistral-small-2501': 32_768,
-    'mistral-small-2503': 131_072,
-    'mistral-small-2506': 131_072,
-    'open-mistral-nemo': 131_072,
-    'pixtral-12b-2409': 131_072,
-    'pixtral-large-2411': 131_072,
-  },
+  models: MODELS,
 }

@@ -23,7 +23,7 @@ const like = openAiLike(facts, {
   maxTokensOnly: true,
   usageUnasked: true,
   // `asMistral` gives the role another name.
-  takes: () => ({ developerRole: true }),
+  takes: { developerRole: true },
   allow: MEMBERS,
   cannot: CANNOT,
   rewrite: asMistral,

@@ -14,6 +14,7 @@ import type {
   UpstreamRequest,
 } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
+import { effortAmong } from '../efforts.ts'
 import { withoutHosted } from '../extras/hosted-tools.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
@@ -39,8 +40,6 @@ export interface ResponsesOptions {
   readonly recognisers: readonly Recogniser[]
   /** Whether it bounds names of who asks, and wants types and properties in schemas of functions. */
   readonly isStrict?: boolean | undefined
-  /** The members of chat completions that a model has no use for. */
-  readonly hintsOfModel?: ((settings: ProviderSettings) => readonly string[]) | undefined
 }
 
 /** Name of this wire; clients' dialects have the same. */
@@ -60,7 +59,7 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
       const { below = '', untranslated } = request
       if (untranslated !== undefined && below !== '' && options.keeps !== true)
         throw new Unsupported(untranslated.message, [untranslated.param])
-      const isEffortless = options.hintsOfModel?.(settings).includes('reasoning_effort')
+      const isEffortless = settings.capabilities.reasons === false
       const refused = isEffortless && request.spans.has('reasoning') ? ['reasoning'] : []
       return {
         path: options.path(settings, PATH + below),
@@ -101,6 +100,8 @@ function bodyOf(
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
+  const reasoning = otherReasoning(request, settings)
+  if (reasoning !== undefined) edits.set('reasoning', reasoning)
   for (const name of refused) edits.set(name, undefined)
   if (request.unsent?.some(({ extra }) => allow?.includes(extra))) putTools(edits, request, allow)
   if (isStrict) bindNames(edits, request, allow)
@@ -108,6 +109,20 @@ function bodyOf(
   const input = isSealed ? unsealedInput(request) : undefined
   if (input !== undefined) edits.set('input', input)
   return editedBody(bytes, spans, edits)
+}
+
+/** With the effort in the place of one that the model does not take. */
+function otherReasoning(
+  { bytes, spans }: ChatRequest,
+  { capabilities: { efforts } }: ProviderSettings,
+): string | undefined {
+  const span = spans.get('reasoning')
+  if (span === undefined || efforts === undefined) return undefined
+  const reasoning = parsedExactly(bytes.toString('utf8', span.start, span.end))
+  const { effort: asked } = recordOf(reasoning)
+  const effort = effortAmong(asked, efforts)
+  if (effort === undefined || effort === asked) return undefined
+  return JSON.stringify({ ...recordOf(reasoning), effort })
 }
 
 interface Refused {

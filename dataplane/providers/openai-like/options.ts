@@ -1,10 +1,5 @@
 /** The differences of a runtime that speaks OpenAI's wire. */
-import type {
-  ChatBody,
-  ChatRequest,
-  CompletionsBody,
-  EmbeddingsRequest,
-} from '../../wire/inner-form.ts'
+import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import type { ResponsesOptions } from '../native/responses.ts'
@@ -24,13 +19,11 @@ export interface OpenAiLike {
   /** Whether it can say the usage so far beside each piece of a stream: then it is asked to. */
   readonly repeatsUsage?: boolean
   /** The messages that it takes as clients write them; others are changed. */
-  readonly takes?: (settings: ProviderSettings) => Takes
+  readonly takes?: Takes
   /** Members that it cannot do: left out where they ask for nothing, else refused. */
   readonly cannot?: readonly string[]
   /** Members without effect there that only wish: left out. */
   readonly hints?: readonly string[]
-  /** The same for one model. */
-  readonly hintsOfModel?: (settings: ProviderSettings) => readonly string[]
   /** Whether it bounds names of who asks, and wants types and properties in schemas of functions, as OpenAI does. */
   readonly isStrict?: boolean
   /** Members that are no client's to set: left out of every request. */
@@ -47,11 +40,8 @@ export interface OpenAiLike {
   readonly sendsVerdicts?: boolean
   /** The name of the model there, where it is not the configured `model`. */
   readonly model?: (settings: ProviderSettings) => string
-  /** The requests that it takes as responses alone, and the models that have such. */
-  readonly responsesFor?: {
-    of(model: string): boolean
-    takes(request: ChatRequest, settings: ProviderSettings): boolean
-  }
+  /** Whether conversations that a model takes as responses alone are asked so. */
+  readonly hasResponses?: boolean
   /** Corrections of answers; every event is read then. */
   readonly repair?: Repair
   /** How chat requests differ for upstreams with some settings. */

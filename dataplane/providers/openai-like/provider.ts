@@ -9,7 +9,13 @@ import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'
 import { transcriptionOf } from '../transcription/operation.ts'
 import { passAnswer } from './answer.ts'
-import { decodeAnswerOr, detourOf, eitherReader, encodeResponse } from './asking/detour.ts'
+import {
+  DETOUR,
+  decodeAnswerOr,
+  eitherReader,
+  encodeResponse,
+  isForResponses,
+} from './asking/detour.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
@@ -29,7 +35,6 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
   const { recognisers, variant } = options
   const named = { ...options, name: facts.name }
   const varied = { ...named, ...variant?.options }
-  const detour = options.responsesFor && detourOf(options.responsesFor)
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
@@ -37,22 +42,23 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
     operations: {
       chat: {
         encode(request, settings, maxTokens) {
-          const isDetour = options.responsesFor?.takes(request, settings) === true
+          const isDetour = options.hasResponses === true && isForResponses(request, settings)
           const path = isDetour ? RESPONSES_PATH : CHAT_PATH
           const own = variant?.isFor(settings) ? varied : named
           return {
             path: options.path?.(settings, path) ?? path,
             headers: headersOf(settings)[request.stream ? 'stream' : 'whole'],
             ...(isDetour ? encodeResponse : encodeBody)(request, settings, maxTokens, own),
+            ...(isDetour && { isDetour }),
           }
         },
         decode: (body, request) =>
           decodeAnswerOr(decodeAnswer(body, request, options), body, request, options),
-        openStream: (request, { model }, kept) => {
+        openStream: (request, { isDetour }, kept) => {
           const reader = openReader(request, options, kept)
-          return detour?.of(model) ? eitherReader(reader, request, recognisers, kept) : reader
+          return isDetour ? eitherReader(reader, request, recognisers, kept) : reader
         },
-        ...(detour && { detour }),
+        ...(options.hasResponses && { detour: DETOUR }),
         sameWire: {
           wire: WIRE,
           decode: (body, request) => passAnswer(body, request, options),
@@ -65,7 +71,6 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
             recognisers,
             own: options.own,
             isStrict: options.isStrict,
-            hintsOfModel: options.hintsOfModel,
             ...options.responses,
           }),
           messagesOf(headersOf, recognisers, options.own),

@@ -9,9 +9,10 @@ import type { ChatBody, ChatRequest, ModelRequest } from '../../wire/inner-form.
 import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { refuseUnsupported } from '../../wire/unsupported.ts'
+import { effortOf } from '../efforts.ts'
 import { MARK, withoutMarks } from '../marks.ts'
 import { ROUTING } from '../routing-members.ts'
-import { type Takes, takenBy } from './asking/conversation.ts'
+import { takenBy, takesOf } from './asking/conversation.ts'
 import { shortNames } from './asking/names.ts'
 import { withSchemas } from './asking/tools.ts'
 import type { OpenAiLike } from './options.ts'
@@ -51,7 +52,9 @@ export function encodeBody(
   const tools = options.isStrict ? withSchemas(heard.tools) : heard.tools
   if (tools !== body.tools) edits.set('tools', memberOf(tools, request.bytes))
   if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
-  boundTokens(edits, { body, names }, maxTokens, options)
+  boundTokens(edits, { body, names }, maxTokens, boundsOf(settings, options))
+  const effort = otherEffort(body, settings)
+  if (effort !== undefined) edits.set('reasoning_effort', JSON.stringify(effort))
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
@@ -67,25 +70,25 @@ function bindNames(edits: Edits, body: ChatBody): void {
     edits.set(name, JSON.stringify(value))
 }
 
-/** A model that has refused an effort is asked without one. */
+/** An effort is a hint, which models that do not reason refuse. */
 function hintsOf(
   { isUnthinking }: ChatRequest,
-  settings: ProviderSettings,
-  { hints, hintsOfModel }: Pick<OpenAiLike, 'hints' | 'hintsOfModel'>,
+  { capabilities }: ProviderSettings,
+  { hints }: Pick<OpenAiLike, 'hints'>,
 ): OpenAiLike['hints'] {
-  const refused = hintsOfModel?.(settings) ?? []
-  if (refused.length === 0 && !isUnthinking) return hints
-  return [...(hints ?? []), ...refused, ...(isUnthinking ? ['reasoning_effort'] : [])]
+  const isEffortless = capabilities.reasons === false || isUnthinking
+  return isEffortless ? [...(hints ?? []), 'reasoning_effort'] : hints
 }
 
-/** A runtime that has refused thinking in a history is asked without it. */
-function takesOf(
-  { isUnsealed }: ChatRequest,
-  settings: ProviderSettings,
-  { takes }: Pick<OpenAiLike, 'takes'>,
-): Takes {
-  const all = takes?.(settings) ?? {}
-  return isUnsealed ? { ...all, reasoning: undefined } : all
+/** The effort in the place of one that the model does not take. */
+function otherEffort(body: ChatBody, { capabilities }: ProviderSettings): string | undefined {
+  const effort = effortOf(body, capabilities)
+  return effort === body.reasoning_effort ? undefined : effort
+}
+
+function boundsOf({ capabilities: { limitMember } }: ProviderSettings, bounds: Bounds): Bounds {
+  if (limitMember === undefined || bounds.maxTokensOnly) return bounds
+  return { ...bounds, maxTokens: limitMember, maxTokensOnly: true }
 }
 
 /** Those of the members that are written. */

@@ -1,70 +1,122 @@
-/** The differences between models of OpenAI, and of services that speak its API, as far as a request shows them. */
-import { listOf, textOf } from '../../json/values.ts'
-import type { ChatRequest } from '../../wire/inner-form.ts'
-import type { ProviderSettings } from '../../wire/provider.ts'
-import type { Takes } from '../openai-like/asking/conversation.ts'
+/** The facts about OpenAI's own models, by their names. */
+import type { ModelRow } from '../../wire/models/capabilities.ts'
 
-type Named = Pick<ProviderSettings, 'model'>
+const checked = '2026-11-26'
+const TYPES = 'npm openai 6.49.0, ChatModel and ResponsesModel'
+const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
+const TIKTOKEN = 'PyPI tiktoken 0.14.0, model.py'
+const REASONING = 'https://developers.openai.com/api/docs/guides/reasoning'
+/** Each effort was tried there at each of the models. */
+const TRIED = 'https://community.openai.com/t/1371738'
 
-/** OpenAI's own families, by the beginnings of their names; 2026-11-26, https://platform.openai.com/docs/models. */
-const OF_OPENAI = /^(?:ft:)?(?:gpt-(?!oss)|chatgpt-|o\d|codex-|computer-use-|davinci-|babbage-)/
+const TO_HIGH = ['low', 'medium', 'high'] as const
+const TO_XHIGH = [...TO_HIGH, 'xhigh'] as const
+const TO_MAX = [...TO_XHIGH, 'max'] as const
 
-interface Family {
-  readonly of: RegExp
-  /** The member in which thinking goes back; absent: it is refused. */
-  readonly reasoning?: Takes['reasoning']
-}
-
-/** The first that matches; services write a model behind the name of its maker. */
-const FAMILIES: readonly Family[] = [
-  // 2026-11-26: unknown members of messages are refused, https://platform.openai.com/docs/api-reference/chat.
-  { of: OF_OPENAI },
-  // 2026-11-26: Groq refuses thinking with models that do not reason, github.com/vercel/ai/pull/8057.
-  { of: /llama|gemma|kimi-k2-instruct|mixtral/ },
-  // 2026-11-26: Groq and Cerebras know it by this name alone, github.com/janhq/jan/issues/8136.
-  { of: /gpt-oss|^qwen\/qwen3|^zai-glm/, reasoning: 'reasoning' },
-  // 2026-11-26: DeepSeek and Kimi refuse a turn that goes on behind calls without it, https://api-docs.deepseek.com.
-  { of: /^/, reasoning: 'reasoning_content' },
+const WIRES: readonly ModelRow[] = [
+  {
+    of: /^(?:gpt-[\d.]+-(?:pro|codex)|codex-mini|o\d-pro|o\d(?:-mini)?-deep-research|computer-use-)/,
+    responses: 'always',
+    checked,
+    source: TYPES,
+  },
+  // Functions with an effort are refused in chats; of the newer ones also functions without one.
+  {
+    of: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/,
+    responses: 'with_tools',
+    checked,
+    source: 'https://github.com/BerriAI/litellm/pull/34569',
+  },
+  { of: /^gpt-5\.[45]/, responses: 'with_effort', checked, source: REASONING },
+  {
+    of: /^(?:o\d|codex-mini|gpt-(?:[6-9]|5(?!(?:\.\d+)?-chat)))/,
+    limitMember: 'max_completion_tokens',
+    checked,
+    source: 'https://github.com/griptape-ai/ComfyUI-Griptape/issues/312',
+  },
 ]
 
-/** 2026-11-26: models to which OpenRouter hands cache marks on, https://openrouter.ai/docs/features/prompt-caching. */
-const MARKED = /claude|gemini|^qwen\//
-
-/** 2026-11-26: models that paint at OpenRouter, https://openrouter.ai/docs/features/multimodal/image-generation. */
-const PAINTERS = /image/
-
-/** 2026-11-26, https://platform.openai.com/docs/guides/reasoning and https://console.groq.com/docs/reasoning. */
-const REASONS_NOT =
-  /^(?:ft:)?(?:gpt-[34]|chatgpt-4|gpt-5(?:\.\d+)?-chat)|llama|gemma|kimi-k2-instruct|mixtral/
-
-/** An effort is a hint, which models that do not reason refuse. */
-export function hintsOfModel({ model }: Named): readonly string[] {
-  return REASONS_NOT.test(model) ? ['reasoning_effort'] : []
-}
-
-export function takes({ model }: Named): Takes {
-  const family = FAMILIES.find(({ of }) => of.test(model))
-  return {
-    developerRole: true,
-    reasoning: family?.reasoning,
-    marks: MARKED.test(model),
-    ownPictures: PAINTERS.test(model) && !OF_OPENAI.test(model),
-  }
-}
-
-/**
- * 2026-11-26, https://developers.openai.com/api/docs/guides/reasoning: GPT-5.4 and later refuse functions with an effort
- * in chat completions, and GPT-5.6 and later without `none` as well.
- */
-const OF_RESPONSES = /^(?:ft:)?gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])/
-const WITHOUT_NONE = /^(?:ft:)?gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/
-
-/** The requests that such a model takes as responses alone. */
-export const responsesFor = {
-  of: (model: string) => OF_RESPONSES.test(model),
-  takes({ body, isUnthinking }: ChatRequest, { model }: Named) {
-    if (!OF_RESPONSES.test(model) || listOf(body.tools).length === 0) return false
-    const effort = isUnthinking ? undefined : textOf(body.reasoning_effort)
-    return effort === undefined ? WITHOUT_NONE.test(model) : effort !== 'none'
+const THINKING: readonly ModelRow[] = [
+  // Unknown members of messages are refused.
+  {
+    of: /^(?:gpt-(?!oss)|chatgpt-|o\d|codex-|computer-use-|davinci-|babbage-)/,
+    thinkingMember: 'none',
+    ownPictures: false,
+    checked,
+    source: 'npm openai 6.49.0, ChatCompletionAssistantMessageParam',
   },
+  {
+    of: /^(?:gpt-[34]|chatgpt-4|gpt-5(?:\.\d+)?-chat|gpt-5-search|o1-(?:mini|preview))/,
+    reasons: false,
+    checked,
+    source: TRIED,
+  },
+  { of: /^gpt-5-pro/, efforts: ['high'], checked, source: TRIED },
+  { of: /^gpt-5\.\d+-pro/, efforts: ['medium', 'high', 'xhigh'], checked, source: TRIED },
+  { of: /^gpt-5(?:\.1)?-codex-max|^gpt-5\.[23]-codex/, efforts: TO_XHIGH, checked, source: TRIED },
+  { of: /^(?:o\d|codex-mini|gpt-5(?:\.1)?-codex)/, efforts: TO_HIGH, checked, source: TRIED },
+  {
+    of: /^gpt-5(?:-mini|-nano)?$/,
+    efforts: ['minimal', ...TO_HIGH],
+    checked,
+    source: TRIED,
+  },
+  { of: /^gpt-5\.1/, efforts: ['none', ...TO_HIGH], checked, source: TRIED },
+  { of: /^gpt-5\.[2-5]/, efforts: ['none', ...TO_XHIGH], checked, source: REASONING },
+  {
+    of: /^gpt-(?:5\.6|6-(?:sol|luna)|6\.1-terra)/,
+    efforts: ['none', ...TO_MAX],
+    checked,
+    source: 'npm @ai-sdk/openai 3.0.141, getOpenAILanguageModelCapabilities',
+  },
+  {
+    of: /^gpt-[6-9]/,
+    efforts: TO_MAX,
+    checked,
+    source: 'npm @ai-sdk/openai 3.0.141, getOpenAILanguageModelCapabilities',
+  },
+]
+
+const SIZES: readonly ModelRow[] = [
+  { of: /^gpt-5(?:\.\d+)?-chat/, contextWindow: 128_000, checked, source: PRICES },
+  {
+    of: /^gpt-5(?:\.[1-3])?(?:-mini|-nano|-pro|-codex|-codex-mini|-codex-max)?$/,
+    contextWindow: 400_000,
+    checked,
+    source: PRICES,
+  },
+  { of: /^gpt-5\.4-(?:mini|nano)$/, contextWindow: 400_000, checked, source: PRICES },
+  { of: /^gpt-5\.[45](?:-pro)?$/, contextWindow: 1_050_000, checked, source: PRICES },
+  {
+    of: /^gpt-(?:5\.6|6|6\.1)(?:-(?:sol|terra|luna|astra))?$/,
+    contextWindow: 1_050_000,
+    checked,
+    source: PRICES,
+  },
+  { of: /^gpt-4\.1(?:-mini|-nano)?$/, contextWindow: 1_047_576, checked, source: PRICES },
+  { of: /^gpt-4(?:o|o-mini|-turbo)$/, contextWindow: 128_000, checked, source: PRICES },
+  { of: /^gpt-4$/, contextWindow: 8_192, checked, source: PRICES },
+  { of: /^gpt-3\.5-turbo$/, contextWindow: 16_385, checked, source: PRICES },
+  { of: /^o(?:1|3|3-mini|4-mini)$/, contextWindow: 200_000, checked, source: PRICES },
+  {
+    of: /^(?:gpt-5|gpt-4\.[15]|gpt-4o|chatgpt-4o|o[134])(?:$|[-.:@])/,
+    encoding: 'o200k_base',
+    checked,
+    source: TIKTOKEN,
+  },
+  {
+    of: /^gpt-(?:4|3\.5)(?:$|[-.:@])/,
+    encoding: 'cl100k_base',
+    checked,
+    source: TIKTOKEN,
+  },
+]
+
+export const OPENAI_MODELS: readonly ModelRow[] = [...WIRES, ...THINKING, ...SIZES]
+
+const TUNED = /^ft:([^:]+)/
+
+/** A tuned model is one of its base. */
+export function baseName(model: string): string {
+  return TUNED.exec(model)?.[1] ?? model
 }

@@ -2,7 +2,6 @@
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
 import { facts } from './facts.ts'
-import { hintsOfModel, responsesFor, takes } from './models.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   // Servers that imitate OpenAI often leave out the code.
@@ -10,12 +9,10 @@ const RECOGNISERS: readonly Recogniser[] = [
 ]
 
 export const openai = openAiLike(facts, {
-  // Reasoning models refuse `max_tokens`; a client that sends it all the same gets their
-  // explanation.
   maxTokens: 'max_completion_tokens',
-  takes,
-  hintsOfModel,
-  responsesFor,
+  // DeepSeek and Kimi refuse a turn that goes on behind calls without its thinking.
+  takes: { developerRole: true, reasoning: 'reasoning_content' },
+  hasResponses: true,
   isStrict: true,
   authentication: (dialect) => ({
     ...bearer(dialect),

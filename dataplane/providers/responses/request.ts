@@ -1,7 +1,9 @@
 /** Writes a conversation as a request of OpenAI's Responses. */
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { effortOf } from '../efforts.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
 import { objectSchema } from '../schemas.ts'
 import { itemsOf } from './items.ts'
@@ -55,17 +57,18 @@ interface Upstream {
   readonly provider: string
   readonly model: string
   readonly maxTokens: number | undefined
+  readonly capabilities: Capabilities
 }
 
 /** `body` is that of the request, as the upstream takes its messages. */
 export function responsesRequest(
   { stream, isUnthinking }: Pick<ChatRequest, 'stream' | 'isUnthinking'>,
   body: ChatBody,
-  { provider, model, maxTokens }: Upstream,
+  { provider, model, maxTokens, capabilities }: Upstream,
 ): Json {
   refuseUnsupported(provider, body, CANNOT)
   const limit = body.max_completion_tokens ?? body.max_tokens ?? maxTokens
-  const effort = isUnthinking ? undefined : textOf(body.reasoning_effort)
+  const effort = isUnthinking ? undefined : effortOf(body, capabilities)
   const format = formatOf(recordOf(body.response_format))
   const verbosity = textOf(body.verbosity)
   const same = SAME.filter((name) => body[name] != null).map((name) => [name, body[name]])

@@ -1,7 +1,7 @@
 /** The counter of each upstream: exact by an encoding, a file or the runtime itself, else an estimate. */
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
-import { encodingOfModel } from '../../providers/encodings-of-models.ts'
+import { encodingOfModel } from '../../providers/facts-of-models.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { promptTexts } from './prompt-texts.ts'

@@ -1,6 +1,6 @@
 /** The thread that counts tokens: it loads each tokenizer once, and requests are served while it counts. */
 import { parentPort } from 'node:worker_threads'
-import { ENCODINGS, type Encoding } from '../../wire/encodings.ts'
+import { ENCODINGS, type Encoding } from '../../wire/models/encodings.ts'
 import { type FileTokenizer, openFile, versionOf } from './file-tokenizer.ts'
 import { slicesOf } from './slices.ts'
 import { type Counted, fileOf, type Order, type TokenizerName } from './token-thread.ts'

@@ -1,7 +1,7 @@
 /** Asks the thread that counts tokens. It begins with the first question, and a question that it cannot answer is given up. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { Encoding } from '../../wire/encodings.ts'
+import type { Encoding } from '../../wire/models/encodings.ts'
 
 /** A bundled encoding, or the path of a tokenizer.json. */
 export type TokenizerName = Encoding | `${typeof FILE}${string}`

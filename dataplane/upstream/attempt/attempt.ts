@@ -22,6 +22,8 @@ const LEFT: Outcome = { kind: 'left' }
 
 export class Attempt implements Receiver, Listener, AnswerOrigin {
   readonly outcome: Promise<Outcome>
+  readonly model: string
+  readonly isDetour: boolean
   readonly #parts: AttemptParts
   readonly #judgement: Judgement
   /** The target's settings; after sending, with the credential that was sent. */
@@ -46,6 +48,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     this.#parts = parts
     this.#judgement = new Judgement(parts)
     this.#settings = target.settings
+    this.model = target.settings.model
+    this.isDetour = parts.upstream.isDetour === true
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     this.outcome = promise
     this.#resolve = resolve
@@ -113,10 +117,6 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   get upstreamLimits(): Readonly<Record<string, string>> | undefined {
     return answeredLimits(this.#headers, this.#settings)
-  }
-
-  get model(): string {
-    return this.#parts.target.settings.model
   }
 
   get id(): string {

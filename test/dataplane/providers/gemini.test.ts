@@ -4,11 +4,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import type { Json } from '../../../dataplane/json/values.ts'
+import { knownWindow } from '../../../dataplane/providers/facts-of-models.ts'
 import { FRAMES } from '../../../dataplane/providers/gemini/framing.ts'
 import { gemini } from '../../../dataplane/providers/gemini/provider.ts'
 import { Signatures } from '../../../dataplane/providers/gemini/signatures.ts'
-import { knownWindow } from '../../../dataplane/providers/windows.ts'
-import { aRequest, chatWith, ORIGIN, someSettings } from '../../helpers/providers/a-request.ts'
+import {
+  aRequest,
+  chatWith,
+  ORIGIN,
+  settingsOf,
+  someSettings,
+} from '../../helpers/providers/a-request.ts'
 
 const VERTEX = { project: 'p-1', region: 'europe-west4' }
 const chat = chatWith(gemini)
@@ -93,7 +99,7 @@ function turnWith(calls: readonly Json[], model = 'gemini-3-flash-preview'): Jso
   const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '1' }))
   const asked = { role: 'user', content: 'x' }
   const messages = [asked, { role: 'assistant', content: null, tool_calls: calls }, ...results]
-  const { body } = chat.encode(aRequest({ messages }), someSettings({ model }), undefined)
+  const { body } = chat.encode(aRequest({ messages }), settingsOf('gemini', { model }), undefined)
   return JSON.parse(String(body)).contents[1].parts
 }
 
@@ -156,7 +162,9 @@ test('a signature is remembered for the tenant that had it, and for no other tha
   const model = 'gemini-3-m'
   signatures.keep({ tenant: 'one' }, 'call-1', 'f', { signature: 'c2ln', model })
   const recalled = (tenant: string) =>
-    signatures.of(model, { tenant }).call({ id: 'call-1', function: { name: 'f' } }, 0)
+    signatures
+      .of(someSettings({ model }), { tenant })
+      .call({ id: 'call-1', function: { name: 'f' } }, 0)
   assert.deepEqual([recalled('other'), recalled('one')], [LOST, 'c2ln'])
 })
 
@@ -167,7 +175,7 @@ test('signatures are remembered within bounds, the newest longest', () => {
   for (let turn = 0; turn < 300; turn++) {
     signatures.keep(ASKER, `call-${turn}`, 'f', { signature, model: 'gemini-3-m' })
   }
-  const { call } = signatures.of('gemini-3-m', ASKER)
+  const { call } = signatures.of(someSettings({ model: 'gemini-3-m' }), ASKER)
   const recalled = (turn: number) => call({ id: `call-${turn}`, function: { name: 'f' } }, 0)
   assert.equal(recalled(299), signature)
   assert.equal(recalled(170), signature)

@@ -21,6 +21,7 @@ import {
   bytesOf,
   chatStream,
   chatWith,
+  settingsOf,
   someSettings,
 } from '../../helpers/providers/a-request.ts'
 
@@ -78,7 +79,7 @@ test('where only the model changes, all other bytes stay', () => {
         indentation,
       )
       const request = aRequestOf(text)
-      const body = chatWith(openai).encode(request, someSettings({ model }), undefined).body
+      const body = chatWith(openai).encode(request, settingsOf('openai', { model }), undefined).body
       const span = request.spans.get('model')!
       const expected = Buffer.concat([
         request.bytes.subarray(0, span.start),

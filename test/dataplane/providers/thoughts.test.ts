@@ -15,13 +15,14 @@ import {
   chatStream,
   chatWith,
   ORIGIN,
+  settingsOf,
   someSettings,
 } from '../../helpers/providers/a-request.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read like a client without types reads.
 type Read = any
 
-const CLAUDE = someSettings({ model: 'us.anthropic.claude-opus-4-6-v1' })
+const CLAUDE = settingsOf('bedrock', { model: 'us.anthropic.claude-opus-4-6-v1' })
 const ASKED = { role: 'user', content: 'Weather in Oslo?' }
 const TOOLS = [{ type: 'function', function: { name: 'f' } }]
 const THINKING = { type: 'thinking', thinking: 'Hm', signature: 's1g' }

@@ -52,7 +52,7 @@ function voiceOf(path: string, { provider }: Case): Voice {
 
 function whole({ pair }: Wire, request: ModelRequest, voice: Voice, one: Case): Came {
   const said = voice.whole(one.answer, one.style)
-  const passed = pair.decode(Buffer.from(said), request, originOf(one))
+  const passed = pair.decode(Buffer.from(said), request, originOf(one, voice))
   if (passed.kind === 'failure')
     return { said, text: '', failure: passed.failure.message, isWhole: false }
   if (passed.kind === 'inspected') throw new Error('An answer of a test is short.')
@@ -78,7 +78,7 @@ function streamed({ provider, pair }: Wire, request: ModelRequest, voice: Voice,
   const { framing } = provider
   const bytes = bytesOf(framing.mediaType, events)
   const said = events.map(([event, data]) => (event === '' ? data : `${event} ${data}`)).join('\n')
-  const reader = pair.openStream(request, originOf(one))
+  const reader = pair.openStream(request, originOf(one, voice))
   if (reader === undefined) throw new Error('No stream.')
   const metered = new Meter().begin('a', 'm')
   const tap = new Tap(reader, framing, metered)
@@ -104,8 +104,8 @@ function streamed({ provider, pair }: Wire, request: ModelRequest, voice: Voice,
   }
 }
 
-function originOf({ conversation }: Case): AnswerOrigin {
-  return { model: conversation.model, id: 'req-1' }
+function originOf({ conversation }: Case, voice: Voice): AnswerOrigin {
+  return { model: conversation.model, id: 'req-1', isDetour: voice.whole === wholeResponses }
 }
 
 function countedBy(usage: Usage | undefined): string {

@@ -5,7 +5,7 @@ import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { type Pair, pairOf } from '../../../dataplane/translation/pair.ts'
 import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
 import type { Provider } from '../../../dataplane/wire/provider.ts'
-import { someSettings } from '../providers/a-request.ts'
+import { settingsOf } from '../providers/a-request.ts'
 import type { Sent } from '../vendors/rules/contract.ts'
 import { CLIENTS, CURSOR, type Served } from './client/index.ts'
 import type { Conversation } from './model.ts'
@@ -46,7 +46,7 @@ export type Went =
 export function send(wire: Wire, conversation: Conversation, stream: boolean): Went {
   const { client, pair, tenant, provider } = wire
   const text = client.write(conversation, stream)
-  const settings = someSettings({
+  const settings = settingsOf(provider.name, {
     model: conversation.model,
     region: 'eu-west-1',
     deployment: provider.name === 'azure_openai' ? conversation.model : undefined,

@@ -12,6 +12,8 @@ import { atOnce } from '../../../dataplane/base/steps.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { MembersScan } from '../../../dataplane/json/members.ts'
 import { Unwritten } from '../../../dataplane/json/unwritten.ts'
+import { capabilitiesOf } from '../../../dataplane/providers/facts-of-models.ts'
+import type { ProviderName } from '../../../dataplane/providers/index.ts'
 import { type Pair, pairOf } from '../../../dataplane/translation/pair.ts'
 import type {
   ChatBody,
@@ -138,9 +140,21 @@ export function chatStream(provider: Provider, request: ChatRequest): WireReader
   return chatWith(provider).openStream(request) as WireReader
 }
 
+/** The settings of an upstream of the provider, with the known facts about its model. */
+export function settingsOf(
+  provider: string,
+  settings: Partial<ProviderSettings> = {},
+): ProviderSettings {
+  const some = someSettings(settings)
+  const { model } = some
+  const known = capabilitiesOf({ provider: provider as ProviderName, model })
+  return { ...some, capabilities: { ...known, ...settings.capabilities } }
+}
+
 export function someSettings(settings: Partial<ProviderSettings> = {}): ProviderSettings {
   return {
     model: 'upstream-model',
+    capabilities: {},
     credential: 'sk-upstream-secret',
     apiVersion: undefined,
     deployment: undefined,

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
 import type { ProviderSettings } from '../../../dataplane/wire/provider.ts'
 import { wireOf } from '../conversations/asked.ts'
 import { complaintsOf, type Vendor } from '../vendors/index.ts'
-import { bytesOf, someSettings } from './a-request.ts'
+import { bytesOf, settingsOf } from './a-request.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read like a vendor reads it.
 type Json = any
@@ -38,7 +38,7 @@ export function sentBy(
   { api, provider, model = 'model', settings, isNative, tenant = 'tenant', facts }: Way,
   members: Json,
 ): SentBy {
-  const { client, pair } = wireOf(api, provider, tenant, isNative)
+  const { client, pair, provider: paired } = wireOf(api, provider, tenant, isNative)
   const hi = [{ role: 'user', content: 'Hi' }]
   const body = {
     model: 'route',
@@ -48,7 +48,7 @@ export function sentBy(
   }
   const read = parseRequest(Buffer.from(JSON.stringify(body)), client.dialect.reading, SECONDS)
   const request = { ...read, tenant, ...facts } as ModelRequest
-  const all = someSettings({ model, region: 'eu-west-1', ...settings })
+  const all = settingsOf(paired.name, { model, region: 'eu-west-1', ...settings })
   const lost = pair.lost?.(request, all) ?? []
   const sent = pair.encode(request, all, undefined)
   const path = `/v1${sent.path}`

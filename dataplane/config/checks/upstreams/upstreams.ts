@@ -1,7 +1,7 @@
 /** Settings that a provider requires, and settings that it would ignore. */
 import { valueBelow } from '../../../json/values.ts'
+import { knownWindow } from '../../../providers/facts-of-models.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
-import { knownWindow } from '../../../providers/windows.ts'
 import type { UpstreamSection } from '../../../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../../../schema/upstreams.ts'
 import { PROVIDER_SETTINGS } from '../../../wire/provider-facts.ts'

@@ -7,7 +7,7 @@ import type { FinishReason, Picture, ToolCall, Usage } from '../../../wire/inner
 import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
 import { type Asked, CallIds } from '../../answers/call-ids.ts'
 import { unlikeAsked } from '../../failures/classify.ts'
-import { bareName } from '../models.ts'
+import { bareName } from '../model-name.ts'
 import type { Asker, Signatures } from '../signatures.ts'
 
 const FINISH: Readonly<Record<string, FinishReason>> = {

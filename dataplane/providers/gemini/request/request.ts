@@ -2,11 +2,12 @@
 
 import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
+import type { Capabilities } from '../../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
-import { paints, thinkingOf } from '../models.ts'
 import type { Signatures } from '../signatures.ts'
+import { thinkingOf } from '../thinking.ts'
 import { contentsOf } from './contents.ts'
 import { systemOf } from './instructions.ts'
 import { toolMembers } from './tools.ts'
@@ -51,20 +52,22 @@ export interface Translated {
 
 export function generateRequest(
   request: ChatRequest,
-  { model }: ProviderSettings,
+  settings: ProviderSettings,
   bound: number | undefined,
   signatures: Signatures,
 ): Translated {
   const { body } = request
+  const { capabilities } = settings
   refuseUnsupported(facts.name, body, CANNOT)
   // The picture would be charged, and no client of this API could see it.
-  if (paints(model) && !request.takesPictures) throw unsupported(facts.name, 'model', NO_PICTURES)
+  if (capabilities.paints && !request.takesPictures)
+    throw unsupported(facts.name, 'model', NO_PICTURES)
   const system = systemOf(body.messages)
-  const hints = hintsOf(body, model)
-  const said = { ...configOf(body, bound), ...modalitiesOf(body, model) }
+  const hints = hintsOf(body, capabilities)
+  const said = { ...configOf(body, bound), ...modalitiesOf(body, capabilities) }
   const config = { ...said, ...hints.seed, ...hints.reasoning_effort }
   const sent = {
-    contents: contentsOf(body.messages, signatures.of(model, request)),
+    contents: contentsOf(body.messages, signatures.of(settings, request)),
     ...(system !== '' && { systemInstruction: { parts: [{ text: system }] } }),
     ...toolMembers(body),
     ...(Object.keys(config).length > 0 && { generationConfig: config }),
@@ -75,14 +78,14 @@ export function generateRequest(
 }
 
 /** The members for hints that some models or values have a place for; undefined: it is left out. */
-function hintsOf(body: ChatBody, model: string) {
+function hintsOf(body: ChatBody, capabilities: Capabilities) {
   const { seed } = body
   const isSeed = Number.isInteger(seed) && Math.abs(Number(seed)) <= SEED_MAX
   const tier = rowOf(SERVICE_TIERS, body.service_tier)
   return {
     seed: isSeed ? { seed } : undefined,
     service_tier: tier === undefined ? undefined : { serviceTier: tier },
-    reasoning_effort: thinkingOf(body, model),
+    reasoning_effort: thinkingOf(body, capabilities),
   }
 }
 
@@ -99,9 +102,9 @@ function configOf(body: ChatBody, bound: number | undefined): Json {
 }
 
 /** Text alone is what other models answer in anyway. */
-function modalitiesOf({ modalities }: ChatBody, model: string): Json {
+function modalitiesOf({ modalities }: ChatBody, { paints }: Capabilities): Json {
   const asked = listOf(modalities)
-  if (asked.length === 0 || (asked.every((one) => one === 'text') && !paints(model))) return {}
+  if (asked.length === 0 || (asked.every((one) => one === 'text') && !paints)) return {}
   if (asked.every((one) => one === 'text' || one === 'image'))
     return { responseModalities: asked.map((one) => String(one).toUpperCase()) }
   throw unsupported(facts.name, 'modalities', 'ask for text and image alone')

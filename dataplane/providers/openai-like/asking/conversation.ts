@@ -1,6 +1,8 @@
 /** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
 import { type Json, listOf, recordOf } from '../../../json/values.ts'
-import type { ChatMessage } from '../../../wire/inner-form.ts'
+import type { ChatMessage, ChatRequest } from '../../../wire/inner-form.ts'
+import type { ThinkingMember } from '../../../wire/models/capabilities.ts'
+import type { ProviderSettings } from '../../../wire/provider.ts'
 import { shownByUser } from '../../pictures.ts'
 
 /** Where models and their servers differ in the messages that they take. */
@@ -8,13 +10,32 @@ export interface Takes {
   /** Whether messages may have the role `developer`; else it becomes `system`. */
   readonly developerRole?: boolean
   /** The member in which it wants the thinking of an earlier answer back; absent: it refuses or ignores it. */
-  readonly reasoning?: 'reasoning' | 'reasoning_content' | undefined
+  readonly reasoning?: ThinkingMember | undefined
   /** Whether it takes cache marks, or hands them on to a vendor that does. */
   readonly marks?: boolean
   /** Whether results of tools may hold pictures; else they stand behind the results, as the user's. */
   readonly picturesInResults?: boolean
   /** Whether messages of the model may hold the pictures that it painted; else the user shows them. */
   readonly ownPictures?: boolean
+}
+
+/** The facts of the model win over those of the runtime; one that has refused thinking in a history gets none. */
+export function takesOf(
+  { isUnsealed }: ChatRequest,
+  { capabilities }: ProviderSettings,
+  { takes = {} }: { readonly takes?: Takes | undefined },
+): Takes {
+  const { thinkingMember: member = takes.reasoning ?? 'none', marks = takes.marks } = capabilities
+  const reasoning = isUnsealed || member === 'none' ? undefined : member
+  const { ownPictures = takes.ownPictures } = capabilities
+  const isSame = reasoning === takes.reasoning && marks === takes.marks
+  if (isSame && ownPictures === takes.ownPictures) return takes
+  return {
+    ...takes,
+    reasoning,
+    ...(marks !== undefined && { marks }),
+    ...(ownPictures !== undefined && { ownPictures }),
+  }
 }
 
 export interface Taken {

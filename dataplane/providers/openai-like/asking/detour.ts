@@ -1,6 +1,7 @@
 /** Conversations that a model takes as responses alone: asked so, and read whichever of the two APIs answers. */
 import type { KeptText } from '../../../base/kept-text.ts'
 import { bodyOf } from '../../../json/unwritten.ts'
+import { listOf } from '../../../json/values.ts'
 import type { ChatAnswer, ChatEvent, ChatRequest } from '../../../wire/inner-form.ts'
 import type {
   Decoded,
@@ -11,16 +12,24 @@ import type {
 } from '../../../wire/provider.ts'
 import type { ProviderFacts } from '../../../wire/provider-facts.ts'
 import type { Asked } from '../../answers/call-ids.ts'
+import { effortOf } from '../../efforts.ts'
 import type { Recogniser } from '../../failures/classify.ts'
 import { MARK, withoutMarks } from '../../marks.ts'
 import { decodeResponse, isResponse } from '../../responses/answer.ts'
 import { leftOutOf, responsesRequest } from '../../responses/request.ts'
 import { isOfResponse, ResponseReader } from '../../responses/stream.ts'
 import type { OpenAiLike } from '../options.ts'
-import { takenBy } from './conversation.ts'
+import { takenBy, takesOf } from './conversation.ts'
 
-export function detourOf({ of }: NonNullable<OpenAiLike['responsesFor']>): Detour {
-  return { of, isWhole: isResponse, isEvent: isOfResponse }
+export const DETOUR: Detour = { isWhole: isResponse, isEvent: isOfResponse }
+
+/** Whether the model takes this conversation as a response alone. */
+export function isForResponses({ body }: ChatRequest, { capabilities }: ProviderSettings): boolean {
+  const { responses } = capabilities
+  if (responses === undefined || responses === 'always') return responses !== undefined
+  if (listOf(body.tools).length === 0) return false
+  const effort = effortOf(body, capabilities)
+  return effort === undefined ? responses === 'with_tools' : effort !== 'none'
 }
 
 export function encodeResponse(
@@ -32,9 +41,9 @@ export function encodeResponse(
   const model = options.model?.(settings) ?? settings.model
   const plain = withoutMarks(request.body)
   // Results may hold pictures there.
-  const takes = { ...options.takes?.(settings), picturesInResults: true }
+  const takes = { ...takesOf(request, settings, options), picturesInResults: true }
   const { messages, lost } = takenBy(plain.messages, takes)
-  const upstream = { provider: options.name, model, maxTokens }
+  const upstream = { provider: options.name, model, maxTokens, capabilities: settings.capabilities }
   const sent = responsesRequest(request, { ...plain, messages }, upstream)
   const unseen = plain === request.body ? lost : [...lost, MARK]
   return {
@@ -49,9 +58,9 @@ export function decodeAnswerOr(
   read: Decoded<ChatAnswer>,
   body: Buffer,
   request: Asked,
-  { responsesFor, recognisers }: Pick<OpenAiLike, 'responsesFor' | 'recognisers'>,
+  { hasResponses, recognisers }: Pick<OpenAiLike, 'hasResponses' | 'recognisers'>,
 ): Decoded<ChatAnswer> {
-  if (read.kind === 'answer' || responsesFor === undefined || !isResponse(body)) return read
+  if (read.kind === 'answer' || !hasResponses || !isResponse(body)) return read
   return decodeResponse(body, request, recognisers)
 }
 

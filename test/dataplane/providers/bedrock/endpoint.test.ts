@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { endpointIn, segmentOf } from '../../../../dataplane/providers/bedrock/aws/endpoint.ts'
 import { namedIn } from '../../../../dataplane/providers/bedrock/model-name.ts'
 import { bedrock } from '../../../../dataplane/providers/bedrock/provider.ts'
-import { knownWindow } from '../../../../dataplane/providers/windows.ts'
+import { knownWindow } from '../../../../dataplane/providers/facts-of-models.ts'
 import { aRequest, chatWith, someSettings } from '../../../helpers/providers/a-request.ts'
 
 test('a region has a host in the domain of its partition', () => {

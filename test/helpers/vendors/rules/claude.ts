@@ -23,11 +23,30 @@ export function checkClaude(body: Json, model: string, c: Complaints): void {
   if (thinking?.type === 'adaptive')
     c.demand(!isOld, 'adaptive-of-model', 'thinking', 'not supported')
   if (thinking?.type === 'disabled')
-    c.demand(!isNew, 'disabled-of-model', 'thinking', 'not supported')
+    c.demand(
+      !isNew || /(opus-5|sonnet-5|haiku-5-5)(-v\d|$)/.test(model),
+      'disabled-of-model',
+      'thinking',
+      'not supported',
+    )
+  if (thinking?.type === 'between_tools')
+    c.demand(/sonnet-5-5/.test(model), 'between-tools-of-model', 'thinking', 'not supported')
+  checkEffort(body.output_config?.effort, model, c)
   const isOn = thinking?.type === 'enabled' || thinking?.type === 'adaptive'
   const isForced = choice?.type === 'any' || choice?.type === 'tool'
   c.demand(!isOn || !isForced, 'forced-thinking', 'tool_choice', 'Thinking and a forced tool')
   if (isOn) checkThinkingFirst(body.messages, c)
+}
+
+function checkEffort(effort: unknown, model: string, c: Complaints): void {
+  if (effort === undefined) return
+  const has =
+    !/claude-(instant|2|3)|(opus-4(-[01])?|sonnet-4(-[05])?|haiku-4(-5)?)(-20\d{6}|-latest|-v\d|$)/.test(
+      model,
+    )
+  c.demand(has, 'effort-of-model', 'output_config', 'does not support the effort parameter')
+  const isEarly = /(opus-4-5|(opus|sonnet)-4-6)/.test(model)
+  c.demand(effort !== 'xhigh' || !isEarly, 'effort-of-model', 'output_config', 'no xhigh')
 }
 
 /** The turn that is going on after calls begins with thinking, where the model thinks: before the first of its calls. */

@@ -1,0 +1,107 @@
+/** Asks a Claude to think, and samples its answer, as its model takes it. */
+import { recordOf, rowOf, textOf } from '../../json/values.ts'
+import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
+import { effortAmong } from '../efforts.ts'
+import { lacksThoughts } from './open-turn.ts'
+import type { ThoughtsOf } from './thoughts.ts'
+
+/** This version and later ones took sampling out of the API. */
+const NO_SAMPLING_SINCE = '2026-10-21'
+const BUDGET_MIN = 1_024
+/** Tokens of an answer beside its thinking: ordinary long answers end before it. */
+const ROOM = 32_000
+/** The limit and the efforts of the newest models, for those that are not known. */
+const OUTPUT = 128_000
+const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+export const BUDGETS: Readonly<Record<string, number>> = {
+  minimal: BUDGET_MIN,
+  low: 2_048,
+  medium: 8_192,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 49_152,
+}
+/** The effort that the API takes where none is written. */
+const EFFORT_DEFAULT = 'high'
+
+export interface Thinking {
+  readonly effort?: string
+  readonly thinking?: Readonly<Record<string, unknown>>
+  /** The limit of tokens that a budget needs, where the request has none. */
+  readonly maxTokens?: number
+}
+
+/** `limit`: of the client or the route, if one of them sets it. */
+export function thinkingOf(
+  { body, thinksFreely }: Pick<ChatRequest, 'body' | 'thinksFreely'>,
+  capabilities: Capabilities,
+  limit: number | undefined,
+  thoughtsOf: ThoughtsOf,
+): Thinking {
+  const written = textOf(body.reasoning_effort)
+  const asked = written ?? (thinksFreely ? EFFORT_DEFAULT : undefined)
+  const { reasons = true, thinking: form = 'adaptive', summary = true } = capabilities
+  if (asked === 'none') return offOf(capabilities)
+  const budget = rowOf(BUDGETS, asked)
+  if (budget === undefined || !reasons) return {}
+  const isPossible = !forcesTool(body) && !lacksThoughts(body.messages, thoughtsOf)
+  if (form === 'budget') return isPossible ? budgeted(budget, limit, capabilities) : {}
+  const effort = effortAmong(written, capabilities.efforts ?? EFFORTS)
+  return {
+    ...(effort !== undefined && { effort }),
+    ...(isPossible && {
+      thinking: { type: 'adaptive', ...(summary && { display: 'summarized' }) },
+    }),
+  }
+}
+
+/** Models that think only if asked are asked nothing; what is not known may always think. */
+function offOf({ thinkingOff, thinking, reasons = true }: Capabilities): Thinking {
+  const isSaid = reasons && (thinkingOff === 'disabled' || thinkingOff === 'between_tools')
+  return isSaid && thinking !== 'budget' ? { thinking: { type: thinkingOff } } : {}
+}
+
+/** A budget leaves room for an answer: all of it, or else half of the limit. */
+export function budgeted(
+  asked: number,
+  given: number | undefined,
+  { outputTokens = OUTPUT, thinkingTokens = asked }: Capabilities,
+): Thinking {
+  const wanted = Math.min(asked, thinkingTokens)
+  const limit = given ?? Math.min(outputTokens, wanted + ROOM)
+  const budget = limit >= wanted + ROOM ? wanted : Math.min(wanted, Math.floor(limit / 2))
+  if (budget < BUDGET_MIN) return {}
+  return {
+    thinking: { type: 'enabled', budget_tokens: budget },
+    ...(given === undefined && { maxTokens: limit }),
+  }
+}
+
+/** The limit of an answer without thinking where the request has none. */
+export function outputDefault({ outputTokens = OUTPUT }: Capabilities): number {
+  return Math.min(ROOM, outputTokens)
+}
+
+/** Whether the model is asked to think, and so wants its thinking back. */
+export function isThinking(thinking: Thinking['thinking']): boolean {
+  return thinking !== undefined && thinking.type !== 'disabled'
+}
+
+export function samplingOf(
+  body: ChatBody,
+  { sampling = false }: Capabilities,
+  apiVersion: string,
+): Readonly<Record<string, number>> {
+  if (!sampling || apiVersion >= NO_SAMPLING_SINCE) return {}
+  // Several models refuse the two together.
+  if (typeof body.temperature === 'number') {
+    return { temperature: Math.min(body.temperature, 1) }
+  }
+  return typeof body.top_p === 'number' ? { top_p: body.top_p } : {}
+}
+
+function forcesTool(body: ChatBody): boolean {
+  const choice = body.tool_choice
+  return choice === 'required' || recordOf(choice).type === 'function'
+}

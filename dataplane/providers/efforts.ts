@@ -1,0 +1,22 @@
+/** The effort that a model takes in the place of the one that a client asks for. */
+import { textOf } from '../json/values.ts'
+import type { ChatBody } from '../wire/inner-form.ts'
+import { type Capabilities, EFFORTS, type Effort } from '../wire/models/capabilities.ts'
+
+/** The same effort where it is one of these, else the next higher one, else the highest; undefined for other words. */
+export function effortAmong(asked: unknown, efforts: readonly Effort[]): Effort | undefined {
+  const wanted = (EFFORTS as readonly unknown[]).indexOf(asked)
+  if (wanted < 0) return undefined
+  const sorted = EFFORTS.filter((effort) => efforts.includes(effort))
+  return sorted.find((effort) => EFFORTS.indexOf(effort) >= wanted) ?? sorted.at(-1)
+}
+
+/** The effort that a body asks for, as the model takes it; undefined: none is said. */
+export function effortOf(
+  { reasoning_effort: asked }: ChatBody,
+  { reasons, efforts }: Capabilities,
+): string | undefined {
+  const effort = textOf(asked)
+  if (effort === undefined || reasons === false) return undefined
+  return efforts === undefined ? effort : (effortAmong(effort, efforts) ?? effort)
+}
