@@ -246,7 +246,8 @@ function nativeOf(
   section: UpstreamSection,
   { natives, nativeDefault, operations }: Provider,
 ): readonly string[] | undefined {
-  const apis = section.native ?? nativeDefault?.(addressOf(section)) ?? []
+  const { native, capabilities } = section
+  const apis = native ?? capabilities?.wires ?? nativeDefault?.(addressOf(section)) ?? []
   if (natives === undefined || apis.length === 0) return undefined
   const known = operations.chat?.natives ?? []
   return known.filter(({ api }) => apis.includes(api)).map(({ wire }) => wire)

@@ -1,9 +1,10 @@
 /** `gw.upstreams[]`: the model servers and hosted APIs that answer requests. */
 import { z } from 'zod'
 import { PROVIDER_NAMES } from '../providers/index.ts'
-import { ENCODINGS } from '../wire/models/encodings.ts'
 import { EXTRAS } from '../wire/extras.ts'
+import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
+import { Capabilities } from './capabilities.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
 
 export const Tls = z.strictObject({
@@ -207,6 +208,9 @@ export const Upstream = z.strictObject({
     .describe(
       'Most tokens of prompt and answer together. Default: as the runtime reports, or as the hosted model is known to have.',
     ),
+  capabilities: Capabilities.optional().describe(
+    'Facts about the model that the gateway does not know, or knows otherwise. Default: the table of models.',
+  ),
   native: z
     .array(z.enum(NATIVE_APIS))
     .max(16)

@@ -2,15 +2,16 @@
 import { scanMembers } from '../json/members.ts'
 import { listOf, parsed, recordOf, textOf } from '../json/values.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
+import type { Capabilities } from '../wire/models/capabilities.ts'
 import type { CallRules } from '../wire/provider-facts.ts'
-import { DistinctIds, hasOddIds } from './distinct-ids.ts'
+import { DistinctIds, hasOddIds, type IdForm } from './distinct-ids.ts'
 import { keepNames } from './names.ts'
 import { isFree, NAME_OR_ID } from './places.ts'
 import { shortNames } from './short-names.ts'
 import { changedStrings, changedStringsOf, type StringChange } from './strings.ts'
 
-/** Takes any id. */
-const ANY = /^/
+/** The names of a server whose own rule is not known. */
+const NAME = /^/
 
 /** The members of all wires in which names and ids stand. */
 const MEMBERS: ReadonlySet<unknown> = new Set([
@@ -25,26 +26,41 @@ const MEMBERS: ReadonlySet<unknown> = new Set([
 /** The same request where nothing has to change. `passes`: the upstream gets the client's bytes. */
 export function fitted(
   request: ModelRequest,
-  rules: CallRules | undefined,
+  known: CallRules | undefined,
+  capabilities: Capabilities,
   passes: boolean,
 ): ModelRequest {
+  const rules = rulesOf(known, capabilities)
   if (rules === undefined || request.operation !== 'chat') return request
   const { body } = request
   const names = shortNames(body, rules)
-  const hasOdd = rules.id !== undefined && hasOddIds(body, rules.id)
+  const { id, idMax } = rules
+  const ids = id && { id, ...(idMax !== undefined && { idMax }) }
+  const hasOdd = ids !== undefined && hasOddIds(body, ids)
   if (names === undefined && !hasOdd) return request
   if (names !== undefined) keepNames(request, new Map([...names].map(([own, made]) => [made, own])))
-  const form = hasOdd ? (rules.id ?? ANY) : undefined
+  const form = hasOdd ? ids : undefined
   const inner = changeOf(names, form, () => false)
   const fit = { ...request, body: changedStringsOf(body, NAME_OR_ID, inner) }
   return passes ? { ...fit, ...passing(request, names, form) } : fit
+}
+
+/** The lengths that are known of the model win. */
+function rulesOf(
+  rules: CallRules | undefined,
+  { nameMax, idMax }: Capabilities,
+): CallRules | undefined {
+  if (nameMax === undefined && idMax === undefined) return rules
+  const { name = NAME, nameMax: names = Number.POSITIVE_INFINITY } = rules ?? {}
+  const ids = idMax === undefined ? {} : { id: rules?.id ?? /^/, idMax }
+  return { ...rules, name, nameMax: nameMax ?? names, ...ids }
 }
 
 /** The client's own bytes. */
 function passing(
   request: ChatRequest,
   names: ReadonlyMap<string, string> | undefined,
-  form: RegExp | undefined,
+  form: IdForm | undefined,
 ): Pick<ChatRequest, 'bytes' | 'spans' | 'edits'> {
   const { spans: before, edits } = request
   const span = before.get('input')
@@ -73,7 +89,7 @@ function renamed(
 /** `isResult` tells the items of a Responses request apart, whose calls and results have the same member. */
 function changeOf(
   names: ReadonlyMap<string, string> | undefined,
-  form: RegExp | undefined,
+  form: IdForm | undefined,
   isResult: (item: number) => boolean,
 ): StringChange {
   const ids = form && new DistinctIds(form)

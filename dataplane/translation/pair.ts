@@ -101,7 +101,7 @@ function nativePair(
     lost: ({ unsent }, { allow }) =>
       unsent?.filter(({ extra }) => !allow?.includes(extra)).map(({ param }) => param),
     encode: (request, settings, maxTokens) =>
-      native.encode(fitted(request, calls, true), settings, maxTokens),
+      native.encode(fitted(request, calls, settings.capabilities, true), settings, maxTokens),
     decode(body, request) {
       const passed = decodePassing(native, body, request)
       if (passed.kind === 'failure' || passing === undefined) return passed
@@ -179,7 +179,8 @@ function encodeWith(
         unlimited.member,
         `send a whole number from 1 or leave ${unlimited.member} out`,
       )
-    return operation.encode(fitted(request, calls, passes), settings, maxTokens)
+    const fit = fitted(request, calls, settings.capabilities, passes)
+    return operation.encode(fit, settings, maxTokens)
   }
 }
 

@@ -14,7 +14,7 @@ export function shortNames(
   let made: Map<string, string> | undefined
   const note = (value: unknown) => {
     const name = textOf(value)
-    if (name === undefined || rules.name.test(name)) return
+    if (name === undefined || takesName(rules, name)) return
     made ??= new Map()
     made.set(name, shortName(name, rules))
   }
@@ -36,4 +36,8 @@ function shortName(name: string, rules: CallRules): string {
   const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_')
   const short = `${plain.slice(0, rules.nameMax - HASH_LENGTH - 2)}_${hash}`
   return rules.name.test(short) ? short : `_${short}`
+}
+
+function takesName({ name: form, nameMax }: CallRules, name: string): boolean {
+  return name.length <= nameMax && form.test(name)
 }

@@ -1,7 +1,7 @@
 /** The facts about a provider that other folders may use. */
 
 import type { Extra } from './extras.ts'
-import type { ModelRow } from './models/capabilities.ts'
+import type { ModelRow, WrittenName } from './models/capabilities.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
@@ -68,12 +68,14 @@ export interface TokenQuestion {
 
 /** The form of names and ids that an API takes in conversations. */
 export interface CallRules {
-  /** Names of tools. */
+  /** Names of tools, of any length. */
   readonly name: RegExp
   /** The most letters of one. */
   readonly nameMax: number
   /** Ids of calls, each of which may stand in a history once; absent: it takes any, or has none. */
   readonly id?: RegExp
+  /** The most letters of an id; absent: any number. */
+  readonly idMax?: number
 }
 
 /** The prompts that a model keeps up to a cache mark, in tokens. */
@@ -110,6 +112,10 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
+  /** The facts about a model that a configuration may write, or the values of one; all APIs take lengths of names and limits. */
+  readonly writable?: Readonly<Partial<Record<WrittenName, true | readonly string[]>>>
+  /** Whether conversations that a model takes as responses alone are asked so. */
+  readonly asksResponses?: boolean
   /** Absent where it takes any names and ids. */
   readonly calls?: CallRules
   /** The values of a limit of tokens that mean no limit there, as an absent limit does. */

@@ -103,6 +103,20 @@ const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) =>
   ...upstreams.flatMap(({ native = [] }, index) =>
     entriesTwice(native, at('upstreams', index, 'native'), 'native API', context),
   ),
+  ...upstreams.flatMap(({ capabilities = {} }, index) => [
+    ...entriesTwice(
+      capabilities.efforts ?? [],
+      at('upstreams', index, 'capabilities', 'efforts'),
+      'effort',
+      context,
+    ),
+    ...entriesTwice(
+      capabilities.wires ?? [],
+      at('upstreams', index, 'capabilities', 'wires'),
+      'API of the model',
+      context,
+    ),
+  ]),
   ...entriesTwice(usage.tags, at('usage', 'tags'), 'tag', context),
   ...routes.flatMap((route, index) => [
     ...repeated(

@@ -25,6 +25,7 @@ import { limitChecks } from './tenants/limits.ts'
 import { priceChecks } from './tenants/prices.ts'
 import { addressChecks } from './upstreams/addresses.ts'
 import { allowChecks } from './upstreams/allow.ts'
+import { capabilityChecks } from './upstreams/capabilities.ts'
 import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
@@ -40,6 +41,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...allowChecks,
   ...auxiliaryChecks,
   ...budgetChecks,
+  ...capabilityChecks,
   ...coldStartChecks,
   ...credentialChecks,
   ...duplicateChecks,

@@ -12,6 +12,7 @@ import {
   explainUnsupported,
 } from './explain-attempts.ts'
 import { explainCaches } from './explain-caches.ts'
+import { explainModels } from './explain-models.ts'
 import { explainTenants } from './explain-tenants.ts'
 
 /** The traits of an operation that change what happens to a request. */
@@ -51,6 +52,7 @@ function explainRoute(
     ...explainAttempts(route),
     ...explainUnsupported(route),
     ...explainCaches(section, route, upstreamsOf(route)),
+    ...explainModels(section.upstreams, upstreamsOf(route)),
     ...explainClocks(section, route, kind),
     ...explainWindow(section, route, kind),
     ...explainCost(section, route, kind),

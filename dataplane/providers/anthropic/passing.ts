@@ -49,7 +49,7 @@ export interface Passes {
 /** The client's bytes, changed only where they have to be. */
 export function passedBody(
   request: ChatRequest,
-  { model }: ProviderSettings,
+  { model, capabilities: { outputMost } }: ProviderSettings,
   { own = [], takesUnsigned, edits: changes }: Passes = {},
 ): UpstreamRequest['body'] {
   const { bytes, spans, omitted } = request
@@ -57,6 +57,8 @@ export function passedBody(
   if (request.body.model !== model) edits.set('model', JSON.stringify(model))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
+  if (outputMost !== undefined && (request.maxTokens ?? 0) > outputMost)
+    edits.set('max_tokens', String(outputMost))
   const { isUnsealed } = request
   const isThinking = isUnsealed || (!takesUnsigned && bytes.includes(SIGNATURE))
   const isLeftOut = isThinking ? (isUnsealed ? isThought : isUnsigned) : undefined

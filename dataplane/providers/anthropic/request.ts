@@ -4,7 +4,8 @@ import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
-import { markOfTool, withFewMarks } from '../marks.ts'
+import { limitOf } from '../limits.ts'
+import { markOfTool, unmarkedBody, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
@@ -53,10 +54,11 @@ export function messagesRequest(
   apiVersion: string,
   bound: number | undefined,
 ): Json {
-  const body = withFewMarks(request.body)
+  const { marks } = settings.capabilities
+  const body = marks === false ? unmarkedBody(request.body) : withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
   const { model, capabilities } = settings
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const limit = limitOf(body, bound, capabilities)
   const thoughtsOf = thoughtsFor(model, request)
   const { effort, thinking, maxTokens } = thinkingOf(request, capabilities, limit, thoughtsOf)
   const format = formatOf(body)

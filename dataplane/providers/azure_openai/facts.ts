@@ -11,7 +11,15 @@ export const facts: ProviderFacts = {
   genAiName: 'azure.ai.openai',
   summary: 'Azure OpenAI, by its /openai/v1 paths or, with a dated api_version, by deployment.',
   hosted: true,
-  calls: { name: /^[a-zA-Z0-9_-]{1,64}$/, nameMax: 64, id: /^.{1,40}$/s },
+  writable: {
+    reasoning: true,
+    efforts: true,
+    thinking_member: true,
+    call_id_length: true,
+    wires: ['chat', 'responses'],
+  },
+  asksResponses: true,
+  calls: { name: /^[a-zA-Z0-9_-]+$/, nameMax: 64, id: /^/, idMax: 40 },
   natives: ['responses'],
   // Few dated versions have it.
   nativeDefault: (settings) => (isDated(settings) ? [] : ['responses']),

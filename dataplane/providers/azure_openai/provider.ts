@@ -19,7 +19,6 @@ export const azure_openai: Provider = {
   ...openAiLike(facts, {
     maxTokens: 'max_completion_tokens',
     takes: { developerRole: true },
-    hasResponses: true,
     isStrict: true,
     sendsVerdicts: true,
     variant: {

@@ -7,6 +7,7 @@ import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported } from '../../wire/unsupported.ts'
 import { CANNOT, jsonInstruction, stopsOf } from '../anthropic/request.ts'
 import { NO_THOUGHTS, thoughtsFor } from '../anthropic/thoughts.ts'
+import { limitOf } from '../limits.ts'
 import { unmarkedBody, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
@@ -44,7 +45,7 @@ export function converseRequest(
   const body =
     capabilities.marks === false ? unmarkedBody(request.body) : withFewMarks(request.body)
   refuseUnsupported(facts.name, body, CANNOT)
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const limit = limitOf(body, bound, capabilities)
   const thoughtsOf = thoughtsFor(model, request)
   const traits = traitsOf(request, settings, limit, thoughtsOf)
   const { sampling, effort, fields, wantsThoughts, maxTokens = limit } = traits

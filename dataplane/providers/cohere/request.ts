@@ -5,6 +5,7 @@ import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { limitOf } from '../limits.ts'
 import { shownByUser } from '../pictures.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
@@ -59,7 +60,7 @@ export function chatRequest(
 ): Json {
   const { body } = request
   refuseUnsupported(facts.name, body, CANNOT)
-  const maxTokens = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const maxTokens = limitOf(body, bound, settings.capabilities)
   const stops = stopsOf(body)
   const seed = countOf(body.seed)
   const thinking = thinkingOf(body, settings.capabilities, maxTokens)

@@ -8,6 +8,13 @@ export const facts: ProviderFacts = {
   name: 'llamacpp',
   summary: "llama.cpp's server.",
   hosted: false,
+  writable: {
+    reasoning: true,
+    efforts: true,
+    thinking_member: true,
+    call_id_length: true,
+    wires: ['chat', 'responses', 'messages'],
+  },
   natives: ['responses', 'messages'],
   port: 8080,
   spellings: ['llama.cpp', 'llama-cpp', 'llama_cpp'],

@@ -100,6 +100,10 @@ function bodyOf(
     edits.set('max_output_tokens', String(Math.max(OUTPUT_TOKENS_MIN, maxTokens)))
   for (const name of spans.keys())
     if (ROUTING.has(name) || own.includes(name) || omitted?.has(name)) edits.set(name, undefined)
+  const { outputMost } = settings.capabilities
+  const limit = request.maxTokens ?? maxTokens
+  if (outputMost !== undefined && limit !== undefined && limit > outputMost)
+    edits.set('max_output_tokens', String(outputMost))
   const reasoning = otherReasoning(request, settings)
   if (reasoning !== undefined) edits.set('reasoning', reasoning)
   for (const name of refused) edits.set(name, undefined)

@@ -39,7 +39,7 @@ const NOTHING: Meaning<CompletionsEvent> = { events: [], done: false }
 
 export function completionRequest(
   { body, stream }: CompletionsRequest,
-  { model, contextWindow }: ProviderSettings,
+  { model, contextWindow, capabilities }: ProviderSettings,
   bound: number | undefined,
 ): Json {
   refuseUnsupported(facts.name, body, CANNOT)
@@ -48,7 +48,7 @@ export function completionRequest(
     throw unsupported(facts.name, 'prompt', 'send one text')
   // There it would be no limit.
   if (limit === 0) throw unsupported(facts.name, 'max_tokens', 'send at least 1')
-  const options = optionsOf(body, bound, contextWindow)
+  const options = optionsOf(body, bound, contextWindow, capabilities)
   const suffix = textOf(body.suffix)
   return {
     model,

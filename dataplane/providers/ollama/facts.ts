@@ -7,6 +7,7 @@ export const facts: ProviderFacts = {
   name: 'ollama',
   summary: 'Ollama, by its own API.',
   hosted: false,
+  writable: { reasoning: true },
   port: 11_434,
   lostInOpenAi: 'a limit of tokens in max_completion_tokens, and failures inside a stream',
   // An endpoint may name the version of its OpenAI-compatible paths.

@@ -35,7 +35,7 @@ export const ollama: Provider = {
         path: '/api/chat',
         headers: headersOf(settings, request.stream ? LINES.mediaType : 'application/json'),
         body: bodyOf(chatRequest(request, settings, maxTokens), request.bytes),
-        leftOut: leftOutOf(request),
+        leftOut: leftOutOf(request, settings),
       }),
       decode: (body, request, origin) => readAnswer(body, request, origin, RECOGNISERS),
       openStream: (request, origin, kept) => openAnswerStream(request, origin, RECOGNISERS, kept),

@@ -2,8 +2,10 @@
 
 import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
+import { limitOf } from '../limits.ts'
 import { withoutMarks } from '../marks.ts'
 import { shownByUser } from '../pictures.ts'
 import { objectSchema } from '../schemas.ts'
@@ -59,15 +61,15 @@ const EFFORTS: Readonly<Record<string, unknown>> = {
 }
 
 export function chatRequest(
-  { body, stream, isUnthinking }: ChatRequest,
-  { model, contextWindow }: ProviderSettings,
+  { body, stream }: ChatRequest,
+  { model, contextWindow, capabilities }: ProviderSettings,
   bound: number | undefined,
 ): Json {
   refuseUnsupported(facts.name, body, CANNOT)
   const tools = toolsOf(withoutMarks(body))
-  const options = optionsOf(body, bound, contextWindow)
+  const options = optionsOf(body, bound, contextWindow, capabilities)
   const format = formatOf(body)
-  const think = isUnthinking ? undefined : rowOf(EFFORTS, body.reasoning_effort)
+  const think = capabilities.reasons === false ? undefined : rowOf(EFFORTS, body.reasoning_effort)
   return {
     model,
     messages: messagesOf(shownByUser(body.messages)),
@@ -85,8 +87,9 @@ export function chatRequest(
 }
 
 /** Of `tool_choice` only the names have an effect: nothing forces the model to call. */
-export function leftOutOf({ body, isUnthinking }: ChatRequest): string[] {
-  const unasked = isUnthinking ? ['reasoning_effort'] : []
+export function leftOutOf({ body }: ChatRequest, { capabilities }: ProviderSettings): string[] {
+  const isAsked = capabilities.reasons !== false || body.reasoning_effort == null
+  const unasked = isAsked ? [] : ['reasoning_effort']
   const names = [...membersLeftOut(body, TAKEN, CANNOT), ...unasked]
   const isObeyed = body.tool_choice === 'auto' || body.tool_choice === 'none'
   return isObeyed ? names.filter((name) => name !== 'tool_choice') : names
@@ -96,8 +99,9 @@ export function optionsOf(
   body: ChatBody | CompletionsBody,
   bound: number | undefined,
   window: number | undefined,
+  capabilities: Capabilities,
 ): Json {
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+  const limit = limitOf(body, bound, capabilities)
   const stops = (typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)).filter(textOf)
   const same = OPTIONS.filter((name) => typeof body[name] === 'number')
   return {

@@ -40,8 +40,6 @@ export interface OpenAiLike {
   readonly sendsVerdicts?: boolean
   /** The name of the model there, where it is not the configured `model`. */
   readonly model?: (settings: ProviderSettings) => string
-  /** Whether conversations that a model takes as responses alone are asked so. */
-  readonly hasResponses?: boolean
   /** Corrections of answers; every event is read then. */
   readonly repair?: Repair
   /** How chat requests differ for upstreams with some settings. */

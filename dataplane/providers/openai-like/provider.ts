@@ -42,7 +42,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
     operations: {
       chat: {
         encode(request, settings, maxTokens) {
-          const isDetour = options.hasResponses === true && isForResponses(request, settings)
+          const isDetour = facts.asksResponses === true && isForResponses(request, settings)
           const path = isDetour ? RESPONSES_PATH : CHAT_PATH
           const own = variant?.isFor(settings) ? varied : named
           return {
@@ -53,12 +53,15 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
           }
         },
         decode: (body, request) =>
-          decodeAnswerOr(decodeAnswer(body, request, options), body, request, options),
+          decodeAnswerOr(decodeAnswer(body, request, options), body, request, {
+            ...facts,
+            recognisers,
+          }),
         openStream: (request, { isDetour }, kept) => {
           const reader = openReader(request, options, kept)
           return isDetour ? eitherReader(reader, request, recognisers, kept) : reader
         },
-        ...(options.hasResponses && { detour: DETOUR }),
+        ...(facts.asksResponses && { detour: DETOUR }),
         sameWire: {
           wire: WIRE,
           decode: (body, request) => passAnswer(body, request, options),

@@ -53,6 +53,7 @@ export function encodeBody(
   if (tools !== body.tools) edits.set('tools', memberOf(tools, request.bytes))
   if (request.stream && !options.usageUnasked) askUsage(edits, body, options)
   boundTokens(edits, { body, names }, maxTokens, boundsOf(settings, options))
+  lowerLimits(edits, body, settings)
   const effort = otherEffort(body, settings)
   if (effort !== undefined) edits.set('reasoning_effort', JSON.stringify(effort))
   for (const [name, value] of Object.entries(options.rewrite?.(heard) ?? {})) {
@@ -84,6 +85,16 @@ function hintsOf(
 function otherEffort(body: ChatBody, { capabilities }: ProviderSettings): string | undefined {
   const effort = effortOf(body, capabilities)
   return effort === body.reasoning_effort ? undefined : effort
+}
+
+/** A limit beyond the model's is refused. */
+function lowerLimits(edits: Edits, body: ChatBody, { capabilities }: ProviderSettings): void {
+  const { outputMost } = capabilities
+  if (outputMost === undefined) return
+  for (const name of ['max_tokens', 'max_completion_tokens']) {
+    const limit = edits.has(name) ? Number(edits.get(name)) : body[name]
+    if (typeof limit === 'number' && limit > outputMost) edits.set(name, String(outputMost))
+  }
 }
 
 function boundsOf({ capabilities: { limitMember } }: ProviderSettings, bounds: Bounds): Bounds {

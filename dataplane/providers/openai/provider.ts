@@ -12,7 +12,6 @@ export const openai = openAiLike(facts, {
   maxTokens: 'max_completion_tokens',
   // DeepSeek and Kimi refuse a turn that goes on behind calls without its thinking.
   takes: { developerRole: true, reasoning: 'reasoning_content' },
-  hasResponses: true,
   isStrict: true,
   authentication: (dialect) => ({
     ...bearer(dialect),

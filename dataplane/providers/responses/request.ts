@@ -4,6 +4,7 @@ import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { effortOf } from '../efforts.ts'
+import { limitOf } from '../limits.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
 import { objectSchema } from '../schemas.ts'
 import { itemsOf } from './items.ts'
@@ -67,7 +68,7 @@ export function responsesRequest(
   { provider, model, maxTokens, capabilities }: Upstream,
 ): Json {
   refuseUnsupported(provider, body, CANNOT)
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? maxTokens
+  const limit = limitOf(body, maxTokens, capabilities)
   const effort = isUnthinking ? undefined : effortOf(body, capabilities)
   const format = formatOf(recordOf(body.response_format))
   const verbosity = textOf(body.verbosity)

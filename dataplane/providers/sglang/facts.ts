@@ -10,6 +10,13 @@ export const facts: ProviderFacts = {
   name: 'sglang',
   summary: "SGLang's OpenAI-compatible server.",
   hosted: false,
+  writable: {
+    reasoning: true,
+    efforts: true,
+    thinking_member: true,
+    call_id_length: true,
+    wires: ['chat', 'responses', 'messages'],
+  },
   natives: ['responses', 'messages'],
   port: 30_000,
   healthPath: '/health',

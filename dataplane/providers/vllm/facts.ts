@@ -6,6 +6,13 @@ export const facts: ProviderFacts = {
   name: 'vllm',
   summary: "vLLM's OpenAI-compatible server.",
   hosted: false,
+  writable: {
+    reasoning: true,
+    efforts: true,
+    thinking_member: true,
+    call_id_length: true,
+    wires: ['chat', 'responses', 'messages'],
+  },
   natives: ['responses', 'messages'],
   port: 8000,
   healthPath: '/health',

@@ -28,7 +28,10 @@ export interface Capabilities {
   readonly sampling?: boolean
   readonly thinkingMember?: ThinkingMember | 'none'
   readonly marks?: boolean
-  readonly responses?: 'with_effort' | 'with_tools' | 'always'
+  readonly outputMost?: number
+  readonly nameMax?: number
+  readonly idMax?: number
+  readonly responses?: 'with_effort' | 'with_tools' | 'always' | 'never'
   readonly limitMember?: 'max_tokens' | 'max_completion_tokens'
   readonly paints?: boolean
   readonly ownPictures?: boolean
@@ -56,6 +59,9 @@ export const FACTS: Readonly<Record<Fact, string>> = {
   sampling: 'whether it takes temperature and top_p',
   thinkingMember: 'the member in which unsigned thinking goes back; none: it is left out',
   marks: 'whether it takes cache marks',
+  outputMost: 'the limit in the place of a larger one of a client',
+  nameMax: 'most letters in the name of a tool',
+  idMax: 'most letters in the id of a call',
   responses: 'the chats that it takes as responses alone',
   limitMember: 'the only member that bounds its answer',
   paints: 'whether it answers with pictures',
@@ -64,6 +70,35 @@ export const FACTS: Readonly<Record<Fact, string>> = {
   isClaude: 'whether it takes what Anthropic has beside the members of the API',
   vectors: 'how it is asked for vectors: to predict, for the content, or with their purpose',
   sizesVectors: 'whether a request may say the length of its vectors',
+}
+
+/** APIs in which a model may be asked. */
+export const WIRES = ['chat', 'responses', 'messages'] as const
+
+/** The facts that a configuration writes about an upstream's model. */
+export interface WrittenCapabilities {
+  readonly reasoning?: boolean | undefined
+  readonly efforts?: readonly Effort[] | undefined
+  readonly thinking?: ThinkingForm | undefined
+  readonly thinking_tokens?: number | undefined
+  readonly thinking_member?: ThinkingMember | undefined
+  readonly output_tokens?: number | undefined
+  readonly tool_name_length?: number | undefined
+  readonly call_id_length?: number | undefined
+  readonly wires?: readonly (typeof WIRES)[number][] | undefined
+}
+export type WrittenName = keyof WrittenCapabilities
+
+/** The facts that are written under other names. */
+export const WRITTEN_AS: Readonly<Record<Exclude<WrittenName, 'wires'>, Fact>> = {
+  reasoning: 'reasons',
+  efforts: 'efforts',
+  thinking: 'thinking',
+  thinking_tokens: 'thinkingTokens',
+  thinking_member: 'thinkingMember',
+  output_tokens: 'outputMost',
+  tool_name_length: 'nameMax',
+  call_id_length: 'idMax',
 }
 
 /** A row of a table: the first row that matches a model and has a fact says it. */

@@ -10,6 +10,23 @@ import { explainOrder } from '../../../dataplane/config/shown/explain-attempts.t
 import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { aDocument, load } from './documents.ts'
 
+test('an explanation has the facts about each model, and which of them are written', () => {
+  const { configuration } = load(
+    aDocument(`  upstreams:
+    - {name: c, provider: anthropic, endpoint: "https://c.example", model: claude-opus-4-6}
+    - {name: p, provider: openai, endpoint: "https://p.example", model: m, capabilities: {reasoning: false, wires: [chat]}}
+  routes:
+    - {name: r, strategy: weighted, upstreams: [{name: c, weight: 1}, {name: p, weight: 1}]}`),
+  )
+  assert.ok(configuration)
+  const text = explain(configuration)
+  assert.match(
+    text,
+    /model claude-opus-4-6 of c: efforts low, medium, high, max; thinking adaptive; output_tokens 128000\n/,
+  )
+  assert.match(text, /model m of p: reasoning no \(written\); wires chat \(written\)/)
+})
+
 test('an explanation says who reaches what, in which order, and for how long', () => {
   const { configuration } = load(
     aDocument(`  gateway: {request_timeout_seconds: 40}

@@ -12,7 +12,11 @@ import { aDocument, load } from './documents.ts'
 /** Left out, these are not there: no limit, no credential, no name, no such feature. */
 const NOTHING = `
 gateway.tls gateway.tls.client_ca gateway.tls.client_auth gateway.load_balancer_idle_seconds
-upstreams[].pool upstreams[].pool.namespace upstreams[].cache upstreams[].cache_salt upstreams[].caller_headers upstreams[].prefer_zone
+upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].capabilities
+upstreams[].capabilities.reasoning upstreams[].capabilities.efforts upstreams[].capabilities.thinking
+upstreams[].capabilities.thinking_tokens upstreams[].capabilities.thinking_member upstreams[].capabilities.output_tokens
+upstreams[].capabilities.tool_name_length upstreams[].capabilities.call_id_length upstreams[].capabilities.wires
+upstreams[].caller_headers upstreams[].prefer_zone upstreams[].cache
 upstreams[].balance_header upstreams[].weight upstreams[].max_queue_depth upstreams[].api_key upstreams[].headers
 upstreams[].region upstreams[].api_version upstreams[].deployment upstreams[].project upstreams[].tokenizer_revision
 upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].tokenizer.file upstreams[].tokenizer.upstream

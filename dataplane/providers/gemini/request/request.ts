@@ -5,6 +5,7 @@ import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
 import type { Capabilities } from '../../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../../wire/unsupported.ts'
+import { limitOf } from '../../limits.ts'
 import { facts } from '../facts.ts'
 import type { Signatures } from '../signatures.ts'
 import { thinkingOf } from '../thinking.ts'
@@ -64,7 +65,7 @@ export function generateRequest(
     throw unsupported(facts.name, 'model', NO_PICTURES)
   const system = systemOf(body.messages)
   const hints = hintsOf(body, capabilities)
-  const said = { ...configOf(body, bound), ...modalitiesOf(body, capabilities) }
+  const said = { ...configOf(body, bound, capabilities), ...modalitiesOf(body, capabilities) }
   const config = { ...said, ...hints.seed, ...hints.reasoning_effort }
   const sent = {
     contents: contentsOf(body.messages, signatures.of(settings, request)),
@@ -89,8 +90,8 @@ function hintsOf(body: ChatBody, capabilities: Capabilities) {
   }
 }
 
-function configOf(body: ChatBody, bound: number | undefined): Json {
-  const limit = body.max_completion_tokens ?? body.max_tokens ?? bound
+function configOf(body: ChatBody, bound: number | undefined, capabilities: Capabilities): Json {
+  const limit = limitOf(body, bound, capabilities)
   const stops = stopsOf(body)
   return {
     ...(typeof limit === 'number' && { maxOutputTokens: limit }),

@@ -26,7 +26,8 @@ export const DETOUR: Detour = { isWhole: isResponse, isEvent: isOfResponse }
 /** Whether the model takes this conversation as a response alone. */
 export function isForResponses({ body }: ChatRequest, { capabilities }: ProviderSettings): boolean {
   const { responses } = capabilities
-  if (responses === undefined || responses === 'always') return responses !== undefined
+  if (responses === 'always') return true
+  if (responses === undefined || responses === 'never') return false
   if (listOf(body.tools).length === 0) return false
   const effort = effortOf(body, capabilities)
   return effort === undefined ? responses === 'with_tools' : effort !== 'none'
@@ -58,9 +59,12 @@ export function decodeAnswerOr(
   read: Decoded<ChatAnswer>,
   body: Buffer,
   request: Asked,
-  { hasResponses, recognisers }: Pick<OpenAiLike, 'hasResponses' | 'recognisers'>,
+  {
+    asksResponses,
+    recognisers,
+  }: Pick<ProviderFacts, 'asksResponses'> & Pick<OpenAiLike, 'recognisers'>,
 ): Decoded<ChatAnswer> {
-  if (read.kind === 'answer' || !hasResponses || !isResponse(body)) return read
+  if (read.kind === 'answer' || !asksResponses || !isResponse(body)) return read
   return decodeResponse(body, request, recognisers)
 }
 

@@ -1,0 +1,102 @@
+/** Written facts about a model that its provider would ignore, or that contradict each other. */
+import { capabilitiesOf } from '../../../providers/facts-of-models.ts'
+import { PROVIDER_FACTS } from '../../../providers/index.ts'
+import type { UpstreamSection } from '../../../schema/index.ts'
+import { WRITTEN_AS, type WrittenName } from '../../../wire/models/capabilities.ts'
+import type { ProviderFacts } from '../../../wire/provider-facts.ts'
+import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
+import { at, type Check } from '../contract.ts'
+
+type WrittenFacts = NonNullable<UpstreamSection['capabilities']>
+type UpstreamCheck = (upstream: UpstreamSection, written: WrittenFacts, path: Path) => Finding[]
+
+/** Every API with chats takes these. */
+const OF_ALL: readonly WrittenName[] = ['tool_name_length', 'output_tokens']
+const NAMES: readonly WrittenName[] = [...(Object.keys(WRITTEN_AS) as WrittenName[]), 'wires']
+/** They say how a model reasons. */
+const OF_REASONING: readonly WrittenName[] = ['efforts', 'thinking', 'thinking_tokens']
+
+const factsAreUsed: UpstreamCheck = ({ provider }, written, path) =>
+  NAMES.flatMap((name) => {
+    const value = written[name]
+    const allowed = valuesOf(PROVIDER_FACTS[provider], name)
+    if (value === undefined || allowed === true) return []
+    if (allowed === undefined) {
+      const users = Object.values(PROVIDER_FACTS).filter((facts) => valuesOf(facts, name))
+      const message = `cannot take effect: ${provider} asks for nothing by it`
+      const fix = `Remove it; ${users.map((facts) => facts.name).join(', ')} use it.`
+      return [refuse([...path, name], message, fix)]
+    }
+    const others = [value].flat().filter((one) => !allowed.includes(String(one)))
+    const message = `cannot take effect: ${provider} knows no ${others.join(', ')}`
+    const fix = `Write ${allowed.join(', ')}, or remove it.`
+    return others.length === 0 ? [] : [refuse([...path, name], message, fix)]
+  })
+
+function valuesOf(
+  { writable = {} }: Pick<ProviderFacts, 'writable'>,
+  name: WrittenName,
+): true | readonly string[] | undefined {
+  return OF_ALL.includes(name) ? true : writable[name]
+}
+
+const thinkingIsOne: UpstreamCheck = (upstream, written, path) => {
+  if (written.reasoning === false) {
+    const message = 'cannot take effect beside reasoning: false'
+    return OF_REASONING.filter((name) => written[name] !== undefined).map((name) =>
+      refuse([...path, name], message, `Remove ${name}, or write reasoning: true.`),
+    )
+  }
+  const { thinking_tokens: tokens, output_tokens: output } = written
+  if (tokens === undefined) return []
+  const field = [...path, 'thinking_tokens']
+  const isChosen = Array.isArray(PROVIDER_FACTS[upstream.provider].writable?.thinking)
+  const { thinking } = capabilitiesOf(upstream)
+  if (isChosen && thinking !== 'budget') {
+    const message = `cannot take effect: the model is asked to think by ${thinking ?? 'another form'}`
+    return [refuse(field, message, 'Add thinking: budget, or remove it.')]
+  }
+  if (output === undefined || tokens < output) return []
+  const message = `leaves no room for an answer: output_tokens is ${output}`
+  return [refuse(field, message, `Write less than ${output}.`)]
+}
+
+const wiresServe: UpstreamCheck = ({ provider, native }, { wires }, path) => {
+  if (wires === undefined) return []
+  const { asksResponses, writable } = PROVIDER_FACTS[provider]
+  if (writable?.wires === undefined) return []
+  const isServed = wires.includes('chat') || (asksResponses === true && wires.includes('responses'))
+  const unserved = isServed
+    ? []
+    : [
+        refuse(
+          [...path, 'wires'],
+          `leaves chats without an API: ${provider} is asked by none of these`,
+          asksResponses ? 'Add chat or responses.' : 'Add chat.',
+        ),
+      ]
+  const closed = (native ?? []).flatMap((api, index) =>
+    wires.includes(api)
+      ? []
+      : [
+          refuse(
+            [...path.slice(0, -1), 'native', index],
+            `cannot take effect: capabilities.wires has no ${api}`,
+            `Remove it, or add ${api} to capabilities.wires.`,
+          ),
+        ],
+  )
+  return [...unserved, ...closed]
+}
+
+const PER_UPSTREAM: readonly UpstreamCheck[] = [factsAreUsed, thinkingIsOne, wiresServe]
+
+export const capabilityChecks: readonly Check[] = PER_UPSTREAM.map(
+  (one): Check =>
+    ({ upstreams }) =>
+      upstreams.flatMap((upstream, index) =>
+        upstream.capabilities === undefined
+          ? []
+          : one(upstream, upstream.capabilities, at('upstreams', index, 'capabilities')),
+      ),
+)

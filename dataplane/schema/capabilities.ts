@@ -1,0 +1,60 @@
+/** `gw.upstreams[].capabilities`: the facts about a model that the tables lack. */
+import { z } from 'zod'
+import { EFFORTS, THINKING_FORMS, THINKING_MEMBERS, WIRES } from '../wire/models/capabilities.ts'
+import { count } from './fields.ts'
+
+/** Made ids of calls have this many letters, and shortened names of tools keep some of their own. */
+const ID_LENGTH_MIN = 29
+const NAME_LENGTH_MIN = 24
+const LENGTH_MAX = 1024
+
+export const Capabilities = z.strictObject({
+  reasoning: z
+    .boolean()
+    .optional()
+    .describe('Whether the model reasons. If not, an effort of a client is left out.'),
+  efforts: z
+    .array(z.enum(EFFORTS))
+    .min(1)
+    .max(EFFORTS.length)
+    .optional()
+    .describe('The efforts that the model takes. Another one becomes the next higher of these.'),
+  thinking: z
+    .enum(THINKING_FORMS)
+    .optional()
+    .describe(
+      'How the model is asked to think. budget: with tokens. adaptive: as long as it likes. effort: at a level.',
+    ),
+  thinking_tokens: count().optional().describe('Most tokens of thinking in a budget.'),
+  thinking_member: z
+    .enum(THINKING_MEMBERS)
+    .optional()
+    .describe('Member of a message in which unsigned thinking goes back.'),
+  output_tokens: count()
+    .optional()
+    .describe('Most tokens of an answer with its thinking. A larger limit of a client is lowered.'),
+  tool_name_length: z
+    .number()
+    .int()
+    .min(NAME_LENGTH_MIN)
+    .max(LENGTH_MAX)
+    .optional()
+    .describe(
+      'Most letters in the name of a tool. A longer one is shortened, and restored in answers.',
+    ),
+  call_id_length: z
+    .number()
+    .int()
+    .min(ID_LENGTH_MIN)
+    .max(LENGTH_MAX)
+    .optional()
+    .describe('Most letters in the id of a call. A longer one is replaced.'),
+  wires: z
+    .array(z.enum(WIRES))
+    .min(1)
+    .max(WIRES.length)
+    .optional()
+    .describe(
+      'The APIs in which the model may be asked. Without chat, chats are asked as responses.',
+    ),
+})
