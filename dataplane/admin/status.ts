@@ -71,6 +71,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
     queue: state.reportedQueue ?? 'own requests in flight',
     ...(state.endpoints !== undefined && { endpoints: state.endpoints.list(now) }),
     ...coldStartStatus(state.coldStart),
+    ...learntStatus(target),
     tokens: countingStatus(target),
   }
 }
@@ -111,6 +112,12 @@ function whyNot(target: Target, now: number): string | undefined {
 /** Where requests may wait for an endpoint: whether they have to, and how many do. */
 function coldStartStatus({ settings, isCold, waiting }: Target['state']['coldStart']) {
   return settings && { cold_start: { has_endpoint: !isCold, waiting } }
+}
+
+/** The facts about its model that refusals have taught. */
+function learntStatus({ settings, state }: ShownTarget) {
+  const learnt = state.lessons.about(settings.model)
+  return learnt.length > 0 && { learnt }
 }
 
 /** How prompts are counted, if a budget or a window needs it. */

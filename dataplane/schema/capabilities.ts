@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { EFFORTS, THINKING_FORMS, THINKING_MEMBERS, WIRES } from '../wire/models/capabilities.ts'
 import { count } from './fields.ts'
 
-/** Made ids of calls have this many letters, and shortened names of tools keep some of their own. */
+/** Made ids of calls have this many letters, and shortened names of tools keep a part of the name. */
 const ID_LENGTH_MIN = 29
 const NAME_LENGTH_MIN = 24
 const LENGTH_MAX = 1024

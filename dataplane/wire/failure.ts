@@ -1,7 +1,13 @@
 /** Why an attempt failed, and the other form in which the same upstream may take the request. */
+import type { Capabilities } from './models/capabilities.ts'
 
-/** Another form of the request for the same upstream. */
-export type Concession = 'translated' | 'unsealed' | 'unthinking'
+/** Another form of the request for the same upstream; a lesson holds for all requests to the model. */
+export type Concession = 'translated' | 'unsealed' | Lesson
+
+/** The facts about a model that its refusal of a request shows. */
+export interface Lesson {
+  readonly teaches: Capabilities
+}
 
 /**
  * Why an attempt failed, in the classes that decide what happens next:

@@ -58,8 +58,6 @@ export interface RequestFacts {
   readonly isUnsealed?: boolean
   /** The client asks for thinking as long as the model likes, and for no effort. */
   readonly thinksFreely?: boolean
-  /** The model is not asked to think, because it cannot. */
-  readonly isUnthinking?: boolean
   /** Whether the present upstream gets cache marks where the client sets none. */
   isAutoMarked?: boolean
   /** Whether `body` was changed, so that it must not be parsed from `bytes` again. */

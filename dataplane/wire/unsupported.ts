@@ -78,7 +78,7 @@ const DEFAULTS: Readonly<Record<string, IsDefault>> = {
  * Parameters that do not change which answers are valid. If a provider does not support one, the gateway omits it and
  * names it in the trace.
  */
-const HINTS = [
+export const HINTS = [
   'metadata',
   'prediction',
   'prompt_cache_key',

@@ -164,12 +164,6 @@ test('the same in responses that pass', () => {
   assert.deepEqual([body.reasoning, named], [undefined, ['reasoning']])
 })
 
-test('a server that has refused an effort is asked without one', () => {
-  const way = { api: 'chat', provider: 'openai', facts: { isUnthinking: true } } as const
-  const { body, named } = sentBy(way, EFFORT.chat)
-  assert.deepEqual([body.reasoning_effort, named], [undefined, ['reasoning_effort']])
-})
-
 const LONG = `user_${'a1'.repeat(93)}`
 const DIGEST = /^[0-9a-f]{64}$/
 

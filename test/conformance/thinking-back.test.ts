@@ -1,7 +1,6 @@
 /** Thinking that a client hands back reaches the upstream under the name that it uses, or a header names it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PROVIDERS } from '../../dataplane/providers/index.ts'
 import { refusalOf, sentBy } from '../helpers/providers/sent-by.ts'
 
 const TOOL = {
@@ -100,13 +99,6 @@ test('a client may write `reasoning`, which is the same', () => {
   assert.equal(body.messages[1].reasoning_content, 'I look.')
 })
 
-test('a service that has refused thinking is asked without it', () => {
-  const way = { api: 'chat', provider: 'openai', model: 'm', facts: { isUnsealed: true } } as const
-  const { body, named } = sentBy(way, TURNS.chat)
-  assert.ok(!('reasoning_content' in body.messages[1]))
-  assert.deepEqual(named, ['reasoning_content'])
-})
-
 test('what is signed goes to no other model, and what is sealed has no words', () => {
   const signed = structuredClone(TURNS.messages) as unknown as { messages: { content: object[] }[] }
   Object.assign(signed.messages[1]?.content[0] ?? {}, { signature: 'c2ln' })
@@ -121,27 +113,4 @@ test('what is signed goes to no other model, and what is sealed has no words', (
     JSON.stringify(sentBy({ api: 'responses', provider: 'vllm' }, sealed)),
     /look/,
   )
-})
-
-test('a refusal of thinking in a history, or of an effort, says how the server takes the request', () => {
-  const openai = PROVIDERS.get('openai')
-  const conceded = (message: string, param?: string) =>
-    openai?.classify(400, {}, Buffer.from(JSON.stringify({ error: { message, param } })))
-      ?.concession
-  assert.equal(
-    conceded("'messages.1' : for 'role:assistant' property 'reasoning_content' is unsupported"),
-    'unsealed',
-  )
-  assert.equal(
-    conceded(
-      'Unsupported parameter: reasoning_effort is not supported with this model.',
-      'reasoning_effort',
-    ),
-    'unthinking',
-  )
-  assert.equal(
-    conceded('The `reasoning_content` in the thinking mode must be passed back'),
-    undefined,
-  )
-  assert.equal(conceded('Unknown parameter: top_k', 'top_k'), undefined)
 })

@@ -9,11 +9,11 @@ import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { autoMarks } from './auto-marks.ts'
 import { facts } from './facts.ts'
+import { withConcession } from './lessons.ts'
 import { changedThinking } from './passed-thinking.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
-import { withConcession } from './thoughts.ts'
 
 /** Later versions refuse more of what clients send. */
 const API_VERSION = '2023-06-01'

@@ -5,7 +5,6 @@
 import type { KeptText } from '../../base/kept-text.ts'
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage, ChatRequest, Sent, Thought, ToolCall } from '../../wire/inner-form.ts'
-import type { Failure } from '../../wire/provider.ts'
 import { Blocks } from '../answers/blocks.ts'
 import { Remembered } from '../remembered.ts'
 
@@ -53,14 +52,6 @@ export function thoughtIn(block: Json, vouching = textOf(block.model)): Thought[
   if (type === 'thinking' && signature)
     return [{ type, thinking: textOf(block.thinking) ?? '', signature, ...model }]
   return type === 'redacted_thinking' && data ? [{ type, data, ...model }] : []
-}
-
-/** Another account or family of models signed it, which takes the request without it. */
-const FOREIGN = /invalid `?signature`? in `?thinking`? block/i
-
-export function withConcession(failure: Failure): Failure {
-  const isForeign = failure.class === 'client' && FOREIGN.test(failure.message)
-  return isForeign ? { ...failure, concession: 'unsealed' } : failure
 }
 
 const PARTS = ['thinking', 'signature', 'data']

@@ -3,7 +3,7 @@
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
-import { withConcession } from '../anthropic/thoughts.ts'
+import { withConcession } from '../anthropic/lessons.ts'
 import { hasMarks, MARK, unmarkedBody } from '../marks.ts'
 import { readAnswer } from './answer.ts'
 import { withAutoMarks } from './auto-marks.ts'

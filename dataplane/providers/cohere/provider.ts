@@ -2,6 +2,7 @@
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { EFFORTLESS, type LessonRule, withLesson } from '../failures/lessons.ts'
 import { bearer } from '../openai-like/provider.ts'
 import { SSE } from '../openai-like/sse.ts'
 import { rerankOf } from '../rerank/operation.ts'
@@ -16,6 +17,10 @@ const RECOGNISERS: readonly Recogniser[] = [
   // The key is on a list of blocked ones.
   { class: 'credential', status: [498] },
   { class: 'quota', status: [429], says: /\bmonth/i },
+]
+
+const LESSONS: readonly LessonRule[] = [
+  { says: /thinking.*not supported|does not support (?:thinking|reasoning)/i, teaches: EFFORTLESS },
 ]
 
 export const cohere: Provider = {
@@ -47,7 +52,7 @@ export const cohere: Provider = {
     rerank: rerankOf(RECOGNISERS),
   },
   classify: (status, headers, body) =>
-    classifyAnswer(RECOGNISERS, status, withDelay(headers), body),
+    withLesson(classifyAnswer(RECOGNISERS, status, withDelay(headers), body), LESSONS),
 }
 
 function headersOf(settings: ProviderSettings, accept: string): Headers {

@@ -2,6 +2,7 @@
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { withLesson } from '../failures/lessons.ts'
 import { modelPath } from './address.ts'
 import { readAnswer } from './answers/answer.ts'
 import { openAnswerStream } from './answers/stream.ts'
@@ -9,6 +10,7 @@ import { openCredentials } from './credentials.ts'
 import { embedCall, embedLeftOut, readEmbeddings } from './embeddings.ts'
 import { facts } from './facts.ts'
 import { FRAMES } from './framing.ts'
+import { LESSONS } from './lessons.ts'
 import { generateRequest } from './request/request.ts'
 import { Signatures } from './signatures.ts'
 
@@ -60,7 +62,8 @@ export const gemini: Provider = {
     },
   },
   openCredentials,
-  classify: (status, headers, body) => classifyAnswer(RECOGNISERS, status, headers, body),
+  classify: (status, headers, body) =>
+    withLesson(classifyAnswer(RECOGNISERS, status, headers, body), LESSONS),
 }
 
 function headersOf(settings: ProviderSettings, accept: string): Headers {

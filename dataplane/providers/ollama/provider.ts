@@ -2,6 +2,7 @@
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
+import { EFFORTLESS, type LessonRule, withLesson } from '../failures/lessons.ts'
 import { OF_THE_REQUEST } from '../failures/of-the-request.ts'
 import { openAnswerStream, readAnswer } from './answer.ts'
 import {
@@ -25,6 +26,8 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'client', status: [500], says: OF_THE_REQUEST },
   { class: 'client', status: [500], says: OF_PICTURES_AND_TEMPLATES },
 ]
+
+const LESSONS: readonly LessonRule[] = [{ says: /does not support thinking$/, teaches: EFFORTLESS }]
 
 export const ollama: Provider = {
   ...facts,
@@ -60,11 +63,8 @@ export const ollama: Provider = {
       decode: (body, request, origin) => readEmbeddings(body, request, origin, RECOGNISERS),
     },
   },
-  classify(status, headers, body) {
-    const failure = classifyAnswer(RECOGNISERS, status, headers, body)
-    const isThoughtless = status === 400 && failure.message.endsWith('does not support thinking')
-    return isThoughtless ? { ...failure, concession: 'unthinking' } : failure
-  },
+  classify: (status, headers, body) =>
+    withLesson(classifyAnswer(RECOGNISERS, status, headers, body), LESSONS),
 }
 
 function headersOf({ credential }: ProviderSettings, accept: string): Headers {

@@ -4,7 +4,7 @@
 import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { classifyAnswer } from '../failures/classify.ts'
-import { withConcession } from '../failures/of-reasoning.ts'
+import { withLesson } from '../failures/lessons.ts'
 import { messagesOf } from '../native/messages.ts'
 import { responsesOf } from '../native/responses.ts'
 import { transcriptionOf } from '../transcription/operation.ts'
@@ -16,6 +16,7 @@ import {
   encodeResponse,
   isForResponses,
 } from './asking/detour.ts'
+import { LESSONS, RESPONSES_LESSONS } from './asking/lessons.ts'
 import { completionsOf } from './completions/operation.ts'
 import { embeddingsOf } from './embeddings.ts'
 import { decodeAnswer, openReader } from './inner.ts'
@@ -35,6 +36,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
   const { recognisers, variant } = options
   const named = { ...options, name: facts.name }
   const varied = { ...named, ...variant?.options }
+  const lessons = facts.asksResponses ? [...RESPONSES_LESSONS, ...LESSONS] : LESSONS
   const headersOf = headersFor(options.authentication ?? bearer)
   return {
     ...facts,
@@ -90,7 +92,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
       }),
     },
     classify: (status, headers, body) =>
-      withConcession(classifyAnswer(recognisers, status, headers, body)),
+      withLesson(classifyAnswer(recognisers, status, headers, body), lessons),
   }
 }
 

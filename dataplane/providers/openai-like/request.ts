@@ -60,7 +60,7 @@ export function encodeBody(
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
   if (options.isStrict) bindNames(edits, body)
-  const hints = hintsOf(request, settings, options)
+  const hints = hintsOf(settings, options)
   const leftOut = leaveOut(edits, names, request.omitted, { ...options, hints })
   const unseen = plain === body ? lost : [...lost, MARK]
   return { body: changed(edits), leftOut, ...(unseen.length > 0 && { lost: unseen }) }
@@ -73,12 +73,10 @@ function bindNames(edits: Edits, body: ChatBody): void {
 
 /** An effort is a hint, which models that do not reason refuse. */
 function hintsOf(
-  { isUnthinking }: ChatRequest,
   { capabilities }: ProviderSettings,
   { hints }: Pick<OpenAiLike, 'hints'>,
 ): OpenAiLike['hints'] {
-  const isEffortless = capabilities.reasons === false || isUnthinking
-  return isEffortless ? [...(hints ?? []), 'reasoning_effort'] : hints
+  return capabilities.reasons === false ? [...(hints ?? []), 'reasoning_effort'] : hints
 }
 
 /** The effort in the place of one that the model does not take. */

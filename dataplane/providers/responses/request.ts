@@ -63,13 +63,13 @@ interface Upstream {
 
 /** `body` is that of the request, as the upstream takes its messages. */
 export function responsesRequest(
-  { stream, isUnthinking }: Pick<ChatRequest, 'stream' | 'isUnthinking'>,
+  { stream }: Pick<ChatRequest, 'stream'>,
   body: ChatBody,
   { provider, model, maxTokens, capabilities }: Upstream,
 ): Json {
   refuseUnsupported(provider, body, CANNOT)
   const limit = limitOf(body, maxTokens, capabilities)
-  const effort = isUnthinking ? undefined : effortOf(body, capabilities)
+  const effort = effortOf(body, capabilities)
   const format = formatOf(recordOf(body.response_format))
   const verbosity = textOf(body.verbosity)
   const same = SAME.filter((name) => body[name] != null).map((name) => [name, body[name]])

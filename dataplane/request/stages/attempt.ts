@@ -10,7 +10,7 @@ import { unreachedError, unservedError } from '../../upstream/attempt/unserved.t
 import { Hold } from '../../upstream/cold-start/hold.ts'
 import { fetchEnded } from '../../upstream/credentials/upstream-credential.ts'
 import type { Encoded } from '../../upstream/encoding/pool-request.ts'
-import { writtenOut } from '../../upstream/encoding/written-out.ts'
+import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts'
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
 import type { Concession } from '../../wire/provider.ts'
@@ -60,7 +60,7 @@ export async function attempt(
     if (presence.state === 'over') throw left()
     let outcome = await ask(next.candidate, written, attempts)
     if (concessionIn(outcome) !== undefined)
-      outcome = await inOtherForms(next.candidate, outcome, attempts)
+      outcome = await inOtherForms(next.candidate, outcome, written, attempts)
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
     if (outcome.kind !== 'failed') return outcome
@@ -113,13 +113,19 @@ function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
 }
 
 /** Sends the request to the target again while it may accept another form. Most targets accept the first. */
-async function inOtherForms(target: Target, first: Outcome, attempts: Attempts): Promise<Outcome> {
+async function inOtherForms(
+  target: Target,
+  first: Outcome,
+  written: Written,
+  attempts: Attempts,
+): Promise<Outcome> {
   const { writing } = attempts
-  let outcome = first
+  let [outcome, before] = [first, written]
   for (;;) {
     const concession = concessionIn(outcome)
-    const form = concession && (await writing.writeOtherwise(target, concession))
+    const form = concession && (await writing.writeOtherwise(target, concession, before))
     if (form === undefined) break
+    before = form
     outcome = await ask(target, form, attempts)
   }
   if (outcome.kind === 'whole' || outcome.kind === 'stream') writing.taken(target)

@@ -11,6 +11,7 @@ import type { Continued } from '../../telemetry/correlation.ts'
 import { piecesOf } from '../../tokens/pieces.ts'
 import type { Pair } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
+import type { Capabilities } from '../../wire/models/capabilities.ts'
 import type { FinalRequest, Headers, UpstreamRequest, WrittenRequest } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import { salted } from '../credentials/caller.ts'
@@ -47,8 +48,9 @@ const ROUNDS_MAX = 8
 /** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
 export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
-  let request = asked
-  let dropped = pair.lost?.(asked, settings)
+  const refused = refusedIn(asked, settings.capabilities)
+  let request = (refused && without(asked, refused)) ?? asked
+  let dropped = joined(refused, pair.lost?.(asked, settings))
   for (let round = 1; ; round++) {
     try {
       refuseExtras(request, settings.provider, settings.allow)
@@ -65,6 +67,15 @@ export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encod
       dropped = [...(dropped ?? []), ...error.params]
     }
   }
+}
+
+/** The members that the model has refused; undefined: none of them is there, as in most requests. */
+function refusedIn(
+  { body, spans }: ModelRequest,
+  { refused }: Capabilities,
+): readonly string[] | undefined {
+  const there = refused?.filter((name) => Object.hasOwn(body, name) || spans.has(name)) ?? []
+  return there.length > 0 ? there : undefined
 }
 
 /** Each name once. */

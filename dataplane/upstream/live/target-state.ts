@@ -14,6 +14,7 @@ import { Endpoints } from '../endpoints/endpoints.ts'
 import { hasEndpoints, reached } from '../endpoints/reach.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { HealthCheck, type HealthState, healthSettingsOf, Prober } from './health.ts'
+import { Lessons } from './lessons.ts'
 import { ModelRevision, readModelRevision } from './model-revision.ts'
 import { ModelWindow, readModelWindow } from './model-window.ts'
 import { answersProbe, watchedProbe } from './probe.ts'
@@ -32,6 +33,7 @@ export class TargetState {
   /** Present if the upstream has several endpoints, whose health is then that of the upstream. */
   readonly endpoints: Endpoints | undefined
   readonly retryBudget = new RetryBudget()
+  readonly lessons: Lessons
   readonly credential: UpstreamCredential
   /** Requests that wait while no server listens. */
   readonly coldStart: ColdStart
@@ -57,6 +59,7 @@ export class TargetState {
     this.#whole = whole
     this.#world = world
     this.#settings = settings
+    this.lessons = new Lessons(settings.name, world.log)
     this.breaker = new Breaker(breakerSettingsOf(settings.section), (from, to) =>
       this.#breakerChanged(from, to),
     )
@@ -274,12 +277,8 @@ export class TargetState {
 
   #breakerChanged(from: BreakerState, to: BreakerState): void {
     this.#showBreaker(to)
-    const level = to === 'open' ? 'warn' : 'info'
-    this.#world.log.event(level, 'breaker', `The breaker of upstream "${this.#name}" is ${to}.`, {
-      upstream: this.#name,
-      from,
-      to,
-    })
+    const message = `The breaker of upstream "${this.#name}" is ${to}.`
+    this.#report(to === 'open' ? 'warn' : 'info', 'breaker', message, { from, to })
   }
 
   #showBreaker(state: BreakerState): void {
@@ -289,11 +288,11 @@ export class TargetState {
   }
 
   #healthChanged(from: HealthState, to: HealthState): void {
-    const level = to === 'healthy' ? 'info' : 'warn'
-    this.#world.log.event(level, 'health', `Upstream "${this.#name}" is ${to}.`, {
-      upstream: this.#name,
-      from,
-      to,
-    })
+    const message = `Upstream "${this.#name}" is ${to}.`
+    this.#report(to === 'healthy' ? 'info' : 'warn', 'health', message, { from, to })
+  }
+
+  #report(level: 'info' | 'warn', event: string, message: string, facts: object): void {
+    this.#world.log.event(level, event, message, { upstream: this.#name, ...facts })
   }
 }

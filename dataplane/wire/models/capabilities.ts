@@ -33,6 +33,7 @@ export interface Capabilities {
   readonly idMax?: number
   readonly responses?: 'with_effort' | 'with_tools' | 'always' | 'never'
   readonly limitMember?: 'max_tokens' | 'max_completion_tokens'
+  readonly refused?: readonly string[]
   readonly paints?: boolean
   readonly ownPictures?: boolean
   readonly signs?: boolean
@@ -64,6 +65,7 @@ export const FACTS: Readonly<Record<Fact, string>> = {
   idMax: 'most letters in the id of a call',
   responses: 'the chats that it takes as responses alone',
   limitMember: 'the only member that bounds its answer',
+  refused: 'members that it refuses: they are left out, and a header names them',
   paints: 'whether it answers with pictures',
   ownPictures: 'whether its messages may hold the pictures that it painted',
   signs: 'whether it refuses a history of calls without signatures',

@@ -9,22 +9,30 @@ import {
   type RequestEncoding,
 } from '../../../upstream/encoding/pool-request.ts'
 import { type Written, writtenOut } from '../../../upstream/encoding/written-out.ts'
+import { isSameFacts, withFacts } from '../../../upstream/live/lessons.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import type { ModelRequest } from '../../../wire/inner-form.ts'
+import type { Capabilities } from '../../../wire/models/capabilities.ts'
 import type { Concession } from '../../../wire/provider.ts'
 import { Unsupported } from '../../../wire/unsupported.ts'
 import type { AttemptAdmission, AttemptedRequest } from './asked.ts'
 
 /** Further forms for the present target, which has refused the first. */
-interface Conceded {
-  readonly target: Target
-  readonly forms: readonly Concession[]
+interface Conceding {
+  readonly forms: readonly string[]
+  /** The facts about its model that its refusals of this request teach. */
+  readonly taught: Capabilities
 }
+
+/** In most requests. */
+const NOTHING: Conceding = { forms: [], taught: {} }
+/** Most facts that the refusals of one request teach, one after the other. */
+const LESSONS_MAX = 4
 
 export class Writing {
   readonly #asked: AttemptedRequest
   readonly #terms: AttemptAdmission
-  #conceded: Conceded | undefined
+  #conceded: (Conceding & { readonly target: Target }) | undefined
 
   constructor(asked: AttemptedRequest, terms: AttemptAdmission) {
     this.#asked = asked
@@ -36,27 +44,36 @@ export class Writing {
     return this.#encoded(this.#asked.request, target)
   }
 
-  /** Writes the request in another form; undefined if the target had that form already or does not support it. */
-  async writeOtherwise(target: Target, form: Concession): Promise<Written | undefined> {
+  /**
+   * Writes the request in another form than `before`; undefined if the target had that form already, does not support it,
+   * or would get the same request.
+   */
+  async writeOtherwise(
+    target: Target,
+    concession: Concession,
+    before: Written,
+  ): Promise<Written | undefined> {
     const { request, dialect, presence } = this.#asked
-    const forms = this.#formsOf(target)
-    if (forms.includes(form)) return undefined
-    this.#conceded = { target, forms: [...forms, form] }
+    const conceded = conceding(this.#concededTo(target), concession)
+    if (conceded === undefined) return undefined
+    this.#conceded = { ...conceded, target }
     await recall(request, dialect.reading)
     if (presence.state === 'over') return undefined
-    const other = inForms(request, this.#conceded)
+    const isUnsealed = conceded.forms.includes('unsealed')
+    const other = isUnsealed ? { ...request, isUnsealed } : request
     const written = await writtenOut(request, () => {
       const encoded = this.#encoded(other, target)
       return encoded instanceof Unsupported ? undefined : encoded
     })
-    return this.#asked.presence.state === 'over' ? undefined : written
+    if (this.#asked.presence.state === 'over' || written === undefined) return undefined
+    return isSame(written, before) ? undefined : written
   }
 
-  /** An upstream that accepted only the translation gets no later request in the client's wire. */
-  taken({ state }: Target): void {
-    if (this.#conceded?.target.state !== state || !this.#conceded.forms.includes('translated'))
-      return
-    noteLacking(state, this.#asked.dialect.wire)
+  /** Remembers the form that the upstream has accepted, for later requests. */
+  taken(target: Target): void {
+    const { forms, taught } = this.#concededTo(target)
+    if (forms.includes('translated')) noteLacking(target.state, this.#asked.dialect.wire)
+    if (Object.keys(taught).length > 0) target.state.lessons.learn(target.settings.model, taught)
   }
 
   /** Whether the target supports the request, regardless of its health and load. */
@@ -80,24 +97,29 @@ export class Writing {
   #encodingFor(target: Target): RequestEncoding {
     const { route, maxTokens } = this.#terms
     // A missing credential does not change which features the target supports.
-    const settings = target.settingsNow ?? target.settings
+    const known = target.state.lessons.over(target.settingsNow ?? target.settings)
+    const { taught, forms } = this.#concededTo(target)
+    const isTaught = Object.keys(taught).length > 0
+    const settings = isTaught
+      ? { ...known, capabilities: withFacts(known.capabilities, taught) }
+      : known
     const drops = route.section.on_unsupported === 'drop'
     const { provider, native } = settings
-    const wires = native && this.#nativeFor(target)
+    const wires = native && this.#nativeFor(target, forms)
     const pair = pairOf(this.#asked.dialect, provider, wires) as Pair
     return { pair, settings, maxTokens, drops, caller: this.#asked.caller }
   }
 
   /** Native wires this request may use at the target; undefined: translate. */
-  #nativeFor(target: Target): readonly string[] | undefined {
+  #nativeFor(target: Target, forms: readonly string[]): readonly string[] | undefined {
     const { request, inspector, dialect } = this.#asked
     if (inspector !== undefined || request.isRewritten) return undefined
     if (isLacking(target.state, dialect.wire)) return undefined
-    return this.#formsOf(target).includes('translated') ? undefined : target.settings.native
+    return forms.includes('translated') ? undefined : target.settings.native
   }
 
-  #formsOf(target: Target): readonly Concession[] {
-    return this.#conceded?.target === target ? this.#conceded.forms : []
+  #concededTo(target: Target): Conceding {
+    return this.#conceded?.target === target ? this.#conceded : NOTHING
   }
 }
 
@@ -105,7 +127,18 @@ function marksItself({ section, provider }: UpstreamSettings, route: Route): boo
   return (route.section.cache ?? section.cache) === 'auto' && provider.cacheable !== undefined
 }
 
-function inForms(request: ModelRequest, { forms }: Conceded): ModelRequest {
-  const [isUnsealed, isUnthinking] = [forms.includes('unsealed'), forms.includes('unthinking')]
-  return isUnsealed || isUnthinking ? { ...request, isUnsealed, isUnthinking } : request
+/** undefined if it was conceded before. */
+function conceding(before: Conceding, concession: Concession): Conceding | undefined {
+  const { forms, taught } = before
+  if (typeof concession === 'string')
+    return forms.includes(concession) ? undefined : { ...before, forms: [...forms, concession] }
+  const more = withFacts(taught, concession.teaches)
+  if (isSameFacts(taught, more) || forms.length >= LESSONS_MAX) return undefined
+  return { ...before, forms: [...forms, 'lesson'], taught: more }
+}
+
+/** A large body is not compared: it was written in pages. */
+function isSame({ upstream: one }: Written, { upstream: other }: Written): boolean {
+  if (one.path !== other.path || one.rest !== undefined || other.rest !== undefined) return false
+  return Buffer.from(one.body).equals(Buffer.from(other.body))
 }
