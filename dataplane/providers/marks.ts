@@ -38,12 +38,13 @@ export function withFewMarks(body: ChatBody): ChatBody {
   return mapped(body, (holder) => (kept.has(at++) ? holder : unmarked(holder)))
 }
 
-/** As it stands in a body: also where the inner form has no place for it. A schema may have a property of that name. */
-const WRITTEN = /"cache_control"\s*:\s*\{[^{}]*"ephemeral"/
+/** In a body, also where the inner form has no place for them. A schema may have a property of that name. */
+const WRITTEN = /"cache_control"\s*:\s*\{[^{}]*"ephemeral"|"prompt_cache_breakpoint"\s*:\s*\{/
 
 /** Whether the client says up to where the prompt is to be cached. */
 export function hasMarks({ body, bytes }: Pick<ChatRequest, 'body' | 'bytes'>): boolean {
-  let isThere = bytes.includes(`"${MARK}"`) && WRITTEN.test(bytes.toString('latin1'))
+  const mayBeWritten = bytes.includes(`"${MARK}"`) || bytes.includes(`"${BREAKPOINT}"`)
+  let isThere = mayBeWritten && WRITTEN.test(bytes.toString('latin1'))
   mapped(body, (holder) => {
     isThere ||= markOf(holder) !== undefined
     return holder

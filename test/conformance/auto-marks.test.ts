@@ -106,18 +106,20 @@ for (const api of ['chat', 'messages', 'responses'] as const) {
 
   test(`a request of ${api} in which the client set one mark gets no other`, () => {
     const asked = anAgent(api)
-    const mark = { cache_control: EPHEMERAL }
-    const members =
-      api === 'responses'
-        ? { ...asked, input: [marked('input_text', mark), ...asked.input.slice(1)] }
-        : { ...asked, messages: asked.messages.map(beginMarked(mark)) }
-    for (const [provider, model] of [
-      ['anthropic', CLAUDE],
-      ['bedrock', ON_BEDROCK],
-    ] as const) {
-      const { body } = sentBy({ api, provider, model, ...MARKED }, members)
-      const plain = sentBy({ api, provider, model }, members)
-      assert.deepEqual(body, plain.body)
+    const ofOpenAi = { prompt_cache_breakpoint: { mode: 'explicit' } }
+    for (const mark of [{ cache_control: EPHEMERAL }, ...(api === 'messages' ? [] : [ofOpenAi])]) {
+      const members =
+        api === 'responses'
+          ? { ...asked, input: [marked('input_text', mark), ...asked.input.slice(1)] }
+          : { ...asked, messages: asked.messages.map(beginMarked(mark)) }
+      for (const [provider, model] of [
+        ['anthropic', CLAUDE],
+        ['bedrock', ON_BEDROCK],
+      ] as const) {
+        const { body } = sentBy({ api, provider, model, ...MARKED }, members)
+        const plain = sentBy({ api, provider, model }, members)
+        assert.deepEqual(body, plain.body)
+      }
     }
   })
 }
