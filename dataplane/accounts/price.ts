@@ -143,8 +143,9 @@ export interface CacheEffect {
 
 /** undefined if nothing was read or written, or the model has no price. */
 export function cacheEffectOf(usage: Usage, listed: Price | undefined): CacheEffect | undefined {
+  if (listed === undefined) return undefined
   const { cached, written, hourly } = inCaches(usage)
-  if (listed === undefined || cached + written === 0) return undefined
+  if (cached + written === 0) return undefined
   const { input, cachedInput, cacheWrite, cacheWrite1h } = tierOf(listed, usage.promptTokens)
   const [gain, surcharge] = [new Total(), new Total()]
   const note = (count: number, less: number) => {
@@ -158,10 +159,10 @@ export function cacheEffectOf(usage: Usage, listed: Price | undefined): CacheEff
 }
 
 /** Tokens of the prompt that were read from a cache, written into one, and of these for an hour. */
-function inCaches({ promptTokens, cachedTokens, ...rest }: Usage) {
-  const cached = Math.min(cachedTokens, promptTokens)
-  const written = Math.min(rest.cacheWriteTokens ?? 0, promptTokens - cached)
-  return { cached, written, hourly: Math.min(rest.cacheWrite1hTokens ?? 0, written) }
+function inCaches(usage: Usage) {
+  const cached = Math.min(usage.cachedTokens, usage.promptTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - cached)
+  return { cached, written, hourly: Math.min(usage.cacheWrite1hTokens ?? 0, written) }
 }
 
 /** The charge of a settlement: the sum over all attempts, each at the price of its model. */
