@@ -153,13 +153,13 @@ function sumOf(rows: readonly Row[]): Row {
 export function csvOf({ by, rows }: UsageAnswer): string {
   const names = NAMES.filter((name) => !name.endsWith('_nano_usd'))
   const lines = [
-    [...by, ...names, 'cost_usd', 'cache_gain_usd', 'cache_surcharge_usd'],
+    [...by, ...names, 'cache_gain_usd', 'cache_surcharge_usd', 'cost_usd'],
     ...rows.map((row) => [
       ...by.map((name) => row.by[name] ?? ''),
       ...names.map((name) => String(row[name])),
-      usd(row.cost_nano_usd),
       usd(row.cache_gain_nano_usd),
       usd(row.cache_surcharge_nano_usd),
+      usd(row.cost_nano_usd),
     ]),
   ]
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
