@@ -177,6 +177,15 @@ reads(
   { calls: [['Bash', { command: 'ls -la' }]] },
 )
 reads(
+  'reasoning while a call is open does not end it',
+  [
+    '{"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"Bash","arguments":"{\\"command\\": \\"ls"}}]}',
+    '{"reasoning":"Hm."}',
+    '{"tool_calls":[{"index":0,"function":{"arguments":" -la\\"}"}}]}',
+  ],
+  { calls: [['Bash', { command: 'ls -la' }]] },
+)
+reads(
   'two ids at one index are two calls',
   [
     '{"tool_calls":[{"index":0,"id":"call_a","function":{"name":"Bash","arguments":"{\\"command\\":\\"a\\"}"}}]}',

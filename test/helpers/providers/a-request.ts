@@ -58,6 +58,7 @@ export function aRequestOf(text: string): ChatRequest {
     includeUsage: body.stream_options?.include_usage === true,
     isUsageRepeated: body.stream_options?.continuous_usage_stats === true,
     oneCall: body.parallel_tool_calls === false,
+    takesPictures: true,
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     choices: typeof body.n === 'number' ? body.n : 1,
     promptTokensMax: bytes.length,
