@@ -1,9 +1,9 @@
 /** Pictures of a model for a client whose API has no place for them: the answer fails by name, because it would have a gap. */
-import { unlikeAsked } from '../providers/failures/classify.ts'
+import { unfitting } from '../providers/failures/classify.ts'
 import type { Answer, ModelRequest, Sent } from '../wire/inner-form.ts'
 import type { Decoded } from '../wire/provider.ts'
 
-export const PICTURED = unlikeAsked(
+export const PICTURED = unfitting(
   'The model answered with a picture, for which this API has no place: ask it through /v1/chat/completions or /v1/responses.',
 )
 

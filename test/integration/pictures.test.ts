@@ -43,10 +43,17 @@ const router = await startUpstream(routed)
 const front = await startFront({
   upstreams: [
     { name: 'up', provider: 'gemini', endpoint: painter.url, model: 'gemini-2.5-flash-image' },
+    { name: 'other', provider: 'gemini', endpoint: painter.url, model: 'gemini-3-pro' },
     { name: 'router', endpoint: router.url, model: 'google/gemini-2.5-flash-image' },
   ],
   routes: [
     { name: 'paint', strategy: 'single', primary: 'up' },
+    {
+      name: 'other',
+      strategy: 'single',
+      primary: 'other',
+      retry: { max_attempts: 3, initial_delay_ms: 0 },
+    },
     { name: 'routed', strategy: 'single', primary: 'router' },
   ],
 })
@@ -121,4 +128,16 @@ test('messages, which has no place for pictures, are refused before the model is
   assert.equal(answer.status, 400)
   assert.match(error.message, /does not support "model".*chat\/completions/)
   assert.equal(painter.asked.length, before)
+})
+
+test('a picture of a model that is not known to paint is painted once, and its refusal says where to ask', async () => {
+  const before = painter.asked.length
+  const answer = await fetch(`${front.process.url}/v1/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${front.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...ASKED, model: 'other', max_tokens: 100 }),
+  })
+  const { error } = (await answer.json()) as { error: { message: string } }
+  assert.match(error.message, /no place.*chat\/completions/)
+  assert.deepEqual([answer.status, painter.asked.length - before], [400, 1])
 })

@@ -4,7 +4,7 @@ import { isRecord, type Json, recordOf, textOf } from '../../json/values.ts'
 import type { Picture } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import { Blocks } from '../answers/blocks.ts'
-import { unlikeAsked } from '../failures/classify.ts'
+import { unfitting, unlikeAsked } from '../failures/classify.ts'
 
 const OTHERS = ['audio', 'document', 'video'] as const
 
@@ -19,10 +19,11 @@ export function mediaFailure(block: Json): Failure | undefined {
   const isLost = OTHERS.some((name) => isRecord(block[name]))
   const { error } = recordOf(block.image)
   if (!isLost && error === undefined) return undefined
-  const said = textOf(recordOf(error).message)
-  return unlikeAsked(
-    said ?? 'The model answered with media that are no picture, which no API here carries.',
-  )
+  if (isLost)
+    return unfitting(
+      'The model answered with media that are no picture, which no API here carries.',
+    )
+  return unlikeAsked(textOf(recordOf(error).message) ?? 'The model could not paint its picture.')
 }
 
 export class PictureReader {

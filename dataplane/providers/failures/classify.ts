@@ -90,6 +90,11 @@ export function unlikeAsked(message: string): Failure {
   return { class: 'malformed', message, ofRequest: true }
 }
 
+/** An answer in a form for which the client's API has no place: another try would cost the same, and bring the same. */
+export function unfitting(message: string): Failure {
+  return { class: 'client', status: 400, message, ...OF_THE_CLIENT, param: 'model' }
+}
+
 function classifyBody(
   own: readonly Recogniser[],
   error: ErrorBody,

@@ -6,7 +6,7 @@ import { idIn } from '../../../wire/answer-facts.ts'
 import type { FinishReason, Picture, ToolCall, Usage } from '../../../wire/inner-form.ts'
 import type { AnswerOrigin, Failure } from '../../../wire/provider.ts'
 import { type Asked, CallIds } from '../../answers/call-ids.ts'
-import { unlikeAsked } from '../../failures/classify.ts'
+import { unfitting, unlikeAsked } from '../../failures/classify.ts'
 import { bareName } from '../model-name.ts'
 import type { Asker, Signatures } from '../signatures.ts'
 
@@ -53,7 +53,7 @@ export function failureIn(candidate: Json): Failure | undefined {
   const text = textOf(candidate.finishReason)
   const media = partsIn(candidate).find(isOtherMedia)
   if (media !== undefined)
-    return unlikeAsked(
+    return unfitting(
       'The model answered with media that are no picture, which no API here carries.',
     )
   if (text === undefined || !BROKEN.test(text)) return undefined
