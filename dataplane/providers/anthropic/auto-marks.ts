@@ -2,7 +2,7 @@
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import { placesIn } from '../auto-marks.ts'
 import { MARK } from '../marks.ts'
-import { cacheable } from './cacheable.ts'
+import { cacheable } from './models.ts'
 
 const MARKED = { [MARK]: { type: 'ephemeral' } }
 /** The API takes no mark at other blocks of a user. */

@@ -1,7 +1,6 @@
 /** The facts about Anthropic's hosted API. */
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
-import { cacheable } from './cacheable.ts'
-import { CLAUDES } from './models.ts'
+import { CLAUDES, cacheable } from './models.ts'
 
 export const facts: ProviderFacts = {
   name: 'anthropic',

@@ -1,5 +1,6 @@
 /** The facts about Claudes, by their names; those that are not known are taken for the newest. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
+import type { Cacheable } from '../../wire/provider-facts.ts'
 
 const checked = '2026-11-26'
 const OVERVIEW = 'https://platform.claude.com/docs/en/models/overview'
@@ -114,3 +115,28 @@ export const CLAUDES: readonly ModelRow[] = [
     source: 'https://platform.claude.com/docs/en/models/fable-5/migration-guide',
   },
 ]
+
+/** The smallest prompt that a cache keeps, for a model that is not in the list: the largest of them. */
+const UNKNOWN_CACHE: Cacheable = { from: 4_096 }
+
+/**
+ * The first that matches. All rows: 2026-11-26,
+ * https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations, which holds on every platform;
+ * the third generation as the page had it until its end.
+ */
+const CACHED_FROM: readonly (readonly [of: RegExp, size: Cacheable | undefined])[] = [
+  [/^claude-(?:instant|2)/, undefined],
+  [/^claude-(?:3-haiku|3-5-haiku)/, { from: 2_048 }],
+  [/^claude-3-/, { from: 1_024 }],
+  [/^claude-(?:opus|fable|mythos)-5/, { from: 512 }],
+  [/^claude-sonnet-(?:4|5)(?:-|$)/, { from: 1_024 }],
+  [/^claude-opus-4(?:-[018])?(?:-20\d{6}|-latest|$)/, { from: 1_024 }],
+  [/^claude-(?:opus-4-7|mythos-preview)/, { from: 2_048 }],
+  [/^claude-(?:opus-4-[56]|haiku-4-5)/, { from: 4_096 }],
+  [/^/, UNKNOWN_CACHE],
+]
+
+/** undefined for a model without a cache. */
+export function cacheable(model: string): Cacheable | undefined {
+  return CACHED_FROM.find(([of]) => of.test(model))?.[1]
+}

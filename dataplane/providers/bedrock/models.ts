@@ -1,8 +1,7 @@
 /** The facts about models of Amazon Bedrock, by the names behind their makers. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 import type { Cacheable } from '../../wire/provider-facts.ts'
-import { cacheable as ofClaude } from '../anthropic/cacheable.ts'
-import { CLAUDES } from '../anthropic/models.ts'
+import { CLAUDES, cacheable as ofClaude } from '../anthropic/models.ts'
 import { namedIn } from './model-name.ts'
 
 const checked = '2026-11-26'

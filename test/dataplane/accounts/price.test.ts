@@ -9,7 +9,7 @@ import {
   estimateOf,
 } from '../../../dataplane/accounts/price.ts'
 import { knownCounts, readUsage } from '../../../dataplane/providers/anthropic/answer.ts'
-import { readUsage as readConverseUsage } from '../../../dataplane/providers/bedrock/answer.ts'
+import { readUsage as readConverseUsage } from '../../../dataplane/providers/bedrock/answers/answer.ts'
 import type { Usage } from '../../../dataplane/wire/inner-form.ts'
 import { cases } from '../../helpers/cases.ts'
 

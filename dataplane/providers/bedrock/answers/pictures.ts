@@ -1,10 +1,10 @@
 /** Pictures in answers of models that paint: a block of an answer, which comes in pieces in a stream. */
-import type { KeptText } from '../../base/kept-text.ts'
-import { isRecord, type Json, recordOf, textOf } from '../../json/values.ts'
-import type { Picture } from '../../wire/inner-form.ts'
-import type { Failure } from '../../wire/provider.ts'
-import { Blocks } from '../answers/blocks.ts'
-import { unfitting, unlikeAsked } from '../failures/classify.ts'
+import type { KeptText } from '../../../base/kept-text.ts'
+import { isRecord, type Json, recordOf, textOf } from '../../../json/values.ts'
+import type { Picture } from '../../../wire/inner-form.ts'
+import type { Failure } from '../../../wire/provider.ts'
+import { Blocks } from '../../answers/blocks.ts'
+import { unfitting, unlikeAsked } from '../../failures/classify.ts'
 
 const OTHERS = ['audio', 'document', 'video'] as const
 

@@ -9,7 +9,7 @@ import {
   recordOf,
   rowOf,
   textOf,
-} from '../../json/values.ts'
+} from '../../../json/values.ts'
 import type {
   ChatAnswer,
   ChatChoice,
@@ -18,13 +18,13 @@ import type {
   Sent,
   ToolCall,
   Usage,
-} from '../../wire/inner-form.ts'
-import type { AnswerOrigin, Decoded, Failure } from '../../wire/provider.ts'
-import { CallIds } from '../answers/call-ids.ts'
-import { keepThoughts, thoughtIn } from '../anthropic/thoughts.ts'
-import { isError } from '../failures/bodies.ts'
-import { malformed, unlikeAsked } from '../failures/classify.ts'
-import { classifyException } from './errors.ts'
+} from '../../../wire/inner-form.ts'
+import type { AnswerOrigin, Decoded, Failure } from '../../../wire/provider.ts'
+import { CallIds } from '../../answers/call-ids.ts'
+import { keepThoughts, thoughtIn } from '../../anthropic/thoughts.ts'
+import { isError } from '../../failures/bodies.ts'
+import { malformed, unlikeAsked } from '../../failures/classify.ts'
+import { classifyException } from '../errors.ts'
 import { mediaFailure, pictureIn } from './pictures.ts'
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
