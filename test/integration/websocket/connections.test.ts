@@ -45,7 +45,6 @@ beforeEach(() => {
   model.asked.length = 0
   model.script.length = 0
   model.reply = streaming()
-  model.abandoned = 0
 })
 
 const question = { model: 'chat', input: 'hi' }
@@ -173,13 +172,17 @@ for (const [name, leave] of Object.entries(LEAVING))
   test(`a client that ${name} in a turn is settled as one that left`, async () => {
     const client = await connected()
     const { promise: hold, resolve } = Promise.withResolvers<void>()
-    model.script.push(streaming({ hold }))
+    const { promise: isLeft, resolve: leaves } = Promise.withResolvers<void>()
+    model.script.push(async (outgoing, asked) => {
+      outgoing.on('close', leaves)
+      await streaming({ hold })(outgoing, asked)
+    })
     client.create(question)
     const { headers: facts } = await client.event('response.created')
     const aborted = () => front.value('gw_stream_aborted_total{by="client"}')
     const before = await aborted()
     leave(client)
-    await until('the model is left', () => model.abandoned === 1)
+    await isLeft
     resolve()
     const line = () =>
       front.logged('request').find(({ request_id }) => request_id === facts['x-request-id'])
