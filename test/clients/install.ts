@@ -12,8 +12,16 @@ const run = promisify(execFile)
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test', 'clients')
 const INSTALL_MS_MAX = 900_000
 
-/** The interpreter of a group. */
-export async function pythonOf(group: string): Promise<string> {
+const environments = new Map<string, Promise<string>>()
+
+/** The interpreter of a group; brought once. */
+export function pythonOf(group: string): Promise<string> {
+  const known = environments.get(group) ?? makePython(group)
+  environments.set(group, known)
+  return known
+}
+
+async function makePython(group: string): Promise<string> {
   const wanted = VERSIONS.python[group] ?? []
   // An environment names its folder in its programs, so that it is made where it stays.
   const folder = join(CACHE, `python-${group}-${digestOf(wanted)}`)
@@ -28,8 +36,15 @@ export async function pythonOf(group: string): Promise<string> {
   return join(folder, 'bin/python')
 }
 
-/** The folder with `node_modules`, and the drivers beside it, where they find their packages. */
-export async function nodeFolder(): Promise<string> {
+let packages: Promise<string> | undefined
+
+/** The folder with `node_modules`, and the drivers beside it, where they find their packages; made once. */
+export function nodeFolder(): Promise<string> {
+  packages ??= makeNodeFolder()
+  return packages
+}
+
+async function makeNodeFolder(): Promise<string> {
   const folder = join(CACHE, `node-${digestOf(VERSIONS.node)}`)
   if (!existsSync(folder)) {
     const partial = `${folder}.${process.pid}`

@@ -8,6 +8,9 @@ import { SESSION_ROWS, type SessionRow } from './rows.ts'
 import { JUDGED, type Judged } from './steps.ts'
 import { COLUMNS, type Column } from './upstreams.ts'
 
+/** Sessions wait most of the time, for programs that start. */
+const AT_ONCE = 3
+
 async function resultsOf(row: SessionRow, column: Column): Promise<Results> {
   const played = await play(row, column)
   const results = JUDGED.map((step): [Judged, Verdict] => {
@@ -16,8 +19,9 @@ async function resultsOf(row: SessionRow, column: Column): Promise<Results> {
     return [step, verdict.good || known === undefined ? verdict : { good: true, remark: known }]
   })
   const wrong = results.filter(([, { good }]) => !good)
-  if (wrong.length > 0) process.stdout.write(wordsOn(played))
-  for (const [step, { remark }] of wrong) process.stdout.write(`  ${step}: ${remark}\n`)
+  const lines = wrong.map(([step, { remark }]) => `  ${step}: ${remark}\n`).join('')
+  const name = `${row.client} ${versionOf(row)}, ${row.api}, to ${column.title}`
+  process.stdout.write(`${name}\n${wrong.length > 0 ? wordsOn(played) + lines : ''}`)
   return Object.fromEntries(results)
 }
 
@@ -31,16 +35,16 @@ function wordsOn({ between, scripted, shown }: Played): string {
 
 async function main(): Promise<number> {
   const [wanted = '', upstream = ''] = process.argv.slice(2)
+  const rows = SESSION_ROWS.filter(({ client, api }) => `${client} ${api}`.includes(wanted))
+  const columns = COLUMNS.filter(({ title }) => title.includes(upstream))
+  const waiting = rows.flatMap((row) => columns.map((column) => ({ row, column })))
   const table = new Map<string, Results>()
   let failures = 0
-  for (const row of SESSION_ROWS) {
-    if (!`${row.client} ${row.api}`.includes(wanted)) continue
-    for (const column of COLUMNS) {
-      if (!column.title.includes(upstream)) continue
-      const name = `${row.client} ${versionOf(row)}, ${row.api}, to ${column.title}`
-      process.stdout.write(`${name}\n`)
+  async function lane(): Promise<void> {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      const { row, column } = one
       const results = await resultsOf(row, column).catch((error: unknown): Results => {
-        process.stdout.write(`  ${String(error).slice(0, 2000)}\n`)
+        process.stdout.write(`${String(error).slice(0, 2000)}\n`)
         return { read: { good: false } }
       })
       failures += Object.values(results).filter(({ good }) => !good).length
@@ -48,6 +52,7 @@ async function main(): Promise<number> {
       writePage(table)
     }
   }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
   return failures === 0 ? 0 : 1
 }
 
