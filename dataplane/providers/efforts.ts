@@ -20,3 +20,12 @@ export function effortOf(
   if (effort === undefined || reasons === false) return undefined
   return efforts === undefined ? effort : (effortAmong(effort, efforts) ?? effort)
 }
+
+const SAMPLING: readonly string[] = ['temperature', 'top_p']
+const NONE: readonly string[] = []
+
+/** The members of a body for OpenAI's wires that its model refuses while it reasons. */
+export function refusedSampling(body: ChatBody, capabilities: Capabilities): readonly string[] {
+  if (capabilities.sampling !== false || effortOf(body, capabilities) === 'none') return NONE
+  return SAMPLING.filter((name) => body[name] != null)
+}

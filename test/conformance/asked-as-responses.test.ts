@@ -33,6 +33,40 @@ for (const provider of PROVIDERS) {
     assert.notEqual(pathOf('gpt-5.1', OF_CHAT), responses)
   })
 
+  test(`${provider}: a limit that GPT-5 and later refuse by this name has the other one`, () => {
+    for (const model of ['gpt-5.6', 'gpt-5.1-mini', 'o4-mini']) {
+      const { body, complaints } = sentBy({ api: 'chat', provider, model }, { max_tokens: 9 })
+      assert.deepEqual(complaints, [])
+      assert.deepEqual([body.max_completion_tokens, body.max_tokens], [9, undefined])
+    }
+    const { body } = sentBy({ api: 'chat', provider, model: 'gpt-4.1' }, { max_tokens: 9 })
+    assert.equal(body.max_tokens, 9)
+  })
+
+  test(`${provider}: sampling is left out and named for models that reason`, () => {
+    const sampled = { temperature: 0, top_p: 0.5 }
+    for (const [model, members] of [
+      ['gpt-5', {}],
+      ['o4-mini', {}],
+      ['gpt-5.6', {}],
+      ['gpt-5.1', { reasoning_effort: 'low' }],
+      ['gpt-5.6', OF_CHAT],
+    ] as const) {
+      const way = { api: 'chat' as const, provider, model }
+      const { body, named, complaints } = sentBy(way, { ...members, ...sampled })
+      assert.deepEqual(complaints, [])
+      assert.deepEqual([body.temperature, body.top_p], [undefined, undefined])
+      assert.deepEqual(named.toSorted(), ['temperature', 'top_p'])
+    }
+    for (const [model, members] of [
+      ['gpt-4.1', {}],
+      ['gpt-5.6', { reasoning_effort: 'none' }],
+    ] as const) {
+      const way = { api: 'chat' as const, provider, model }
+      assert.equal(sentBy(way, { ...members, ...sampled }).body.top_p, 0.5)
+    }
+  })
+
   test(`${provider}: GPT-5.6 is asked for responses also without an effort`, () => {
     const responses = '/v1/responses'
     for (const model of ['gpt-5.6', 'gpt-5.6-terra']) {

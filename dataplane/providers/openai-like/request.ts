@@ -9,7 +9,7 @@ import type { ChatBody, ChatRequest, ModelRequest } from '../../wire/inner-form.
 import type { ProviderSettings, UpstreamRequest } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { refuseUnsupported } from '../../wire/unsupported.ts'
-import { effortOf } from '../efforts.ts'
+import { effortOf, refusedSampling } from '../efforts.ts'
 import { MARK, withoutMarks } from '../marks.ts'
 import { ROUTING } from '../routing-members.ts'
 import { takenBy, takesOf } from './asking/conversation.ts'
@@ -60,7 +60,7 @@ export function encodeBody(
     edits.set(name, value === undefined ? undefined : memberOf(value, request.bytes))
   }
   if (options.isStrict) bindNames(edits, body)
-  const hints = hintsOf(settings, options)
+  const hints = hintsOf(body, settings, options)
   const leftOut = leaveOut(edits, names, request.omitted, { ...options, hints })
   const unseen = plain === body ? lost : [...lost, MARK]
   return { body: changed(edits), leftOut, ...(unseen.length > 0 && { lost: unseen }) }
@@ -71,12 +71,15 @@ function bindNames(edits: Edits, body: ChatBody): void {
     edits.set(name, JSON.stringify(value))
 }
 
-/** An effort is a hint, which models that do not reason refuse. */
+/** An effort is a hint, which models that do not reason refuse, and sampling is one to those that do. */
 function hintsOf(
+  body: ChatBody,
   { capabilities }: ProviderSettings,
   { hints }: Pick<OpenAiLike, 'hints'>,
 ): OpenAiLike['hints'] {
-  return capabilities.reasons === false ? [...(hints ?? []), 'reasoning_effort'] : hints
+  if (capabilities.reasons === false) return [...(hints ?? []), 'reasoning_effort']
+  const refused = refusedSampling(body, capabilities)
+  return refused.length === 0 ? hints : [...(hints ?? []), ...refused]
 }
 
 /** The effort in the place of one that the model does not take. */

@@ -6,6 +6,7 @@ const TYPES = 'npm openai 6.49.0, ChatModel and ResponsesModel'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const TIKTOKEN = 'PyPI tiktoken 0.14.0, model.py'
 const REASONING = 'https://developers.openai.com/api/docs/guides/reasoning'
+const AI_SDK = 'npm @ai-sdk/openai 3.0.141, getOpenAILanguageModelCapabilities'
 /** Each effort was tried there at each of the models. */
 const TRIED = 'https://community.openai.com/t/1371738'
 
@@ -51,6 +52,12 @@ const THINKING: readonly ModelRow[] = [
     checked,
     source: TRIED,
   },
+  {
+    of: /^(?:o\d|gpt-(?:[6-9]|5(?!(?:\.\d+)?-chat)))/,
+    sampling: false,
+    checked,
+    source: AI_SDK,
+  },
   { of: /^gpt-5-pro/, efforts: ['high'], checked, source: TRIED },
   { of: /^gpt-5\.\d+-pro/, efforts: ['medium', 'high', 'xhigh'], checked, source: TRIED },
   { of: /^gpt-5(?:\.1)?-codex-max|^gpt-5\.[23]-codex/, efforts: TO_XHIGH, checked, source: TRIED },
@@ -67,7 +74,7 @@ const THINKING: readonly ModelRow[] = [
     of: /^gpt-(?:5\.6|6-(?:sol|luna)|6\.1-terra)/,
     efforts: ['none', ...TO_MAX],
     checked,
-    source: 'npm @ai-sdk/openai 3.0.141, getOpenAILanguageModelCapabilities',
+    source: AI_SDK,
   },
   {
     of: /^gpt-[6-9]/,

@@ -3,7 +3,7 @@ import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
-import { effortOf } from '../efforts.ts'
+import { effortOf, refusedSampling } from '../efforts.ts'
 import { limitOf } from '../limits.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
 import { objectSchema } from '../schemas.ts'
@@ -72,12 +72,13 @@ export function responsesRequest(
   const effort = effortOf(body, capabilities)
   const format = formatOf(recordOf(body.response_format))
   const verbosity = textOf(body.verbosity)
-  const same = SAME.filter((name) => body[name] != null).map((name) => [name, body[name]])
+  const refused = refusedSampling(body, capabilities)
+  const same = SAME.filter((name) => body[name] != null && !refused.includes(name))
   const tools = listOf(body.tools).map((tool) => toolOf(recordOf(tool), provider))
   return {
     model,
     input: itemsOf(body.messages, provider),
-    ...Object.fromEntries(same),
+    ...Object.fromEntries(same.map((name) => [name, body[name]])),
     ...shortNames(body),
     ...(tools.length > 0 && { tools, ...choiceOf(body.tool_choice) }),
     ...(limit !== undefined && { max_output_tokens: Math.max(OUTPUT_TOKENS_MIN, limit) }),

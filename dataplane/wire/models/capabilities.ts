@@ -57,7 +57,7 @@ export const FACTS: Readonly<Record<Fact, string>> = {
   thinkingOff:
     'how it is asked for no thinking: a type of thinking, unsaid where it thinks only if asked, never where it always thinks',
   summary: 'whether it shows its thinking only if asked for a summary',
-  sampling: 'whether it takes temperature and top_p',
+  sampling: 'whether it takes temperature and top_p while it reasons',
   thinkingMember: 'the member in which unsigned thinking goes back; none: it is left out',
   marks: 'whether it takes cache marks',
   outputMost: 'the limit in the place of a larger one of a client',

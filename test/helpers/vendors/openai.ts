@@ -64,7 +64,12 @@ export function checkOpenAiChat(body: Json, c: Complaints): void {
     'use max_completion_tokens',
   )
   for (const name of ['temperature', 'top_p'])
-    c.demand(body[name] == null || body[name] === 1, 'sampling-of-model', name, 'the default alone')
+    c.demand(
+      effort === 'none' || body[name] == null || body[name] === 1,
+      'sampling-of-model',
+      name,
+      'the default alone',
+    )
   c.demand(body.stop == null, 'stop-of-model', 'stop', 'not supported')
   const hasTools = Array.isArray(body.tools) && body.tools.length > 0
   const isNew = /^gpt-5\.([4-9]|\d\d)/.test(model)

@@ -12,7 +12,7 @@ import type {
 } from '../../../wire/provider.ts'
 import type { ProviderFacts } from '../../../wire/provider-facts.ts'
 import type { Asked } from '../../answers/call-ids.ts'
-import { effortOf } from '../../efforts.ts'
+import { effortOf, refusedSampling } from '../../efforts.ts'
 import type { Recogniser } from '../../failures/classify.ts'
 import { MARK, withoutMarks } from '../../marks.ts'
 import { decodeResponse, isResponse } from '../../responses/answer.ts'
@@ -49,7 +49,7 @@ export function encodeResponse(
   const unseen = plain === request.body ? lost : [...lost, MARK]
   return {
     body: bodyOf(sent, request.bytes),
-    leftOut: leftOutOf(request.body),
+    leftOut: [...leftOutOf(request.body), ...refusedSampling(request.body, settings.capabilities)],
     ...(unseen.length > 0 && { lost: unseen }),
   }
 }
