@@ -30,6 +30,10 @@ export interface Backend {
   open(view: View): Store
   /** Loses everything; false where that cannot happen. */
   flush(): Promise<boolean>
+  /** Keeps a copy of everything. */
+  copy(): Promise<void>
+  /** Becomes the copy that was kept; false where that cannot happen. */
+  failOver(): Promise<boolean>
   close(): Promise<void>
 }
 

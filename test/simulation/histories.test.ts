@@ -5,7 +5,7 @@
 import { after, test } from 'node:test'
 import { startRedis } from '../helpers/redis-server.ts'
 import { recordResult } from '../helpers/results.ts'
-import { leavingPlanOf } from './plan.ts'
+import { busyPlanOf, leavingPlanOf } from './plan.ts'
 import { openRedis, Server } from './redis-backend.ts'
 import { assertKept, runSeeds, seedsOf } from './seeds.ts'
 
@@ -24,6 +24,16 @@ test('histories with lost replies, outages, crashes, flushes and wrong clocks', 
   context.diagnostic(`${requests} requests: ${JSON.stringify(Object.fromEntries(byState))}`)
   const broken = `${sum.failed.length} broken promises`
   recordResult('simulation', broken, `${histories} histories, ${requests} requests`)
+  assertKept(sum, FILE)
+})
+
+test('histories of a tenant with large counters and many requests', async (context) => {
+  const sum = await runSeeds(
+    seedsOf(process.env.GW_LONG ? 10_000 : 60),
+    openRedis(server),
+    busyPlanOf,
+  )
+  context.diagnostic(`${sum.requests} requests: ${JSON.stringify(Object.fromEntries(sum.byState))}`)
   assertKept(sum, FILE)
 })
 

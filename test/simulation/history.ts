@@ -56,6 +56,8 @@ class World {
       this.#time.at(request.at, () => this.#ask(request))
     }
     for (const mishap of this.#plan.mishaps) {
+      if (mishap.what === 'failover')
+        this.#time.at(mishap.at - mishap.ms, () => this.#backend.copy())
       this.#time.at(mishap.at, () => this.#befall(mishap))
     }
     await this.#time.runTo(ACTIVE_MS + 30_000)
@@ -80,6 +82,7 @@ class World {
     this.#note(JSON.stringify({ ...mishap, rules: undefined }))
     if (mishap.what === 'freeze') this.#network.frozenUntil = now + mishap.ms
     if (mishap.what === 'flush') return this.#flush()
+    if (mishap.what === 'failover') return this.#failOver(mishap.ms)
     if (mishap.what === 'rules') this.#changeRules(mishap.rules)
     if (mishap.what !== 'crash' && mishap.what !== 'cut') return
     const site = this.#sites[mishap.gateway] as Site
@@ -103,10 +106,11 @@ class World {
   }
 
   #openSite(index: number, suffix: string): Site {
-    const { wall, skews, rules } = this.#plan
+    const { wall, skews, drifts, rules } = this.#plan
     const skew = skews[index] ?? 0
+    const pace = 1 + (drifts[index] ?? 0) / HISTORY_MS
     const clock = {
-      now: () => this.#time.now + 1000 * (index + 1),
+      now: () => pace * this.#time.now + 1000 * (index + 1),
       wall: () => wall + skew + this.#time.now,
     }
     return new Site({
@@ -141,6 +145,12 @@ class World {
 
   async #flush(): Promise<void> {
     if (await this.#backend.flush()) this.#deeds.push({ what: 'flushed', at: this.#wall() })
+  }
+
+  /** The store has another past from here on, as after a flush. */
+  async #failOver(ms: number): Promise<void> {
+    const at = this.#wall()
+    if (await this.#backend.failOver()) this.#deeds.push({ what: 'flushed', at: at - ms })
   }
 
   #witness(): Witness {

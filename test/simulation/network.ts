@@ -10,9 +10,11 @@ export interface Weather {
   readonly requestsLost: number
   readonly repliesLost: number
   readonly slow: number
+  /** Messages of the push channel; a gateway that misses one never gets it. */
+  readonly pushesLost: number
 }
 
-export const CALM: Weather = { requestsLost: 0, repliesLost: 0, slow: 0 }
+export const CALM: Weather = { requestsLost: 0, repliesLost: 0, slow: 0, pushesLost: 0 }
 
 /** The deadline of a call, as `redis.timeout_ms` has it. */
 export const DEADLINE_MS = 50
@@ -81,6 +83,15 @@ export class Wire {
     }
     time.at(arrivesAt, arrive)
     return promise
+  }
+
+  /** A message that the store sends by itself: it comes once, or gets lost. */
+  push(hear: () => void): void {
+    const { time, draw, weather } = this.#network
+    if (time.now < this.cutUntil || draw(1000) < weather.pushesLost) return
+    time.at(time.now + this.#latency(), () => {
+      if (!this.isDead && time.now >= this.cutUntil) hear()
+    })
   }
 
   #refused(): Promise<never> {

@@ -21,6 +21,8 @@ export type Mishap =
   | { readonly what: 'cut'; readonly at: number; readonly gateway: number; readonly ms: number }
   | { readonly what: 'freeze'; readonly at: number; readonly ms: number }
   | { readonly what: 'flush'; readonly at: number }
+  /** Another server takes over, whose copy is as old. */
+  | { readonly what: 'failover'; readonly at: number; readonly ms: number }
   /** The rules of all tenants become the other ones, on every gateway within a second. */
   | { readonly what: 'rules'; readonly at: number; readonly rules: Rules }
 
@@ -30,6 +32,8 @@ export interface Plan {
   readonly tenants: readonly string[]
   /** Milliseconds by which each gateway's clock is wrong. */
   readonly skews: readonly number[]
+  /** Milliseconds by which each gateway's steady clock has gone wrong by the end. */
+  readonly drifts: readonly number[]
   readonly rules: Rules
   /** Budgets beside those of `rules`: one that all tenants share, and one of the key that each tenant has. */
   readonly shared: BudgetRule | undefined
@@ -76,14 +80,13 @@ export function planOf(seed: number): Plan {
   if (has(4)) mishaps.push({ what: 'freeze', at: moment(), ms: 20 + draw(20_000) })
   if (has(6)) mishaps.push({ what: 'flush', at: moment() })
   if (has(5)) mishaps.push({ what: 'rules', at: moment(), rules: rulesOf(draw) })
-  const weather = has(3)
-    ? CALM
-    : { requestsLost: draw(60), repliesLost: draw(60), slow: draw(2) * draw(100) }
+  const weather = has(3) ? CALM : weatherOf(draw)
   return {
     seed,
     wall: STARTS[draw(STARTS.length)] ?? 0,
     tenants,
     skews: Array.from({ length: gateways }, () => (has(2) ? draw(2 * HOUR) - HOUR : 0)),
+    drifts: driftsOf(draw, gateways),
     rules,
     weather,
     failOpen: has(3),
@@ -128,14 +131,104 @@ export function leavingPlanOf(seed: number): Plan {
     wall: STARTS[0] ?? 0,
     tenants: ['acme'],
     skews: Array.from({ length: gateways }, () => 0),
+    drifts: driftsOf(draw, gateways),
     rules: { ...ROOMY, budget: { ...ROOMY_BUDGET } },
-    weather: { requestsLost: draw(20), repliesLost: draw(20), slow: draw(20) },
+    weather: {
+      requestsLost: draw(20),
+      repliesLost: draw(20),
+      slow: draw(20),
+      pushesLost: draw(500),
+    },
     failOpen: draw(2) === 0,
     shared: { ...ROOMY_BUDGET },
     ofKey: undefined,
     requests: requests.toSorted((one, other) => one.at - other.at),
     mishaps: [],
   }
+}
+
+/** A tenant with much traffic and large counters, which comes near the end of one of them. */
+export function busyPlanOf(seed: number): Plan {
+  const draw = aRandom(seed ^ 0xb5e)
+  for (let skipped = 0; skipped < 8; skipped++) draw(2)
+  const has = (outOf: number) => draw(outOf) === 0
+  const gateways = 1 + draw(4)
+  const moment = () => 2000 + draw(BUSY_MS)
+  const mishaps: Mishap[] = []
+  if (has(4)) mishaps.push({ what: 'crash', at: moment(), gateway: draw(gateways) })
+  if (has(5)) {
+    mishaps.push({ what: 'cut', at: moment(), gateway: draw(gateways), ms: 100 + draw(25_000) })
+  }
+  if (has(5)) mishaps.push({ what: 'freeze', at: moment(), ms: 20 + draw(20_000) })
+  if (has(6)) mishaps.push({ what: 'flush', at: moment() })
+  if (has(6)) mishaps.push({ what: 'failover', at: moment(), ms: 1 + draw(1000) })
+  return {
+    seed,
+    wall: STARTS[draw(STARTS.length)] ?? 0,
+    tenants: ['acme'],
+    skews: Array.from({ length: gateways }, () => (has(2) ? draw(2 * HOUR) - HOUR : 0)),
+    drifts: driftsOf(draw, gateways),
+    rules: largeRulesOf(draw),
+    weather: has(2) ? CALM : weatherOf(draw),
+    failOpen: has(3),
+    requests: busyRequests(draw, gateways),
+    mishaps,
+    shared: has(3) ? largeBudgetOf(draw) : undefined,
+    ofKey: has(3) ? largeBudgetOf(draw) : undefined,
+  }
+}
+
+function weatherOf(draw: Draw): Weather {
+  return {
+    requestsLost: draw(60),
+    repliesLost: draw(60),
+    slow: draw(2) * draw(100),
+    pushesLost: draw(2) * draw(1001),
+  }
+}
+
+function driftsOf(draw: Draw, gateways: number): number[] {
+  return Array.from({ length: gateways }, () => draw(2 * DRIFT_MAX_MS) - DRIFT_MAX_MS)
+}
+
+const DRIFT_MAX_MS = 500
+const BUSY_MS = 12_000
+
+function largeRulesOf(draw: Draw): Rules {
+  const of = <T>(...values: readonly T[]) => values[draw(values.length)] as T
+  return {
+    requestsPerMinute: of(600, 6000, 1_000_000),
+    burst: of(250, 500, 1_000_000),
+    concurrentRequests: of(100, 200, 1000),
+    tokensPerMinute: of(undefined, undefined, 4000),
+    budget: of(undefined, largeBudgetOf(draw), largeBudgetOf(draw)),
+  }
+}
+
+function largeBudgetOf(draw: Draw): BudgetRule {
+  return {
+    tokensPerDay: draw(3) === 0 ? undefined : 1000 + draw(2000),
+    nanosPerMonth: draw(3) === 0 ? undefined : 1_000_000 + draw(2_000_000),
+    onExceeded: 'reject',
+    alertThresholds: [0.5, 1],
+  }
+}
+
+/** Small ones, in a stream that swells and falls. */
+function busyRequests(draw: Draw, gateways: number): PlannedRequest[] {
+  const favourite = draw(gateways)
+  return Array.from({ length: 300 + draw(500) }, () => {
+    const estimate = 1 + draw(6)
+    return {
+      at: draw(3) === 0 ? 1000 + draw(BUSY_MS) : 4000 * draw(4) + draw(1500),
+      tenant: 'acme',
+      gateway: draw(2) === 0 ? favourite : draw(gateways),
+      estimate,
+      usage: draw(estimate + 1),
+      durationMs: draw(20) === 0 ? draw(25_000) : draw(400),
+      leavesAfterMs: draw(10) === 0 ? draw(100) : undefined,
+    }
+  }).toSorted((one, other) => one.at - other.at)
 }
 
 const ROOMY: Rules = {

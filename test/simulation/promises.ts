@@ -175,7 +175,7 @@ function bookOf(
     const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
     const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
-    const most = sum((life) => chargeOf(life).most)
+    const most = sum((life) => chargeOf(life).most + twice(life, past))
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
@@ -188,6 +188,11 @@ function bookOf(
     }
   }
   return problems
+}
+
+/** An older copy has leases of requests that have ended since: their last report counts once more when they expire. */
+function twice({ beaten }: Life, { plan }: Past): number {
+  return plan.mishaps.some(({ what }) => what === 'failover') ? beaten : 0
 }
 
 type Kind = 'tokens' | 'spend'
@@ -218,7 +223,7 @@ function mayCount(life: Life, kind: Kind, past: Past): boolean {
  */
 function isSure(life: Life, kind: Kind, past: Past): boolean {
   const { mishaps } = past.plan
-  const isLost = mishaps.some(({ what }) => what === 'flush')
+  const isLost = mishaps.some(({ what }) => what === 'flush' || what === 'failover')
   const hasCrashed = mishaps.some(
     (one) => one.what === 'crash' && life.id.startsWith(`g${one.gateway}-`),
   )

@@ -49,6 +49,24 @@ export function openRedis(server: Server): OpenBackend {
   return (world) => new RedisBackend(server, world)
 }
 
+const NO_COPY = { keys: [], values: [] }
+
+/** As hexadecimal digits, because a client reads texts. */
+const DUMP = `
+local values = {}
+for i, key in ipairs(KEYS) do
+  values[i] = string.gsub(redis.call('DUMP', key) or '', '.', function(c) return string.format('%02x', string.byte(c)) end)
+end
+return values
+`
+
+const RESTORE = `
+for i, key in ipairs(KEYS) do
+  local value = string.gsub(ARGV[i], '..', function(digits) return string.char(tonumber(digits, 16)) end)
+  if value ~= '' then redis.call('RESTORE', key, 0, value) end
+end
+`
+
 let histories = 0
 
 class RedisBackend implements Backend {
@@ -57,6 +75,7 @@ class RedisBackend implements Backend {
   readonly #server: Server
   readonly #world: BackendWorld
   readonly #keys = new Set<string>()
+  #copy: { readonly keys: readonly string[]; readonly values: readonly string[] } = NO_COPY
 
   constructor(server: Server, world: BackendWorld) {
     this.#server = server
@@ -94,6 +113,18 @@ class RedisBackend implements Backend {
 
   async flush(): Promise<boolean> {
     await this.#server.run("return redis.call('DEL', unpack(KEYS))", [...this.#keys, 'none'], [])
+    return true
+  }
+
+  async copy(): Promise<void> {
+    const keys = [...this.#keys]
+    this.#copy = { keys, values: (await this.#server.run(DUMP, keys, [])) as string[] }
+  }
+
+  async failOver(): Promise<boolean> {
+    await this.flush()
+    const { keys, values } = this.#copy
+    await this.#server.run(RESTORE, keys, values)
     return true
   }
 

@@ -27,6 +27,8 @@ export function openRemote(Shared: new (options: { clock: Clock }) => MemoryStor
       open: (view) => new RemoteStore(shared, view, world),
       // Memory is not made to be lost.
       flush: async () => false,
+      copy: async () => {},
+      failOver: async () => false,
       close: async () => {},
     }
   }
