@@ -7,7 +7,8 @@ import type { VirtualTime } from './time.ts'
 
 /** The store's real decisions, regardless of the replies that its callers get. */
 export interface Witness {
-  admitted(id: string): void
+  /** `isHere`: the gateway admitted it by its slices. */
+  admitted(id: string, isHere?: boolean): void
   /** The tokens of a request that it still knew. */
   renewed(id: string, used: number): void
   settled(id: string): void

@@ -5,7 +5,8 @@
 import { after, test } from 'node:test'
 import { startRedis } from '../helpers/redis-server.ts'
 import { recordResult } from '../helpers/results.ts'
-import { busyPlanOf, leavingPlanOf } from './plan.ts'
+import { busyPlanOf, calmPlanOf } from './busy-plan.ts'
+import { leavingPlanOf } from './plan.ts'
 import { openRedis, Server } from './redis-backend.ts'
 import { assertKept, runSeeds, seedsOf } from './seeds.ts'
 
@@ -33,6 +34,12 @@ test('histories of a tenant with large counters and many requests', async (conte
     openRedis(server),
     busyPlanOf,
   )
+  context.diagnostic(`${sum.requests} requests: ${JSON.stringify(Object.fromEntries(sum.byState))}`)
+  assertKept(sum, FILE)
+})
+
+test('while nothing goes wrong no request is refused with more than 2 % of its counters left', async (context) => {
+  const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 200 : 16), openRedis(server), calmPlanOf)
   context.diagnostic(`${sum.requests} requests: ${JSON.stringify(Object.fromEntries(sum.byState))}`)
   assertKept(sum, FILE)
 })

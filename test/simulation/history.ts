@@ -165,9 +165,10 @@ class World {
       this.#note(`the store has ${done.what} ${id}`)
     }
     return {
-      admitted: (id) =>
+      admitted: (id, isHere = false) =>
         note(id, (life, at) => {
           life.admittedAt ??= at
+          life.isHere = isHere
           return { what: 'admitted', life, at }
         }),
       renewed: (id, used) =>

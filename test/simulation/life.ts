@@ -19,6 +19,8 @@ export class Life {
   used = 0
   /** The store was asked, and its answer has not come. */
   isUnanswered = false
+  /** Slices of its gateway covered it. */
+  isHere = false
   /** By the store's clock, when the store did what; undefined if it never did. */
   admittedAt: number | undefined
   renewedAt: number | undefined

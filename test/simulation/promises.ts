@@ -8,6 +8,7 @@ import {
 } from '../../dataplane/accounts/store.ts'
 import { dayOf, monthOf } from '../../dataplane/accounts/windows.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
+import { needlessRefusals } from './needless-refusals.ts'
 import { DEADLINE_MS } from './network.ts'
 import { HISTORY_MS, type Plan } from './plan.ts'
 
@@ -29,8 +30,11 @@ export interface Past {
   }[]
 }
 
-/** A decision may need its script to be sent again, never more. */
-const ANSWER_MAX_MS = 2 * DEADLINE_MS + 10
+/** A decision may need its script to be sent again, or wait for slices that others give back. */
+const ANSWER_MAX_MS = 2 * DEADLINE_MS + 40
+
+/** Slices have at most a fiftieth of a counter, and one of something that is small. */
+const SLICES = 0.02
 
 /** Empty where every promise was kept. */
 export function problemsOf(past: Past): string[] {
@@ -42,6 +46,7 @@ export function problemsOf(past: Past): string[] {
     ]),
     ...past.standing.flatMap((one) => [...heldOf(one), ...booksOf(one, past)]),
     ...answersOf(past),
+    ...needlessRefusals(past.plan, past.lives),
   ]
 }
 
@@ -56,11 +61,12 @@ function rateOf(tenant: string, past: Past): string[] {
   const burst = Math.max(...rulesOf(past).map((one) => one.burst))
   let [level, last] = [0, 0]
   for (const deed of past.deeds) {
-    if (deed.what === 'flushed') level = 0
+    // Replicas use what they had until their next call.
+    if (deed.what === 'flushed') level = -SLICES * burst * 60_000
     if (deed.what !== 'admitted' || deed.life.plan.tenant !== tenant) continue
     // An admission whose answer got lost is taken back.
     if (!deed.life.isAdmitted) continue
-    level = Math.max(0, level - (deed.at - last) * rate) + 60_000
+    level = Math.max(Math.min(0, level), level - (deed.at - last) * rate) + 60_000
     last = deed.at
     if (level > burst * 60_000) {
       return [`${deed.life.id} was admitted over the rate: ${level / 60_000} of ${burst}`]
@@ -174,9 +180,9 @@ function bookOf(
     const settled = (figures[kind]?.settled ?? 0) / unit
     const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
-    const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
-    const most = sum((life) => chargeOf(life).most + twice(life, past))
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
+    const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
+    const most = sum((life) => chargeOf(life).most + twice(life, past)) + unseen(limits, unit, past)
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
       problems.push(`${gateway} sees ${settled} of ${name} settled (${kind}), used were ${used}`)
@@ -188,6 +194,20 @@ function bookOf(
     }
   }
   return problems
+}
+
+/** The store charges the whole slice of a gateway that crashed, and what its running requests held of it. */
+function unseen(
+  limits: readonly (number | undefined)[],
+  unit: number,
+  { plan, lives }: Past,
+): number {
+  if (!plan.mishaps.some(({ what }) => what === 'crash')) return 0
+  const held = lives.reduce(
+    (sum, life) => sum + (life.state === 'crashed' ? life.plan.estimate : 0),
+    0,
+  )
+  return held + SLICES * Math.max(...limits.map((limit) => (limit ?? 0) / unit))
 }
 
 /** An older copy has leases of requests that have ended since: their last report counts once more when they expire. */
@@ -208,7 +228,7 @@ function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
  * has never heard it goes by its own, which may be wrong.
  */
 function momentsOf(life: Life, { plan }: Past): number[] {
-  if (!life.isLocal) return life.admittedAt === undefined ? [] : [life.admittedAt]
+  if (!life.isLocal && !life.isHere) return life.admittedAt === undefined ? [] : [life.admittedAt]
   const at = plan.wall + life.runsFrom
   return [at, at - DEADLINE_MS, at + (plan.skews[life.plan.gateway] ?? 0)]
 }

@@ -12,7 +12,8 @@ import { LocalShare } from '../../dataplane/store/shared/local-share.ts'
 import { SharedStore } from '../../dataplane/store/shared/shared.ts'
 import { atTime } from '../helpers/store/script-time.ts'
 import { openOnSocket } from '../helpers/store/socket-client.ts'
-import type { Backend, BackendWorld, OpenBackend, View, Witness } from './backend.ts'
+import type { Backend, BackendWorld, OpenBackend, View } from './backend.ts'
+import { isWanting, note, telling } from './redis-witness.ts'
 
 /** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */
 const PROBE_MS = 150
@@ -45,8 +46,20 @@ export class Server {
   }
 }
 
-export function openRedis(server: Server): OpenBackend {
-  return (world) => new RedisBackend(server, world)
+/** A fault of a store that the simulation has to find. */
+export interface Flaw {
+  /** Changes the text of scripts. */
+  readonly lua?: (lua: string) => string
+  /** Changes the arguments of a script. */
+  readonly args?: (name: string, args: readonly Argument[]) => readonly Argument[]
+  /** Nothing that the store pushes comes. */
+  readonly isDeaf?: boolean
+}
+
+type Argument = string | number
+
+export function openRedis(server: Server, flaw: Flaw = {}): OpenBackend {
+  return (world) => new RedisBackend(server, world, flaw)
 }
 
 const NO_COPY = { keys: [], values: [] }
@@ -75,11 +88,16 @@ class RedisBackend implements Backend {
   readonly #server: Server
   readonly #world: BackendWorld
   readonly #keys = new Set<string>()
+  readonly #flaw: Flaw
+  readonly #flawed = new Map<string, string>()
+  /** Those that listen to what the store pushes. */
+  readonly #ears: { readonly wire: View['wire']; readonly store: RedisStore }[] = []
   #copy: { readonly keys: readonly string[]; readonly values: readonly string[] } = NO_COPY
 
-  constructor(server: Server, world: BackendWorld) {
+  constructor(server: Server, world: BackendWorld, flaw: Flaw) {
     this.#server = server
     this.#world = world
+    this.#flaw = flaw
   }
 
   open(view: View) {
@@ -90,9 +108,12 @@ class RedisBackend implements Backend {
       onUp: () => store.returned(),
       onGood: () => store.deliver(),
     })
-    const options = { keyPrefix: this.#prefix, replica: name, clock }
+    const schedule = (ms: number, call: () => void) => this.#schedule(ms, call)
+    const slices = { schedule, isTogether: true, hears: () => true }
+    const options = { keyPrefix: this.#prefix, replica: name, clock, slices }
     let undoings = 0
     const counting = new RedisStore(link, options)
+    this.#ears.push({ wire: view.wire, store: counting })
     const wall = () => counting.wall
     const store = new SharedStore(
       {
@@ -132,61 +153,46 @@ class RedisBackend implements Backend {
     await this.flush()
   }
 
-  async #apply(script: Script, keys: readonly string[], args: readonly (string | number)[]) {
-    for (const key of keys) this.#keys.add(key)
-    const link: Link = { run: (timed, ...call) => this.#server.run(timed.lua, ...call) }
-    const reply = await atTime(link, this.#world.wall).run(script, keys, args)
-    // A script's reply is an array of numbers, and of names where it misses windows.
-    note({ name: script.name, keys, args }, reply as readonly number[], this.#world.witness)
-    return reply
-  }
-}
-
-/** Tells which admissions the store has not answered. */
-function telling(store: RedisStore, witness: Witness): RedisStore {
-  const admit = store.admit.bind(store)
-  store.admit = async (request) => {
-    try {
-      return await admit(request)
-    } catch (error) {
-      witness.unanswered(request.id)
-      throw error
+  #schedule(ms: number, call: () => void): () => void {
+    let isCancelled = false
+    const { time } = this.#world
+    time.at(time.now + ms, () => {
+      if (!isCancelled) call()
+    })
+    return () => {
+      isCancelled = true
     }
   }
-  return store
-}
 
-/** Tells what a script has done, by the layout of its arguments and its reply. */
-function note({ name, keys, args }: Called, reply: readonly number[], witness: Witness): void {
-  const own = 3 + Number(args[2])
-  const [code = 0, , found] = reply
-  if (code < 1) return
-  if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
-  const ended = found === undefined ? [] : settledIn(name, args.slice(own))
-  if (/:key:|\{group:/.test(keys[0] ?? '')) {
-    for (const id of ended) witness.settledBeside(id)
-    return
+  async #apply(script: Script, keys: readonly string[], args: readonly Argument[]) {
+    for (const key of keys) this.#keys.add(key)
+    const link: Link = { run: (timed, ...call) => this.#server.run(this.#lua(timed), ...call) }
+    const sent = this.#flaw.args?.(script.name, args) ?? args
+    const reply = await atTime(link, this.#world.wall).run(script, keys, sent)
+    const called = { name: script.name, keys, args }
+    // A script's reply is an array of numbers, and of names where it misses windows.
+    note(called, reply as readonly number[], this.#world.witness)
+    if (isWanting(called, reply as readonly number[])) this.#push(keys)
+    return reply
   }
-  if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))
-  for (const id of ended) witness.settled(id)
-  if (name !== 'renew') return
-  for (let at = own; at < args.length; at += 10) {
-    const isAlive = reply[2 + (at - own) / 10] === 1
-    if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
+
+  #lua({ lua }: Script): string {
+    const { lua: change } = this.#flaw
+    if (change === undefined) return lua
+    const known = this.#flawed.get(lua)
+    if (known !== undefined) return known
+    const changed = change(lua)
+    this.#flawed.set(lua, changed)
+    return changed
   }
-}
 
-/** One request, or a number and three arguments of each. */
-function settledIn(name: string, own: readonly (string | number)[]): string[] {
-  if (name === 'settle') return [String(own[0])]
-  if (name !== 'settle_all') return []
-  return Array.from({ length: Number(own[0]) }, (_, index) => String(own[1 + 3 * index]))
-}
-
-interface Called {
-  readonly name: string
-  readonly keys: readonly string[]
-  readonly args: readonly (string | number)[]
+  /** The channel on which a script publishes. */
+  #push(keys: readonly string[]): void {
+    if (this.#flaw.isDeaf) return
+    for (const key of keys.filter((one) => one.endsWith(':state'))) {
+      for (const { wire, store } of this.#ears) wire.push(() => store.want(key))
+    }
+  }
 }
 
 interface LinkEvents {

@@ -14,6 +14,7 @@ import {
   budgetFiguresOf,
   decisionAt,
   figuresOf,
+  isHeldBack,
   type Windows,
   windowsIn,
 } from './redis-replies.ts'
@@ -29,6 +30,8 @@ export interface Decided {
   readonly present: Windows
   /** 0, or the kind of budget that downgraded it: 1 tokens, 2 spend. */
   readonly by: number
+  /** Refused only because of slices, which their holders give back now. */
+  readonly isHeldBack: boolean
 }
 
 export type Arguments = readonly (string | number)[]
@@ -80,7 +83,8 @@ export class Asking {
     return all.map((_, place) => {
       const decision = place === 0 ? reply : decisionAt(place, reply, rules.budget)
       const result = admission(decision, figuresOf(decision, rules, present))
-      return { result, present, by: (decision[0] ?? 1) - 1 }
+      const [code = 1] = decision
+      return { result, present, by: code - 1, isHeldBack: isHeldBack(code) }
     })
   }
 
@@ -131,7 +135,7 @@ export class Asking {
       })),
     }
     const result = admission(reply.slice(0, 3) as number[], figures, others[which - 2]?.scope)
-    return { result, present, by: code - 1 }
+    return { result, present, by: code - 1, isHeldBack: isHeldBack(code) }
   }
 
   /** Reads, or admits under the rules of one account. */

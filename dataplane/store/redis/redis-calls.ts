@@ -128,6 +128,24 @@ export class Calls {
     throw new StoreAway('other', false)
   }
 
+  /** One script that takes each account by itself: the replies on each, which the caller looks at. */
+  async runTogether(
+    script: Script,
+    parts: readonly Omit<CallPart, 'flag'>[],
+  ): Promise<readonly (readonly (number | string)[])[]> {
+    const { present } = this
+    const keys: string[] = []
+    const args: (string | number)[] = [parts.length]
+    for (const { account, windows, args: own } of parts) {
+      const until = this.storeNow + LATE_MS
+      const sent = this.#alone(account, { windows: windows(present), until, args: own(present) })
+      keys.push(...sent.keys)
+      args.push(sent.keys.length, sent.args.length, ...sent.args)
+    }
+    const [, , ...replies] = (await this.#ask(script, keys, args)) as readonly unknown[]
+    return replies.map(checkedReply)
+  }
+
   /** Restores this process's data of a tenant's windows in the store; concurrent callers share one call. */
   heal(account: Account): Promise<void> {
     account.healing ??= this.#heal(account).finally(() => {

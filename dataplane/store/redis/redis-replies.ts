@@ -31,6 +31,13 @@ export interface Windows {
   readonly month: Window
 }
 
+/** More than the code of a refusal, if only what others would give back is in the way. */
+const HELD_BACK = 20
+
+export function isHeldBack(code: number): boolean {
+  return code > HELD_BACK
+}
+
 /** Numbers, except the names of windows that a script misses. */
 export function checkedReply(reply: unknown): readonly (number | string)[] {
   const isReply = (value: unknown): value is readonly (number | string)[] =>
@@ -61,7 +68,7 @@ export function admission(
   figures: Figures,
   scope?: BudgetScope,
 ): AdmitResult {
-  const refusal = REFUSALS[code]
+  const refusal = REFUSALS[isHeldBack(code) ? code - HELD_BACK : code]
   const budget = scope === undefined ? {} : { scope }
   if (refusal !== undefined) {
     return { outcome: 'refused', by: refusal, ...budget, retryAfterMs, figures }

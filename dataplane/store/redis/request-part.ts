@@ -13,7 +13,7 @@ import type { Windows } from './redis-replies.ts'
 /** Where the reply to a settlement has the figures of both windows, and after them the alerts. */
 export const DAY_AT = 3
 export const MONTH_AT = DAY_AT + FIGURES
-const CROSSED_AT = MONTH_AT + FIGURES
+const ALERTS_AT = { day: DAY_AT, month: MONTH_AT, crossed: MONTH_AT + FIGURES } as const
 
 /** A request that the store counts, or will count after its return. */
 export interface RunningRequest extends Part {
@@ -97,13 +97,15 @@ export function renewal(running: Part, now: number): readonly (string | number)[
   ]
 }
 
+/** `place`: where the reply has the figures of both windows, and pairs of window and number of the threshold. */
 export function crossings(
-  { account, scope, day, month }: Part,
+  { account, scope, day, month }: Pick<Part, 'account' | 'scope' | 'day' | 'month'>,
   budget: BudgetRule | undefined,
   reply: readonly number[],
+  place: Readonly<Record<'day' | 'month' | 'crossed', number>> = ALERTS_AT,
 ): Crossing[] {
   const crossed: Crossing[] = []
-  for (let at = CROSSED_AT; at + 1 < reply.length; at += 2) {
+  for (let at = place.crossed; at + 1 < reply.length; at += 2) {
     const threshold = budget?.alertThresholds[reply[at + 1] ?? 0] ?? 0
     const isDay = reply[at] === 1
     crossed.push({
@@ -112,7 +114,7 @@ export function crossings(
       kind: isDay ? 'tokens' : 'spend',
       window: isDay ? 'day' : 'month',
       threshold,
-      used: reply[isDay ? DAY_AT : MONTH_AT] ?? 0,
+      used: reply[isDay ? place.day : place.month] ?? 0,
       limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,
       resetsAt: (isDay ? day : month).window.resetsAt,
     })

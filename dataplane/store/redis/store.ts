@@ -16,11 +16,14 @@ import type {
   Rules,
   Settlement,
   Settling,
+  Soon,
   Store,
 } from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
-import type { Clock } from '../../base/clock.ts'
-import { Asking, cheaperOf, type Decided, NO_CAP, rulesOfScope } from './asking.ts'
+import { schedule as afterTimer, type Clock } from '../../base/clock.ts'
+import type { ClaimsOptions } from '../escrow/claims.ts'
+import { type Asked, Escrow } from '../escrow/escrow.ts'
+import { type Arguments, Asking, cheaperOf, type Decided, NO_CAP, rulesOfScope } from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
 import { Account } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
@@ -36,7 +39,15 @@ export interface RedisStoreOptions {
   /** Unique name of this process, never used by another one. */
   readonly replica: string
   readonly clock: Clock
+  /** Absent: each request asks the store. */
+  readonly slices?: Pick<ClaimsOptions, 'schedule' | 'isTogether' | 'hears'>
 }
+
+/** A request that only slices are in the way of is asked for again after each of these waits. */
+const AGAIN_MS = [4, 4, 5, 6, 6]
+
+/** After that was in vain, it is not done for this time in the account: the holder of the slice may be gone. */
+const IN_VAIN_MS = 1_000
 
 export class RedisStore implements Store {
   readonly #keyPrefix: string
@@ -45,6 +56,10 @@ export class RedisStore implements Store {
   readonly #asking: Asking
   readonly #accounts = new Map<string, Account>()
   readonly #running: RunningRequests
+  readonly #slices: RedisStoreOptions['slices']
+  readonly #escrow: Escrow | undefined
+  /** Until when a refusal because of slices is believed, by account. */
+  readonly #inVain = new WeakMap<Account, number>()
 
   constructor(link: Link, options: RedisStoreOptions) {
     this.#keyPrefix = options.keyPrefix
@@ -52,6 +67,9 @@ export class RedisStore implements Store {
     this.#calls = new Calls(link, options)
     this.#asking = new Asking(this.#calls, options.clock)
     this.#running = new RunningRequests(this.#calls, options.clock, this.#accounts)
+    const { slices, replica, clock } = options
+    this.#slices = slices
+    if (slices) this.#escrow = new Escrow({ calls: this.#calls, clock, replica, ...slices })
   }
 
   /** The store's clock, which continues during an outage; before the first answer, the clock of the process. */
@@ -59,20 +77,45 @@ export class RedisStore implements Store {
     return this.#calls.storeNow
   }
 
-  async admit(request: AdmitRequest): Promise<AdmitResult> {
-    const { tenant, id, rules } = request
-    const account = this.#account(tenant)
-    const others = this.#scopes(tenant, rules.scoped)
+  admit(request: AdmitRequest): Soon<AdmitResult> {
+    return this.admitHere(request) ?? this.#ask(request)
+  }
+
+  /** Admits a request that slices cover, without a call. */
+  admitHere(request: AdmitRequest): AdmitResult | undefined {
+    if (this.#escrow === undefined) return undefined
+    const sent = { ...request, estimate: sane(request.estimate) }
+    return this.#escrow.admit(sent, this.#accountsOf(request))
+  }
+
+  /** Whether the request was admitted without a call, so that it ends without one, too. */
+  hasHere(id: string): boolean {
+    return this.#escrow?.has(id) ?? false
+  }
+
+  /** A replica asks for what slices have of the account with this key. */
+  want(stateKey: string): void {
+    this.#escrow?.want(stateKey)
+  }
+
+  /** Gives back all slices. */
+  async close(): Promise<void> {
+    await this.#escrow?.close()
+  }
+
+  async #ask(request: AdmitRequest): Promise<AdmitResult> {
+    const { id, rules } = request
     const estimate = sane(request.estimate)
+    const asked = this.#accountsOf(request)
+    const { account, others } = asked
+    this.#escrow?.isAsked({ ...request, estimate }, asked)
     const cheaper = cheaperOf(request)
     const own = [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
     const sentAt = this.#clock.now()
     let answer: Decided
     try {
-      answer =
-        others === undefined
-          ? await this.#asking.admitAlone({ account, rules }, own)
-          : await this.#asking.admitOverAll({ account, rules, others }, own)
+      answer = await this.#decide(asked, rules, own)
+      if (answer.isHeldBack) answer = await this.#decideAgain(asked, rules, own, answer)
     } catch (error) {
       if (error instanceof StoreAway && error.maybeApplied)
         this.#running.doubt([account, ...(others ?? []).map((one) => one.account)], id)
@@ -94,6 +137,28 @@ export class RedisStore implements Store {
     return result
   }
 
+  #decide({ account, others }: Asked, rules: Rules, own: Arguments): Promise<Decided> {
+    return others === undefined
+      ? this.#asking.admitAlone({ account, rules }, own)
+      : this.#asking.admitOverAll({ account, rules, others }, own)
+  }
+
+  /** Holders of slices hear that they are wanted, and give back what is idle within milliseconds. */
+  async #decideAgain(asked: Asked, rules: Rules, own: Arguments, first: Decided): Promise<Decided> {
+    const { account } = asked
+    const { schedule = afterTimer } = this.#slices ?? {}
+    this.#escrow?.wantIn(asked)
+    if (this.#clock.now() < (this.#inVain.get(account) ?? Number.NEGATIVE_INFINITY)) return first
+    let answer = first
+    for (const ms of AGAIN_MS) {
+      await new Promise<void>((resolve) => void schedule(ms, resolve))
+      answer = await this.#decide(asked, rules, own)
+      if (!answer.isHeldBack) return answer
+    }
+    this.#inVain.set(account, this.#clock.now() + IN_VAIN_MS)
+    return answer
+  }
+
   /** Adds a request that was admitted without the store, at a time of the wall clock; the next renewal creates its lease. */
   adopt({ tenant, id, estimate, rules }: AdmitRequest, admittedAt: number): void {
     this.#running.add({
@@ -107,13 +172,9 @@ export class RedisStore implements Store {
     })
   }
 
-  async extend({
-    id,
-    budget,
-    scoped = [],
-    estimate,
-    isCount = false,
-  }: Extension): Promise<boolean> {
+  async extend(extension: Extension): Promise<boolean> {
+    const { id, budget, scoped = [], estimate, isCount = false } = extension
+    if (this.#escrow?.has(id)) return await this.#escrow.extend(extension)
     const running = this.#running.get(id)
     if (running === undefined || running.settled !== undefined) return false
     const wanted = sane(estimate)
@@ -165,10 +226,18 @@ export class RedisStore implements Store {
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {
-    return this.#running.renew(beats)
+    const escrow = this.#escrow
+    if (escrow === undefined) return this.#running.renew(beats)
+    const isHere = ({ id, used }: Beat) => {
+      if (!escrow.has(id)) return false
+      escrow.beat(id, used)
+      return true
+    }
+    return this.#running.renew(beats.filter((beat) => !isHere(beat)))
   }
 
   settle(settling: Settling): Promise<Settlement> {
+    if (this.#escrow?.has(settling.id)) return this.#escrow.settle(settling)
     const { tenant, scoped } = settling
     const others = this.#scopes(tenant, scoped)
     return this.#running.settle(settling, this.#account(tenant), others)
@@ -177,6 +246,8 @@ export class RedisStore implements Store {
   async read(tenant: string, rules: Rules): Promise<Figures> {
     const account = this.#account(tenant)
     const { scoped } = rules
+    const reports = this.#escrow?.report(this.#accountsOf({ tenant, rules }))
+    if (reports !== undefined) await reports
     if (scoped === undefined) {
       const { reply, present } = await this.#asking.ask(READ, { account, rules }, [])
       return figuresOf(reply, rules, present)
@@ -196,6 +267,15 @@ export class RedisStore implements Store {
       ...budgetFiguresOf(others[index]?.reply ?? [], rule, others[index]?.present ?? present),
     }))
     return { ...figuresOf(reply, rules, present), scoped: figures }
+  }
+
+  #accountsOf({ tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>): Asked {
+    const { day, month } = this.#calls.present
+    return {
+      account: this.#account(tenant),
+      others: this.#scopes(tenant, rules.scoped),
+      present: { day, month },
+    }
   }
 
   #account(tenant: string, scope?: BudgetScope): Account {

@@ -25,6 +25,12 @@ import type { LocalShare } from './local-share.ts'
 export interface Adopting extends Store {
   /** Adds a request that was admitted without the store, at a time of the wall clock. */
   adopt(request: AdmitRequest, admittedAt: number): void
+  /** Admits a request without a call, while the store is away too; undefined if it has to be asked. */
+  admitHere?(request: AdmitRequest): AdmitResult | undefined
+  /** Whether a running request was admitted so; it is settled so, too. */
+  hasHere?(id: string): boolean
+  /** Sends what was settled without a call. */
+  close?(): Promise<void>
 }
 
 export interface SharedOptions {
@@ -76,7 +82,10 @@ export class SharedStore implements Store {
 
   admit(request: AdmitRequest): Soon<AdmitResult> {
     const { store, local, failOpen } = this.#options
-    if (this.#isAlone) return this.#admitAlone(request)
+    if (this.#isAlone) {
+      const made = store.admitHere?.(request)
+      return made === undefined ? this.#admitAlone(request) : this.#followed(request, made)
+    }
     // Without a local share, an outage leaves no usage to catch up.
     const refused = failOpen ? local.restrain(request) : undefined
     if (refused !== undefined) return refused
@@ -93,7 +102,7 @@ export class SharedStore implements Store {
 
   async extend(extension: Extension): Promise<boolean> {
     const { isAway, store, local } = this.#options
-    if (isAway()) return local.extend(extension)
+    if (isAway() && !store.hasHere?.(extension.id)) return local.extend(extension)
     try {
       const isRaised = await store.extend(extension)
       if (isRaised) local.raised(extension)
@@ -122,7 +131,8 @@ export class SharedStore implements Store {
       this.#ours.delete(settling.id)
       return this.#late.addUnknown({ ...settling, admittedAt: ours.admittedAt })
     }
-    return isAway() ? this.#late.add(settling) : this.#send(store, settling)
+    const mayWait = isAway() && !store.hasHere?.(settling.id)
+    return mayWait ? this.#late.add(settling) : this.#send(store, settling)
   }
 
   /** Figures younger than `ageMsMax` are good enough, and need no call. */
@@ -167,6 +177,7 @@ export class SharedStore implements Store {
   /** Resolves after all settlements are delivered, or after `mostMs`, with the number of the rest. */
   async flush(mostMs: number): Promise<number> {
     this.deliver()
+    void this.#options.store.close?.()
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, mostMs)
       this.#onNoneSent = () => {

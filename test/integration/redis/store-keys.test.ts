@@ -158,8 +158,8 @@ test('a key of another kind, a full server and one that only reads change nothin
     const { client } = link
     const clock = aClock()
     const store = aStore(atTime(link, clock.wall), { clock })
-    const admit = (id: string) => {
-      return store.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(1) })
+    const admit = async (id: string) => {
+      return await store.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(1) })
     }
     await admit('a')
     const before = await store.read('acme', RULES)

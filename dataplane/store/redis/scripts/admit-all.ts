@@ -1,7 +1,8 @@
 /** Admission over several accounts in one step: the tenant's own, and those of the groups and the key it is in. */
 import type { Script } from '../link.ts'
 import { ASKED, JUDGEMENT, STANDING } from './admit.ts'
-import { EXPIRY, LEDGERS, OPENING, SHEBANG } from './state.ts'
+import { EXPIRY } from './expiry.ts'
+import { LEDGERS, OPENING, SHEBANG } from './state.ts'
 
 /**
  * ARGV: id, estimate in tokens and nanos, the same on the downgrade route (-1: none), how many accounts; then for each how
@@ -25,7 +26,7 @@ ${OPENING}${LEDGERS}${EXPIRY}${ASKED}${STANDING}${JUDGEMENT}
   end
   return nil, {
     begin = begin, spentBudget = spentBudget, isPromised = isPromised, limitInTheWay = limitInTheWay,
-    knownAdmission = knownAdmission, take = take, figures = figures, now = now,
+    knownAdmission = knownAdmission, take = take, figures = figures, now = now, want = want, hasSlices = hasSlices,
   }
 end
 
@@ -62,21 +63,33 @@ for i = 1, count do
     forBudget, budgetCode, refusing = wait, 14 + spent, i
   end
 end
-if forBudget > 0 then
-  by = 0
-else
-  if by > 0 then tokens, nanos = cheaperTokens, cheaperNanos end
+local isSpent = forBudget > 0
+if isSpent then by = 0 elseif by > 0 then tokens, nanos = cheaperTokens, cheaperNanos end
+
+-- The longest wait, its code and its account.
+local function judge(isAll)
+  local forAll, account = forBudget, refusing
   for i = count, 1, -1 do
-    if accounts[i].isPromised() then forBudget, refusing = 1000, i end
+    if not isSpent and accounts[i].isPromised(isAll) then forAll, account = 1000, i end
   end
+  local wait, code = accounts[1].limitInTheWay(tokens, isAll)
+  if forAll > wait then return forAll, budgetCode, account end
+  return wait, code, 1
 end
 
 -- The same admission once more is the first one.
 local known = accounts[1].knownAdmission(id)
 if known then return reply(1 + known, 0, which) end
-local wait, code = accounts[1].limitInTheWay(tokens)
-if forBudget > wait then wait, code = forBudget, budgetCode else refusing = 1 end
-if wait > 0 then return reply(code, wait, refusing) end
+local wait, code, account = judge(true)
+if wait > 0 then
+  if judge(false) == 0 then
+    for i = 1, count do
+      if accounts[i].hasSlices() then accounts[i].want() end
+    end
+    code = code + 20
+  end
+  return reply(code, wait, account)
+end
 for i = 1, count do accounts[i].take(id, tokens, nanos, by) end
 return reply(1 + by, 0, which)
 `,

@@ -1,6 +1,7 @@
 /** Admission and the same look without a request: rate, slots and budgets in one step. */
 import type { Script } from '../link.ts'
-import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
+import { EXPIRY } from './expiry.ts'
+import { BEGINNING, LEDGERS } from './state.ts'
 
 /**
  * The rules that hold now, and how the tenant stands under them. The caller says where the present windows end by its own
@@ -36,7 +37,29 @@ local function obey(level, at, rate, capacity, newRate, newCapacity)
   return min(levelAt(level, at, min(rate, newRate)), newCapacity * UNIT), now
 end
 
-local function toPresent()
+-- What slices hold: slots in use and idle, idle requests and tokens of the rate, and in the present windows tokens and
+-- nanos in use and idle.
+local slotsUsed, slotsIdle, requestsIdle, ratedIdle, dayUsed, dayIdle, monthUsed, monthIdle = 0, 0, 0, 0, 0, 0, 0, 0
+-- The sure part of those in use: a holder that has heard that the counter is wanted reports the end of each request at
+-- once, others up to a quarter of a second later.
+local slotsSure, daySure, monthSure = 0, 0, 0
+
+local function lookAtSlices()
+  local isWanted = now - wantedAt < WANTED and now >= wantedAt
+  for _, slice in pairs(slices) do
+    if isWanted and slice[1] - LEASE >= wantedAt then
+      slotsSure = slotsSure + slice[5]
+      if slice[3] == day then daySure = daySure + slice[6] end
+      if slice[4] == month then monthSure = monthSure + slice[7] end
+    end
+    slotsUsed, slotsIdle = slotsUsed + slice[5], slotsIdle + slice[10]
+    requestsIdle, ratedIdle = requestsIdle + slice[8], ratedIdle + slice[9]
+    if slice[3] == day then dayUsed, dayIdle = dayUsed + slice[6], dayIdle + slice[11] end
+    if slice[4] == month then monthUsed, monthIdle = monthUsed + slice[7], monthIdle + slice[12] end
+  end
+end
+
+local function toPresentWindows()
   requestLevel, requestAt = obey(requestLevel, requestAt, requestRate, requestCapacity, rpm, burst)
   requestRate, requestCapacity = rpm, burst
   if tpm >= 0 then
@@ -54,15 +77,25 @@ local function toPresent()
   end
 end
 
+local function toPresent()
+  toPresentWindows()
+  lookAtSlices()
+end
+
 local function remaining(level, capacity) return max(0, floor((capacity * UNIT - level) / UNIT)) end
 
+-- What is idle in slices remains, but not to a request that is refused.
 local function standing(wait)
-  local level, tokensLeft, tokensReset = levelAt(requestLevel, requestAt, requestRate), -1, -1
+  local kept = wait > 0 and 1 or 0
+  local level, aside, tokensLeft, tokensReset =
+    levelAt(requestLevel, requestAt, requestRate), requestsIdle * UNIT, -1, -1
   if tpm >= 0 then
-    local tokens = levelAt(tokenLevel, tokenAt, tokenRate)
-    tokensLeft, tokensReset = remaining(tokens, tokenCapacity), ceil(tokens / tokenRate)
+    local tokens, tokensAside = levelAt(tokenLevel, tokenAt, tokenRate), ratedIdle * UNIT
+    tokensLeft = remaining(tokens + kept * tokensAside, tokenCapacity)
+    tokensReset = ceil((tokens + tokensAside) / tokenRate)
   end
-  return wait, remaining(level, requestCapacity), ceil(level / requestRate), tokensLeft, tokensReset, running, dayHeld, monthHeld
+  return wait, remaining(level + kept * aside, requestCapacity), ceil((level + aside) / requestRate),
+    tokensLeft, tokensReset, running + slotsUsed, dayHeld + dayUsed, monthHeld + monthUsed
 end
 
 local function written(reply)
@@ -98,24 +131,39 @@ local function spentBudget()
   return spent, max(1, (spent == 1 and dayEnd or monthEnd) - now)
 end
 
--- Not spent, but running requests may spend it.
-local function isPromised()
-  return (dayLedger and dayLedger.sum < dayCap and dayLedger.sum + dayHeld >= dayCap)
-    or (monthLedger and monthLedger.sum < monthCap and monthLedger.sum + monthHeld >= monthCap)
+-- Not spent, but running requests and slices may spend it. Judgements count all that slices have, or only what holders
+-- would not give back.
+local function isPromised(isAll)
+  local dayTaken = dayHeld + (isAll and dayUsed + dayIdle or daySure)
+  local monthTaken = monthHeld + (isAll and monthUsed + monthIdle or monthSure)
+  return (dayLedger and dayLedger.sum < dayCap and dayLedger.sum + dayTaken >= dayCap)
+    or (monthLedger and monthLedger.sum < monthCap and monthLedger.sum + monthTaken >= monthCap)
 end
 
-local function waitFor(level, at, rate, capacity, cost)
-  local over = levelAt(level, at, rate) + min(cost * UNIT, capacity * UNIT) - capacity * UNIT
+local function waitFor(level, at, rate, capacity, cost, aside)
+  local over = levelAt(level, at, rate) + (aside + min(cost, capacity) - capacity) * UNIT
   return over <= 0 and 0 or ceil(over / rate)
 end
 
 -- Rate, token rate and slots: the longest wait and its code.
-local function limitInTheWay(tokens)
-  local forRequest = waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1)
-  local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens) or 0
-  local forSlot = running >= slots and 1000 or 0
+local function limitInTheWay(tokens, isAll)
+  local idle, slotsTaken = isAll and 1 or 0, running + (isAll and slotsUsed + slotsIdle or slotsSure)
+  local forRequest = waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1, idle * requestsIdle)
+  local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens, idle * ratedIdle) or 0
+  local forSlot = slotsTaken >= slots and 1000 or 0
   local wait = max(forRequest, forTokens, forSlot)
   return wait, wait == forRequest and 11 or wait == forTokens and 12 or 13
+end
+
+-- What slices would give back alone is in the way of a request: their holders hear of it.
+local function want()
+  if now - wantedAt < 5 and now >= wantedAt then return end
+  wantedAt, changed = now, true
+  redis.pcall('PUBLISH', string.match(STATE, '^(.*:v1:){') .. 'wanted', STATE)
+end
+
+local function hasSlices()
+  return slotsUsed + slotsIdle + requestsIdle + ratedIdle + dayUsed + dayIdle + monthUsed + monthIdle > 0
 end
 
 -- What downgraded the admission that is known under the id, 0 if nothing did; nil where none is known.
@@ -149,7 +197,7 @@ export const READ: Script = {
  * More ARGV for each request: id, estimate in tokens and nanos, the same on the downgrade route (-1: none). Each is decided as if
  * it had come after the one before. The reply has nine more numbers for each but the first: the code, the wait and the figures.
  * Codes: 1 admitted, 2 and 3 downgraded by tokens or spend, from 11 on refused: rpm, tpm, concurrency, budget_reserved,
- * budget_tokens, budget_spend.
+ * budget_tokens, budget_spend; 20 more if only slices are in the way.
  */
 export const ADMIT: Script = {
   name: 'admit',
@@ -160,13 +208,22 @@ local function decide(id, tokens, nanos, cheaperTokens, cheaperNanos)
   if spent > 0 and cheaperTokens >= 0 then
     by, spent, forBudget, tokens, nanos = spent, 0, 0, cheaperTokens, cheaperNanos
   end
-  if spent == 0 and isPromised() then forBudget, budgetCode = 1000, 14 end
-  local wait, code = limitInTheWay(tokens)
-  if forBudget > wait then wait, code = forBudget, budgetCode end
+  local function judge(isAll)
+    local forAll, allCode = forBudget, budgetCode
+    if spent == 0 and isPromised(isAll) then forAll, allCode = 1000, 14 end
+    local wait, code = limitInTheWay(tokens, isAll)
+    if forAll > wait then return forAll, allCode end
+    return wait, code
+  end
+  local wait, code = judge(true)
   if wait == 0 and take(id, tokens, nanos, by) then return 1 + by, 0 end
   -- The same admission once more is the first one.
   local first = knownAdmission(id)
   if first then return 1 + first, 0 end
+  if hasSlices() and judge(false) == 0 then
+    want()
+    code = code + 20
+  end
   return code, wait
 end
 

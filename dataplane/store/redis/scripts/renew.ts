@@ -1,6 +1,7 @@
 /** Leases while their requests run: they are renewed, and they grow. */
 import type { Script } from '../link.ts'
-import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
+import { EXPIRY } from './expiry.ts'
+import { BEGINNING, LEDGERS } from './state.ts'
 
 /**
  * Windows: all that the leases are in. ARGV after `offset`, ten for each lease: id, whether it may be put back (1) where it
@@ -90,7 +91,7 @@ local function leavesRoom(name, cap, held, by)
   if cap < 0 then return true end
   local window = ledger(name)
   if window.sum >= cap then return by > 0 end
-  return window.sum + held < cap
+  return window.sum + held + asideIn(name) < cap
 end
 
 local grew = 0

@@ -1,6 +1,7 @@
 /** Settles requests: ends their leases, and adds the replica's absolute totals to the windows. */
 import type { Script } from '../link.ts'
-import { BEGINNING, EXPIRY, LEDGERS } from './state.ts'
+import { EXPIRY } from './expiry.ts'
+import { BEGINNING, LEDGERS } from './state.ts'
 
 /**
  * Ways to end a lease: end it; end it and leave a grave, so that nothing revives it; take back an admission that got no
@@ -72,21 +73,13 @@ local crossed = {}
 for i = 1, 2 do
   local window, at = ledger(names[i]), rest + 5 * i - 4
   if arg(at) == 1 then total(window, arg(at + 1), arg(at + 3)) end
-  local cap = arg(at + 4)
+  local cap, from = arg(at + 4), offset + rest + 11
   if cap >= 0 then
-    for place = offset + rest + 11, #ARGV do
-      local threshold = ARGV[place]
-      if window.sum / cap >= tonumber(threshold) then
-        local by = string.match(window.alerted, ' ' .. string.gsub(threshold, '%p', '%%%0') .. '=(%S+)')
-        if not by then
-          by = ids[1]
-          window.alerted = window.alerted .. threshold .. '=' .. by .. ' '
-          window.changed, window.alertedChanged = true, true
-        end
-        if ours[by] then
-          crossed[#crossed + 1] = i
-          crossed[#crossed + 1] = place - offset - rest - 11
-        end
+    for place = from, #ARGV do
+      local by = reachedBy(window, cap, ARGV[place], ids[1])
+      if by and ours[by] then
+        crossed[#crossed + 1] = i
+        crossed[#crossed + 1] = place - from
       end
     end
   end
@@ -100,6 +93,18 @@ for i = 1, #crossed do reply[#reply + 1] = crossed[i] end
 return reply
 `
 
+/** Which request or call was the first to reach a threshold of a window: the given one, unless another was. */
+export const ALERTS = `
+local function reachedBy(window, cap, threshold, id)
+  if window.sum / cap < tonumber(threshold) then return nil end
+  local by = string.match(window.alerted, ' ' .. string.gsub(threshold, '%p', '%%%0') .. '=(%S+)')
+  if by then return by end
+  window.alerted = window.alerted .. threshold .. '=' .. id .. ' '
+  window.changed, window.alertedChanged = true, true
+  return id
+end
+`
+
 const ARGUMENT = 'local function arg(i) return tonumber(ARGV[offset + i]) end\n'
 
 /**
@@ -110,11 +115,11 @@ const ARGUMENT = 'local function arg(i) return tonumber(ARGV[offset + i]) end\n'
  */
 export const SETTLE: Script = {
   name: 'settle',
-  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${ARGUMENT}local count, first, rest = 1, 0, 3\n${ENDING}`,
+  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${ALERTS}${ARGUMENT}local count, first, rest = 1, 0, 3\n${ENDING}`,
 }
 
 /** The same of several requests of one account: their number, then those three of each. One write for all of them. */
 export const SETTLE_ALL: Script = {
   name: 'settle_all',
-  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${ARGUMENT}local count = arg(1)\nlocal first, rest = 1, 1 + 3 * count\n${ENDING}`,
+  lua: `${BEGINNING}${LEDGERS}${EXPIRY}${ALERTS}${ARGUMENT}local count = arg(1)\nlocal first, rest = 1, 1 + 3 * count\n${ENDING}`,
 }

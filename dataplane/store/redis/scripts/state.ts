@@ -20,7 +20,7 @@ export const OPENING = `
 local call, encode, decode = redis.call, cmsgpack.pack, cmsgpack.unpack
 local max, min, floor, ceil = math.max, math.min, math.floor, math.ceil
 local STATE, LEASES, GRAVES = KEYS[1], KEYS[2], KEYS[3]
-local SAFE, UNIT, LEASE = 9007199254740991, 60000, 15000
+local SAFE, UNIT, LEASE, WANTED = 9007199254740991, 60000, 15000, 1000
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
 local late = tonumber(ARGV[1])
@@ -35,17 +35,23 @@ local requestLevel, requestAt, requestRate, requestCapacity = 0, 0, 0, 0
 local tokenLevel, tokenAt, tokenRate, tokenCapacity = 0, 0, 0, 0
 -- How many requests run, a moment before which no lease expires, a counter of renewals, what the present windows reserve.
 local running, expiry, turn, day, dayHeld, month, monthHeld = 0, 0, 0, '', 0, '', 0
+-- When a request last lacked what slices had set aside, and the slices: of each when it expires, its last call, its day
+-- and month, slots, tokens and nanos in use; idle requests, tokens of the rate, slots, tokens and nanos; requests and
+-- tokens of the rate that were used so far.
+local wantedAt, slices = 0, {}
 local changed = false
 local saved = call('GET', STATE)
 if saved then
   requestLevel, requestAt, requestRate, requestCapacity, tokenLevel, tokenAt, tokenRate, tokenCapacity,
-    running, expiry, turn, day, dayHeld, month, monthHeld = decode(saved)
+    running, expiry, turn, day, dayHeld, month, monthHeld, wantedAt, slices = decode(saved)
+  if type(wantedAt) ~= 'number' or type(slices) ~= 'table' then wantedAt, slices = 0, {} end
 end
 
 local function save()
   local state = encode(
     requestLevel, requestAt, requestRate, requestCapacity, tokenLevel, tokenAt, tokenRate, tokenCapacity,
     running, expiry, turn, day, dayHeld, month, monthHeld)
+  if next(slices) or now - wantedAt < WANTED then state = state .. encode(wantedAt, slices) end
   call('SET', STATE, state, 'PX', '${IDLE_MS}')
 end
 
@@ -65,6 +71,16 @@ end
 local function hold(dayName, tokens, monthName, nanos)
   if dayName == day then dayHeld = max(0, dayHeld + tokens) end
   if monthName == month then monthHeld = max(0, monthHeld + nanos) end
+end
+
+-- What slices hold in windows of a name, in use and idle.
+local function asideIn(name)
+  local sum = 0
+  for _, slice in pairs(slices) do
+    if slice[3] == name then sum = sum + slice[6] + slice[11] end
+    if slice[4] == name then sum = sum + slice[7] + slice[12] end
+  end
+  return sum
 end
 
 local function lease(command, id, ...)
@@ -187,86 +203,5 @@ local function tell(reply, name)
   local i = #reply
   reply[i + 1], reply[i + 2], reply[i + 3], reply[i + 4], reply[i + 5] =
     window.sum, window.base, window.mine, window.born, window.expired
-end
-`
-
-/**
- * Ends leases that were not renewed, charges what they reported last, and leaves a grave that a late settlement finds. Looks
- * at all leases only when the oldest that was there at the last look is due, and when the clock went back.
- */
-export const EXPIRY = `
-local function bury(id, ...)
-  if call('HLEN', GRAVES) >= 10000 then call('HDEL', GRAVES, call('HRANDFIELD', GRAVES)) end
-  call('HSET', GRAVES, id, encode(...))
-  call('PEXPIRE', GRAVES, '86400000')
-end
-
--- No grave is left, so nothing takes back any more what expired leases were charged.
-local function keepExpired(window)
-  if window.expired == 0 then return end
-  window.expired, window.expiredChanged, window.changed = 0, true, true
-end
-
-local function expireLease(lease)
-  call('HDEL', LEASES, lease.id)
-  hold(lease.day, -lease.tokens, lease.month, -lease.nanos)
-  stop()
-  addExpired(ledger(lease.day), lease.usedTokens)
-  addExpired(ledger(lease.month), lease.usedNanos)
-  correctTokens(lease.rated, lease.usedTokens)
-  bury(lease.id, lease.usedTokens, lease.usedNanos, lease.rated >= 0 and lease.usedTokens or lease.rated)
-end
-
-local due, clamped, nextExpiry
-
--- Returns a reply if windows are missing; changes nothing.
-local function findDue()
-  if running == 0 or (now < expiry and expiry <= now + LEASE) then return end
-  local all, missing, seen = call('HGETALL', LEASES), { -2, now }, {}
-  due, clamped, nextExpiry = {}, {}, math.huge
-  for i = 1, #all, 2 do
-    local expiresAt, leaseTurn, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by = decode(all[i + 1])
-    if expiresAt <= now then
-      due[#due + 1] = {
-        id = all[i], turn = leaseTurn, day = dayName, month = monthName, tokens = tokens, nanos = nanos,
-        usedTokens = usedTokens, usedNanos = usedNanos, rated = rated,
-      }
-      for _, name in ipairs({ dayName, monthName }) do
-        if not windows[name] and not seen[name] then
-          seen[name] = true
-          missing[#missing + 1] = name
-        end
-      end
-    else
-      if expiresAt > now + LEASE then
-        expiresAt = now + LEASE
-        clamped[#clamped + 1] = all[i]
-        clamped[#clamped + 1] =
-          encode(expiresAt, leaseTurn, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by)
-      end
-      nextExpiry = min(nextExpiry, expiresAt)
-    end
-  end
-  if #missing > 2 then return missing end
-  for _, lease in ipairs(due) do ledger(lease.day) ledger(lease.month) end
-end
-
-local function expireDue()
-  if not due then return end
-  table.sort(due, function(one, other) return one.turn < other.turn end)
-  changed = true
-  expiry = nextExpiry == math.huge and 0 or nextExpiry
-  for i = 1, #clamped, 2 do call('HSET', LEASES, clamped[i], clamped[i + 1]) end
-  if call('HLEN', GRAVES) == 0 then
-    for _, lease in ipairs(due) do keepExpired(ledger(lease.day)) keepExpired(ledger(lease.month)) end
-  end
-  for _, lease in ipairs(due) do expireLease(lease) end
-end
-
--- Returns a reply if windows are missing.
-local function expire()
-  local missing = findDue()
-  if missing then return missing end
-  expireDue()
 end
 `

@@ -1,0 +1,213 @@
+/** Sends the claims of holdings when they are due, those of one moment in one call. */
+import type { Clock } from '../../base/clock.ts'
+import type { CallPart, Calls } from '../redis/redis-calls.ts'
+import { crossings } from '../redis/request-part.ts'
+import { CLAIM } from '../redis/scripts/claim.ts'
+import { ALERTS_AT, GREW_AT, type Holding, type SentClaim } from './holding.ts'
+
+/** Usage and settlements go to the store after this time. */
+const FLUSH_MS = 200
+
+/** Claims that are due within this time go with those that are due now. */
+const TOGETHER_MS = 50
+
+/** A slice that goes down asks for more no sooner after its last claim. */
+const LOW_MS = 20
+
+/** A slice lasts for two of these without an answer. */
+const RENEW_MS = 5_000
+
+/** Accounts in one call: some 32 KiB, and a millisecond of the server. */
+const TOGETHER_MAX = 40
+
+const TRIES_MAX = 5
+
+export interface ClaimsOptions {
+  readonly calls: Calls
+  readonly clock: Clock
+  readonly replica: string
+  /** Calls once after a time; returns a function that prevents it. */
+  readonly schedule: (ms: number, call: () => void) => () => void
+  /** Whether one call may be about several accounts, which a cluster keeps apart. */
+  readonly isTogether: boolean
+  /** Whether messages of the store come through: else slices would be in the way of others. */
+  readonly hears: () => boolean
+}
+
+interface Sending {
+  readonly holding: Holding
+  readonly sent: SentClaim
+  readonly missing: string[]
+}
+
+export class Claims {
+  readonly #options: ClaimsOptions
+  readonly #holdings = new Set<Holding>()
+  #wakeAt = Number.POSITIVE_INFINITY
+  #cancel: () => void = () => undefined
+  #isClosing = false
+  /** Called with each answered claim, and whether its request grew. */
+  onAnswer: (holding: Holding, grew: boolean) => void = () => undefined
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options
+  }
+
+  /** Something was used or settled. */
+  changed(holding: Holding): void {
+    if (holding.slice.isWanted(this.#now)) this.urgent(holding)
+    else this.#dueBy(holding, holding.sentAt + FLUSH_MS)
+  }
+
+  /** The slice has less than the next requests need. */
+  isLow(holding: Holding): void {
+    if (holding.slice.mayWant(this.#now)) this.#dueBy(holding, holding.sentAt + LOW_MS)
+  }
+
+  urgent(holding: Holding): void {
+    this.#dueBy(holding, this.#now)
+  }
+
+  /** Sends everything at once, and from here on keeps nothing idle. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await this.#send([...this.#holdings].filter(({ isSending }) => !isSending))
+  }
+
+  get #now(): number {
+    return this.#options.clock.now()
+  }
+
+  #dueBy(holding: Holding, at: number): void {
+    if (at < holding.dueAt) {
+      this.#holdings.add(holding)
+      holding.dueAt = at
+    }
+    if (!holding.isSending) this.#wakeBy(holding.dueAt)
+  }
+
+  #wakeBy(at: number): void {
+    if (at >= this.#wakeAt) return
+    this.#cancel()
+    this.#wakeAt = at
+    const ms = Math.max(0, Math.ceil(at - this.#now))
+    this.#cancel = this.#options.schedule(ms, () => this.#wake())
+  }
+
+  #wake(): void {
+    this.#wakeAt = Number.POSITIVE_INFINITY
+    const by = this.#now + TOGETHER_MS
+    const due: Holding[] = []
+    let next = Number.POSITIVE_INFINITY
+    for (const holding of this.#holdings) {
+      if (holding.isSending) continue
+      if (holding.dueAt <= by) due.push(holding)
+      else next = Math.min(next, holding.dueAt)
+    }
+    void this.#send(due)
+    if (next < Number.POSITIVE_INFINITY) this.#wakeBy(next)
+  }
+
+  async #send(due: readonly Holding[]): Promise<void> {
+    const most = this.#options.isTogether ? TOGETHER_MAX : 1
+    const calls: Promise<void>[] = []
+    for (let at = 0; at < due.length; at += most)
+      calls.push(this.#sendSome(due.slice(at, at + most)))
+    await Promise.all(calls)
+  }
+
+  async #sendSome(due: readonly Holding[]): Promise<void> {
+    const { clock, hears, calls } = this.#options
+    for (const holding of due) holding.isSending = true
+    try {
+      // A replica adds nothing to a window before it knows which life of it this is.
+      const unmet = due.filter(({ day, month }) => !day.isMet || !month.isMet)
+      await Promise.all(unmet.map(({ account, day, month }) => calls.meet(account, [day, month])))
+    } catch {
+      for (const holding of due) this.#failed(holding)
+      return
+    }
+    const may = { keep: !this.#isClosing, want: hears() && !this.#isClosing }
+    let left: Sending[] = due.map((holding) => ({
+      holding,
+      sent: holding.claim(clock.now(), may),
+      missing: [],
+    }))
+    for (let tries = 0; tries < TRIES_MAX && left.length > 0; tries++) {
+      left = await this.#try(left)
+    }
+    for (const { holding, sent } of left) this.#failed(holding, sent)
+  }
+
+  /** Returns those that have to be sent once more. */
+  async #try(all: readonly Sending[]): Promise<Sending[]> {
+    const { calls, clock } = this.#options
+    const lost: Holding[] = []
+    let replies: readonly (readonly (number | string)[])[]
+    try {
+      replies = await calls.runTogether(
+        CLAIM,
+        all.map((one) => this.#partOf(one)),
+      )
+    } catch {
+      for (const { holding, sent } of all) this.#failed(holding, sent)
+      return []
+    }
+    const again: Sending[] = []
+    for (const [index, one] of all.entries()) {
+      const [code, , ...rest] = replies[index] ?? [0]
+      if (code === 1) this.#answered(one, replies[index] as readonly number[], clock.now())
+      else if (code === 2) this.#failed(one.holding, one.sent)
+      else {
+        if (code === -2) one.missing.push(...rest.map(String))
+        if (code === -3) lost.push(one.holding)
+        again.push(one)
+      }
+    }
+    if (lost.length > 0) calls.onLost()
+    try {
+      await Promise.all(lost.map(({ account }) => calls.heal(account)))
+    } catch {
+      for (const { holding, sent } of again) this.#failed(holding, sent)
+      return []
+    }
+    return again
+  }
+
+  #partOf({ holding, sent, missing }: Sending): Omit<CallPart, 'flag'> {
+    const { account, day, month } = holding
+    const id = `s:${this.#options.replica}:${day.name}`
+    return {
+      account,
+      windows: () => [day, month, ...missing.map((name) => account.windowNamed(name))],
+      args: () => [
+        ...[id, sent.claim.number, sent.claim.heard],
+        ...holding.argumentsOf(sent, this.#now),
+      ],
+    }
+  }
+
+  #answered({ holding, sent }: Sending, reply: readonly number[], now: number): void {
+    holding.isSending = false
+    holding.hear(sent, reply, now)
+    const [first, ...others] = sent.settled
+    first?.(crossings(holding, sent.budget, reply, ALERTS_AT))
+    for (const settled of others) settled([])
+    this.onAnswer(holding, reply[GREW_AT] === 1)
+    const { slice } = holding
+    if (holding.isOver) {
+      this.#holdings.delete(holding)
+      holding.dueAt = Number.POSITIVE_INFINITY
+    } else if (this.#isClosing || (slice.isWanted(now) && slice.hasIdle)) this.urgent(holding)
+    else this.#dueBy(holding, now + RENEW_MS)
+  }
+
+  #failed(holding: Holding, sent?: SentClaim): void {
+    holding.isSending = false
+    if (sent !== undefined) {
+      holding.settled.unshift(...sent.settled)
+      if (sent.more !== undefined) this.onAnswer(holding, false)
+    }
+    this.#dueBy(holding, this.#now + FLUSH_MS)
+  }
+}

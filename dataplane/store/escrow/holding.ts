@@ -1,0 +1,164 @@
+/** The slice of one account in the windows of a day, with what this replica knows of the account. */
+import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
+import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
+import type { Windows } from '../redis/redis-replies.ts'
+import { fromList, KINDS, listed, type Quantities } from './quantities.ts'
+import { type Claim, Slice } from './slice.ts'
+
+/** The limits of an account; that of a group or a key has only a budget. */
+export type Terms = Pick<
+  Rules,
+  'requestsPerMinute' | 'burst' | 'concurrentRequests' | 'tokensPerMinute' | 'budget'
+>
+
+const NO_CAP = -1
+
+/** Requests of one size that 2 % of a counter must have room for. */
+const FEW = 4
+
+/** The last reply, and the claim that it answered. */
+interface Known {
+  readonly reply: readonly number[]
+  readonly claim: Claim
+  readonly totals: readonly [day: number, month: number]
+  readonly at: number
+}
+
+/** A settlement that waits for the store. */
+export type Settled = (crossed: readonly Crossing[]) => void
+
+export class Holding {
+  readonly slice = new Slice()
+  readonly account: Account
+  /** Undefined for the account of a tenant. */
+  readonly scope: BudgetScope | undefined
+  readonly day: AccountWindow
+  readonly month: AccountWindow
+  terms: Terms
+  /** As of the last settlement, for its alerts. */
+  budget: BudgetRule | undefined
+  settled: Settled[] = []
+  /** When the next claim is due. */
+  dueAt = Number.POSITIVE_INFINITY
+  sentAt = Number.NEGATIVE_INFINITY
+  isSending = false
+  /** By how much a running request wants to outgrow its hold. */
+  more: { readonly tokens: number; readonly nanos: number } | undefined
+  #known: Known | undefined
+  #agreed: Terms | undefined
+
+  constructor(
+    { account, scope, terms }: Pick<Holding, 'account' | 'scope' | 'terms'>,
+    { day, month }: Windows,
+  ) {
+    this.account = account
+    this.scope = scope
+    this.day = account.windowFor(day)
+    this.month = account.windowFor(month)
+    this.terms = terms
+    this.budget = terms.budget
+  }
+
+  covers(need: Readonly<Quantities>, terms: Terms, now: number): boolean {
+    return this.#agreed !== undefined && isSame(this.#agreed, terms) && this.slice.covers(need, now)
+  }
+
+  /** Whether the slice is over: nothing in it, and nothing that the store has not taken. */
+  get isOver(): boolean {
+    const { slice, settled, isSending, more } = this
+    return !slice.isInUse && !slice.hasIdle && settled.length === 0 && !isSending && !more
+  }
+
+  claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): SentClaim {
+    const { terms, more } = this
+    this.sentAt = now
+    this.dueAt = Number.POSITIVE_INFINITY
+    const settled = this.settled
+    this.settled = []
+    this.more = undefined
+    const totals = [this.day.total, this.month.total] as const
+    return { claim: this.slice.claim(now, may), terms, budget: this.budget, totals, settled, more }
+  }
+
+  /** The numbers of the script, from its fourth on. */
+  argumentsOf(
+    { claim, terms, budget, totals, more, settled }: SentClaim,
+    now: number,
+  ): (string | number)[] {
+    const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute } = terms
+    const { idle, used, wanted } = claim
+    // An alert goes to a request.
+    const thresholds = settled.length > 0 ? (budget?.alertThresholds ?? []) : []
+    return [
+      ...[this.day.window.startsAt, this.day.window.resetsAt],
+      ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
+      ...[budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP],
+      ...this.day.seen(now),
+      ...this.month.seen(now),
+      ...totals,
+      ...[used.slots, used.tokens, used.nanos],
+      ...listed(idle),
+      ...[used.requests, used.rated],
+      ...listed(wanted),
+      ...[more?.tokens ?? 0, more?.nanos ?? 0],
+      ...thresholds.map(String),
+    ]
+  }
+
+  hear(sent: SentClaim, reply: readonly number[], now: number): void {
+    const { claim, totals, terms } = sent
+    this.day.hear(reply, DAY_AT, now)
+    this.month.hear(reply, MONTH_AT, now)
+    this.slice.hear(
+      claim,
+      { isWanted: reply[2] === 1, idle: fromList(reply, 3), limits: fromList(reply, 8) },
+      now,
+    )
+    this.#agreed = terms
+    this.#known = { reply, claim, totals, at: now }
+  }
+
+  get known(): Known | undefined {
+    return this.#known
+  }
+}
+
+export interface SentClaim {
+  readonly claim: Claim
+  readonly terms: Terms
+  readonly budget: BudgetRule | undefined
+  readonly totals: readonly [day: number, month: number]
+  readonly settled: readonly Settled[]
+  readonly more: Holding['more']
+}
+
+/** Positions in a reply. */
+export const GREW_AT = 13
+export const DAY_AT = 22
+export const MONTH_AT = 27
+export const ALERTS_AT = { day: DAY_AT, month: MONTH_AT, crossed: 32 } as const
+
+/** Whether the counters are so large that a few requests of the size fit 2 % of each. */
+export function isLarge(need: Readonly<Quantities>, terms: Terms): boolean {
+  const caps = {
+    requests: terms.burst,
+    rated: terms.tokensPerMinute ?? Number.POSITIVE_INFINITY,
+    // One idle slot is of use, because others become idle as requests end.
+    slots: terms.concurrentRequests * 10,
+    tokens: terms.budget?.tokensPerDay ?? Number.POSITIVE_INFINITY,
+    nanos: terms.budget?.nanosPerMonth ?? Number.POSITIVE_INFINITY,
+  }
+  return KINDS.every((kind) => FEW * need[kind] <= caps[kind] / 50)
+}
+
+function isSame(one: Terms, other: Terms): boolean {
+  if (one === other) return true
+  return (
+    one.requestsPerMinute === other.requestsPerMinute &&
+    one.burst === other.burst &&
+    one.concurrentRequests === other.concurrentRequests &&
+    one.tokensPerMinute === other.tokensPerMinute &&
+    one.budget?.tokensPerDay === other.budget?.tokensPerDay &&
+    one.budget?.nanosPerMonth === other.budget?.nanosPerMonth
+  )
+}

@@ -1,0 +1,187 @@
+/**
+ * A slice: amounts of one account's counters that the store has set aside for this replica. It is plain state without calls and
+ * timers: a claim contains all of it, and the reply is added to what has changed meanwhile.
+ */
+import type { Amount } from '../../accounts/store.ts'
+import { LEASE_MS } from '../../accounts/store.ts'
+import { Demand } from './demand.ts'
+import { hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
+
+/** Shorter than the store keeps a slice, by more than clocks drift meanwhile: a replica stops before others get it. */
+const GOOD_MS = LEASE_MS - 1_000
+
+/** A counter that a request somewhere wanted has no slices for this time. */
+export const WANTED_MS = 1_000
+
+/** A slice that no request used for this time goes back. */
+const QUIET_MS = 10_000
+
+/** After a reply that gave too little, none is asked for in this time. */
+const SCARCE_MS = 1_000
+
+/** A request's part of a slice. */
+export interface Hold {
+  tokens: number
+  nanos: number
+  /** Tokens charged to the rate; less than 0: none. */
+  rated: number
+}
+
+/** A replica's report on its slice; the store sets aside what is in use and idle, and what it grants of the wanted. */
+export interface Claim {
+  readonly number: number
+  /** The last claim whose reply came. */
+  readonly heard: number
+  readonly idle: Readonly<Quantities>
+  readonly used: Readonly<Quantities>
+  readonly wanted: Readonly<Quantities>
+  readonly sentAt: number
+}
+
+export interface Grant {
+  readonly isWanted: boolean
+  readonly idle: Readonly<Quantities>
+  /** How much may be idle here by a fair share. */
+  readonly limits: Readonly<Quantities>
+}
+
+export class Slice {
+  readonly demand = new Demand()
+  /** The next requests may take that. */
+  idle = nothing()
+  /** Slots, tokens and nanos of running requests; requests and tokens of the rate that were used so far. */
+  readonly used = nothing()
+  #goodUntil = Number.NEGATIVE_INFINITY
+  #wantedUntil = Number.NEGATIVE_INFINITY
+  #scarceUntil = Number.NEGATIVE_INFINITY
+  #limits = nothing()
+  /** The idle amounts after the last reply. */
+  #granted = nothing()
+  #number = 0
+  #heard = 0
+
+  covers(need: Readonly<Quantities>, now: number): boolean {
+    return now < this.#goodUntil && now >= this.#wantedUntil && hasAll(this.idle, need)
+  }
+
+  take(need: Readonly<Quantities>, now: number): void {
+    const { idle, used } = this
+    for (const kind of KINDS) {
+      idle[kind] -= need[kind]
+      used[kind] += need[kind]
+    }
+    this.demand.add(need, used.slots, now)
+  }
+
+  /** A hold grows by what the slice has, which is less than the growth only for a request that outgrew its hold already. */
+  grow(hold: Hold, tokens: number, nanos: number): void {
+    hold.tokens += tokens
+    hold.nanos += nanos
+    this.used.tokens += tokens
+    this.used.nanos += nanos
+    this.idle.tokens = Math.max(0, this.idle.tokens - tokens)
+    this.idle.nanos = Math.max(0, this.idle.nanos - nanos)
+  }
+
+  /** The store set more aside for a hold that grows. */
+  receive(tokens: number, nanos: number): void {
+    this.idle.tokens += tokens
+    this.idle.nanos += nanos
+  }
+
+  /** Whether more than half of what was granted is gone. */
+  get isLow(): boolean {
+    return KINDS.some((kind) => this.idle[kind] * 2 < this.#granted[kind])
+  }
+
+  /** A count of the prompt shows that a hold was too large. */
+  lower(hold: Hold, counted: Amount): void {
+    const tokens = Math.max(0, hold.tokens - counted.tokens)
+    const nanos = Math.max(0, hold.nanos - counted.nanos)
+    this.#release(tokens, nanos)
+    hold.tokens -= tokens
+    hold.nanos -= nanos
+    if (hold.rated <= counted.tokens) return
+    this.used.rated += counted.tokens - hold.rated
+    hold.rated = counted.tokens
+  }
+
+  /** A request ends: what it used is settled elsewhere, and the rest of its hold is idle again. */
+  end(hold: Hold, slots: number, spent: Amount): void {
+    this.used.slots -= slots
+    this.idle.slots += slots
+    this.#release(hold.tokens, hold.nanos)
+    this.idle.tokens = Math.max(0, this.idle.tokens - Math.min(hold.tokens, spent.tokens))
+    this.idle.nanos = Math.max(0, this.idle.nanos - Math.min(hold.nanos, spent.nanos))
+    if (hold.rated >= 0) this.used.rated += spent.tokens - hold.rated
+  }
+
+  #release(tokens: number, nanos: number): void {
+    this.used.tokens -= tokens
+    this.used.nanos -= nanos
+    this.idle.tokens += tokens
+    this.idle.nanos += nanos
+  }
+
+  /** A request somewhere lacks what is idle. */
+  want(now: number): void {
+    this.#wantedUntil = now + WANTED_MS
+  }
+
+  isWanted(now: number): boolean {
+    return now < this.#wantedUntil
+  }
+
+  isQuiet(now: number): boolean {
+    return now - this.demand.lastAt >= QUIET_MS
+  }
+
+  /** Whether a claim may bring more than it gives. */
+  mayWant(now: number): boolean {
+    return now >= this.#wantedUntil && now >= this.#scarceUntil && this.demand.isBusy(now)
+  }
+
+  get hasIdle(): boolean {
+    return KINDS.some((kind) => this.idle[kind] > 0)
+  }
+
+  get isInUse(): boolean {
+    return this.used.slots > 0 || this.used.tokens > 0 || this.used.nanos > 0
+  }
+
+  /** Gives back for good what it does not name as idle. */
+  claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): Claim {
+    const isKept = may.keep && now < this.#goodUntil && now >= this.#wantedUntil
+    const isQuiet = this.isQuiet(now)
+    const wanted = this.demand.wanted(this.used.slots, now)
+    const idle = nothing()
+    if (isKept && !isQuiet && now >= this.#scarceUntil) {
+      for (const kind of KINDS)
+        idle[kind] = Math.min(this.idle[kind], this.#limits[kind], wanted[kind])
+    }
+    this.idle = idle
+    return {
+      number: ++this.#number,
+      heard: this.#heard,
+      idle: { ...idle },
+      used: { ...this.used },
+      wanted: may.want && !isQuiet && this.mayWant(now) ? wanted : nothing(),
+      sentAt: now,
+    }
+  }
+
+  /** The reply to the last claim. */
+  hear(claim: Claim, { isWanted, idle, limits }: Grant, now: number): void {
+    this.#heard = claim.number
+    this.#limits = { ...limits }
+    this.#goodUntil = claim.sentAt + GOOD_MS
+    for (const kind of KINDS) {
+      this.idle[kind] = Math.max(0, this.idle[kind] + idle[kind] - claim.idle[kind])
+    }
+    this.#granted = { ...this.idle }
+    if (isWanted) this.want(now)
+    else if (claim.wanted.slots + claim.wanted.tokens + claim.wanted.nanos > 0) {
+      if (!this.demand.isMetBy(idle)) this.#scarceUntil = now + SCARCE_MS
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** While nothing goes wrong no request is refused although more than 2 % of all its counters is left. */
+import type { BudgetRule } from '../../dataplane/accounts/store.ts'
+import { type Life, NANOS_PER_TOKEN } from './life.ts'
+import type { Plan } from './plan.ts'
+
+const MINUTE_MS = 60_000
+
+/** The part of a counter that may be left when a request is refused. */
+const MARGIN = 0.02
+
+export function needlessRefusals(plan: Plan, lives: readonly Life[]): string[] {
+  const { weather, mishaps, rules, shared, ofKey } = plan
+  const isCalm = Object.values(weather).every((count) => count === 0) && mishaps.length === 0
+  const isLong = new Date(plan.wall).getUTCHours() < 23
+  if (!isCalm || !isLong || rules.tokensPerMinute !== undefined) return []
+  const admitted = lives.filter((life) => life.isAdmitted)
+  const budgets = [rules.budget, shared, ofKey]
+  return lives
+    .filter(({ state }) => state === 'refused')
+    .flatMap((life) => {
+      const { askedAt, answeredAt = askedAt } = life
+      const moments = Array.from({ length: answeredAt - askedAt + 1 }, (_, ms) => askedAt + ms)
+      const isNeeded = moments.some((moment) => isFull(moment, life, { plan, admitted, budgets }))
+      return isNeeded ? [] : [`${life.id} was refused with more than 2 % left`]
+    })
+}
+
+interface World {
+  readonly plan: Plan
+  readonly admitted: readonly Life[]
+  readonly budgets: readonly (BudgetRule | undefined)[]
+}
+
+function isFull(
+  moment: number,
+  { plan: asked }: Life,
+  { plan, admitted, budgets }: World,
+): boolean {
+  const { requestsPerMinute, burst, concurrentRequests } = plan.rules
+  const before = admitted.filter(({ runsFrom }) => runsFrom <= moment)
+  let [level, last] = [0, 0]
+  for (const { runsFrom } of before.toSorted((one, other) => one.runsFrom - other.runsFrom)) {
+    level = Math.max(0, level - ((runsFrom - last) * requestsPerMinute) / MINUTE_MS) + 1
+    last = runsFrom
+  }
+  level = Math.max(0, level - ((moment - last) * requestsPerMinute) / MINUTE_MS)
+  const running = before.filter((life) => life.runsFrom + lengthOf(life) > moment)
+  const held = before.reduce(
+    (sum, life) => sum + (running.includes(life) ? life.plan.estimate : life.used),
+    0,
+  )
+  const isShort = (cap: number | undefined, used: number, one: number) =>
+    cap !== undefined && cap - used <= MARGIN * cap + one
+  const nanos = asked.estimate * NANOS_PER_TOKEN
+  return (
+    isShort(burst, level, 1) ||
+    // The end of a request is on its way to the store for some milliseconds.
+    isShort(concurrentRequests, running.length, 2) ||
+    budgets.some(
+      (budget) =>
+        isShort(budget?.tokensPerDay, held, asked.estimate) ||
+        isShort(budget?.nanosPerMonth, held * NANOS_PER_TOKEN, nanos),
+    )
+  )
+}
+
+function lengthOf({ plan: { durationMs, leavesAfterMs }, runsFrom, askedAt }: Life): number {
+  const left = askedAt + (leavesAfterMs ?? Number.POSITIVE_INFINITY) - runsFrom
+  return Math.max(0, Math.min(durationMs, left))
+}

@@ -1,0 +1,80 @@
+/** Reads from the calls of scripts, and of a gateway's store, what has been done. */
+import type { RedisStore } from '../../dataplane/store/redis/store.ts'
+import type { Witness } from './backend.ts'
+
+/** Whether slices alone were in the way of a request: codes of refusals have 20 more then. */
+export function isWanting({ name, args }: Called, reply: readonly number[]): boolean {
+  const isHeldBack = (code = 0) => code > 20
+  if (name === 'admit_all') return isHeldBack(reply[0])
+  if (name !== 'admit') return false
+  if (isHeldBack(reply[0])) return true
+  const own = 3 + Number(args[2])
+  const windows = [7, 8].filter((at) => Number(args[own + at]) >= 0).length
+  const others = reply.slice(10 + 5 * windows)
+  return others.some((code, at) => at % 9 === 0 && isHeldBack(code))
+}
+
+/** Tells which admissions the store has not answered, and which the gateway made by its slices. */
+export function telling(store: RedisStore, witness: Witness): RedisStore {
+  const admit = store.admit.bind(store)
+  const admitHere = store.admitHere.bind(store)
+  const settle = store.settle.bind(store)
+  store.admitHere = (request) => {
+    const result = admitHere(request)
+    if (result !== undefined) witness.admitted(request.id, true)
+    return result
+  }
+  store.settle = (settling) => {
+    if (store.hasHere(settling.id)) {
+      witness.settled(settling.id)
+      witness.settledBeside(settling.id)
+    }
+    return settle(settling)
+  }
+  store.admit = async (request) => {
+    try {
+      return await admit(request)
+    } catch (error) {
+      witness.unanswered(request.id)
+      throw error
+    }
+  }
+  return store
+}
+
+/** Tells what a script has done, by the layout of its arguments and its reply. */
+export function note(
+  { name, keys, args }: Called,
+  reply: readonly number[],
+  witness: Witness,
+): void {
+  const own = 3 + Number(args[2])
+  const [code = 0, , found] = reply
+  if (code < 1) return
+  if (name === 'admit_all' && code < 10) witness.admitted(String(args[0]))
+  const ended = found === undefined ? [] : settledIn(name, args.slice(own))
+  if (/:key:|\{group:/.test(keys[0] ?? '')) {
+    for (const id of ended) witness.settledBeside(id)
+    return
+  }
+  if (name === 'admit' && code < 10) witness.admitted(String(args[own + 13]))
+  for (const id of ended) witness.settled(id)
+  if (name !== 'renew') return
+  for (let at = own; at < args.length; at += 10) {
+    const isAlive = reply[2 + (at - own) / 10] === 1
+    if (isAlive) witness.renewed(String(args[at]), Number(args[at + 6]))
+  }
+}
+
+/** One request, or a number and three arguments of each. */
+function settledIn(name: string, own: readonly (string | number)[]): string[] {
+  if (name === 'settle') return [String(own[0])]
+  if (name !== 'settle_all') return []
+  return Array.from({ length: Number(own[0]) }, (_, index) => String(own[1 + 3 * index]))
+}
+
+export interface Called {
+  readonly name: string
+  readonly keys: readonly string[]
+  readonly args: readonly (string | number)[]
+}

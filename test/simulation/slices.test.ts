@@ -1,0 +1,106 @@
+/** Stores whose slices are wrong: the simulation finds each. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { startRedis } from '../helpers/redis-server.ts'
+import { busyPlanOf, calmPlanOf } from './busy-plan.ts'
+import { type Flaw, openRedis, Server } from './redis-backend.ts'
+import { runSeeds } from './seeds.ts'
+
+const redis = await startRedis()
+const server = await Server.connect(redis.socket)
+after(async () => {
+  server.close()
+  await redis.stop()
+})
+
+/** Fails if the script has changed, so that nothing is planted. */
+function replaced(lua: string, part: string, by: string): string {
+  return lua.includes('-- A later call returns an alert again') ? swapped(lua, part, by) : lua
+}
+
+function swapped(text: string, part: string, by: string): string {
+  assert.ok(text.includes(part), `the script has no ${part}`)
+  return text.replace(part, by)
+}
+
+const RATE_ONLY = {
+  requestsPerMinute: 60,
+  burst: 250,
+  concurrentRequests: 1000,
+  budget: undefined,
+}
+
+const SAVING = 'save()\nwriteWindows()\nlocal reply'
+
+interface Planted {
+  readonly name: string
+  readonly flaw: Flaw
+  readonly found: RegExp
+  readonly toPlan?: typeof busyPlanOf
+}
+
+const FLAWS: readonly Planted[] = [
+  {
+    name: 'a slice is granted twice, because the store does not remember it',
+    flaw: {
+      lua: (lua) =>
+        replaced(
+          lua,
+          SAVING,
+          `local kept = {}
+for i = 8, 12 do kept[i], slice[i] = slice[i], 0 end
+${SAVING.replace('local reply', '')}
+for i = 8, 12 do slice[i] = kept[i] end
+local reply`,
+        ),
+    },
+    found: /over its cap|over the rate|took slot/,
+  },
+  {
+    name: 'holders of slices that are not small do not hear that a counter is wanted',
+    flaw: {
+      isDeaf: true,
+      lua: (lua) => {
+        const deaf = replaced(
+          lua,
+          'local isWanted = now - wantedAt < WANTED',
+          'local isWanted = false',
+        )
+        const large = replaced(deaf, 'max(cap / 50,', 'max(cap / 4,')
+        return replaced(large, 'free < cap / 20', 'free < 0')
+      },
+    },
+    toPlan: (seed) => {
+      const plan = calmPlanOf(seed)
+      const rules = { ...plan.rules, ...RATE_ONLY }
+      return { ...plan, rules, shared: undefined, ofKey: undefined }
+    },
+    found: /refused with more than 2 % left/,
+  },
+  {
+    name: 'the store gives a slice to others before its holder has given it back',
+    flaw: {
+      lua: (lua) => {
+        const early = replaced(lua, 'now + LEASE, number,', 'now + 300, number,')
+        return early.includes('local function expireSlice')
+          ? swapped(early, '  slices[id] = nil\n', '  slices[id] = nil\n  do return end\n')
+          : early
+      },
+    },
+    found: /over its cap|over the rate|took slot/,
+  },
+  {
+    name: 'what was settled without a call does not reach the store',
+    flaw: { lua: (lua) => replaced(lua, 'total(dayLedger, arg(16), arg(13))', '') },
+    found: /settled \(tokens\), used were/,
+  },
+]
+
+const SOME = { first: 1, last: 12, secondsMax: Number.POSITIVE_INFINITY }
+
+for (const { name, flaw, found, toPlan = busyPlanOf } of FLAWS) {
+  test(`a store that is wrong is found: ${name}`, async () => {
+    const { failed } = await runSeeds(SOME, openRedis(server, flaw), toPlan)
+    assert.match(failed.flatMap(({ problems }) => problems).join('\n'), found)
+  })
+}
