@@ -37,11 +37,13 @@ function isFull(
   { plan, admitted, budgets }: World,
 ): boolean {
   const { requestsPerMinute, burst, concurrentRequests } = plan.rules
-  const before = admitted.filter(({ runsFrom }) => runsFrom <= moment)
+  // The store admits a request some milliseconds before its gateway hears that.
+  const before = admitted.filter(({ askedAt }) => askedAt <= moment)
+  const moments = before.map(({ runsFrom }) => Math.min(runsFrom, moment))
   let [level, last] = [0, 0]
-  for (const { runsFrom } of before.toSorted((one, other) => one.runsFrom - other.runsFrom)) {
-    level = Math.max(0, level - ((runsFrom - last) * requestsPerMinute) / MINUTE_MS) + 1
-    last = runsFrom
+  for (const from of moments.toSorted((one, other) => one - other)) {
+    level = Math.max(0, level - ((from - last) * requestsPerMinute) / MINUTE_MS) + 1
+    last = from
   }
   level = Math.max(0, level - ((moment - last) * requestsPerMinute) / MINUTE_MS)
   const running = before.filter((life) => life.runsFrom + lengthOf(life) > moment)
