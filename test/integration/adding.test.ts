@@ -198,10 +198,12 @@ test('a model is a row in the folder of its provider, which the page of models r
   )
   assert.deepEqual(named, ['dataplane/docs/models.md', ...modelRow])
   const file = join(tree, 'toy-model.yaml')
-  const upstream = { name: 'up', provider: 'cohere', model: 'toy-model', api_key: 'k' }
+  const upstream = { name: 'up', provider: 'cohere', model: 'toy-model', api_key: '${env:K}' }
   const route = { name: 'chat', strategy: 'single', primary: 'up' }
-  writeFileSync(file, JSON.stringify({ gw: { upstreams: [upstream], routes: [route] } }))
-  assert.match(gw('config', 'show', '-f', file), /context_window: 12345/)
+  const gateway = { upstreams: [upstream], routes: [route] }
+  const kinds = { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig' }
+  writeFileSync(file, JSON.stringify({ ...kinds, gw: gateway }))
+  assert.match(gw('config', 'show', '--resolved', '-f', file), /context_window: 12345/)
 })
 
 test('a member of a key is declared in one file, and is in its resource, document, lists and views', async () => {
