@@ -83,9 +83,11 @@ export class TurnGroups<K, T, R> implements HeldWrites {
       return { sent, place }
     }
     if (open !== undefined) this.#close(key, open)
-    if (this.#groups.size === 0) turnEnd.hold(this)
+    const isFirst = this.#groups.size === 0
     const group = this.#open(item)
     this.#groups.set(key, group)
+    // The last of many held writes flushes all of them at once, this group too.
+    if (isFirst) turnEnd.hold(this)
     return { sent: group.sent, place: 0 }
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { turnEnd } from '../../dataplane/base/turn-end.ts'
+import { TurnGroups, turnEnd } from '../../dataplane/base/turn-end.ts'
 
 test('what is held in one turn is flushed at its end, once, in the order in which it was held', async () => {
   const flushed: number[] = []
@@ -32,4 +32,23 @@ test('what a flush holds is flushed in the same turn', async () => {
   })
   await turn()
   assert.deepEqual(flushed, ['first', 'later'])
+})
+
+test('a group is sent in its turn, however many writes are held before it', async () => {
+  for (let others = 0; others < 70; others++) {
+    const sent: number[] = []
+    const groups = new TurnGroups<string, number, readonly number[]>(
+      100,
+      () => true,
+      (items) => {
+        sent.push(...items)
+        return Promise.resolve(items)
+      },
+    )
+    for (let held = 0; held < others; held++) turnEnd.hold({ flush() {} })
+    groups.add('a', 1)
+    groups.add('a', 2)
+    await turn()
+    assert.deepEqual(sent, [1, 2], `after ${others} writes`)
+  }
 })
