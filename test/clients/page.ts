@@ -82,7 +82,12 @@ function settings(): string[][] {
 
 /** The rows of the page as it stands. */
 export function shownRows(): string[][] {
-  const lines = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : []
+  return rowsOn(PAGE)
+}
+
+/** The rows of the last table on a page of clients; none if there is no page yet. */
+export function rowsOn(page: string): string[][] {
+  const lines = existsSync(page) ? readFileSync(page, 'utf8').split('\n') : []
   const cells = lines
     .filter((line) => line.startsWith('| '))
     .map((line) => line.split('|').slice(1, -1))

@@ -1,8 +1,9 @@
 /** The page that shows how sessions of agents fare over each upstream. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aligned } from '../../helpers/results.ts'
 import type { Verdict } from '../judge.ts'
+import { rowsOn } from '../page.ts'
 import { versionOf } from '../rows.ts'
 import { SESSION_ROWS, type SessionRow } from './rows.ts'
 import { JUDGED, type Judged } from './steps.ts'
@@ -75,12 +76,7 @@ function settings(): string[][] {
 
 /** The rows of the page as it stands. */
 export function shownSessions(): string[][] {
-  const lines = existsSync(PAGE) ? readFileSync(PAGE, 'utf8').split('\n') : []
-  const cells = lines
-    .filter((line) => line.startsWith('| '))
-    .map((line) => line.split('|').slice(1, -1))
-    .map((row) => row.map((one) => one.trim()))
-  return cells.slice(cells.findIndex(([first]) => first === 'client') + 2)
+  return rowsOn(PAGE)
 }
 
 function cell(verdict: Verdict | undefined): string {
