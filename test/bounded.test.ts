@@ -8,11 +8,13 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { runBounded } from './helpers/runner/bounded.ts'
+import { FAILED_TESTS } from './helpers/runner/run-tests.ts'
 import { until } from './helpers/until.ts'
 
 const RUN_TESTS = join(import.meta.dirname, 'helpers/runner/run-tests.ts')
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-bounded-'))
+const failedTests = join(folder, 'failed')
 after(() => rmSync(folder, { recursive: true }))
 
 test('a program that ends in time has passed or failed by its code', async () => {
@@ -55,9 +57,27 @@ test('a file of tests that hangs is ended with what it started, is named, and ha
   await until('both are gone', () => ended.every((pid) => !isAlive(pid)))
 })
 
+test('a test that failed is kept with its file and error for the end of the run', async () => {
+  const file = join(folder, 'fails.test.ts')
+  writeFileSync(
+    file,
+    `import { test } from 'node:test'
+    test('two is three', () => { throw new Error('2 is not 3\\nand more') })`,
+  )
+  writeFileSync(failedTests, '')
+  const { code } = await runFile(file, 60)
+  assert.equal(code, 1)
+  assert.match(readFileSync(failedTests, 'utf8'), /fails\.test\.ts: two is three: 2 is not 3\n$/)
+})
+
 async function runFile(file: string, seconds: number) {
   const { NODE_TEST_CONTEXT: _, ...own } = process.env
-  const env = { ...own, CI: 'false', GW_FILE_SECONDS_MAX: String(seconds) }
+  const env = {
+    ...own,
+    CI: 'false',
+    [FAILED_TESTS]: failedTests,
+    GW_FILE_SECONDS_MAX: String(seconds),
+  }
   const child = spawn(process.execPath, [RUN_TESTS, file], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -2,8 +2,12 @@
  * Runs every tier of tests this machine can run, and says in one line why another cannot; `node test/tiers.ts NAME...` runs some.
  */
 import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { nodeNeeds } from './e2e/node/system.ts'
 import { type Outcome, runBounded } from './helpers/runner/bounded.ts'
+import { FAILED_TESTS } from './helpers/runner/run-tests.ts'
 
 interface Tier {
   readonly name: string
@@ -119,14 +123,27 @@ const TIERS: readonly Tier[] = [
 ]
 
 async function main(): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), 'gw-tiers-'))
+  const failedTests = join(folder, 'failed')
+  // The tiers are child processes and inherit it.
+  process.env[FAILED_TESTS] = failedTests
+  const verdicts: string[] = []
   let failed = false
   const tiers = CHOSEN.length === 0 ? TIERS : TIERS.filter(({ name }) => CHOSEN.includes(name))
   for (const tier of tiers) {
     const { said, isFailure } = await judge(tier)
-    process.stdout.write(`tier ${tier.name}: ${said}\n`)
+    const verdict = `tier ${tier.name}: ${said}\n`
+    process.stdout.write(verdict)
+    verdicts.push(verdict)
     failed ||= isFailure
   }
   if (CHOSEN.length === 0) process.stdout.write('tier image: runs by itself, make test-image\n')
+  // Again at the end, because logs of a long run are often cut to their end.
+  if (failed) {
+    const tests = existsSync(failedTests) ? readFileSync(failedTests, 'utf8') : ''
+    process.stdout.write(`\nsome tier failed\n${verdicts.join('')}${tests}`)
+  }
+  rmSync(folder, { recursive: true })
   return failed ? 1 : 0
 }
 

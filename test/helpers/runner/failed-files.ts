@@ -1,17 +1,27 @@
-/** A reporter for Node's test runner: the file of each test that failed, one a line; meanwhile it prints the progress. */
+/** A reporter for Node's test runner: a line of JSON for each test that failed; meanwhile it prints the progress. */
 import { type Reported, startProgress } from './progress.ts'
 
-async function* failedFiles(events: AsyncIterable<Reported>): AsyncGenerator<string> {
+export interface FailedTest {
+  readonly file: string
+  readonly name: string
+  /** The first line of the error. */
+  readonly error: string
+}
+
+async function* failedTests(events: AsyncIterable<Reported>): AsyncGenerator<string> {
   const progress = startProgress()
   for await (const event of events) {
     progress.hear(event)
     const { type, data } = event
     // `file` is where `test` was called, which may be a module that several tests share; `entryFile` is what was run.
     const file = data.entryFile ?? data.file
-    if (type === 'test:fail' && file !== undefined) yield `${file}\n`
+    if (type !== 'test:fail' || file === undefined) continue
+    const { message = '' } = data.details?.error?.cause ?? data.details?.error ?? {}
+    const error = String(message).trim().split('\n')[0] ?? ''
+    yield `${JSON.stringify({ file, name: data.name ?? '', error } satisfies FailedTest)}\n`
   }
   progress.end()
 }
 
 /** The runner takes the default export of a reporter. */
-export { failedFiles as default }
+export { failedTests as default }

@@ -9,7 +9,12 @@ import { dirname, join, relative } from 'node:path'
 export interface Reported {
   readonly type: string
   /** A file is a test with its name, without `entryFile`. */
-  readonly data: { readonly name?: string; readonly file?: string; readonly entryFile?: string }
+  readonly data: {
+    readonly name?: string
+    readonly file?: string
+    readonly entryFile?: string
+    readonly details?: { readonly error?: { readonly message?: string; readonly cause?: Error } }
+  }
 }
 
 type Seconds = Record<string, number>

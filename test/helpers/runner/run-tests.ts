@@ -5,10 +5,14 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import type { FailedTest } from './failed-files.ts'
 import { endLongFiles } from './long-files.ts'
+
+/** Names a file that gets a line for each test that failed for good, so that a run of several tiers can repeat them at its end. */
+export const FAILED_TESTS = 'GW_FAILED_TESTS'
 
 const REPORTER = join(import.meta.dirname, 'failed-files.ts')
 
@@ -33,16 +37,29 @@ const LONG_FILE_SECONDS_MAX = 7200
 
 /** Answers the exit code. */
 export async function runTests(args: readonly string[], env = process.env): Promise<number> {
-  const { status, failed } = await runOnce(args, env)
-  const isAccident = failed.length > 0 && failed.length <= UNSTEADY_MAX
-  if (status === 0 || env.CI !== 'true' || !isAccident) return status
-  process.stdout.write(`\nonce more, one after the other: ${failed.join(' ')}\n`)
-  const again = await runOnce(['--test-concurrency=1', ...failed], env)
-  if (again.status === 0) process.stdout.write(`\nunsteady, mend them: ${failed.join(' ')}\n`)
-  return again.status
+  const first = await runOnce(args, env)
+  const files = [...new Set(first.failed.map(({ file }) => file))]
+  const isAccident = files.length > 0 && files.length <= UNSTEADY_MAX
+  if (first.status === 0 || env.CI !== 'true' || !isAccident) return concluded(first, env)
+  process.stdout.write(`\nonce more, one after the other: ${files.join(' ')}\n`)
+  const again = await runOnce(['--test-concurrency=1', ...files], env)
+  if (again.status === 0) process.stdout.write(`\nunsteady, mend them: ${files.join(' ')}\n`)
+  return concluded(again, env)
 }
 
-async function runOnce(args: readonly string[], env: NodeJS.ProcessEnv) {
+interface Run {
+  readonly status: number
+  readonly failed: readonly FailedTest[]
+}
+
+function concluded({ status, failed }: Run, { [FAILED_TESTS]: list }: NodeJS.ProcessEnv): number {
+  if (status === 0 || list === undefined) return status
+  const lines = failed.map(({ file, name, error }) => `${file}: ${name}: ${error}\n`)
+  appendFileSync(list, lines.join(''))
+  return status
+}
+
+async function runOnce(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-tests-'))
   const list = join(folder, 'failed')
   const reporters = ['spec', 'stdout', REPORTER, list]
@@ -56,9 +73,12 @@ async function runOnce(args: readonly string[], env: NodeJS.ProcessEnv) {
   const watch = endLongFiles(runner.pid ?? 0, secondsMax)
   const [status] = await once(runner, 'close')
   clearInterval(watch)
-  const files = readFileSync(list, 'utf8').split('\n').filter(Boolean)
+  const lines = readFileSync(list, 'utf8').split('\n').filter(Boolean)
   rmSync(folder, { recursive: true })
-  const failed = [...new Set(files)].map((file) => relative(process.cwd(), file))
+  const failed = lines.map((line): FailedTest => {
+    const test = JSON.parse(line)
+    return { ...test, file: relative(process.cwd(), test.file) }
+  })
   return { status: status ?? 1, failed }
 }
 
