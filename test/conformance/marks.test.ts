@@ -69,6 +69,16 @@ for (const api of ['chat', 'messages'] as const) {
     })
 }
 
+test('Claude at Bedrock keeps its marked tools if the client forbids calls; other models do not get them', () => {
+  const asked = { ...MARKED.chat, messages: MARKED.chat.messages.slice(0, 2), tool_choice: 'none' }
+  const sent = (model: string) => sentBy({ api: 'chat', provider: 'bedrock', model }, asked)
+  const { body, complaints, named } = sent(CLAUDE)
+  assert.deepEqual(body.toolConfig.tools[1], HOUR_POINT)
+  assert.deepEqual(body.additionalModelRequestFields.tool_choice, { type: 'none' })
+  assert.deepEqual([complaints, named], [[], []])
+  assert.equal(sent('amazon.nova-pro-v1:0').body.toolConfig, undefined)
+})
+
 test('a service that hands marks on gets them', () => {
   const way = { api: 'chat', provider: 'openai', model: 'anthropic/claude-opus-4.6' } as const
   const { body, named } = sentBy(way, MARKED.chat)

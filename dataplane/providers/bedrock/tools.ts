@@ -35,9 +35,11 @@ export function toolsOf(body: ChatBody, capabilities: Capabilities): Tools {
   const declared = listOf(body.tools)
     .map((tool) => toolSpec(tool, ofClaude))
     .filter(({ name }) => allowed === undefined || allowed.includes(name))
-  // The API has no word for it; without tools there are no calls, but a conversation with calls must declare its tools.
   const isForbidden = mode === 'none'
-  const shown = isForbidden && called.length === 0 ? [] : declared
+  // Claude has a word for it, and its cache begins with the tools. For others, no tools mean no calls, but a conversation
+  // with calls must declare its tools.
+  const isHidden = isForbidden && !ofClaude && called.length === 0
+  const shown = isHidden ? [] : declared
   const specs = shown.length > 0 ? shown : called.map((name) => ({ name, inputSchema: ANYTHING }))
   if (specs.length === 0) return {}
   const pointsOf = pointsIn(body, ofClaude)
