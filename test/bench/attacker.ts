@@ -1,5 +1,6 @@
 /** A thread that attacks until it is ended: raw connections, opened anew whenever the gateway closes them. */
 import { connect, type Socket } from 'node:net'
+import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
 import type { Attack, Orders } from '../helpers/attack-list.ts'
@@ -7,6 +8,8 @@ import type { Attack, Orders } from '../helpers/attack-list.ts'
 const MEBIBYTE = 1_048_576
 /** Behind each answer: at full speed the attackers would need the processor that is measured. */
 const PAUSE_MS = 100
+/** Attackers have machines of their own: the processor that they need here is taken after everyone else's. For this thread alone. */
+setPriority(10)
 const { attack, url, keys, isOn } = workerData as Orders
 const { hostname, port } = new URL(url)
 

@@ -16,13 +16,22 @@ export function needlessRefusals(plan: Plan, lives: readonly Life[]): string[] {
   const admitted = lives.filter((life) => life.isAdmitted)
   const budgets = [rules.budget, shared, ofKey]
   return lives
-    .filter(({ state }) => state === 'refused')
+    .filter((life) => life.state === 'refused' && !isAlone(life, admitted))
     .flatMap((life) => {
       const { askedAt, answeredAt = askedAt } = life
       const moments = Array.from({ length: answeredAt - askedAt + 1 }, (_, ms) => askedAt + ms)
       const isNeeded = moments.some((moment) => isFull(moment, life, { plan, admitted, budgets }))
       return isNeeded ? [] : [`${life.id} was refused with more than 2 % left`]
     })
+}
+
+/** Whether its gateway had not reached the store yet and admitted by its own share. */
+function isAlone({ id, askedAt }: Life, admitted: readonly Life[]): boolean {
+  const ofGateway = `${id.split('-')[0]}-`
+  const last = admitted.findLast(
+    (one) => one.id.startsWith(ofGateway) && (one.answeredAt ?? 0) <= askedAt,
+  )
+  return last?.isLocal ?? false
 }
 
 interface World {
