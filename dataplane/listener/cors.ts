@@ -8,7 +8,7 @@ const EXPOSED =
   'X-Request-Id, X-Gw-Route, X-Gw-Upstream, X-Gw-Upstream-Request-Id, X-Gw-RateLimit-Limit, ' +
   'X-Gw-RateLimit-Remaining, X-Gw-RateLimit-Reset, X-Gw-Budget-Tokens-Remaining, ' +
   'X-Gw-Budget-Spend-Remaining-Usd, X-Gw-Max-Tokens, X-Gw-Dropped-Parameters, X-Gw-Token-Count, ' +
-  'X-Gw-Cache-Saved-Usd, ' +
+  'X-Gw-Cost-Usd, X-Gw-Cache-Saved-Usd, ' +
   'Retry-After, Retry-After-Ms, ' +
   'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, ' +
   'X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens'

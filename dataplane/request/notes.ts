@@ -20,7 +20,7 @@ import type {
 import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.ts'
 import type { Witness } from '../upstream/attempt/parts.ts'
 import { metadataIn, tagsOf } from '../usage/tags.ts'
-import type { Dialect } from '../wire/dialect.ts'
+import type { AnswerCost, Dialect } from '../wire/dialect.ts'
 import type { ModelRequest, Usage } from '../wire/inner-form.ts'
 import type { ClientResponse } from './response.ts'
 import type { Admission } from './stages/admit.ts'
@@ -154,6 +154,11 @@ export class Notes implements Witness {
     if (nanos === undefined) return
     const usd = `${nanos < 0 ? '-' : ''}${usdText(Math.abs(nanos))}`
     this.#noted.response.headers.push('x-gw-cache-saved-usd', usd)
+  }
+
+  /** The answer is whole, so its cost is known before its head is sent. */
+  costs({ usd }: AnswerCost): void {
+    if (usd !== undefined) this.#noted.response.headers.push('x-gw-cost-usd', usd)
   }
 
   passedOver(upstreams: readonly PassedOver[]): void {

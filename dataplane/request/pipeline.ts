@@ -17,7 +17,7 @@ import { type Prepared, prepare } from './stages/prepare.ts'
 import { read } from './stages/read.ts'
 import { judgeHead } from './stages/receive.ts'
 import { relay } from './stages/relay.ts'
-import { countLate, savedSoFar, settle } from './stages/settle.ts'
+import { closeWhole, costSoFar, countLate, savedSoFar, settle } from './stages/settle.ts'
 import { identify } from './visit.ts'
 
 /** The part of an API that depends on the operation: it runs after the request was read and permitted. */
@@ -59,10 +59,18 @@ export async function serve(
   try {
     opens(response, dialect, request, active.snapshot.section)
     const prepared = await prepare(applicant, admission, inspector, visit)
-    const asked = askedOf(prepared, applicant, dialect, visit)
+    const isCosted = request.stream && active.snapshot.section.usage.in_answers
+    const cost = () => costSoFar(request, admission)
+    const sent = askedOf(prepared, applicant, dialect, visit)
+    const asked = isCosted ? { ...sent, cost } : sent
     const send = () => attempt(asked, prepared.terms, gateway)
     const reply = await cleared(prepared.verdict, response.presence, send)
     notes.saved(savedSoFar(admission.meter, admission.prices))
+    if (reply.kind === 'whole') {
+      const closing = closeWhole(request, admission)
+      if (closing !== undefined) await closing
+      notes.costs(cost())
+    }
     await relay(reply, response, gateway.metrics.streamsOpen.at())
   } finally {
     await countLate(request, admission)

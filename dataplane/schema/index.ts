@@ -113,6 +113,10 @@ const Usage = z.strictObject({
     .describe(
       'Names of tags, such as team, that a key, X-Gw-Tags or metadata of the request may set; usage is counted by tag.',
     ),
+  in_answers: z
+    .boolean()
+    .default(false)
+    .describe('true: the last usage event of a stream also states the cost of the request.'),
   sinks: UsageSinks.optional().describe(
     'Where usage events are sent: one for each attempt that used tokens, with an id that is the same in repeats.',
   ),

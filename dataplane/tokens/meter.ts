@@ -11,6 +11,12 @@ const BYTES_PER_TOKEN = 4
 /** Most tokens of a request: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
 const TOKENS_MAX = 100_000_000
 
+/** The usage of one attempt that cost something. */
+export interface AttemptCharge {
+  readonly attempt: MeteredAttempt
+  readonly usage: Usage
+}
+
 export class Meter {
   readonly attempts: MeteredAttempt[] = []
   /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
@@ -18,6 +24,7 @@ export class Meter {
   /** The tokens of the prompt as an upstream counts them; undefined if nothing was counted, or for that upstream. */
   counted: ((upstream: string) => number | undefined) | undefined
   #promptWeight: number | undefined
+  #final: readonly AttemptCharge[] | undefined
 
   /** `worths`: the corrections that the route has learnt. */
   begin(upstream: string, model: string, worths?: Worths): MeteredAttempt {
@@ -34,13 +41,19 @@ export class Meter {
   }
 
   /** Usage of each attempt that cost something: reported, or estimated from what was sent and seen. */
-  charges(request: ModelRequest): { attempt: MeteredAttempt; usage: Usage }[] {
-    const charges = []
+  charges(request: ModelRequest): readonly AttemptCharge[] {
+    if (this.#final !== undefined) return this.#final
+    const charges: AttemptCharge[] = []
     for (const attempt of this.attempts) {
       const usage = this.#usageOf(attempt, request)
       if (usage !== undefined) charges.push({ attempt, usage })
     }
     return charges
+  }
+
+  /** Fixes the charges: the answer, the budgets, the trace and the log then agree. */
+  close(request: ModelRequest): void {
+    this.#final = this.charges(request)
   }
 
   /** Teaches the route what the usage that was reported is worth. */

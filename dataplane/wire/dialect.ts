@@ -36,6 +36,22 @@ export interface StreamVoice {
   refusalEvent(error: GatewayError): string
 }
 
+/** The usage and the cost in the last events of a stream. */
+export interface AnswerCost {
+  /** undefined if the attempt that answered used nothing. */
+  readonly usage: Usage | undefined
+  /** Whether a part of it is estimated. */
+  readonly estimated: boolean
+  /** The cost of all attempts, as a decimal; undefined if a model among them has no price. */
+  readonly usd?: string
+}
+
+/** Writes the cost of an answer into the last events of its stream. */
+export interface CostWriter {
+  /** Returns the text with the cost. `text`: whole events, the one with the finish and later ones. */
+  write(text: string): string
+}
+
 /** One operation as clients of one API write and read it. */
 export interface Dialect<O extends Operation = Operation> {
   /** Name of the wire; a provider with the same wire has the same name. */
@@ -65,6 +81,8 @@ export interface Dialect<O extends Operation = Operation> {
   ): object
   /** Absent if answers are never streamed. `kept` counts the bytes that the writer stores between events. */
   openWriter?(request: Sent<Forms[O]['request']>, kept: KeptText): StreamWriter<Forms[O]['event']>
+  /** Absent if answers are never streamed. */
+  openCosts?(request: Sent<Forms[O]['request']>, cost: () => AnswerCost): CostWriter
 }
 
 /** Changes to the answers of an upstream that speaks the client's wire. */

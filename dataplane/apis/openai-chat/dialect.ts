@@ -15,6 +15,7 @@ import type {
   ToolCall,
   Usage,
 } from '../../wire/inner-form.ts'
+import { openCostsOf } from '../openai/costs.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { chatReading, OPENAI_CHAT } from './reading.ts'
 
@@ -24,6 +25,7 @@ export const openAiChatDialect: Dialect<'chat'> = {
   reading: chatReading,
   writeAnswer,
   openWriter,
+  openCosts: openCostsOf('chat.completion.chunk', { delta: {} }),
 }
 
 function writeAnswer(

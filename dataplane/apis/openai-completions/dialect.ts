@@ -9,6 +9,7 @@ import type {
   Sent,
   Usage,
 } from '../../wire/inner-form.ts'
+import { openCostsOf } from '../openai/costs.ts'
 import { STREAM_END, usageOf } from '../openai/usage.ts'
 import { completionsReading, OPENAI_COMPLETIONS } from './reading.ts'
 
@@ -18,6 +19,7 @@ export const openAiCompletionsDialect: Dialect<'completions'> = {
   reading: completionsReading,
   writeAnswer,
   openWriter,
+  openCosts: openCostsOf('text_completion', { text: '' }),
 }
 
 function writeAnswer(

@@ -2,6 +2,8 @@
 
 import { type CacheEffect, cacheEffectOf, costOf, type PriceList } from '../../accounts/price.ts'
 import { type Charger, charge } from '../../limits/charging.ts'
+import { usdText } from '../../limits/headers.ts'
+import type { AnswerCost } from '../../wire/dialect.ts'
 import type { ModelRequest, Usage } from '../../wire/inner-form.ts'
 import type { Admission } from './admit.ts'
 
@@ -38,6 +40,7 @@ export function settle(
   { lease, route, lane, estimated, inFlight, meter, prices }: Settled,
   gateway: Charger,
 ): Charge[] {
+  meter.close(request)
   charge(lease, gateway)
   inFlight.value--
   const { tokens, cost, tenantCost, caches: cached } = gateway.metrics
@@ -61,6 +64,31 @@ export function settle(
     }
     return { attempt: attempt.index, usage, nanos, caches }
   })
+}
+
+/**
+ * Fixes the charges of a whole answer before it is sent, so that its header states them. Returns a promise if the prompt
+ * must be counted first.
+ */
+export function closeWhole(request: ModelRequest, admission: Admission): Promise<void> | undefined {
+  const counting = countLate(request, admission)
+  if (counting !== undefined) return counting.then(() => admission.meter.close(request))
+  admission.meter.close(request)
+  return undefined
+}
+
+type Priced = Pick<Admission, 'meter' | 'prices'>
+
+/** The cost of all attempts so far; the usage is that of the last attempt. */
+export function costSoFar(request: ModelRequest, { meter, prices }: Priced): AnswerCost {
+  const charges = meter.charges(request)
+  const last = charges.at(-1)
+  const usage = last?.attempt === meter.attempts.at(-1) ? last?.usage : undefined
+  const estimated = charges.some((one) => one.usage.estimated)
+  if (!charges.every(({ attempt }) => prices.has(attempt.model))) return { usage, estimated }
+  let nanos = 0
+  for (const { attempt, usage: used } of charges) nanos += costOf(used, prices.get(attempt.model))
+  return { usage, estimated, ...(last && { usd: usdText(nanos) }) }
 }
 
 /** Nano-dollars that caches have saved, as far as the upstreams have said; undefined if they said nothing of one. */

@@ -1,6 +1,7 @@
 /** Reads a passing stream for content, usage, finish and errors, and decides which bytes the client gets. */
 
 import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
+import type { CostWriter } from '../../wire/dialect.ts'
 import type { ClientReader, Released } from '../../wire/inspection.ts'
 import type { Failure, Framing, WireMeaning } from '../../wire/provider.ts'
 
@@ -22,14 +23,17 @@ export class Tap {
   readonly #framing: Framing
   readonly #metered: MeteredAttempt
   readonly #clean: (failure: Failure) => Failure
+  readonly #costs: CostWriter | undefined
 
-  /** `clean` removes secrets from a failure. */
+  /** `clean` removes secrets from a failure; `costs` is for clients that read the cost in the stream. */
   constructor(
     reader: ClientReader,
     framing: Framing,
     metered: MeteredAttempt,
     clean: (failure: Failure) => Failure = (failure) => failure,
+    costs?: CostWriter,
   ) {
+    this.#costs = costs
     this.#clean = clean
     this.#reader = reader
     this.#framing = framing
@@ -76,7 +80,9 @@ export class Tap {
 
   /** The bytes that follow a complete answer. */
   end(): Buffer {
-    return this.doneShown ? NOTHING : Buffer.from(this.#reader.end(this.#metered.usage))
+    return this.doneShown
+      ? NOTHING
+      : Buffer.from(this.#priced(this.#reader.end(this.#metered.usage)))
   }
 
   /** Frames after an error or the terminal event are not part of the answer. */
@@ -88,7 +94,13 @@ export class Tap {
     this.#contentReleased ||= content
     this.endedEarly ||= ended
     this.failure ??= failure
-    return Buffer.from(text)
+    return Buffer.from(this.#priced(text))
+  }
+
+  /** Adds the cost to the last events. */
+  #priced(text: string): string {
+    const isLast = this.finished || this.done || this.endedEarly
+    return isLast && this.#costs !== undefined ? this.#costs.write(text) : text
   }
 
   /** Only a report after the content includes it. Some upstreams report the prompt first, or send running counts. */
@@ -113,9 +125,12 @@ export class Tap {
     this.#count(meaning)
     if (meaning.failure !== undefined) return NOTHING
     if (meaning.broken) this.brokenEvents++
-    if (meaning.out !== 'same') return Buffer.from(meaning.out)
+    if (meaning.out !== 'same') return Buffer.from(this.#priced(meaning.out))
     this.doneShown ||= meaning.done
-    return frame
+    if (this.#costs === undefined) return frame
+    const text = frame.toString()
+    const priced = this.#priced(text)
+    return priced === text ? frame : Buffer.from(priced)
   }
 }
 

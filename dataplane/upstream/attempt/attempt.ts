@@ -194,17 +194,17 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #openStream(): void {
-    const { request, maxTokens, metered, pair } = this.#parts
+    const { request, maxTokens, metered, pair, costs } = this.#parts
     const { framing } = this.#settings.provider
     // Some wires show a truncated answer only by the requested limit.
-    const bounded = maxTokens === undefined ? request : { ...request, maxTokens }
-    const reader = pair.openStream(bounded, this)
+    const reader = pair.openStream(maxTokens ? { ...request, maxTokens } : request, this)
     if (reader === undefined) {
       this.#spoilt('no stream was expected', 'The answer is a stream, unasked.')
       return
     }
     this.facts = reader.facts
-    const tap = new Tap(reader, framing, metered, (failure) => masked(failure, this.#settings))
+    const clean = (failure: Failure) => masked(failure, this.#settings)
+    const tap = new Tap(reader, framing, metered, clean, costs)
     this.#stream = new UpstreamStream(tap, framing, this.#exchange, this)
     if (this.#hasLeft) this.#stream.leave(() => this.#resolve(LEFT))
   }

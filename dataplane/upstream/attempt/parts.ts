@@ -5,6 +5,7 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import type { AttemptTrace } from '../../telemetry/trace/fields.ts'
 import type { PassedOver, WaitTrace } from '../../telemetry/trace/parts.ts'
 import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
+import type { CostWriter } from '../../wire/dialect.ts'
 import type { AnyPair } from '../../wire/inspection.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { OpenedStream } from '../answer/opened-stream.ts'
@@ -42,6 +43,8 @@ export interface AttemptParts extends Sending {
   /** The endpoint of the attempt; undefined: the upstream's host name. */
   readonly endpoint?: Endpoint | undefined
   readonly metered: MeteredAttempt
+  /** Present if the stream states its cost. */
+  readonly costs?: CostWriter | undefined
   readonly gateway: Runner
   /** Monotonic deadline of the request. */
   readonly totalAt: number

@@ -4,7 +4,7 @@ import type { Presence } from '../../../call/presence.ts'
 import type { Continued } from '../../../telemetry/correlation.ts'
 import type { Witness } from '../../../upstream/attempt/parts.ts'
 import type { Client } from '../../../upstream/endpoints/affinity-key.ts'
-import type { Dialect } from '../../../wire/dialect.ts'
+import type { AnswerCost, Dialect } from '../../../wire/dialect.ts'
 import type { ModelRequest } from '../../../wire/inner-form.ts'
 import type { Inspector } from '../../../wire/inspection.ts'
 import type { Admission } from '../admit.ts'
@@ -20,6 +20,8 @@ export interface AttemptedRequest {
   readonly receivedAt: number
   readonly presence: Presence
   readonly witness: Witness
+  /** The cost so far; present if the stream states it. */
+  readonly cost?: (() => AnswerCost) | undefined
   /** Score of the prompt's difficulty; undefined unless the route needs it. */
   readonly difficulty: number | undefined
   /** Session of the request, which decides its endpoint; absent: only the body decides. */

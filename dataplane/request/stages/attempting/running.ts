@@ -70,6 +70,7 @@ function begin(
     endpoint,
     maxTokens,
     metered: meter.begin(name, settings.model, terms.lane.learnt?.worths),
+    costs: asked.cost && asked.dialect.openCosts?.(asked.request, asked.cost),
     gateway,
     totalAt,
     hasBlamed: journey.hasBlamed(target),
