@@ -24,6 +24,7 @@ import { simulate } from './simulate.ts'
 import { auth } from './tenants/auth.ts'
 import { keys } from './tenants/keys.ts'
 import { limits } from './tenants/limits.ts'
+import { pricing } from './tenants/pricing.ts'
 import { usage } from './tenants/usage.ts'
 import { version } from './version.ts'
 
@@ -43,6 +44,7 @@ export const COMMANDS: readonly Command[] = [
   auth,
   limits,
   usage,
+  pricing,
   explain,
   trace,
   context,

@@ -168,6 +168,47 @@ export const LimitsHeld = z.looseObject({
   held: z.boolean(),
 })
 
+const PricedModel = {
+  model: z.string(),
+  upstreams: z.array(z.string()),
+  entry: z.string().optional().describe('the name of the entry in the list'),
+  differences: z
+    .array(
+      z.looseObject({
+        field: z.string().describe('`input`, or `tiers[above 200000].input`'),
+        configured: z.number().optional().describe('USD per million tokens, before the change'),
+        listed: z.number(),
+      }),
+    )
+    .optional(),
+  source: z.string().optional().describe('that the configured price states'),
+  as_of: z.string().optional().describe('the day of the configured price'),
+  fault: z.string().optional().describe('why the entry cannot be used'),
+}
+
+export const ImportedPrices = z.looseObject({
+  file: z.string(),
+  source: z.string(),
+  as_of: z.string(),
+  models: z.array(
+    z.looseObject({
+      ...PricedModel,
+      result: z.enum(['added', 'changed', 'same', 'not_listed', 'faulty']),
+    }),
+  ),
+})
+
+export const CheckedPrices = z.looseObject({
+  ok: z.boolean(),
+  file: z.string(),
+  models: z.array(
+    z.looseObject({
+      ...PricedModel,
+      status: z.enum(['same', 'differs', 'no_price', 'not_listed', 'faulty']),
+    }),
+  ),
+})
+
 export const SimulatorFacts = z.looseObject({
   base_url: z.string(),
   url: z.string(),

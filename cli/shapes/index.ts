@@ -81,6 +81,8 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   'limits show': TenantLimits,
   'limits test': documents.LimitsHeld,
   usage: UsageAnswer,
+  'pricing import': documents.ImportedPrices,
+  'pricing check': documents.CheckedPrices,
   explain: ExplainAnswer,
   'trace get': TraceAnswer,
   'trace list': Listing,

@@ -143,6 +143,12 @@ const ModelPrice = z.strictObject({
       'USD for one search: a request to rank documents, or a web_search of Anthropic; 0 if absent.',
     ),
   tiers: z.array(PriceTier).max(8).optional().describe('Other prices for long inputs.'),
+  source: text().optional().describe('Price list that the prices come from; for people.'),
+  as_of: z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day such as 2026-11-26')
+    .optional()
+    .describe('Day on which the prices were read from it; for people.'),
 })
 
 /** In a file the bare list of models is accepted too. */

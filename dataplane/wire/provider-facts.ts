@@ -21,6 +21,9 @@ export interface AddressSettings {
   readonly project: string | undefined
 }
 
+/** The settings on which the price of a model depends. */
+export type ListedPlace = Pick<AddressSettings, 'region' | 'project'>
+
 /** A setting that the provider's address requires, and the text of the refusal. */
 export interface Requirement {
   /** An `endpoint` always satisfies the requirement, too. */
@@ -126,6 +129,8 @@ export interface ProviderFacts {
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
   /** Extras besides tokens in its API; each upstream's `allow` selects from them. */
   readonly extras?: readonly Extra[]
+  /** The names of a model in LiteLLM's price list, the best one first; absent: no listed price applies. */
+  readonly listedAs?: (model: string, place: ListedPlace) => readonly string[]
   /** Whether the usage counts searches, which have a price. */
   readonly countsSearches?: boolean
   /** Members of other servers' APIs that the provider refuses by name. */

@@ -46,6 +46,15 @@ after(async () => {
 const { adminUrl, url, configFile } = front.process
 const keysFile = join(folder, 'keys.yaml')
 await writeFile(keysFile, stringify([client.record]))
+const [listFile, pricedFile] = [join(folder, 'prices.json'), join(folder, 'priced.yaml')]
+await writeFile(
+  listFile,
+  '{"served": {"input_cost_per_token": 2e-6, "output_cost_per_token": 4e-6}}',
+)
+await writeFile(
+  pricedFile,
+  stringify({ gw: { upstreams: [{ name: 'up', model: 'served', provider: 'openai' }] } }),
+)
 
 const answer = await fetch(`${url}/v1/chat/completions`, {
   method: 'POST',
@@ -81,6 +90,8 @@ const asked: readonly (readonly [command: string, args: readonly string[], varia
   ['limits show', ['--tenant', 'acme', ...admin]],
   ['limits test', ['--tenant', 'acme', ...load, ...admin]],
   ['usage', ['--by', 'tenant,model', ...admin]],
+  ['pricing import', [listFile, '--file', pricedFile]],
+  ['pricing check', [listFile, '--file', pricedFile]],
   ['explain', ['--route', 'chat', '--tenant', 'acme', ...admin]],
   ['trace get', [id, ...admin]],
   ['trace list', admin],

@@ -18,6 +18,7 @@ export const facts: ProviderFacts = {
   aliases: ['claude'],
   defaultEndpoint: 'https://api.anthropic.com/v1',
   settings: ['api_version'],
+  listedAs: (model) => [model, `anthropic/${model}`],
   countsSearches: true,
   extras: [
     'code_execution',

@@ -26,6 +26,7 @@ export const facts: ProviderFacts = {
   aliases: ['azure'],
   spellings: ['azure', 'azure-openai'],
   basePath: basePathOf,
+  listedAs: (model) => [`azure/${model}`, `azure_ai/${model}`, model],
   extras: OF_OPENAI,
   foreign: OF_RUNTIMES,
   settings: ['deployment', 'api_version'],

@@ -20,6 +20,12 @@ export const facts: ProviderFacts = {
   calls: { name: /^[a-zA-Z0-9_-]+$/, nameMax: 64, id: /^/ },
   aliases: ['awsbedrock', 'amazonbedrock'],
   settings: ['region'],
+  listedAs: (model, { region }) => [
+    `bedrock/${region}/${model}`,
+    model,
+    `bedrock/${model}`,
+    model.replace(/^(us|eu|apac|jp|au|global)\./, ''),
+  ],
   extras: ['service_tier'],
   takesInputType: true,
   requires: {

@@ -1,5 +1,5 @@
 /** The facts about Google's Gemini API, at Google AI and on Vertex AI. */
-import type { AddressSettings, ProviderFacts } from '../../wire/provider-facts.ts'
+import type { AddressSettings, ListedPlace, ProviderFacts } from '../../wire/provider-facts.ts'
 import { bareName } from './model-name.ts'
 import { MODELS } from './models.ts'
 
@@ -20,6 +20,8 @@ export const facts: ProviderFacts = {
   versionPath: versionPathOf,
   settings: ['region', 'project', 'api_version'],
   together: ['project', 'region'],
+  listedAs: (model, place) =>
+    vertexOf(place) ? [`vertex_ai/${model}`, model] : [`gemini/${model}`, model],
   extras: ['service_tier'],
   credentialHeader: 'x-goog-api-key',
   keyless: ['project', 'region'],
@@ -28,12 +30,12 @@ export const facts: ProviderFacts = {
   models: MODELS,
 }
 
-/** The place on Vertex AI; undefined for the API of Google AI. */
-export function vertexOf({ project, region }: AddressSettings) {
+/** The location on Vertex AI; undefined for Google AI. */
+export function vertexOf({ project, region }: ListedPlace) {
   return project !== undefined && region !== undefined ? { project, region } : undefined
 }
 
-/** Vertex AI has a host for each region, another for each group of regions, and one for all together. */
+/** Vertex AI has a host for each region, one for each group of regions, and a global one. */
 function hostOf(settings: AddressSettings): string {
   const vertex = vertexOf(settings)
   if (vertex === undefined) return 'generativelanguage.googleapis.com'

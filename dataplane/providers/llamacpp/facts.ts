@@ -22,7 +22,7 @@ export const facts: ProviderFacts = {
   noLimits: [-1],
   // A second number of choices.
   foreign: ['n_cmpl'],
-  // Older builds count texts alone.
+  // Older builds count only texts.
   tokenQuestions: [
     {
       method: 'POST',
@@ -39,7 +39,7 @@ export const facts: ProviderFacts = {
     },
   ],
   // The size of a slot; `n_ctx_train` is the model's limit, which no request gets.
-  // Older builds report it in their properties alone.
+  // Older builds report it only in their properties.
   windowQuestions: [
     {
       method: 'GET',

@@ -11,6 +11,7 @@ export const facts: ProviderFacts = {
   calls: { name: /^[a-zA-Z0-9_-]+$/, nameMax: 64, id: /^/ },
   aliases: ['mistralai'],
   defaultEndpoint: 'https://api.mistral.ai/v1',
+  listedAs: (model) => [`mistral/${model}`, model],
   requestIdHeader: 'mistral-correlation-id',
   models: MODELS,
 }

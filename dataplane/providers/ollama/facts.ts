@@ -10,9 +10,10 @@ export const facts: ProviderFacts = {
   writable: { reasoning: true },
   port: 11_434,
   lostInOpenAi: 'a limit of tokens in max_completion_tokens, and failures inside a stream',
-  // An endpoint may name the version of its OpenAI-compatible paths.
+  // An endpoint may include the version of its OpenAI-compatible paths.
   basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',
+  listedAs: (model) => [`ollama/${model}`, `ollama_chat/${model}`],
   noLimits: [-1, 0],
   revisionQuestions: [
     {
@@ -27,7 +28,7 @@ export const facts: ProviderFacts = {
       },
     },
   ],
-  // The window of the loaded model, else the one it would get, else its limit.
+  // The window of the loaded model, else the window that it would get, else its limit.
   windowQuestions: [
     {
       method: 'GET',

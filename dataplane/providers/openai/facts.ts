@@ -22,6 +22,7 @@ export const facts: ProviderFacts = {
   nativeDefault: () => ['responses'],
   defaultEndpoint: 'https://api.openai.com/v1',
   settings: ['project'],
+  listedAs: (model) => [model, `openai/${model}`],
   extras: OF_OPENAI,
   foreign: OF_RUNTIMES,
   services: {

@@ -3,7 +3,7 @@ import { countOf, recordOf, textOf } from '../../json/values.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
 import { LISTED_REVISION, revisionOfPath } from '../../wire/revisions.ts'
 
-/** With priority scheduling it reports each priority beside the total, whose label is empty. */
+/** With priority scheduling it also reports each priority; the total has an empty label. */
 const TOTAL = { priority: '' }
 
 export const facts: ProviderFacts = {
@@ -20,7 +20,7 @@ export const facts: ProviderFacts = {
   natives: ['responses', 'messages'],
   port: 30_000,
   healthPath: '/health',
-  // Older builds count texts alone.
+  // Older builds count only texts.
   tokenQuestions: [
     {
       method: 'POST',
@@ -42,7 +42,7 @@ export const facts: ProviderFacts = {
       isNative: true,
       read(info) {
         const { weight_version, model_path } = recordOf(info)
-        // Its version where none was given at the start.
+        // Its own version if no revision was given at the start.
         const version = weight_version === 'default' ? undefined : textOf(weight_version)
         return version ?? revisionOfPath(model_path)
       },

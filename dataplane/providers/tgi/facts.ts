@@ -9,7 +9,7 @@ export const facts: ProviderFacts = {
   port: 3000,
   aliases: ['huggingfacetgi', 'textgenerationinference'],
   healthPath: '/health',
-  // A GET with a body; where something on the way drops it, texts alone are counted.
+  // A GET with a body. If a proxy drops the body, only texts are counted.
   tokenQuestions: [
     {
       method: 'GET',

@@ -16,6 +16,7 @@ export const facts: ProviderFacts = {
   natives: ['responses', 'messages'],
   port: 8000,
   healthPath: '/health',
+  listedAs: (model) => [`hosted_vllm/${model}`],
   takesCacheSalt: true,
   tokenQuestions: [
     {
