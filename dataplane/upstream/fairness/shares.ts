@@ -1,0 +1,243 @@
+/**
+ * Chooses the next request for a full upstream: that of the tenant that has had least of its weight in output tokens. This is
+ * start-time fair queueing over expected tokens, which are corrected by those of the answer.
+ */
+import type { FairnessSection } from '../../schema/fairness.ts'
+import { Account, expectedAfter } from './account.ts'
+import { Decayed } from './decayed.ts'
+import { Weights } from './weights.ts'
+
+export type ShareSettings = Pick<
+  FairnessSection,
+  'weights' | 'default_weight' | 'guarantee' | 'max_waiting'
+>
+
+/** A request that runs, and what its tenant has been charged for it. */
+export interface ShareCharge<T> {
+  readonly account: Account<T>
+  charged: number
+  /** Output tokens that the tenant's recent use includes. */
+  counted: number
+  /** The contention in which it was charged. */
+  contention: number
+  isSettled: boolean
+}
+
+/** Output tokens of an answer before the first one has ended. */
+const EXPECTED_FIRST = 256
+/** An answer counts as one token at least, so that vectors and failures are shared out by their number. */
+const COST_MIN = 1
+/** Accounts of idle tenants are forgotten from this number on. */
+const ACCOUNTS_MAX = 4096
+const RETRY_SECONDS_MAX = 3600
+
+export class Shares<T> {
+  readonly #weights = new Weights()
+  readonly #accounts = new Map<string, Account<T>>()
+  /** Accounts with requests that wait, in no order. */
+  readonly #waiting: Account<T>[] = []
+  readonly #used = new Decayed()
+  #waitingMax = 1
+  #count = 0
+  #arrivals = 0
+  /** The highest mark at which a request has started. */
+  #present = 0
+  /** Grows each time that a request waits after none did. */
+  #contention = 0
+  #expected: number | undefined
+
+  configure(settings: ShareSettings): void {
+    this.#waitingMax = settings.max_waiting
+    this.#weights.configure(settings)
+  }
+
+  /** Number of requests that wait. */
+  get size(): number {
+    return this.#count
+  }
+
+  account(tenant: string, isLow: boolean): Account<T> {
+    const known = this.#accounts.get(tenant)
+    if (known !== undefined) {
+      if (known.isIdle) known.isLow = isLow
+      return known
+    }
+    if (this.#accounts.size >= ACCOUNTS_MAX) this.#forget()
+    const account = new Account<T>(tenant, isLow)
+    this.#accounts.set(tenant, account)
+    return account
+  }
+
+  /**
+   * The request waits. Returns the request that has to go because too many wait: the newest one of the tenant with the
+   * most for its weight, which may be this one.
+   */
+  join(account: Account<T>, one: T): T | undefined {
+    if (this.#count === 0) this.#contention++
+    if (account.isIdle) this.#weights.enter(account)
+    if (account.waiting.length === 0) {
+      account.mark = Math.max(account.mark, this.#level)
+      account.since = this.#arrivals++
+      account.index = this.#waiting.push(account) - 1
+    }
+    account.waiting.push(one)
+    this.#count++
+    if (this.#count <= this.#waitingMax) return undefined
+    const crowded = this.#mostCrowded()
+    const out = crowded.waiting.at(-1)
+    if (out !== undefined) this.leave(crowded, out)
+    return out
+  }
+
+  leave(account: Account<T>, one: T): void {
+    const place = account.waiting.lastIndexOf(one)
+    if (place === -1) return
+    account.waiting.splice(place, 1)
+    this.#left(account)
+    if (account.isIdle) this.#weights.leave(account)
+  }
+
+  /** All requests that wait. */
+  all(): readonly T[] {
+    return this.#waiting.flatMap(({ waiting }) => waiting)
+  }
+
+  /** Takes the request whose turn it is from its queue and charges it; undefined if none waits. */
+  next(): { readonly one: T; readonly account: Account<T> } | undefined {
+    let [first] = this.#waiting
+    if (first === undefined) return undefined
+    for (const account of this.#waiting) if (isBefore(account, first)) first = account
+    const one = first.waiting.shift() as T
+    first.running++
+    this.#left(first)
+    return { one, account: first }
+  }
+
+  /** Charges a request that starts without waiting. */
+  enter(account: Account<T>): void {
+    if (account.isIdle) this.#weights.enter(account)
+    account.mark = Math.max(account.mark, this.#present)
+    account.running++
+  }
+
+  /** `most`: the limit of tokens that the client has set. Follows `next` or `enter`. */
+  charge(account: Account<T>, most: number): ShareCharge<T> {
+    const expected = account.expected ?? this.#expected ?? EXPECTED_FIRST
+    const charged = Math.max(COST_MIN, Math.min(expected, most))
+    this.#present = Math.max(this.#present, account.mark)
+    account.mark += charged / this.#weights.of(account)
+    return { account, charged, counted: 0, contention: this.#contention, isSettled: false }
+  }
+
+  /** The request has this many output tokens by now. Only what exceeds its charge changes the order. */
+  progress(charge: ShareCharge<T>, tokens: number, now: number): void {
+    this.#use(charge, tokens, now)
+    // Tokens that were made while none waited were taken from no other tenant.
+    if (this.#isFree(charge)) charge.charged = Math.max(charge.charged, tokens)
+    else if (tokens > charge.charged) this.#correct(charge, tokens)
+    charge.contention = this.#contention
+  }
+
+  /** The request has ended with this many output tokens. */
+  settle(charge: ShareCharge<T>, tokens: number, now: number): void {
+    if (charge.isSettled) return
+    charge.isSettled = true
+    const { account } = charge
+    this.#use(charge, tokens, now)
+    if (!this.#isFree(charge)) this.#correct(charge, Math.max(COST_MIN, tokens))
+    // A failure says nothing of answers.
+    if (tokens === 0) return
+    account.expected = expectedAfter(account.expected, tokens)
+    this.#expected = expectedAfter(this.#expected, tokens)
+  }
+
+  /** The request no longer runs; its tokens may be known later. */
+  end({ account }: ShareCharge<T>): void {
+    account.running--
+    if (account.isIdle) this.#weights.leave(account)
+  }
+
+  /** Seconds until the tenant's requests that wait have gone, at its share of the present pace. */
+  retryAfterSeconds(account: Account<T>, now: number): number {
+    const pace = this.#used.perSecond(now) * this.#weights.shareOf(account)
+    const ahead = Math.max(0, account.mark - this.#level) * this.#weights.of(account)
+    const expected = account.expected ?? this.#expected ?? EXPECTED_FIRST
+    const tokens = account.waiting.length * expected + ahead
+    const seconds = pace > 0 ? Math.ceil(tokens / pace) : 1
+    return Math.min(RETRY_SECONDS_MAX, Math.max(1, seconds))
+  }
+
+  /** The tenants that use the upstream or have used it lately: those with the most requests first. */
+  list(now: number, most: number) {
+    const all = this.#used.at(now)
+    const shown = [...this.#accounts.values()].filter(
+      (account) => !account.isIdle || account.used.at(now) >= COST_MIN,
+    )
+    const busiest = shown.toSorted(
+      (one, other) =>
+        other.waiting.length - one.waiting.length || other.used.at(now) - one.used.at(now),
+    )
+    return busiest.slice(0, most).map((account) => ({
+      tenant: account.tenant,
+      waiting: account.waiting.length,
+      running: account.running,
+      tokens_per_second: account.used.perSecond(now),
+      share: all > 0 ? Math.min(1, account.used.at(now) / all) : 0,
+      entitled: account.isIdle ? 0 : this.#weights.shareOf(account),
+    }))
+  }
+
+  /**
+   * Where a tenant begins that was idle: with the tenant that is next, so that it hoards nothing and owes nothing for what
+   * it borrowed. Corrections may have put all that wait below the last start.
+   */
+  get #level(): number {
+    let [first] = this.#waiting
+    if (first === undefined) return this.#present
+    for (const account of this.#waiting) if (account.mark < first.mark) first = account
+    return Math.min(first.mark, this.#present)
+  }
+
+  /** Whether the charge was made, or last looked at, before the present contention, or that has ended. */
+  #isFree({ contention }: ShareCharge<T>): boolean {
+    return this.#count === 0 || contention !== this.#contention
+  }
+
+  #correct(charge: ShareCharge<T>, tokens: number): void {
+    charge.account.mark += (tokens - charge.charged) / this.#weights.of(charge.account)
+    charge.charged = tokens
+  }
+
+  #use(charge: ShareCharge<T>, tokens: number, now: number): void {
+    const more = Math.max(0, tokens - charge.counted)
+    charge.counted += more
+    charge.account.used.add(more, now)
+    this.#used.add(more, now)
+  }
+
+  #left(account: Account<T>): void {
+    this.#count--
+    if (account.waiting.length > 0) return
+    const last = this.#waiting.pop() as Account<T>
+    if (last === account) return
+    this.#waiting[account.index] = last
+    last.index = account.index
+  }
+
+  #mostCrowded(): Account<T> {
+    const crowdOf = (account: Account<T>) => account.waiting.length / this.#weights.of(account)
+    return this.#waiting.reduce((most, one) => (crowdOf(one) > crowdOf(most) ? one : most))
+  }
+
+  /** Debts are kept as long as there is room. */
+  #forget(): void {
+    const idle = [...this.#accounts.values()].filter(({ isIdle }) => isIdle)
+    const settled = idle.filter(({ mark }) => mark <= this.#present)
+    const gone = settled.length > 0 ? settled : idle
+    for (const { tenant } of gone) this.#accounts.delete(tenant)
+  }
+}
+
+function isBefore<T>(one: Account<T>, other: Account<T>): boolean {
+  return one.mark < other.mark || (one.mark === other.mark && one.since < other.since)
+}
