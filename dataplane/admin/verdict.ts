@@ -20,6 +20,7 @@ import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
+import { type Queued, queuesOf } from '../upstream/fairness/turn.ts'
 import type { Lane, Target } from '../upstream/live/targets.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 import { requireJudges, requireServices } from './services.ts'
@@ -130,6 +131,8 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const now = gateway.clock.now()
   const awaited = awaitedBy(journey, next)
   if (awaited !== undefined) return waiting(awaited.target, route)
+  const queued = next.kind === 'none' && next.why === 'saturated' ? queuesOf(journey) : []
+  if (queued.length > 0) return queueing(queued, route)
   if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
   requireJudges(request, route, gateway)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
@@ -167,6 +170,15 @@ function waiting(target: Target, route: Route): Served {
   const seconds = settings?.max_wait_seconds
   const message = `by upstream ${name}, once it has an endpoint: requests wait ${seconds} s at most (${others} do)`
   return { route: route.name, upstreams: [name], message }
+}
+
+/** It would wait for a place; whether another request has to go for it depends on the tenants that wait. */
+function queueing(queued: readonly Queued[], route: Route): Served {
+  const upstreams = queued.map(({ target }) => target.name).toSorted()
+  const seconds = Math.max(...queued.map(({ queue }) => queue.settings.max_wait_seconds))
+  const others = Math.max(...queued.map(({ queue }) => queue.waiting))
+  const message = `by upstream ${upstreams.join(' or ')}, once it has a place: requests wait ${seconds} s at most (${others} do)`
+  return { route: route.name, upstreams, message }
 }
 
 /** A request does not wait for a fetch that has just failed. */

@@ -1,5 +1,6 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
+import { Fairness } from './fairness.ts'
 import { count, name, seconds, text } from './fields.ts'
 import { STRATEGY_NAMES } from './strategy-names.ts'
 
@@ -101,6 +102,9 @@ export const Route = z.strictObject({
     .max(16)
     .default([])
     .describe('Upstreams tried in order, for primary_with_fallback.'),
+  fairness: Fairness.optional().describe(
+    'The fairness of each upstream of this route that sets none itself. An upstream has one queue for all its routes.',
+  ),
   overflow: Overflow.optional().describe('Reasons that spill to the fallbacks; absent: all three.'),
   retry: Retry.optional().describe('How failed attempts are repeated.'),
   timeout_seconds: seconds()

@@ -5,6 +5,7 @@ import { EXTRAS } from '../wire/extras.ts'
 import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities } from './capabilities.ts'
+import { Fairness } from './fairness.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
 
 export const Tls = z.strictObject({
@@ -195,6 +196,9 @@ export const Upstream = z.strictObject({
   max_connections: count(100_000)
     .optional()
     .describe('Most connections of one replica to this upstream, or to each of its endpoints.'),
+  fairness: Fairness.optional().describe(
+    'While the upstream is full, requests wait in one queue for each tenant and share it by weights. Absent: they get 503.',
+  ),
   api_key: text()
     .optional()
     .describe('Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal.'),

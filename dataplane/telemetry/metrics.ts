@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
 import type { Histogram, Numbers } from './series.ts'
+import { WAITING_METRICS } from './waiting-metrics.ts'
 
 const OF_GROUPS = 'Settled in the window, of a group or a key.'
 
@@ -90,11 +91,7 @@ export const METRICS = {
     'Requests of this replica in flight to the upstream.',
     'upstream',
   ),
-  upstreamWaiting: gauge(
-    'gw_upstream_waiting',
-    'Requests that wait for an endpoint of the upstream; absent where cold_start is not written.',
-    'upstream',
-  ),
+  ...WAITING_METRICS,
   endpoints: gauge(
     'gw_upstream_endpoints',
     'Endpoints of the upstream, by state; absent where it has its name alone.',

@@ -32,6 +32,8 @@ export class MeteredAttempt {
   countedEvents = Number.POSITIVE_INFINITY
   /** The weight of these events. */
   countedWeight = 0
+  /** Its part of the tenant's share; undefined if the upstream is not shared out. */
+  place: { settle(outputTokens: number): void } | undefined
 
   constructor(index: number, upstream: string, model: string, worth: Worth = new Worth()) {
     this.index = index

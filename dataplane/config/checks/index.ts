@@ -30,6 +30,7 @@ import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
 import { endpointChecks } from './upstreams/endpoints.ts'
+import { fairnessChecks } from './upstreams/fairness.ts'
 import { plainHttpChecks } from './upstreams/plain-http.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
@@ -67,6 +68,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
 /** These judge a route by its strategy and an upstream by its provider. */
 const CHECKS_OF_CHOICES: readonly Check[] = [
   ...cacheChecks,
+  ...fairnessChecks,
   ...fallbackChecks,
   ...probeChecks,
   ...semanticChecks,

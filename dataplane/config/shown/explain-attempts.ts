@@ -1,5 +1,7 @@
 /** Which upstream is asked first, and what happens when it fails. */
+import type { FairnessSection } from '../../schema/fairness.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
+import { fairnessOf } from '../fairness.ts'
 
 export function explainOrder(
   section: Section,
@@ -102,9 +104,11 @@ function shares({ upstreams }: Section, route: RouteSection): string[] {
   return weights.map(({ name, weight }) => `${name}: ${Math.round((weight / sum) * 1000) / 10} %`)
 }
 
-function showUpstream({ upstreams }: Section, name: string, pods: number | undefined): string {
-  const upstream = upstreams.find((one) => one.name === name)
-  return upstream === undefined ? name : `${name} (${traitsOf(upstream, pods).join(', ')})`
+function showUpstream(section: Section, name: string, pods: number | undefined): string {
+  const upstream = section.upstreams.find((one) => one.name === name)
+  if (upstream === undefined) return name
+  const fairness = fairnessOf(section).get(name)
+  return `${name} (${traitsOf(upstream, pods, fairness).join(', ')})`
 }
 
 const PLACES: Readonly<Record<string, string | undefined>> = {
@@ -113,7 +117,11 @@ const PLACES: Readonly<Record<string, string | undefined>> = {
   pool: 'the pods of its InferencePool',
 }
 
-function traitsOf(upstream: UpstreamSection, pods: number | undefined): string[] {
+function traitsOf(
+  upstream: UpstreamSection,
+  pods: number | undefined,
+  fairness: FairnessSection | undefined,
+): string[] {
   const { provider, model, max_queue_depth, circuit_breaker } = upstream
   const places = PLACES[upstream.endpoints ?? 'url']
   const hasSeveral = places !== undefined
@@ -124,6 +132,9 @@ function traitsOf(upstream: UpstreamSection, pods: number | undefined): string[]
     `${provider} ${model}`,
     ...(hasSeveral ? [`${balance} of ${places}`] : []),
     max_queue_depth === undefined ? 'no queue limit' : placesOf(max_queue_depth, hasSeveral, pods),
+    ...(fairness === undefined
+      ? []
+      : [`${fairness.max_waiting} requests may wait for it, ${fairness.max_wait_seconds} s each`]),
     `out for ${pause} s after ${failures} failures`,
   ]
 }

@@ -40,7 +40,10 @@ function explainLimits({ rate_limits }: Section, own: Rule | undefined): string[
     `${rate} requests a minute, ${burst} at once, ${concurrent} simultaneous, ${scope}`,
     ...(rule.tokens_per_minute === undefined ? [] : [`${rule.tokens_per_minute} tokens a minute`]),
     ...(rule.priority === 'low'
-      ? ['low priority: an upstream is full to it at three quarters of its max_queue_depth']
+      ? [
+          'low priority: an upstream is full to it at three quarters of its max_queue_depth; with fairness, ' +
+            'it has a fiftieth of its weight',
+        ]
       : []),
   ]
 }

@@ -11,6 +11,7 @@ import { Hold } from '../../upstream/cold-start/hold.ts'
 import { fetchEnded } from '../../upstream/credentials/upstream-credential.ts'
 import type { Encoded } from '../../upstream/encoding/pool-request.ts'
 import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts'
+import { Turn } from '../../upstream/fairness/turn.ts'
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
 import type { Concession } from '../../wire/provider.ts'
@@ -28,27 +29,36 @@ interface Attempts extends Begun {
 type Planned = Extract<Next<Target>, { candidate: Target }>
 
 /** Resolves with the answer that the client gets; throws the client's error if no attempt is left. */
-export async function attempt(
+export function attempt(
   asked: AttemptedRequest,
   terms: AttemptAdmission,
   gateway: Runner & Planner,
 ): Promise<Reply> {
-  const { request, presence, witness, difficulty } = asked
+  const { request, witness, difficulty } = asked
   if (asked.caller !== undefined) request.tenant = asked.caller.tenant
-  const { route, lane, fits, yields, totalAt } = terms
+  const { route, lane, fits, yields } = terms
   const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
   if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
-  const attempts = { asked, terms, journey, gateway, writing: new Writing(asked, terms) }
+  const turn = lane.hasQueues ? turnOf(journey, asked, terms, gateway) : undefined
+  const attempts = { asked, terms, journey, gateway, turn, writing: new Writing(asked, terms) }
+  const trying = tried(attempts)
+  return turn === undefined ? trying : trying.finally(() => turn.close())
+}
+
+async function tried(attempts: Attempts): Promise<Reply> {
+  const { asked, terms, journey, gateway, turn } = attempts
+  const { request, presence } = asked
+  const { totalAt } = terms
   const hold = new Hold(journey, asked, totalAt, gateway)
   for (;;) {
     const next = nextAttempt(journey)
-    const held = hold.before(next)
+    const held = hold.before(next) ?? turn?.before(next)
     if (held !== undefined) {
       await held
       if (asked.presence.state === 'over') throw left()
       continue
     }
-    if (next.kind === 'none') throw hold.refusal ?? endOf(next.why, attempts)
+    if (next.kind === 'none') throw refusalIn(hold, attempts) ?? endOf(next.why, attempts)
     const wait = waitBefore(next, attempts)
     if (wait !== undefined) await wait
     // A drain may have refused the request before its body was whole.
@@ -66,6 +76,23 @@ export async function attempt(
     if (outcome.kind !== 'failed') return outcome
     journey.failed(next.candidate, outcome.failure, totalAt)
   }
+}
+
+function turnOf(
+  journey: Journey,
+  asked: AttemptedRequest,
+  { yields, totalAt, maxTokens }: AttemptAdmission,
+  gateway: Runner,
+): Turn {
+  const { request, caller } = asked
+  const tokensMax = (request.maxTokens ?? maxTokens ?? Number.POSITIVE_INFINITY) * request.choices
+  const applicant = { tenant: caller?.tenant ?? '', isLow: yields, tokensMax }
+  return new Turn(journey, asked, applicant, totalAt, gateway)
+}
+
+/** The error of a wait in vain. After a failure the client gets that of the failure. */
+function refusalIn({ refusal }: Hold, { journey, turn }: Attempts): GatewayError | undefined {
+  return refusal ?? (journey.last === undefined ? turn?.refusal : undefined)
 }
 
 /** The wait before an attempt; undefined if it need not wait, as for most. Throws if the time is up. */

@@ -45,7 +45,9 @@ export function settle(
   inFlight.value--
   const { tokens, cost, tenantCost, caches: cached } = gateway.metrics
   meter.learn(request)
-  return meter.charges(request).map(({ attempt, usage }) => {
+  const charges = meter.charges(request)
+  if (lane.hasQueues) settlePlaces(charges, meter)
+  return charges.map(({ attempt, usage }) => {
     tokens.at(route.name, attempt.upstream, 'prompt').value += usage.promptTokens
     tokens.at(route.name, attempt.upstream, 'completion').value += usage.completionTokens
     // The estimate does not include the passages.
@@ -89,6 +91,15 @@ export function costSoFar(request: ModelRequest, { meter, prices }: Priced): Ans
   let nanos = 0
   for (const { attempt, usage: used } of charges) nanos += costOf(used, prices.get(attempt.model))
   return { usage, estimated, ...(last && { usd: usdText(nanos) }) }
+}
+
+/** An attempt without usage has used nothing of its tenant's share. */
+function settlePlaces(
+  charges: ReturnType<Admission['meter']['charges']>,
+  { attempts }: Admission['meter'],
+) {
+  for (const { attempt, usage } of charges) attempt.place?.settle(usage.completionTokens)
+  for (const { place } of attempts) place?.settle(0)
 }
 
 /** Nano-dollars that caches have saved, as far as the upstreams have said; undefined if they said nothing of one. */

@@ -114,7 +114,7 @@ export const TRACE_FIELDS = {
   max_tokens: number({ what: 'the most tokens that one answer may have' }),
   attempts: part<AttemptTrace[]>()({ what: 'each try at an upstream', start: [], in: ['log'] }),
   passed_over: part<readonly PassedOver[]>()({ what: 'upstreams that were not tried, and why' }),
-  waits: part<WaitTrace[]>()({ what: 'waits for upstreams that had no server' }),
+  waits: part<WaitTrace[]>()({ what: 'waits for upstreams that had no server, or no free place' }),
   guardrails: part<GuardrailTrace[]>()({ what: 'verdicts of guardrails, in their order' }),
   semantic: part<SemanticTrace>()({ what: 'the judgement of the strategy semantic' }),
   retrieval: part<readonly RetrievalTrace[]>()({ what: 'searches of vector stores' }),

@@ -18,13 +18,18 @@ export interface AttemptUsage {
   readonly cache_surcharge_nano_usd?: number
 }
 
-/** A wait for an upstream where no server listened. */
+/** A wait for an upstream where no server listened, or for a place at a full one. */
 export interface WaitTrace {
   readonly upstream: string
+  /** Absent: a server. */
+  readonly for?: 'place'
   /** Milliseconds since the request's headers arrived. */
   readonly started_ms: number
   readonly ended_ms: number
-  /** `reached`, `gave_up`, `left`, or `no_room` where as many waited as may. */
+  /**
+   * `reached`, or `granted` for a place; `gave_up`, `left`, `no_room` where as many waited as may, or `changed` where no
+   * upstream could be waited for any more.
+   */
   readonly outcome: string
 }
 

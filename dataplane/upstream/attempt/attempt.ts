@@ -170,9 +170,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   released(): void {
-    const { target, endpoint } = this.#parts
+    const { target, endpoint, place } = this.#parts
     target.state.inFlight--
     if (endpoint !== undefined) endpoint.inFlight--
+    place?.release()
   }
 
   opened(failure: Breakage | undefined): void {
@@ -260,7 +261,6 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
   }
 
-  /** The upstream's part has ended. */
   #refuse(error: Error): void {
     this.#judgement.make('success')
     this.#resolve({ kind: 'refused', error })

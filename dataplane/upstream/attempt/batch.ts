@@ -43,9 +43,11 @@ export class Batch {
   }
 
   send(ids: Continued): void {
-    this.#run(ids).then(this.#resolve, () =>
-      this.#resolve({ kind: 'failed', failure: malformed('The answer cannot be translated.') }),
-    )
+    this.#run(ids)
+      .finally(() => this.#parts.place?.release())
+      .then(this.#resolve, () =>
+        this.#resolve({ kind: 'failed', failure: malformed('The answer cannot be translated.') }),
+      )
   }
 
   leave(): void {
@@ -86,7 +88,9 @@ export class Batch {
     const request = expected(call.request, target.settings)
     const pair = { decode: this.#decode.bind(this), openStream: () => undefined }
     const { upstream } = call
-    const one = new Attempt({ ...this.#parts, request, upstream, pair, permit, metered: own })
+    // The place is that of all calls.
+    const parts = { ...this.#parts, request, upstream, pair, permit, metered: own }
+    const one = new Attempt({ ...parts, place: undefined })
     this.#present = one
     one.send(ids)
     const outcome = await one.outcome

@@ -5,16 +5,15 @@ import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { PassedOver } from '../../telemetry/trace/parts.ts'
-import { serves } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { Unsupported } from '../../wire/unsupported.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Lane, Target } from '../live/targets.ts'
-import { comparedModel, compares, isCompared } from '../live/vectors.ts'
 import type { FailedAttempt, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
+import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
 import type { Spill, SpillReason } from './spill.ts'
 import { isCut, isDoubtful } from './verdict.ts'
@@ -63,6 +62,10 @@ export class Journey implements Plan<Target> {
   unable: Unsupported | undefined
   /** The failure that the client gets if no upstream is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
+  /** Whether the request may wait for a place at an upstream that is shared out. */
+  mayQueue = false
+  /** The upstream at which the request has a place. */
+  placed: Target | undefined
   readonly #start: JourneyStart
   readonly #route: Route
   readonly #planner: Planner
@@ -106,8 +109,13 @@ export class Journey implements Plan<Target> {
     this.passedOver = [...(this.passedOver ?? []), { upstream: target.name, why }]
   }
 
+  /** With a place, a full upstream is ready. A repeat there may wait for one. */
   standing(target: Target): Standing {
-    return target.standing(this.#now, this.#yields)
+    if (target === this.placed)
+      return target.state.outBecause(this.#now) === undefined ? 'ready' : 'out'
+    const standing = target.standing(this.#now, this.#yields)
+    if (standing !== 'full' || !this.mayQueue || target.state.fair === undefined) return standing
+    return this.attempts.some(({ candidate }) => candidate === target) ? 'ready' : 'full'
   }
 
   /** Whether the breaker has counted a failure at the target that this request may have caused. */
@@ -120,6 +128,8 @@ export class Journey implements Plan<Target> {
   }
 
   mayRepeat(target: Target): boolean {
+    // The budget was asked before the request waited for its place.
+    if (target === this.placed) return true
     return target.state.retryBudget.take(this.#now)
   }
 
@@ -217,18 +227,32 @@ export class Journey implements Plan<Target> {
     const now = this.#planner.clock.now()
     return this.targets.some((target) => {
       if (only !== undefined && target !== only) return false
-      return this.mayAwait(target) && target.standing(now, this.#yields) === 'ready'
+      const standing = target.standing(now, this.#yields)
+      const isOpen =
+        standing === 'ready' || (standing === 'full' && target.state.fair !== undefined)
+      return isOpen && this.mayAwait(target)
     })
   }
 
   /** Plans again after a wait. Failed connections do not count as attempts. */
   again(): void {
-    const { clock, random } = this.#planner
-    this.#now = clock.now()
+    this.#now = this.#planner.clock.now()
     const sent = this.attempts.filter(({ isUnreached }) => !isUnreached)
     this.attempts.splice(0, Number.POSITIVE_INFINITY, ...sent)
     this.#places = undefined
-    const ordered = orderOf(this.#start, eligibleOf(this.#start, this.#now), random)
+    this.#order()
+  }
+
+  /** Plans again after a wait for a place. */
+  reopen(): void {
+    this.#now = this.#planner.clock.now()
+    this.#order()
+  }
+
+  #order(): void {
+    const { fits } = this.#start
+    const eligible = this.targets.filter((one) => fits(one) && this.standing(one) === 'ready')
+    const ordered = orderOf(this.#start, eligible, this.#planner.random)
     this.candidates = ordered.filter((target) => !this.#unable.has(target))
   }
 
@@ -252,30 +276,4 @@ function orderOf(
   if (eligible.length === 0) return lane.targets.filter(fits)
   const { section, strategy } = route
   return strategy.order({ route: section, eligible, request, difficulty, turn, random })
-}
-
-function overOf({ request, lane, fits, yields }: JourneyStart, now: number): PassedOver[] {
-  const over: PassedOver[] = []
-  for (const target of lane.targets) {
-    const why = fits(target)
-      ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
-      : whyUnfit(target, request, lane)
-    if (why !== undefined) over.push({ upstream: target.name, why })
-  }
-  return over
-}
-
-function whyUnfit(target: Target, { operation, keepers }: ModelRequest, { targets }: Lane): string {
-  const { provider } = target.settings
-  if (keepers?.has(target.name) === false) return 'does not keep the response'
-  if (!serves(provider, operation)) return `${provider.name} has no ${operation}`
-  if (isCompared(operation) && !compares(target, operation, comparedModel(targets, operation)))
-    return operation === 'embeddings' ? 'another embedding model' : 'another model'
-  return 'context window too small'
-}
-
-function whyFull(target: Target, now: number, yields: boolean): string | undefined {
-  if (target.standing(now, yields) !== 'full') return undefined
-  const isFull = target.standing(now, false) === 'full'
-  return `${isFull ? 'full' : 'full for low priority'}: ${target.inFlight} in flight`
 }

@@ -113,7 +113,7 @@ function lastResort(journey: Journey, why: Ending, hasWaited: boolean): Target |
     const { settings, isCold } = target.state.coldStart
     if (settings === undefined || !journey.mayAwait(target)) return false
     // An upstream that started may be full of requests that waited longer.
-    return isCold || (hasWaited && why === 'saturated')
+    return isCold || (hasWaited && why === 'saturated' && target.state.fair === undefined)
   })
 }
 

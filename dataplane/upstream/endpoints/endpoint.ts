@@ -139,6 +139,11 @@ export class Endpoint implements Loaded {
     return this.inFlight + (queue === undefined ? 0 : Math.max(0, queue - this.#reported))
   }
 
+  /** The endpoint in the status. */
+  status(state: string, now: number) {
+    return { address: this.shown, state, in_flight: this.inFlight, queue: this.queue(now) }
+  }
+
   /** Lets running requests end, and starts no new ones. */
   async leave(): Promise<void> {
     this.#isLeft = true

@@ -9,6 +9,7 @@ import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'
 import { Endpoint, isBusy, isWell, STATES, stateOf, wasProbed } from './endpoint.ts'
 import { type NameWatch, watchOrigin } from './names.ts'
+import { type Bounds, freeIn } from './places.ts'
 import { isPushed } from './pushed.ts'
 import { Upkeep } from './upkeep.ts'
 import type { EndpointsWorld } from './world.ts'
@@ -163,6 +164,11 @@ export class Endpoints {
     return open.length > 0 && open.every(({ inFlight }) => inFlight >= places)
   }
 
+  /** Free places of all endpoints. */
+  free(bounds: Bounds, now: number): number {
+    return freeIn(this.#usable(now), bounds, now)
+  }
+
   /** Whether no endpoint answers probes. */
   get isUnhealthy(): boolean {
     return this.#all.length > 0 && this.#unhealthy === this.#all.length
@@ -209,16 +215,10 @@ export class Endpoints {
 
   /** The endpoints in the status. */
   list(now: number) {
-    const shown = (endpoint: Endpoint, state: string) => ({
-      address: endpoint.shown,
-      state,
-      in_flight: endpoint.inFlight,
-      queue: endpoint.queue(now),
-    })
     this.#draining = this.#draining.filter(isBusy)
     return [
-      ...this.#all.map((one) => shown(one, stateOf(one, now))),
-      ...this.#draining.map((one) => shown(one, 'draining')),
+      ...this.#all.map((one) => one.status(stateOf(one, now), now)),
+      ...this.#draining.map((one) => one.status('draining', now)),
     ]
   }
 

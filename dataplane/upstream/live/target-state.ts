@@ -13,6 +13,7 @@ import { UpstreamCredential } from '../credentials/upstream-credential.ts'
 import { Endpoints } from '../endpoints/endpoints.ts'
 import { hasEndpoints, reached } from '../endpoints/reach.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
+import type { FairQueue } from '../fairness/fair-queue.ts'
 import { HealthCheck, type HealthState, healthSettingsOf, Prober } from './health.ts'
 import { Lessons } from './lessons.ts'
 import { ModelRevision, readModelRevision } from './model-revision.ts'
@@ -21,10 +22,10 @@ import { answersProbe, watchedProbe } from './probe.ts'
 import { QueueWatch, scrapeQueue } from './queue-watch.ts'
 import { RetryBudget } from './retry-budget.ts'
 import { openRuntimeCounter } from './runtime-tokenizer.ts'
+import { showBreaker, showHealth } from './shown-state.ts'
 
 /** Connections for questions that belong to requests; more than for probes. */
 const QUESTION_CONNECTIONS = 16
-const BREAKER_STATES: readonly BreakerState[] = ['closed', 'open', 'half_open']
 
 export class TargetState {
   readonly pool: RequestPool
@@ -37,6 +38,8 @@ export class TargetState {
   readonly credential: UpstreamCredential
   /** Requests that wait while no server listens. */
   readonly coldStart: ColdStart
+  /** Requests that wait for a place; undefined if full means refused. */
+  fair: FairQueue | undefined
   inFlight = 0
   /** The last failure that the breaker counted, as text for the status. */
   failedLast: string | undefined
@@ -53,6 +56,8 @@ export class TargetState {
   #revision: ModelRevision | undefined
   #questionPool: Dispatcher | undefined
   #counter: Counter | undefined
+  /** Requests in flight when the runtime reported its queue. */
+  #reportedOwn = 0
 
   constructor(settings: UpstreamSettings, whole: Section, world: World & EndpointsWorld) {
     this.#name = settings.name
@@ -184,9 +189,17 @@ export class TargetState {
     this.#queueWatch = undefined
     if (intervalMs === undefined) return
     const pool = this.#sidePool()
-    this.#queueWatch = new QueueWatch(intervalMs, this.#world.clock, () =>
-      scrapeQueue(pool, this.#settings),
-    )
+    this.#queueWatch = new QueueWatch(intervalMs, this.#world.clock, async () => {
+      const depth = await scrapeQueue(pool, this.#settings)
+      this.#reportedOwn = this.inFlight
+      return depth
+    })
+  }
+
+  /** The requests in flight, and those of others that the runtime has reported. */
+  load(): number {
+    const others = (this.reportedQueue ?? 0) - this.#reportedOwn
+    return this.inFlight + Math.max(0, others)
   }
 
   /** Updates the gauges, because an open breaker becomes half open without an event. */
@@ -196,23 +209,15 @@ export class TargetState {
     const { reportedQueue } = this
     if (reportedQueue !== undefined) metrics.queueDepth.at(this.#name).value = reportedQueue
     this.endpoints?.show(clock.now())
-    this.#showHealth()
+    showHealth(metrics, this.#name, this.isHealthy)
     this.credential.show()
-    this.#showBreaker(this.breaker.peek(clock.now()))
+    showBreaker(metrics, this.#name, this.breaker.peek(clock.now()))
   }
 
   /** The result of probes by the gateway or by Kubernetes; undefined before the first. */
   get isHealthy(): boolean | undefined {
     if (this.endpoints !== undefined) return this.endpoints.isHealthy
     return this.health.observedAt === undefined ? undefined : this.health.state === 'healthy'
-  }
-
-  /** Unknown values have no series. */
-  #showHealth(): void {
-    const { isHealthy } = this
-    const { healthy } = this.#world.metrics
-    if (isHealthy === undefined) healthy.retain('upstream', (name) => name !== this.#name)
-    else healthy.at(this.#name).value = isHealthy ? 1 : 0
   }
 
   /** Why no request may go to the upstream now; undefined if requests may. */
@@ -240,6 +245,7 @@ export class TargetState {
 
   async destroy(): Promise<void> {
     this.coldStart.end()
+    this.fair?.end()
     this.credential.end()
     this.#stopWatching()
     const pools = [this.pool, this.endpoints, this.#openSidePool, this.#questionPool]
@@ -276,15 +282,9 @@ export class TargetState {
   }
 
   #breakerChanged(from: BreakerState, to: BreakerState): void {
-    this.#showBreaker(to)
+    showBreaker(this.#world.metrics, this.#name, to)
     const message = `The breaker of upstream "${this.#name}" is ${to}.`
     this.#report(to === 'open' ? 'warn' : 'info', 'breaker', message, { from, to })
-  }
-
-  #showBreaker(state: BreakerState): void {
-    for (const each of BREAKER_STATES) {
-      this.#world.metrics.breakerState.at(this.#name, each).value = each === state ? 1 : 0
-    }
   }
 
   #healthChanged(from: HealthState, to: HealthState): void {

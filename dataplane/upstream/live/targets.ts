@@ -1,8 +1,10 @@
 /** The live upstreams: state that outlives a change of configuration, and the targets of each route. */
 
 import { schedule } from '../../base/clock.ts'
+import { fairnessOf } from '../../config/fairness.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
+import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import { counterOf } from '../../tokens/exact/counters.ts'
@@ -14,6 +16,7 @@ import { withCredential } from '../credentials/upstream-credential.ts'
 import { Lookups } from '../endpoints/names.ts'
 import { Reports } from '../endpoints/reports.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
+import { shareOut } from '../fairness/shared-places.ts'
 import { TargetState } from './target-state.ts'
 
 type UpstreamHeaders = Readonly<Record<string, string>>
@@ -85,9 +88,14 @@ export class Target implements Candidate {
     return this.#sent
   }
 
-  /** For a request of low priority, an upstream is full if at most a quarter of its places is free. */
+  /**
+   * For a request of low priority, an upstream is full if at most a quarter of its places is free. An upstream that is
+   * shared out is full while any request waits.
+   */
   standing(now: number, yields: boolean): Standing {
     if (this.state.outBecause(now) !== undefined) return 'out'
+    const { fair } = this.state
+    if (fair !== undefined) return fair.isOpen ? 'ready' : 'full'
     const { max_queue_depth } = this.settings.section
     if (max_queue_depth === undefined) return 'ready'
     const places = yields ? yieldingPlaces(max_queue_depth) : max_queue_depth
@@ -115,6 +123,8 @@ export interface Lane {
   /** Present if the strategy has a primary with fallbacks. */
   readonly spill?: Spill<Target> | undefined
   turn: number
+  /** Whether requests may wait for a place at one of them. */
+  readonly hasQueues?: boolean
   /** Corrects the estimates of the route's prompts; kept across changes of configuration. */
   readonly learnt?: Learnt
 }
@@ -152,13 +162,15 @@ export class Targets {
   activate(snapshot: Snapshot): Lanes {
     const states = new Map<string, TargetState>()
     const stateOf = new Map<UpstreamSettings, TargetState>()
-    const steering = steeringUpstreams(snapshot)
+    const fairness = fairnessOf(snapshot.section)
+    const steering = steeringUpstreams(snapshot, fairness)
     for (const settings of snapshot.upstreams.values()) {
       const identity = identityOf(settings, snapshot, this.#world.readText)
       const state =
         this.#states.get(identity) ?? new TargetState(settings, snapshot.section, this.#world)
       state.configure(settings)
       state.watchQueue(steering.has(settings.name) ? queueIntervalMs(settings) : undefined)
+      shareOut(state, settings, fairness.get(settings.name), this.#world)
       states.set(identity, state)
       stateOf.set(settings, state)
     }
@@ -171,7 +183,8 @@ export class Targets {
       })
       const learnt = this.#learnt.get(route.name) ?? new Learnt()
       allLearnt.set(route.name, learnt)
-      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0, learnt })
+      const hasQueues = targets.some(({ name }) => fairness.has(name))
+      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0, hasQueues, learnt })
     }
     this.#named = new Map(
       [...stateOf].map(([settings, state]) => [settings.name, new Target(settings, 1, state)]),
@@ -199,8 +212,11 @@ function spillOf({ section }: Route, targets: readonly Target[]): Spill<Target> 
   return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }
 }
 
-/** Upstreams that are chosen by their queue, or whose endpoints are chosen by it. */
-function steeringUpstreams({ routes, upstreams }: Snapshot): ReadonlySet<string> {
+/** Upstreams that are chosen by their queue or full by it, or whose endpoints are chosen by it. */
+function steeringUpstreams(
+  { routes, upstreams }: Snapshot,
+  fairness: ReadonlyMap<string, FairnessSection>,
+): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { strategy, members } of routes.values()) {
     if (strategy.name !== 'least_queue') continue
@@ -208,6 +224,7 @@ function steeringUpstreams({ routes, upstreams }: Snapshot): ReadonlySet<string>
   }
   for (const { name, section } of upstreams.values()) {
     if ((section.endpoints ?? 'url') !== 'url') names.add(name)
+    if (fairness.get(name)?.max_reported_queue !== undefined) names.add(name)
   }
   return names
 }

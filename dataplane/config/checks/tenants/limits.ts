@@ -6,6 +6,7 @@ import type { Section } from '../../../schema/index.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'
 import { parseRedisUrl, REDIS_URL_FORMS, RedisUrlError } from '../../redis-url.ts'
 import { at, type Check, quoted } from '../contract.ts'
+import { writtenFairness } from '../upstreams/fairness.ts'
 
 type RateLimits = NonNullable<Section['rate_limits']>
 type Rule = NonNullable<RateLimits['default']>
@@ -81,8 +82,10 @@ const burstIsSensible: Check = ({ rate_limits }) =>
     ]
   })
 
-const priorityCanYield: Check = ({ rate_limits, upstreams }) => {
+const priorityCanYield: Check = (section) => {
+  const { rate_limits, upstreams } = section
   if (upstreams.some(({ max_queue_depth }) => max_queue_depth !== undefined)) return []
+  if (writtenFairness(section).length > 0) return []
   return rulesOf(rate_limits).flatMap(({ rule, path }) => {
     if (rule.priority !== 'low') return []
     const message = 'low has no effect: no upstream has a max_queue_depth, so none is ever full'
@@ -121,6 +124,11 @@ const tenantsHaveKeys: Check = (section, { suggestions, hasOtherKeys }) => {
         path: at('budgets', index, 'tenants', entry),
       })),
     ]),
+    ...writtenFairness(section).flatMap(({ fairness, path }) =>
+      (['weights', 'guarantee'] as const).flatMap((field) =>
+        Object.keys(fairness[field]).map((tenant) => ({ tenant, path: [...path, field, tenant] })),
+      ),
+    ),
   ]
   const keyless = named.filter(({ tenant }) => !known.has(tenant) && !hasOtherKeys?.(tenant))
   return keyless.map(({ tenant, path }) => {

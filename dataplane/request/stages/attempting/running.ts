@@ -11,6 +11,7 @@ import type { Journey } from '../../../upstream/attempt/journey.ts'
 import type { AttemptParts, Outcome, Runner } from '../../../upstream/attempt/parts.ts'
 import { namingCaller } from '../../../upstream/credentials/caller.ts'
 import type { Written } from '../../../upstream/encoding/written-out.ts'
+import type { Turn } from '../../../upstream/fairness/turn.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import { expected } from '../../../upstream/live/vectors.ts'
 import type { AnyPair } from '../../../wire/inspection.ts'
@@ -26,6 +27,8 @@ export interface Begun {
   readonly terms: AttemptAdmission
   readonly journey: Journey
   readonly gateway: Runner
+  /** Absent if no upstream of the route is shared out. */
+  readonly turn: Turn | undefined
 }
 
 const NOT_PERMITTED: Outcome = {
@@ -48,7 +51,7 @@ export async function ask(target: Target, written: Written, begun: Begun): Promi
 function begin(
   target: Target,
   { request, upstream, dropped, pair, calls }: Written,
-  { asked, terms, journey, gateway }: Begun,
+  { asked, terms, journey, gateway, turn }: Begun,
 ): Running | undefined {
   const { presence, witness } = asked
   const { name, settings, state } = target
@@ -61,6 +64,9 @@ function begin(
   entry.left_out = shownNames(upstream.leftOut)
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
+  const metered = meter.begin(name, settings.model, terms.lane.learnt?.worths)
+  const place = turn?.placeAt(target)
+  place?.begin(metered)
   const parts: AttemptParts = {
     request: expected(request, settings),
     pair: inspected(pair, target, asked, { deadlines: gateway.deadlines, totalAt }),
@@ -69,7 +75,8 @@ function begin(
     permit,
     endpoint,
     maxTokens,
-    metered: meter.begin(name, settings.model, terms.lane.learnt?.worths),
+    place,
+    metered,
     costs: asked.cost && asked.dialect.openCosts?.(asked.request, asked.cost),
     gateway,
     totalAt,

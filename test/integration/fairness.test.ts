@@ -1,0 +1,249 @@
+/** Requests wait in fair shares for the places of a full upstream, within bounds. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import {
+  after as afterwards,
+  errorOf,
+  type Reply,
+  startUpstream,
+  streaming,
+  whole,
+  wordsOf,
+} from '../helpers/fake-upstream.ts'
+import { PLENTY } from '../helpers/gateway-process.ts'
+import { gw } from '../helpers/gw-here.ts'
+import { until } from '../helpers/until.ts'
+import { keysOf, startLimited } from './limits/limited-gateway.ts'
+
+const TENANTS = ['gold', 'silver', 'batch']
+const [busy, spare, narrow] = await Promise.all([startUpstream(), startUpstream(), startUpstream()])
+const fairness = { weights: { gold: 4, silver: 1 }, max_wait_seconds: 30 }
+const gateway = await startLimited(
+  {
+    gateway: { sse: { heartbeat_seconds: 1 } },
+    upstreams: [
+      { name: 'busy', endpoint: busy.url, max_queue_depth: 2, fairness },
+      { name: 'spare', endpoint: spare.url, max_queue_depth: 100 },
+      {
+        ...{ name: 'narrow', endpoint: narrow.url, max_queue_depth: 1 },
+        fairness: { max_wait_seconds: 1, max_waiting: 2 },
+      },
+    ],
+    routes: [
+      { name: 'chat', strategy: 'single', primary: 'busy', retry: { max_attempts: 2 } },
+      { name: 'hasty', strategy: 'single', primary: 'busy', timeout_seconds: 1 },
+      { name: 'brief', strategy: 'single', primary: 'narrow' },
+      { name: 'spilling', strategy: 'primary_with_fallback', primary: 'busy', fallback: ['spare'] },
+      {
+        ...{ name: 'staying', strategy: 'primary_with_fallback', primary: 'busy' },
+        ...{ fallback: ['spare'], overflow: { on_upstream_error: 'fallback' } },
+      },
+    ],
+    rate_limits: {
+      default: { ...PLENTY, concurrent_requests: 200 },
+      tenants: [{ tenant: 'batch', priority: 'low' }],
+    },
+  },
+  keysOf(TENANTS),
+)
+after(() => Promise.all([gateway.stop(), busy.close(), spare.close(), narrow.close()]))
+
+const gold = gateway.as('gold')
+const silver = gateway.as('silver')
+const waiting = (name = 'busy') => gold.value(`gw_fairness_waiting{upstream="${name}"}`)
+const untilWaiting = (count: number, name = 'busy') =>
+  until(`${count} wait for ${name}`, async () => (await waiting(name)) === count)
+
+/** Takes all places of an upstream; `end` lets the answers go. */
+async function occupy(model = 'chat', upstream = busy, count = 2) {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  const asked = upstream.asked.length
+  upstream.reply = afterwards(promise, whole())
+  const running = Array.from({ length: count }, () => silver.chat({ model }))
+  await until('the upstream has them', () => upstream.asked.length === asked + count)
+  return {
+    async end(reply: Reply = whole()) {
+      upstream.reply = reply
+      release()
+      for (const { status } of await Promise.all(running)) assert.equal(status, 200)
+    },
+  }
+}
+
+test('a request at a full upstream waits and is served, and its trace names the wait', async () => {
+  assert.equal(await waiting(), 0)
+  const full = await occupy()
+  const asked = gold.ask()
+  await untilWaiting(1)
+  await full.end()
+  const heard = await asked.over
+  assert.equal(heard.status, 200)
+  assert.equal(await waiting(), 0)
+  const { waits, attempts, passed_over } = await gold.trace(heard)
+  assert.equal(waits.length, 1)
+  assert.deepEqual(
+    [waits[0].upstream, waits[0].for, waits[0].outcome],
+    ['busy', 'place', 'granted'],
+  )
+  assert.ok(attempts[0].started_ms >= waits[0].ended_ms)
+  assert.deepEqual(passed_over, [{ upstream: 'busy', why: 'full: 2 in flight, 0 wait' }])
+  const count = 'gw_fairness_wait_seconds_count{upstream="busy",outcome="granted"}'
+  assert.equal(await gold.value(count), 1)
+})
+
+test('a stream hears heartbeats while it waits, and then its words', async () => {
+  const full = await occupy()
+  const asked = gold.ask({ stream: true })
+  await until('it hears a heartbeat', () => asked.text().includes(': keepalive'))
+  assert.equal((await asked.head).statusCode, 200)
+  await full.end(streaming())
+  assert.equal(wordsOf(await asked.over), 'hello')
+})
+
+test('an upstream never runs more than its places, and the order is that of weights', async () => {
+  const full = await occupy()
+  const order: string[] = []
+  const asked = ['silver', 'gold'].flatMap((tenant) =>
+    Array.from({ length: 10 }, () => gateway.as(tenant).chat({ user: tenant })),
+  )
+  await untilWaiting(20)
+  let [running, most] = [0, 0]
+  await full.end(async (outgoing, request) => {
+    order.push(String(request.body.user))
+    most = Math.max(most, ++running)
+    await new Promise(setImmediate)
+    running--
+    await whole()(outgoing, request)
+  })
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
+  assert.ok(most <= 2, `${most} at a time`)
+  const firsts = order.slice(0, 10).filter((tenant) => tenant === 'gold').length
+  assert.ok(firsts >= 7 && firsts <= 9, order.join(' '))
+})
+
+test('a client that leaves frees its place in the queue at once', async () => {
+  const full = await occupy()
+  const asked = gold.ask()
+  asked.head.catch(() => {})
+  await untilWaiting(1)
+  const before = busy.asked.length
+  asked.leave()
+  await until('its place is free', async () => (await waiting()) === 0, 1)
+  await full.end()
+  assert.equal(busy.asked.length, before)
+})
+
+test('a request that has waited too long gets 503 with the seconds until its turn', async () => {
+  const full = await occupy('brief', narrow, 1)
+  const heard = await gold.chat({ model: 'brief' })
+  assert.equal(heard.status, 503)
+  assert.equal(errorOf(heard).code, 'ERR_GW_QUEUE_SATURATED')
+  assert.match(errorOf(heard).message, /"narrow" is full; the request has waited 1 s for a place/)
+  assert.match(String(heard.headers['retry-after']), /^[1-9]\d*$/)
+  assert.equal((await gold.trace(heard)).waits[0].outcome, 'gave_up')
+  await full.end()
+})
+
+test('where too many wait, the newest of the tenant with the most is refused', async () => {
+  const full = await occupy('brief', narrow, 1)
+  const [first, second] = [silver.ask({ model: 'brief' }), silver.ask({ model: 'brief' })]
+  await untilWaiting(2, 'narrow')
+  const other = gold.ask({ model: 'brief' })
+  const refused = await Promise.race([first.over, second.over])
+  assert.equal(refused.status, 503)
+  assert.match(errorOf(refused).message, /2 requests wait for a place already/)
+  await full.end()
+  const heard = await Promise.all([first.over, second.over, other.over])
+  assert.deepEqual(heard.map(({ status }) => status).toSorted(), [200, 200, 503])
+  assert.equal((await other.over).status, 200)
+})
+
+test('a fallback goes before a wait, where the route spills', async () => {
+  const full = await occupy()
+  const spilled = await gold.chat({ model: 'spilling' })
+  assert.equal(spilled.headers['x-gw-upstream'], 'spare')
+  const stays = gold.ask({ model: 'staying' })
+  await untilWaiting(1)
+  await full.end()
+  assert.equal((await stays.over).headers['x-gw-upstream'], 'busy')
+})
+
+test('a fallback after a failure of the upstream that was waited for still answers', async () => {
+  const full = await occupy()
+  const asked = gold.ask({ model: 'staying', stream: true })
+  await untilWaiting(1)
+  spare.script.push(streaming())
+  await full.end((outgoing) => {
+    outgoing.writeHead(500)
+    outgoing.end()
+  })
+  assert.equal(wordsOf(await asked.over), 'hello')
+  assert.equal(spare.asked.at(-1)?.path, '/v1/chat/completions')
+})
+
+test('the time of the request bounds the wait', async () => {
+  const full = await occupy()
+  const heard = await gold.chat({ model: 'hasty' })
+  assert.equal(heard.status, 503, heard.text)
+  assert.equal(await waiting(), 0)
+  await full.end()
+})
+
+test('a repeat waits for its place like another request', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  const fails: Reply = (outgoing) => {
+    outgoing.writeHead(500)
+    outgoing.end()
+  }
+  const before = busy.asked.length
+  busy.script.push(afterwards(promise, fails), afterwards(promise, whole()))
+  const failing = gold.ask()
+  await until('it runs', () => busy.asked.length === before + 1)
+  const other = silver.ask()
+  await until('both run', () => busy.asked.length === before + 2)
+  const later = [silver.ask(), silver.ask()]
+  await untilWaiting(2)
+  release()
+  for (const one of [failing, other, ...later]) assert.equal((await one.over).status, 200)
+  assert.equal(busy.asked.length, before + 5)
+})
+
+test('a waiting request holds its slot, and a drain lets it end', async () => {
+  const full = await occupy()
+  const asked = gold.ask()
+  await untilWaiting(1)
+  const { concurrent_requests } = await gold.admin('/limits/gold')
+  assert.equal(concurrent_requests.used, 1)
+  await full.end()
+  assert.equal((await asked.over).status, 200)
+})
+
+test('low priority waits behind the others and is served', async () => {
+  const full = await occupy()
+  const order: string[] = []
+  // Its first request begins where the others are; from then on it has a fiftieth.
+  const batch = Array.from({ length: 4 }, () => gateway.as('batch').chat({ user: 'batch' }))
+  await untilWaiting(4)
+  const human = Array.from({ length: 8 }, () => gold.chat({ user: 'gold' }))
+  await untilWaiting(12)
+  await full.end(async (outgoing, request) => {
+    order.push(String(request.body.user))
+    await whole()(outgoing, request)
+  })
+  for (const { status } of await Promise.all([...batch, ...human])) assert.equal(status, 200)
+  assert.equal(order.slice(0, 8).filter((tenant) => tenant === 'batch').length, 1)
+})
+
+test('gw explain says that a request would wait, and for how long', async () => {
+  const full = await occupy()
+  const asked = gold.ask()
+  await untilWaiting(1)
+  const where = ['--admin', gold.process.adminUrl]
+  const { stdout } = await gw('explain', '--route', 'chat', ...where)
+  assert.match(
+    stdout,
+    /now: 200, by upstream busy, once it has a place: requests wait 30 s at most \(1 do\)/,
+  )
+  await full.end()
+  assert.equal((await asked.over).status, 200)
+})
