@@ -1,5 +1,6 @@
 /** Which thresholds of a budget cause an alert, and the content of the alert. */
-import type { BudgetRule, Crossing } from './store.ts'
+import type { Per } from './period.ts'
+import type { BudgetRule, BudgetScope, Crossing } from './store.ts'
 
 /**
  * Thresholds that `used` has reached and that were not reported yet. Compares the quotient, not the product: 7 / 100
@@ -18,10 +19,13 @@ export interface BudgetAlert {
   readonly type: 'budget_alert'
   /** Tenant of the request that reached the threshold. */
   readonly tenant: string
-  /** Only for the budget of a group or a key. */
+  /** Only for the budget of a group, a key or a limit. */
   readonly group?: string
   readonly key?: string
-  readonly window: 'day' | 'month'
+  readonly limit_name?: string
+  /** The callers that it counts. */
+  readonly limit_holder?: string
+  readonly window: Per
   readonly kind: 'tokens' | 'spend'
   readonly threshold: number
   /** Tokens, or USD. */
@@ -37,7 +41,7 @@ export function alertOf(crossing: Crossing): BudgetAlert {
   return {
     type: 'budget_alert',
     tenant,
-    ...(scope && { [scope.kind]: scope.name }),
+    ...(scope && nameOf(scope)),
     window,
     kind,
     threshold,
@@ -45,4 +49,8 @@ export function alertOf(crossing: Crossing): BudgetAlert {
     limit: crossing.limit / unit,
     resets_at: new Date(crossing.resetsAt).toISOString(),
   }
+}
+
+function nameOf({ kind, name, limit }: BudgetScope): Partial<BudgetAlert> {
+  return limit === undefined ? { [kind]: name } : { limit_name: name, limit_holder: limit.holder }
 }

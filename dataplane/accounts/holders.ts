@@ -1,4 +1,4 @@
-/** The holder of a budget: a tenant, each tenant, a group that shares one counter, or a key. */
+/** The holder of a budget: a tenant, each tenant, a group that shares one counter, a key, or a limit. */
 import type { Section } from '../schema/index.ts'
 import type { BudgetRule, BudgetScope, Rules } from './store.ts'
 

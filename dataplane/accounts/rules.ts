@@ -96,7 +96,7 @@ function withScoped(rules: Rules, scoped: readonly ScopedBudget[] | undefined): 
 
 /** Whether any budget applies; then requests are counted before they run. */
 export function isBudgeted({ budget, scoped }: Rules): boolean {
-  return budget !== undefined || scoped !== undefined
+  return budget !== undefined || (scoped?.some(({ rule }) => rule !== undefined) ?? false)
 }
 
 /** The route that serves while a budget is spent, as the narrowest budget with such a route names it. */

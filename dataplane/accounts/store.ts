@@ -3,6 +3,8 @@
  * shared store can do it in one script call. A verb returns at once unless it needs the network.
  */
 
+import type { Per, Period } from './period.ts'
+
 export type Soon<T> = T | Promise<T>
 
 /**
@@ -14,35 +16,61 @@ export interface Amount {
   readonly nanos: number
 }
 
-/** The limits of a tenant, compiled once per configuration by limits/rules.ts. */
-export interface Rules {
+/** The rates and slots of one counter; an absent one has no limit. */
+export interface Measures {
+  readonly requestsPerMinute?: number | undefined
+  /** Requests that fit the bucket; present with `requestsPerMinute`. */
+  readonly burst?: number | undefined
+  readonly concurrentRequests?: number | undefined
+  readonly tokensPerMinute?: number | undefined
+}
+
+/** The limits of a tenant, compiled once per configuration by accounts/rules.ts. */
+export interface Rules extends Measures {
   readonly requestsPerMinute: number
   /** Requests that fit the bucket. */
   readonly burst: number
   readonly concurrentRequests: number
   readonly tokensPerMinute: number | undefined
   readonly budget: BudgetRule | undefined
-  /** Further budgets that apply to the request besides the tenant's own; absent if there are none. */
+  /** Further counters that apply to the request besides the tenant's own; absent if there are none. */
   readonly scoped?: readonly ScopedBudget[]
+  /** The rules without the counters of `limits[]`, if there are any: all that is known before the body is read. */
+  readonly base?: Rules
 }
 
-/** A counter other than the tenant's: one that several tenants share, or the counter of one key. */
+/** A counter other than the tenant's: of several tenants, of one key, or of an entry of `limits[]`. */
 export interface BudgetScope {
-  readonly kind: 'group' | 'key'
-  /** The name of the group, or the id of the key. */
+  readonly kind: 'group' | 'key' | 'limit'
+  /** The name of the group or the limit, or the id of the key. */
   readonly name: string
   /** Whether clients may read the name of the group; false if the name lists other tenants. */
   readonly isNamed?: boolean
   /** Unique id of the counter, different from the names of tenants. */
   readonly id: string
+  /** Only for a limit. */
+  readonly limit?: LimitCounter
+}
+
+/** The facts of a counter of `limits[]`. */
+export interface LimitCounter {
+  /** The callers that it counts, as they may read it: `key "batch-1"`. */
+  readonly holder: string
+  /** Whether only one tenant can use it, so that it is kept beside the counters of that tenant. */
+  readonly isOfTenant: boolean
+  /** The windows of its budget. */
+  readonly period: Period
 }
 
 export interface ScopedBudget {
   readonly scope: BudgetScope
   /** Undefined for a running request whose budget was removed from the configuration; its counter is still charged. */
   readonly rule: BudgetRule | undefined
+  /** Only for a limit; absent if it has no rates and slots. */
+  readonly rates?: Measures | undefined
 }
 
+/** Both caps are those of windows: of the day and the month, or for a limit of its period. */
 export interface BudgetRule {
   readonly tokensPerDay: number | undefined
   readonly nanosPerMonth: number | undefined
@@ -87,7 +115,7 @@ export type AdmitResult =
   | {
       readonly outcome: 'refused'
       readonly by: Refusal
-      /** The budget that refuses; absent for the tenant's own. */
+      /** The counter that refuses; absent for the tenant's own. */
       readonly scope?: BudgetScope | undefined
       /** A client that waits this long is admitted, unless another request of its tenant comes first. */
       readonly retryAfterMs: number
@@ -110,8 +138,15 @@ export interface Figures {
   readonly isOld?: boolean
 }
 
-export interface ScopedFigures extends Pick<Figures, 'tokens' | 'spend'> {
+/** Rates and slots only where the counter has limits of them. */
+export interface ScopedFigures extends Pick<Figures, 'tokens' | 'spend'>, RateFigures {
   readonly scope: BudgetScope
+}
+
+export interface RateFigures {
+  readonly requests?: BucketFigure | undefined
+  readonly tokenRate?: BucketFigure | undefined
+  readonly concurrency?: Figures['concurrency'] | undefined
 }
 
 export interface BucketFigure {
@@ -162,7 +197,7 @@ export interface Settling extends LeaseId {
   readonly used: Amount
   /** Caps and thresholds for alerts, as configured now. */
   readonly budget: BudgetRule | undefined
-  /** The other budgets of the admission, with caps and thresholds as configured now. */
+  /** The other counters of the admission, with caps and thresholds as configured now. */
   readonly scoped?: readonly ScopedBudget[] | undefined
   /**
    * Only for a request that was admitted without the store: the time, in milliseconds since the epoch, whose windows
@@ -184,7 +219,7 @@ export interface Crossing {
   /** Absent for the tenant's own budget. */
   readonly scope?: BudgetScope
   readonly kind: 'tokens' | 'spend'
-  readonly window: 'day' | 'month'
+  readonly window: Per
   readonly threshold: number
   /** Tokens or nano-dollars. */
   readonly used: number

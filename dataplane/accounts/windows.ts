@@ -1,13 +1,28 @@
 /** The UTC day and month of a moment. A counter belongs to one window, so no counter is ever reset. */
 
 export interface Window {
+  /** A counter of tokens has the kind `day` and one of money the kind `month`, also if its period is another. */
   readonly kind: 'day' | 'month'
-  /** `2026-11-21` or `2026-11`. */
+  /** `2026-11-21` or `2026-11`; for a limit as in `period.ts`. */
   readonly key: string
+  /** Nothing limits what it counts, so it is not stored. */
+  readonly isUnkept?: boolean
   /** First millisecond of the window, since the epoch. */
   readonly startsAt: number
   /** First millisecond after the window. */
   readonly resetsAt: number
+}
+
+/** The windows of tokens and of money. */
+export interface Windows {
+  readonly day: Window
+  readonly month: Window
+}
+
+/** The present windows of tenants, and the moment that they are of. */
+export interface Moment extends Windows {
+  /** Milliseconds since the epoch. */
+  readonly at: number
 }
 
 const DAY_MS = 86_400_000
@@ -32,17 +47,20 @@ export function contains(window: Window, wallMs: number): boolean {
 }
 
 /** Caches the present windows, because nearly every request has the same windows as the one before. */
-export class Present {
+export class Present implements Moment {
   day: Window
   month: Window
+  at: number
 
   constructor(wallMs: number) {
+    this.at = wallMs
     this.day = dayOf(wallMs)
     this.month = monthOf(wallMs)
   }
 
   /** Follows the clock in both directions: a clock that was briefly wrong must not close a window for good. */
   moveTo(wallMs: number): void {
+    this.at = wallMs
     if (contains(this.day, wallMs)) return
     this.day = dayOf(wallMs)
     if (!contains(this.month, wallMs)) this.month = monthOf(wallMs)

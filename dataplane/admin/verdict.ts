@@ -1,8 +1,10 @@
 /** Predicts the answer to the next request by running its stages, without a charge, a hold or a request. */
 
+import type { Subject } from '../accounts/further/selectors.ts'
 import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult } from '../accounts/store.ts'
 import { GatewayError } from '../base/errors.ts'
+import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway/gateway.ts'
 import { forecast } from '../limits/forecast.ts'
@@ -22,6 +24,7 @@ import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
 import { type Queued, queuesOf } from '../upstream/fairness/turn.ts'
 import type { Lane, Target } from '../upstream/live/targets.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 import { requireJudges, requireServices } from './services.ts'
 
@@ -72,7 +75,9 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   permit(caller)
   const route = match(asked.model, caller, active.snapshot)
   const isLimited = caller.tenant !== ''
-  const rules = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
+  const base = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
+  const rules =
+    limits.further?.of(base, caller.key, subjectOf(caller, route, request, asked)) ?? base
   requireOperation(request, route, laneOf(route, active))
   const budgeted = isLimited && isBudgeted(rules) ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)
@@ -192,6 +197,16 @@ function undecided({ strategy }: Route, ready: readonly Target[]): readonly Targ
   const possible = strategy.name === 'weighted' ? ready.filter(({ weight }) => weight > 0) : ready
   if (strategy.name !== 'weighted' && strategy.name !== 'semantic') return undefined
   return possible.length > 1 ? possible : undefined
+}
+
+function subjectOf(
+  { key, tenant }: Caller,
+  { name: route, models }: Route,
+  { operation }: ModelRequest,
+  { model }: Hypothesis,
+): Subject {
+  const tags = [...(key.tags?.values() ?? [])].join(',')
+  return { tenant, key: key.record.id, route, models, model, operation, tags }
 }
 
 function laneOf(route: Route, { lanes }: Active): Lane {

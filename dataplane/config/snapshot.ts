@@ -1,5 +1,6 @@
 /** The compiled configuration: everything a request looks up, resolved and indexed once. */
 import { hash } from 'node:crypto'
+import { compileFurther, type FurtherLimits } from '../accounts/further/limits.ts'
 import { chargeOf, compilePrices, type PriceList } from '../accounts/price.ts'
 import { compileRules, type TenantRules } from '../accounts/rules.ts'
 import type { Amount } from '../accounts/store.ts'
@@ -13,9 +14,10 @@ import type { Strategy } from '../strategies/contract.ts'
 import { STRATEGIES } from '../strategies/index.ts'
 import type { Usage } from '../wire/inner-form.ts'
 import type { Provider, ProviderSettings } from '../wire/provider.ts'
-import type { AddressSettings, ProviderFacts } from '../wire/provider-facts.ts'
+import type { AddressSettings } from '../wire/provider-facts.ts'
 import { CertificateNames } from './certificate-names.ts'
 import { ModelNames } from './model-names.ts'
+import { resolved, serverOf, splitEndpoint } from './upstream-address.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
@@ -60,6 +62,8 @@ export interface Route {
   readonly section: RouteSection
   readonly strategy: Strategy
   readonly members: readonly RouteMember[]
+  /** The models of its upstreams. */
+  readonly models: readonly string[]
   /** Timeout of a request, the smaller of the route's and the gateway's. */
   readonly timeoutMs: number
   /** The same for an answer that is not a stream, which sends nothing to the load balancer before its end. */
@@ -71,6 +75,8 @@ export interface Route {
 /** The limits of tenants, and the prices of models. */
 export interface Limits {
   readonly rules: TenantRules
+  /** Those of `limits[]`; absent if there are none. */
+  readonly further: FurtherLimits | undefined
   readonly prices: PriceList
   /** Where requests are served while a budget is spent, by name. */
   readonly downgrades: ReadonlyMap<string, Route>
@@ -147,12 +153,14 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
 function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits {
   const prices = compilePrices(section.pricing)
   const downgrades = new Map<string, Route>()
-  for (const { on_exceeded, downgrade_route } of section.budgets) {
+  const budgets = [...section.budgets, ...section.limits.flatMap(({ budget }) => budget ?? [])]
+  for (const { on_exceeded, downgrade_route } of budgets) {
     if (on_exceeded !== 'downgrade' || downgrade_route === undefined) continue
     downgrades.set(downgrade_route, known(routes, downgrade_route))
   }
   return {
     rules: compileRules(section),
+    further: compileFurther(section.limits),
     prices,
     downgrades,
     chargeOf: (charges) =>
@@ -223,6 +231,7 @@ function routeOf(
     section,
     strategy,
     members,
+    models: [...new Set(members.map(({ upstream }) => upstream.model))],
     timeoutMs,
     silenceMs: Math.min(timeoutMs, silenceMsBefore(whole.gateway.load_balancer_idle_seconds)),
     attemptsMax: section.retry?.max_attempts ?? 1 + section.fallback.length,
@@ -251,33 +260,6 @@ function nativeOf(
   if (natives === undefined || apis.length === 0) return undefined
   const known = operations.chat?.natives ?? []
   return known.filter(({ api }) => apis.includes(api)).map(({ wire }) => wire)
-}
-
-/** A fact about addresses may depend on the settings. */
-function resolved(
-  fact: string | ((settings: AddressSettings) => string) | undefined,
-  settings: AddressSettings,
-): string | undefined {
-  return typeof fact === 'function' ? fact(settings) : fact
-}
-
-/** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
-function splitEndpoint(
-  endpoint: string,
-  { basePath, versionPath }: Pick<ProviderFacts, 'basePath' | 'versionPath'>,
-  settings: AddressSettings,
-): { origin: string; basePath: string } {
-  const { origin, pathname } = new URL(endpoint)
-  const path = pathname.replace(/\/+$/, '')
-  if (basePath !== undefined) return { origin, basePath: basePath(path, settings) }
-  const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
-  return { origin, basePath: versioned ? path : path + (resolved(versionPath, settings) ?? '/v1') }
-}
-
-function serverOf(origin: string): UpstreamSettings['server'] {
-  const { hostname, port, protocol } = new URL(origin)
-  const usual = protocol === 'https:' ? 443 : 80
-  return { address: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? usual : Number(port) }
 }
 
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))

@@ -20,10 +20,11 @@ export function charge(lease: Lease, gateway: Charger): void {
   gateway.infra.add(lease.hold.tenant, used.tokens)
   // Alerts use the present configuration, not the cap under which the request was admitted.
   const { tenant, key } = lease.hold
-  const { budget, scoped } = gateway.active.snapshot.limits.rules.of(tenant, key)
+  const { rules, further } = gateway.active.snapshot.limits
+  const { budget, scoped = [] } = rules.of(tenant, key)
   const held = lease.hold.scoped?.map(({ scope }) => ({
     scope,
-    rule: ruleOf({ budget, scoped: scoped ?? [] }, scope),
+    rule: scope.kind === 'limit' ? further?.ruleOf(scope) : ruleOf({ budget, scoped }, scope),
   }))
   const settlement = gateway.store.settle({ ...lease.hold, budget, scoped: held, used })
   const tell = ({ crossed }: Settlement) => {
@@ -58,5 +59,6 @@ function countAlert({ scope, tenant, window, threshold }: Crossing, metrics: Cha
 
 function holderIn({ scope, tenant }: Crossing): string {
   if (scope === undefined) return `Tenant "${tenant}"`
+  if (scope.limit !== undefined) return `Limit "${scope.name}" of ${scope.limit.holder}`
   return `${scope.kind === 'key' ? 'Key' : 'Group'} "${scope.name}"`
 }

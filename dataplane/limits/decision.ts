@@ -139,7 +139,9 @@ function concluded(
   const { route, quote, estimate } = offer
   const { tenant } = caller
   if (result.outcome === 'refused') {
-    refusals.learn(tenant, rules, result, clock.now())
+    // A limit may depend on the body, and the next body may be another.
+    if (result.scope?.kind !== 'limit')
+      refusals.learn(tenant, rules.base ?? rules, result, clock.now())
     throw refusalError(result, rules, clock.wall())
   }
   metrics.admitted.at(tenant).value++

@@ -7,6 +7,8 @@ import {
   type BudgetFigure,
   type BudgetScope,
   type Figures,
+  type Measures,
+  type RateFigures,
   type Refusal,
   type Rules,
 } from '../accounts/store.ts'
@@ -51,7 +53,7 @@ export function forecast(
   if (budget !== undefined) downgraded = undefined
   else budget = promised(budgets)
   const reserved = downgraded === undefined ? estimate : (downgradeEstimate ?? estimate)
-  const limit = limitInTheWay(figures, rules, reserved)
+  const limit = limitsInTheWay(figures, rules, reserved)
   const obstacle = (budget?.retryAfterMs ?? 0) > (limit?.retryAfterMs ?? 0) ? budget : limit
   if (obstacle !== undefined) return { outcome: 'refused', ...obstacle, figures }
   if (downgraded === undefined) return { outcome: 'admitted', figures }
@@ -67,15 +69,33 @@ function spentBudget({ tokens, spend }: Standing): Spent | undefined {
   return isSpent(tokens) && tokens?.resetsAt === spend?.resetsAt ? 'budget_tokens' : 'budget_spend'
 }
 
-function limitInTheWay(figures: Figures, rules: Rules, { tokens }: Amount): Obstacle | undefined {
-  const { requests, tokenRate, concurrency } = figures
-  const { requestsPerMinute, burst, tokensPerMinute: perMinute } = rules
-  const forRequest = waitFor(1, requests, { perMinute: requestsPerMinute, capacity: burst })
+/** The longest wait of the rates and slots of all counters. */
+function limitsInTheWay(figures: Figures, rules: Rules, reserved: Amount): Obstacle | undefined {
+  let found = limitInTheWay(figures, rules, reserved)
+  for (const { scope, rates } of rules.scoped ?? []) {
+    const other = figures.scoped?.find((one) => one.scope.id === scope.id)
+    const obstacle = rates && other && limitInTheWay(other, rates, reserved)
+    if (obstacle !== undefined && obstacle.retryAfterMs > (found?.retryAfterMs ?? 0))
+      found = { ...obstacle, scope }
+  }
+  return found
+}
+
+function limitInTheWay(
+  { requests, tokenRate, concurrency }: RateFigures,
+  { requestsPerMinute, burst = 1, tokensPerMinute: perMinute }: Measures,
+  { tokens }: Amount,
+): Obstacle | undefined {
+  const forRequest =
+    requests === undefined || requestsPerMinute === undefined
+      ? 0
+      : waitFor(1, requests, { perMinute: requestsPerMinute, capacity: burst })
   const forTokens =
     tokenRate === undefined || perMinute === undefined
       ? 0
       : waitFor(Math.min(tokens, perMinute), tokenRate, { perMinute, capacity: perMinute })
-  const forSlot = concurrency.used >= concurrency.limit ? BUSY_RETRY_MS : 0
+  const isFull = concurrency !== undefined && concurrency.used >= concurrency.limit
+  const forSlot = isFull ? BUSY_RETRY_MS : 0
   const longest = Math.max(forRequest, forTokens, forSlot)
   if (longest === 0) return undefined
   const by = longest === forRequest ? 'rpm' : longest === forTokens ? 'tpm' : 'concurrency'

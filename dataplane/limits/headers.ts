@@ -2,7 +2,7 @@
  * The headers that show a tenant its limits, on every answer: those of the gateway, and those that SDKs and tools for
  * OpenAI read. Only refusals have Retry-After.
  */
-import type { BudgetFigure, Figures } from '../accounts/store.ts'
+import type { BucketFigure, BudgetFigure, Figures } from '../accounts/store.ts'
 
 const TOKENS = 'X-Gw-Budget-Tokens-Remaining'
 const SPEND = 'X-Gw-Budget-Spend-Remaining-Usd'
@@ -10,7 +10,8 @@ const NANOS_PER_USD = 1_000_000_000
 
 /** Budgets show settled amounts only: a hold is an upper bound, and most of it is released. */
 export function limitHeaders(figures: Figures): Record<string, string> {
-  const { requests, tokenRate } = figures
+  const requests = tightest(figures.requests, figures.scoped, 'requests') ?? figures.requests
+  const tokenRate = tightest(figures.tokenRate, figures.scoped, 'tokenRate')
   const [limit, remainder] = [String(requests.limit), String(requests.remaining)]
   const headers: Record<string, string> = {
     'X-Gw-RateLimit-Limit': limit,
@@ -35,6 +36,21 @@ export function limitHeaders(figures: Figures): Record<string, string> {
 /** Whether the headers include the rest of a budget, not only of the rates. */
 export function tellsBudgets(headers: Readonly<Record<string, string>>): boolean {
   return TOKENS in headers || SPEND in headers
+}
+
+/** The rate of the request that leaves least. */
+function tightest(
+  own: BucketFigure | undefined,
+  scoped: Figures['scoped'],
+  kind: 'requests' | 'tokenRate',
+): BucketFigure | undefined {
+  let found = own
+  if (scoped === undefined) return found
+  for (const { [kind]: other } of scoped) {
+    if (other !== undefined && (found === undefined || other.remaining < found.remaining))
+      found = other
+  }
+  return found
 }
 
 /** The smallest rest among the budgets of the request. */

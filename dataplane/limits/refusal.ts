@@ -7,8 +7,11 @@ import {
   type BudgetFigure,
   type BudgetRule,
   type Figures,
+  type LimitCounter,
+  type Measures,
   type Refusal,
   type Rules,
+  type ScopedFigures,
 } from '../accounts/store.ts'
 import { GatewayError } from '../base/errors.ts'
 import { limitHeaders, usdText, wholeSeconds } from './headers.ts'
@@ -45,6 +48,9 @@ export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
   )
 }
 
+/** The figures of one counter. */
+type Known = Omit<ScopedFigures, 'scope'>
+
 interface Explanation {
   readonly limitedBy: string
   readonly message: string
@@ -67,10 +73,11 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   })
 }
 
-/** Adds the group or the key if the budget is not the tenant's own. */
+/** Adds the group, the key or the limit if the counter is not the tenant's own. */
 function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number): Explanation {
   const other = scope && figures.scoped?.find((one) => one.scope.id === scope.id)
   if (scope === undefined || other === undefined) return EXPLANATIONS[by](figures, rules, wallMs)
+  if (scope.limit !== undefined) return ofLimit(by, scope.name, scope.limit, other, rules, wallMs)
   const { tokens, spend } = other
   const { facts, message, ...rest } = EXPLANATIONS[by]({ ...figures, tokens, spend }, rules, wallMs)
   const { kind, name } = scope
@@ -83,6 +90,26 @@ function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number
     facts: { ...facts, budget: kind, ...(isShown && { budget_name: name }) },
   }
 }
+
+/** The same words about the figures and the rates of the limit. */
+function ofLimit(
+  by: Refusal,
+  name: string,
+  { holder, period }: LimitCounter,
+  figures: ScopedFigures,
+  rules: Rules,
+  wallMs: number,
+): Explanation {
+  const { rates } = rules.scoped?.find(({ scope }) => scope.id === figures.scope.id) ?? {}
+  const { message, facts, limitedBy } = EXPLANATIONS[by](figures, rates ?? {}, wallMs)
+  return {
+    limitedBy: BUDGETS.has(by) ? 'budget' : limitedBy,
+    message: `Limit "${name}" of ${holder}: ${message.replace(/ of this (day|month)/, ` of this ${period.per}`)}`,
+    facts: { ...facts, limit_name: name, limit_holder: holder },
+  }
+}
+
+const BUDGETS = new Set<Refusal>(['budget_reserved', 'budget_tokens', 'budget_spend'])
 
 function rateError(
   by: Refusal,
@@ -108,16 +135,16 @@ function factsOf(by: Refusal, { limitedBy, facts }: Explanation) {
 }
 
 const EXPLANATIONS: Readonly<
-  Record<Refusal, (figures: Figures, rules: Rules, wallMs: number) => Explanation>
+  Record<Refusal, (figures: Known, rules: Measures, wallMs: number) => Explanation>
 > = {
-  rpm: ({ requests }, { requestsPerMinute, burst }, wallMs) => ({
+  rpm: ({ requests }, { requestsPerMinute, burst = 1 }, wallMs) => ({
     limitedBy: 'requests_per_minute',
     message: `The limit of ${requestsPerMinute} requests a minute, ${burst} at once, is reached.`,
     facts: {
       limit: requestsPerMinute,
       burst,
-      used: burst - requests.remaining,
-      resets_at: iso(wallMs + requests.resetMs),
+      used: burst - (requests?.remaining ?? 0),
+      resets_at: iso(wallMs + (requests?.resetMs ?? 0)),
     },
   }),
   tpm: ({ tokenRate }, { tokensPerMinute = 0 }, wallMs) => ({
@@ -129,7 +156,7 @@ const EXPLANATIONS: Readonly<
       resets_at: iso(wallMs + (tokenRate?.resetMs ?? 0)),
     },
   }),
-  concurrency: ({ concurrency }) => tooMany(concurrency),
+  concurrency: ({ concurrency }) => tooMany(concurrency ?? { limit: 0, used: 0 }),
   budget_reserved: (figures) =>
     isPromised(figures.tokens)
       ? tokenBudget(figures, 'may all be used by requests that are running.')
@@ -146,7 +173,7 @@ function tooMany({ limit, used }: Figures['concurrency']): Explanation {
   }
 }
 
-function tokenBudget({ tokens }: Figures, state: string): Explanation {
+function tokenBudget({ tokens }: Pick<Figures, 'tokens'>, state: string): Explanation {
   return {
     limitedBy: 'tokens_per_day',
     message: `The ${tokens?.limit} tokens of this day ${state}`,
@@ -154,7 +181,7 @@ function tokenBudget({ tokens }: Figures, state: string): Explanation {
   }
 }
 
-function spendBudget({ spend }: Figures, state: string): Explanation {
+function spendBudget({ spend }: Pick<Figures, 'spend'>, state: string): Explanation {
   return {
     limitedBy: 'spend_per_month_usd',
     message: `The ${usdText(spend?.limit ?? 0)} USD of this month ${state}`,

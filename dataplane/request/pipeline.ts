@@ -1,5 +1,8 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
 
+import type { Subject } from '../accounts/further/selectors.ts'
+import type { Caller } from '../call/call.ts'
+import type { Route } from '../config/snapshot.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
@@ -24,7 +27,7 @@ import { identify } from './visit.ts'
 export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>
 
 export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
-  const { call, active, gateway, notes } = visit
+  const { call, active, gateway, notes, trace } = visit
   const { snapshot } = active
   const caller = await identify(visit)
   notes.invokes(dialect, caller)
@@ -38,7 +41,10 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   try {
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
-    await work({ call, request, caller, route, rules }, dialect, visit)
+    const further = dialect.isFree === true ? undefined : snapshot.limits.further
+    const applied =
+      further?.of(rules, caller.key, subjectOf(caller, route, request, trace)) ?? rules
+    await work({ call, request, caller, route, rules: applied }, dialect, visit)
   } finally {
     held.leave()
   }
@@ -76,6 +82,16 @@ export async function serve(
     await countLate(request, admission)
     notes.charged(settle(request, admission, gateway), admission.meter.addedTokens)
   }
+}
+
+/** The facts by which entries of `limits[]` select requests. */
+function subjectOf(
+  { key, tenant }: Caller,
+  { name: route, models }: Route,
+  { operation }: ModelRequest,
+  { model = route, tags = '' }: Visit['trace'],
+): Subject {
+  return { tenant, key: key.record.id, route, models, model, operation, tags }
 }
 
 /** A body that is a form may be longer than others. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Auth } from './auth.ts'
 import { Context, Guardrail, Retrieval, VectorStore } from './auxiliaries.ts'
 import { count, headers, name, seconds, text, url } from './fields.ts'
+import { FurtherLimit } from './further-limits.ts'
 import { ApiKey, TAGS_MAX } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
@@ -142,6 +143,11 @@ export const GatewaySection = z.strictObject({
     .max(10_000)
     .default([])
     .describe('Token and money budgets by tenant, group of tenants, or key.'),
+  limits: z
+    .array(FurtherLimit)
+    .max(10_000)
+    .default([])
+    .describe('Further limits by tenant, key, route, model, operation or tag.'),
   pricing: Pricing.optional().describe('Prices of tokens.'),
   tls: Tls.optional().describe('TLS settings of the connections to upstreams.'),
   http_proxy: url().optional().describe('Egress proxy.'),

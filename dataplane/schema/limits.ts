@@ -62,7 +62,7 @@ export const RateLimits = z.strictObject({
 })
 
 /** A name, or "*". */
-const tenantOrEach = () =>
+export const tenantOrEach = () =>
   z
     .string()
     .min(1)

@@ -1,4 +1,4 @@
-/** The names of keys in Redis, which are unique for each tenant, group and key. */
+/** The names of keys in Redis, which are unique for each tenant, group, key and counter of a limit. */
 import { hash } from 'node:crypto'
 import type { BudgetScope } from '../accounts/store.ts'
 
@@ -11,7 +11,7 @@ const NAME_MAX = 100
 /** The hash tag of the rows of usage. */
 const USAGE = 'usage'
 
-/** Prefix for the counters of a tenant, a group or a key; those of a key are next to those of its tenant. */
+/** Prefix for the counters of a tenant, a group, a key or a limit; those of a key are next to those of its tenant. */
 export function accountRoot(prefix: string, tenant: string, scope?: BudgetScope): string {
   return `${prefix}:${VERSION}:${tagOf(tenant, scope)}`
 }
@@ -30,7 +30,14 @@ export function replicasKey(prefix: string): string {
 function tagOf(tenant: string, scope: BudgetScope | undefined): string {
   if (scope?.kind === 'group') return `{group:${safeName(scope.name)}}`
   const own = `{${tenant === USAGE ? escaped(tenant) : safeName(tenant)}}`
-  return scope === undefined ? own : `${own}:key:${safeName(scope.name)}`
+  if (scope === undefined) return own
+  if (scope.kind === 'key') return `${own}:key:${safeName(scope.name)}`
+  return scope.limit?.isOfTenant === true ? `${own}:${limitName(scope)}` : `{${limitName(scope)}}`
+}
+
+/** The id begins with the word, and has blanks between its parts. */
+function limitName({ id }: BudgetScope): string {
+  return `limit:${safeName(id.slice('limit '.length))}`
 }
 
 /** A unique name for each tenant without special characters of keys; `{}` would be no hash tag. */

@@ -17,6 +17,7 @@ const AMOUNTS: readonly (readonly string[])[] = [
   ['gw', 'rate_limits', 'default'],
   ['gw', 'rate_limits', 'tenants'],
   ['gw', 'budgets'],
+  ['gw', 'limits'],
   ['spec', 'tenants', 'from'],
   ['spec', 'limits'],
   ['spec', 'budget'],

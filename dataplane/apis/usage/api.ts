@@ -75,9 +75,9 @@ function limitsIn(figures: Figures, { gateway }: Visit, rules: Parameters<typeof
   const now = gateway.clock.wall()
   const { tokens_per_day, spend_per_month_usd, ...rates } = standingOf(figures, rules, now)
   const own = { of: 'tenant', tokens_per_day, spend_per_month_usd }
-  const scoped = (figures.scoped ?? []).map(({ scope, ...budgets }) => {
+  const scoped = (figures.scoped ?? []).map(({ scope, tokens: day, spend: month }) => {
     const { tokens_per_day: tokens, spend_per_month_usd: spend } = standingOf(
-      { ...figures, ...budgets },
+      { ...figures, tokens: day, spend: month },
       rules,
       now,
     )

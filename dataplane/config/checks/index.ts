@@ -18,6 +18,7 @@ import { weightChecks } from './routes/weights.ts'
 import { telemetryChecks } from './telemetry.ts'
 import { budgetChecks } from './tenants/budgets.ts'
 import { callerChecks } from './tenants/callers.ts'
+import { furtherLimitChecks } from './tenants/further-limits.ts'
 import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
@@ -47,6 +48,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...credentialChecks,
   ...duplicateChecks,
   ...embeddingsChecks,
+  ...furtherLimitChecks,
   ...holderChecks,
   ...egressChecks,
   ...endpointChecks,

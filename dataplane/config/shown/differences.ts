@@ -49,6 +49,7 @@ const RELOADABLE: readonly Path[] = [
   ['gw', 'rate_limits', 'default'],
   ['gw', 'rate_limits', 'tenants'],
   ['gw', 'budgets'],
+  ['gw', 'limits'],
   ['gw', 'pricing'],
   ['gw', 'api_keys'],
 ]

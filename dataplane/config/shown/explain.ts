@@ -12,6 +12,7 @@ import {
   explainUnsupported,
 } from './explain-attempts.ts'
 import { explainCaches } from './explain-caches.ts'
+import { explainFurther } from './explain-limits.ts'
 import { explainModels } from './explain-models.ts'
 import { explainTenants } from './explain-tenants.ts'
 
@@ -48,6 +49,7 @@ function explainRoute(
     ...explainNames(section, route),
     ...explainCallers(section, route),
     ...explainTenants(section, route),
+    ...explainFurther(section, route, modelsOf(section, route)),
     ...explainOrder(section, route, pods),
     ...explainAttempts(route),
     ...explainUnsupported(route),
@@ -128,7 +130,7 @@ function explainClocks(
 }
 
 function explainWindow(
-  { upstreams, budgets }: Section,
+  { upstreams, budgets, limits }: Section,
   route: RouteSection,
   { isGenerated }: OperationKind,
 ): string[] {
@@ -141,7 +143,8 @@ function explainWindow(
     window === undefined
       ? 'context window: not known here; checked once a runtime tells it'
       : `context window: ${isGenerated ? 'prompt and max_tokens' : 'each text'} up to ${window} tokens, else 400`
-  if (budgets.length === 0 || !isGenerated) return [first]
+  const isBudgeted = budgets.length > 0 || limits.some(({ budget }) => budget !== undefined)
+  if (!isBudgeted || !isGenerated) return [first]
   return [first, explainAnswer(route, window ?? Number.POSITIVE_INFINITY)]
 }
 
@@ -198,6 +201,11 @@ function explainRetrieval({ retrieval, vector_stores }: Section, name: string): 
   const otherwise = one.on_error === 'skip' ? 'else it answers without' : 'else 503'
   const from = store === undefined ? '' : ` of ${store.name} (${store.provider})`
   return [`retrieval ${name}: up to ${one.top_k} passages${from}${whose}${bound}; ${otherwise}`]
+}
+
+function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
+  const names = upstreamsOf(route)
+  return upstreams.filter(({ name }) => names.includes(name)).map(({ model }) => model)
 }
 
 function upstreamsOf({ upstreams, primary, fallback, semantic }: RouteSection): string[] {

@@ -10,9 +10,8 @@ import type {
   Settlement,
   Settling,
 } from '../../accounts/store.ts'
-import type { Account } from '../redis/redis-accounts.ts'
-import type { Windows } from '../redis/redis-replies.ts'
-import type { ScopeAccount } from '../redis/request-part.ts'
+import type { Windows } from '../../accounts/windows.ts'
+import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import { Claims, type ClaimsOptions } from './claims.ts'
 import { Holding, isLarge } from './holding.ts'
 import { figuresOf } from './known-figures.ts'

@@ -1,7 +1,7 @@
 /** The slice of one account in the windows of a day, with what this replica knows of the account. */
 import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
+import type { Windows } from '../../accounts/windows.ts'
 import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
-import type { Windows } from '../redis/redis-replies.ts'
 import { fromList, KINDS, listed, type Quantities } from './quantities.ts'
 import { type Claim, Slice } from './slice.ts'
 

@@ -1,7 +1,6 @@
 /** The amounts that a request needs of each of its accounts. */
 import type { AdmitRequest, Amount, BudgetRule } from '../../accounts/store.ts'
-import type { Account } from '../redis/redis-accounts.ts'
-import type { ScopeAccount } from '../redis/request-part.ts'
+import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import type { Terms } from './holding.ts'
 import type { Quantities } from './quantities.ts'
 

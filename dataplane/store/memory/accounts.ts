@@ -1,10 +1,17 @@
-/** All tenants of the memory store, and the windows of groups and keys, in the present. */
+/** All tenants of the memory store, and the counters of groups, keys and limits, in the present. */
 
-import type { Rules } from '../../accounts/store.ts'
+import type { BudgetScope, Rules } from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
 import { Account, NONE_SCOPED, type Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
 import { Tenant } from './tenant.ts'
+
+/**
+ * Clients make up tags, so with that many counters of groups, keys and limits the quiet ones are dropped: those that have
+ * nothing to remember, and if that is not enough the oldest others.
+ */
+const SCOPES_MAX = 100_000
+const SCOPES_LEFT = 90_000
 
 export class Accounts {
   readonly #present: Present
@@ -41,21 +48,28 @@ export class Accounts {
     return seen
   }
 
-  /** The windows of a group or a key. */
-  of(id: string): Account {
+  /** The counter of a group, a key or a limit. */
+  of({ id, limit }: BudgetScope, now: number): Account {
+    const present = limit === undefined ? this.#present : limit.period.at(this.#present.at)
     let account = this.#scopes.get(id)
     if (account === undefined) {
-      account = new Account(id, this.#present, this.#restored.get(id) ?? [])
+      if (this.#scopes.size >= SCOPES_MAX && limit !== undefined) this.#makeRoom(now)
+      account = new Account(id, present, this.#restored.get(id) ?? [])
       this.#restored.delete(id)
       this.#scopes.set(id, account)
     }
-    account.moveTo(this.#present)
+    account.moveTo(present)
     return account
   }
 
-  scoped({ scoped }: Rules): readonly Scoped[] {
+  /** The other counters of a request, with their rates in the present. */
+  scoped({ scoped }: Rules, now: number): readonly Scoped[] {
     if (scoped === undefined) return NONE_SCOPED
-    return scoped.map(({ scope, rule }) => ({ scope, rule, account: this.of(scope.id) }))
+    return scoped.map(({ scope, rule, rates }) => {
+      const account = this.of(scope, now)
+      if (rates !== undefined) account.obey(rates, now)
+      return { scope, rule, rates, account }
+    })
   }
 
   /** Drops idle tenants, and windows that ended long ago. */
@@ -63,8 +77,21 @@ export class Accounts {
     for (const [name, tenant] of this.#tenants) {
       if (tenant.isIdle(this.#present, now)) this.#tenants.delete(name)
     }
+    this.#forgetScopes(now)
+  }
+
+  #makeRoom(now: number): void {
+    this.#forgetScopes(now)
+    if (this.#scopes.size <= SCOPES_LEFT) return
     for (const [id, account] of this.#scopes) {
-      if (account.isOver(this.#present)) this.#scopes.delete(id)
+      if (this.#scopes.size <= SCOPES_LEFT) return
+      if (id.startsWith('limit ') && account.isQuiet(now)) this.#scopes.delete(id)
+    }
+  }
+
+  #forgetScopes(now: number): void {
+    for (const [id, account] of this.#scopes) {
+      if (account.isQuiet(now) && account.isOver(this.#present)) this.#scopes.delete(id)
     }
   }
 }

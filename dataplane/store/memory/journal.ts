@@ -1,5 +1,6 @@
 /** The file in `state_dir` that outlives the process: one row for each tenant and window. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { windowOfKey } from '../../accounts/period.ts'
 import { dayOf, monthOf, type Window } from '../../accounts/windows.ts'
 import { openDatabase } from './database.ts'
 import { Ledger } from './ledger.ts'
@@ -7,6 +8,8 @@ import { Ledger } from './ledger.ts'
 export const FILE_NAME = 'budgets.sqlite'
 
 const FORMAT = 1
+
+const DAY_MS = 86_400_000
 
 const TABLE = `CREATE TABLE IF NOT EXISTS windows (
   tenant TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, used INTEGER NOT NULL, alerted TEXT NOT NULL,
@@ -36,9 +39,7 @@ export class Journal {
     const ledgers = new Map<string, Ledger[]>()
     const rows = this.#database.prepare('SELECT * FROM windows ORDER BY key DESC').all()
     for (const { tenant, kind, key, used, alerted } of rows) {
-      const startsAt = Date.parse(String(key))
-      const window = kind === 'day' ? dayOf(startsAt) : monthOf(startsAt)
-      const ledger = new Ledger(String(tenant), window)
+      const ledger = new Ledger(String(tenant), windowWith(String(kind), String(key)))
       ledger.charge(Number(used))
       ledger.alerted = numbersIn(String(alerted))
       ledgers.set(ledger.tenant, [...(ledgers.get(ledger.tenant) ?? []), ledger])
@@ -68,11 +69,22 @@ export class Journal {
         `DELETE FROM windows WHERE (kind = 'day' AND key < ?) OR (kind = 'month' AND key < ?)`,
       )
       .run(day.key, month.key)
+    // A request may still end in the window of a limit that has just ended.
+    const ended = `CAST(substr(key, instr(key, '-') + 1) AS INTEGER) < ?`
+    this.#database
+      .prepare(`DELETE FROM windows WHERE key GLOB '[tu][0-9]*' AND ${ended}`)
+      .run(wallMs - DAY_MS)
   }
 
   close(): void {
     this.#database.close()
   }
+}
+
+/** The windows of limits say in their keys when they begin and end. */
+function windowWith(kind: string, key: string): Window {
+  const startsAt = Date.parse(key)
+  return windowOfKey(key) ?? (kind === 'day' ? dayOf(startsAt) : monthOf(startsAt))
 }
 
 function before(window: Window, windowOf: (wallMs: number) => Window): Window {

@@ -5,6 +5,7 @@ import {
   BUSY_RETRY_MS,
   type BudgetRule,
   type BudgetScope,
+  type Measures,
   type Refusal,
   type Rules,
 } from '../../accounts/store.ts'
@@ -94,21 +95,38 @@ function isPromised({ day, month }: Account, budget: BudgetRule | undefined): bo
   return day.isPromised(budget?.tokensPerDay) || month.isPromised(budget?.nanosPerMonth)
 }
 
-/** Rate and concurrency, which apply on every route; of several limits, the one with the longest wait. */
+/** Rates and slots of one counter, which apply on every route; of several limits, the one with the longest wait. */
 export function limitInTheWay(
-  tenant: Tenant,
-  rules: Rules,
+  account: Account,
+  { requestsPerMinute, tokensPerMinute, concurrentRequests }: Measures,
   estimate: Amount,
   now: number,
 ): Obstacle | undefined {
-  const forRequest = tenant.requests.wait(1, now)
+  const forRequest = requestsPerMinute === undefined ? 0 : (account.requests?.wait(1, now) ?? 0)
   const forTokens =
-    rules.tokensPerMinute === undefined ? 0 : (tenant.tokens?.wait(estimate.tokens, now) ?? 0)
-  const forSlot = tenant.running >= rules.concurrentRequests ? BUSY_RETRY_MS : 0
+    tokensPerMinute === undefined ? 0 : (account.tokens?.wait(estimate.tokens, now) ?? 0)
+  const isFull = concurrentRequests !== undefined && account.running >= concurrentRequests
+  const forSlot = isFull ? BUSY_RETRY_MS : 0
   const longest = Math.max(forRequest, forTokens, forSlot)
   if (longest === 0) return undefined
   const by = longest === forRequest ? 'rpm' : longest === forTokens ? 'tpm' : 'concurrency'
   return { by, retryAfterMs: longest }
+}
+
+/** The same of the tenant and of all other counters of a request. */
+export function limitsInTheWay(
+  tenant: Tenant,
+  scoped: readonly Scoped[],
+  rules: Rules,
+  estimate: Amount,
+  now: number,
+): Obstacle | undefined {
+  let found = limitInTheWay(tenant, rules, estimate, now)
+  for (const { account, rates, scope } of scoped) {
+    const other = rates && limitInTheWay(account, rates, estimate, now)
+    if (other !== undefined) found = longer(found, { ...other, scope })
+  }
+  return found
 }
 
 export function longer(

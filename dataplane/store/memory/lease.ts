@@ -1,7 +1,7 @@
 /** A running request in the memory store. */
 import { larger, NOTHING, smaller } from '../../accounts/amounts.ts'
-import type { AdmitResult, Amount, BudgetScope, Rules } from '../../accounts/store.ts'
-import type { Scoped } from './account.ts'
+import type { AdmitResult, Amount, BudgetScope, Measures, Rules } from '../../accounts/store.ts'
+import type { Account, Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
 import type { Tenant } from './tenant.ts'
 
@@ -11,9 +11,13 @@ export interface HeldWindows {
   readonly month: Ledger
 }
 
-/** Windows of a group or a key. */
+/** The part of a running request in the counter of a group, a key or a limit. */
 export interface ScopedHold extends HeldWindows {
   readonly scope: BudgetScope
+  readonly account: Account
+  readonly rates: Measures | undefined
+  /** As that of the lease. */
+  rated: number | undefined
 }
 
 const NO_HOLDS: readonly ScopedHold[] = []
@@ -22,7 +26,7 @@ const NO_HOLDS: readonly ScopedHold[] = []
 export interface MemoryLease extends HeldWindows {
   readonly id: string
   readonly tenant: Tenant
-  /** Its holds in the budgets of groups and keys. */
+  /** Its holds in the counters of groups, keys and limits. */
   scoped: readonly ScopedHold[]
   /** Why the request runs on the downgrade route, if it does. */
   readonly downgradedBy: 'budget_tokens' | 'budget_spend' | undefined
@@ -39,6 +43,13 @@ export interface MemoryLease extends HeldWindows {
   settled: Amount
   /** Tokens charged to the bucket of tokens_per_minute, if there was one when it was admitted. */
   rated: number | undefined
+}
+
+/** An admission by another store. */
+export interface Adopted {
+  readonly reserved: Amount
+  readonly downgradedBy: MemoryLease['downgradedBy']
+  readonly isRated: boolean
 }
 
 /** Takes the slot and the hold of a request; the caller adds the lease to its table. */
@@ -70,22 +81,54 @@ export function take(
   }
 }
 
-/** The same for the budgets of groups and keys. */
+/** The same for the counters of groups, keys and limits. */
 export function takeScoped(held: MemoryLease, scoped: readonly Scoped[]): void {
-  held.scoped = scoped.map(({ scope, account: { day, month } }) => ({ scope, day, month }))
-  for (const { day, month } of held.scoped) {
+  held.scoped = scoped.map(({ scope, rates, account }) => {
+    const { day, month } = account
+    account.running++
     day.hold(held.reserved.tokens)
     month.hold(held.reserved.nanos)
-  }
+    return { scope, account, rates, day, month, rated: undefined }
+  })
 }
 
 /** Charges the buckets for a request, with the tokens that it reserved. */
-export function rate(held: MemoryLease, { tokensPerMinute }: Rules, now: number): void {
+export function rate(held: MemoryLease, rules: Rules, now: number): void {
   const { tenant, reserved } = held
-  tenant.requests.charge(1, now)
-  if (tokensPerMinute === undefined) return
-  tenant.tokens?.charge(reserved.tokens, now)
-  held.rated = reserved.tokens
+  held.rated = rateIn(tenant, rules, reserved, now)
+  for (const one of held.scoped) {
+    if (one.rates !== undefined) one.rated = rateIn(one.account, one.rates, reserved, now)
+  }
+}
+
+/** Returns the tokens that were charged; undefined if no rule limits them. */
+function rateIn(
+  { requests, tokens }: Account,
+  { requestsPerMinute, tokensPerMinute }: Measures,
+  reserved: Amount,
+  now: number,
+): number | undefined {
+  if (requestsPerMinute !== undefined) requests?.charge(1, now)
+  if (tokensPerMinute === undefined) return undefined
+  tokens?.charge(reserved.tokens, now)
+  return reserved.tokens
+}
+
+/** The charge of an estimate becomes that of the usage. */
+export function correctRates(held: MemoryLease, used: number, now: number): void {
+  held.rated = corrected(held.tenant, held.rated, used, now)
+  for (const one of held.scoped) one.rated = corrected(one.account, one.rated, used, now)
+}
+
+function corrected(
+  { tokens }: Account,
+  rated: number | undefined,
+  used: number,
+  now: number,
+): number | undefined {
+  if (rated === undefined) return undefined
+  if (used !== rated) tokens?.charge(used - rated, now)
+  return used
 }
 
 /** Changes the hold and the usage of a running request. */
@@ -96,19 +139,31 @@ export function update(held: MemoryLease, reserved: Amount, used: Amount): void 
   held.used = used
 }
 
-/** Releases the part of a hold beyond a count, and the same part of the token rate. */
+/** Releases the part of a hold beyond a count, and the same part of the token rates. */
 export function lower(held: MemoryLease, counted: Amount, now: number): void {
-  const { reserved, used, rated, tenant } = held
-  update(held, smaller(reserved, larger(counted, used)), used)
-  if (rated === undefined) return
-  held.rated = Math.min(rated, held.reserved.tokens)
-  tenant.tokens?.charge(held.rated - rated, now)
+  update(held, smaller(held.reserved, larger(counted, held.used)), held.used)
+  for (const one of [held, ...held.scoped]) {
+    const { rated } = one
+    if (rated === undefined) continue
+    const account = 'account' in one ? one.account : one.tenant
+    one.rated = corrected(account, rated, Math.min(rated, held.reserved.tokens), now)
+  }
 }
 
-/** Releases the slot and the holds of a request. */
+/** Releases the slots and the holds of a request. */
 export function release(held: MemoryLease): void {
+  held.tenant.running--
   giveBack(held, held)
-  for (const one of held.scoped) giveBack(one, held)
+  for (const one of held.scoped) {
+    one.account.running--
+    giveBack(one, held)
+  }
+}
+
+/** Notes that a settlement of an expired request may arrive, or that it did (-1). */
+export function awaits(held: MemoryLease, change: 1 | -1): void {
+  held.tenant.awaited += change
+  for (const { account } of held.scoped) account.awaited += change
 }
 
 function giveBack({ day, month }: HeldWindows, { reserved, used }: MemoryLease): void {

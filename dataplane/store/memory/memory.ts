@@ -8,6 +8,7 @@ import {
   type Amount,
   type Beat,
   type BudgetRule,
+  type BudgetScope,
   type Crossing,
   type Extension,
   type Figures,
@@ -20,9 +21,12 @@ import {
 import type { Clock } from '../../base/clock.ts'
 import type { Account } from './account.ts'
 import { Accounts } from './accounts.ts'
-import { budgetsNow, limitInTheWay, longer, mayRaise } from './judgement.ts'
+import { budgetsNow, limitsInTheWay, longer, mayRaise } from './judgement.ts'
 import {
+  type Adopted,
   admitted,
+  awaits,
+  correctRates,
   type HeldWindows,
   lower,
   type MemoryLease,
@@ -56,13 +60,6 @@ export interface MemoryOptions {
   readonly onChange?: (ledger: Ledger) => void
 }
 
-/** An admission by another store. */
-export interface Adopted {
-  readonly reserved: Amount
-  readonly downgradedBy: MemoryLease['downgradedBy']
-  readonly isRated: boolean
-}
-
 export class MemoryStore implements Store {
   readonly #clock: Clock
   readonly #onChange: (ledger: Ledger) => void
@@ -77,7 +74,9 @@ export class MemoryStore implements Store {
   constructor({ clock, restored = new Map(), onChange = () => {} }: MemoryOptions) {
     this.#clock = clock
     this.#accounts = new Accounts(clock.wall(), restored)
-    this.#onChange = onChange
+    this.#onChange = (ledger) => {
+      if (ledger.window.isUnkept !== true) onChange(ledger)
+    }
     this.#forgetAt = this.#now() + FORGET_MS
   }
 
@@ -88,11 +87,11 @@ export class MemoryStore implements Store {
     const tenant = this.#enter(request.tenant, now, wall)
     tenant.obey(rules, now)
     const again = this.#held.get(id)
-    const scoped = this.#accounts.scoped(rules)
+    const scoped = this.#accounts.scoped(rules, now)
     if (again !== undefined) return admitted(again, rules, scoped, now)
     const { relieved, obstacle: spent } = budgetsNow(tenant, scoped, request, wall)
     const reserved = sane(relieved?.estimate ?? request.estimate)
-    const obstacle = longer(limitInTheWay(tenant, rules, reserved, now), spent)
+    const obstacle = longer(limitsInTheWay(tenant, scoped, rules, reserved, now), spent)
     if (obstacle !== undefined) {
       return { outcome: 'refused', ...obstacle, figures: tenant.figures(rules, now, scoped) }
     }
@@ -111,7 +110,7 @@ export class MemoryStore implements Store {
     const entered = this.#enter(tenant, now, this.#clock.wall())
     if (this.#held.get(id) !== undefined) return
     const held = take(entered, id, sane(reserved), downgradedBy)
-    if (rules.scoped !== undefined) takeScoped(held, this.#accounts.scoped(rules))
+    if (rules.scoped !== undefined) takeScoped(held, this.#accounts.scoped(rules, now))
     if (isRated) rate(held, rules, now)
     this.#lease(held, now)
     this.#held.add(held)
@@ -159,7 +158,7 @@ export class MemoryStore implements Store {
     const crossed = this.#crossings(held, budget)
     for (const hold of held.scoped) {
       const rule = scoped.find(({ scope }) => scope.id === hold.scope.id)?.rule
-      for (const one of this.#crossings({ ...hold, tenant: held.tenant }, rule))
+      for (const one of this.#crossings({ ...hold, tenant: held.tenant }, rule, hold.scope))
         crossed.push({ ...one, scope: hold.scope })
     }
     return { charged: true, crossed }
@@ -170,7 +169,7 @@ export class MemoryStore implements Store {
     this.#toPresent(now, this.#clock.wall())
     const asked = this.#accounts.seen(tenant)
     asked.obey(rules, now)
-    return asked.figures(rules, now, this.#accounts.scoped(rules))
+    return asked.figures(rules, now, this.#accounts.scoped(rules, now))
   }
 
   /** A tenant in its present windows. */
@@ -178,10 +177,11 @@ export class MemoryStore implements Store {
     return this.#enter(name, this.#now(), this.#clock.wall())
   }
 
-  /** The windows of a group or a key, in the present. */
-  account(id: string): Account {
-    this.#toPresent(this.#now(), this.#clock.wall())
-    return this.#accounts.of(id)
+  /** The counter of a group, a key or a limit, in the present. */
+  account(scope: BudgetScope): Account {
+    const now = this.#now()
+    this.#toPresent(now, this.#clock.wall())
+    return this.#accounts.of(scope, now)
   }
 
   /** Whole milliseconds, so that the buckets' arithmetic is exact. */
@@ -223,13 +223,12 @@ export class MemoryStore implements Store {
 
   #release(held: MemoryLease): void {
     this.#held.remove(held)
-    held.tenant.running--
     release(held)
   }
 
   #await(held: MemoryLease): void {
     this.#expired.set(held.id, held)
-    held.tenant.awaited++
+    awaits(held, 1)
     if (this.#expired.size <= EXPIRED_MAX) return
     for (const oldest of this.#expired.values()) {
       this.#stopAwaiting(oldest)
@@ -238,7 +237,7 @@ export class MemoryStore implements Store {
   }
 
   #stopAwaiting(held: MemoryLease): void {
-    if (this.#expired.delete(held.id)) held.tenant.awaited--
+    if (this.#expired.delete(held.id)) awaits(held, -1)
   }
 
   /** Usage beyond the hold is held as well, because it will be charged. */
@@ -252,13 +251,10 @@ export class MemoryStore implements Store {
   }
 
   #charge(held: MemoryLease, used: Amount, now: number): void {
-    const { settled, rated, tenant } = held
+    const { settled } = held
     this.#chargeWindows(held, used, settled)
     for (const one of held.scoped) this.#chargeWindows(one, used, settled)
-    if (rated !== undefined) {
-      tenant.tokens?.charge(used.tokens - rated, now)
-      held.rated = used.tokens
-    }
+    correctRates(held, used.tokens, now)
     held.settled = used
   }
 
@@ -272,6 +268,7 @@ export class MemoryStore implements Store {
   #crossings(
     { day, month, tenant }: HeldWindows & Pick<MemoryLease, 'tenant'>,
     budget: BudgetRule | undefined,
+    scope?: BudgetScope,
   ): Crossing[] {
     const crossed: Crossing[] = []
     if (budget === undefined) return crossed
@@ -284,7 +281,8 @@ export class MemoryStore implements Store {
       if (reached.length === 0) continue
       ledger.alerted = [...ledger.alerted, ...reached]
       this.#onChange(ledger)
-      const about = { tenant: tenant.name, kind: KINDS[kind], window: kind, used, limit, resetsAt }
+      const window = scope?.limit?.period.per ?? kind
+      const about = { tenant: tenant.name, kind: KINDS[kind], window, used, limit, resetsAt }
       for (const threshold of reached) crossed.push({ ...about, threshold })
     }
     return crossed

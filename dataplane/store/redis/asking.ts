@@ -4,21 +4,27 @@
  */
 
 import { sane } from '../../accounts/amounts.ts'
-import type { AdmitRequest, AdmitResult, Amount, BudgetRule, Rules } from '../../accounts/store.ts'
+import type {
+  AdmitRequest,
+  AdmitResult,
+  Amount,
+  Measures,
+  Rules,
+  ScopedBudget,
+} from '../../accounts/store.ts'
+import type { Moment, Windows } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
 import { TurnGroups } from '../../base/turn-end.ts'
-import type { Account } from './redis-accounts.ts'
+import type { Account, AccountWindow, ScopeAccount } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {
   admission,
-  budgetFiguresOf,
   decisionAt,
   figuresOf,
   isHeldBack,
-  type Windows,
+  scopedFiguresOf,
   windowsIn,
 } from './redis-replies.ts'
-import type { ScopeAccount } from './request-part.ts'
 import { ADMIT, type READ } from './scripts/admit.ts'
 import { ADMIT_ALL } from './scripts/admit-all.ts'
 
@@ -27,7 +33,7 @@ export const NO_CAP = -1
 
 export interface Decided {
   readonly result: AdmitResult
-  readonly present: Windows
+  readonly present: Moment
   /** 0, or the kind of budget that downgraded it: 1 tokens, 2 spend. */
   readonly by: number
   /** Refused only because of slices, which their holders give back now. */
@@ -41,9 +47,17 @@ export interface Tenancy {
   readonly rules: Rules
 }
 
+/** One of the counters of a request. */
+interface Counter {
+  readonly account: Account
+  readonly rules: CounterRules
+}
+
+type CounterRules = Measures & Pick<Rules, 'budget'>
+
 export interface Answered {
   readonly reply: readonly number[]
-  readonly present: Windows
+  readonly present: Moment
 }
 
 interface Admission extends Tenancy {
@@ -94,24 +108,24 @@ export class Asking {
     own: Arguments,
   ): Promise<Decided> {
     const { scoped = [] } = rules
-    const tenancies = [
+    const counters: readonly Counter[] = [
       { account, rules },
       ...others.map((one, index) => ({
         account: one.account,
-        rules: rulesOfScope(scoped[index]?.rule),
+        rules: rulesOfScope(scoped[index]),
       })),
     ]
-    let present: Windows = this.#calls.present
+    let moment: Moment = this.#calls.present
     const reply = await this.#calls.runOverAll({
       script: ADMIT_ALL,
       own,
-      parts: tenancies.map((one) => ({
+      parts: counters.map((one) => ({
         account: one.account,
         flag: one.rules.budget?.onExceeded === 'downgrade' ? 1 : 0,
-        windows: ({ day, month }) => [one.account.windowFor(day), one.account.windowFor(month)],
-        args: ({ day, month }) => {
-          present = { day, month }
-          return this.#rulesNow(one.account, one.rules, present)
+        windows: (present) => windowsOf(one.account, present),
+        args: ({ day, month, at }) => {
+          moment = { day, month, at }
+          return this.#rulesNow(one, moment)
         },
       })),
     })
@@ -124,66 +138,74 @@ export class Asking {
       number[],
       ...number[][],
     ]
-    for (const [index, part] of tenancies.entries()) {
-      this.#hear(part, index === 0 ? mine : (theirs[index - 1] ?? []), present)
+    for (const [index, counter] of counters.entries()) {
+      this.#hear(counter, index === 0 ? mine : (theirs[index - 1] ?? []), moment)
     }
     const figures = {
-      ...figuresOf(mine, rules, present),
-      scoped: others.map(({ scope }, index) => ({
-        scope,
-        ...budgetFiguresOf(theirs[index] ?? [], scoped[index]?.rule, present),
-      })),
+      ...figuresOf(mine, rules, moment),
+      scoped: scoped.map((one, index) =>
+        scopedFiguresOf(theirs[index] ?? [], one, windowsOfScope(one, moment)),
+      ),
     }
     const result = admission(reply.slice(0, 3) as number[], figures, others[which - 2]?.scope)
-    return { result, present, by: code - 1, isHeldBack: isHeldBack(code) }
+    return { result, present: moment, by: code - 1, isHeldBack: isHeldBack(code) }
   }
 
   /** Reads, or admits under the rules of one account. */
-  async ask(script: typeof READ, { account, rules }: Tenancy, own: Arguments): Promise<Answered> {
-    let at: Windows = this.#calls.present
+  async ask(script: typeof READ, { account, rules }: Counter, own: Arguments): Promise<Answered> {
+    let moment: Moment = this.#calls.present
     const reply = await this.#calls.run({
       script,
       account,
       isBounded: true,
-      windows: ({ day, month }) => [account.windowFor(day), account.windowFor(month)],
-      args: ({ day, month }) => {
-        at = { day, month }
-        return [...this.#rulesNow(account, rules, at), ...own]
+      windows: (present) => windowsOf(account, present),
+      args: ({ day, month, at }) => {
+        moment = { day, month, at }
+        return [...this.#rulesNow({ account, rules }, moment), ...own]
       },
     })
-    this.#hear({ account, rules }, reply, at)
-    return { reply, present: at }
+    this.#hear({ account, rules }, reply, moment)
+    return { reply, present: moment }
   }
 
-  #hear({ account, rules }: Tenancy, reply: readonly number[], at: Windows): void {
+  #hear({ account, rules }: Counter, reply: readonly number[], moment: Moment): void {
     const [day, month] = windowsIn(rules.budget)
+    const windows = account.windowsAt(moment)
     const now = this.#clock.now()
-    if (day !== undefined) account.windowFor(at.day).hear(reply, day, now)
-    if (month !== undefined) account.windowFor(at.month).hear(reply, month, now)
+    if (day !== undefined) windows.day.hear(reply, day, now)
+    if (month !== undefined) windows.month.hear(reply, month, now)
   }
 
-  #rulesNow(account: Account, rules: Rules, { day, month }: Windows): Arguments {
+  #rulesNow({ account, rules }: Counter, moment: Moment): Arguments {
     const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute, budget } = rules
+    const { day, month } = account.windowsAt(moment)
     const now = this.#clock.now()
     return [
-      ...[day.startsAt, day.resetsAt, month.resetsAt],
-      ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
+      ...[day.window.startsAt, day.window.resetsAt, month.window.resetsAt],
+      ...[requestsPerMinute ?? NO_CAP, burst ?? NO_CAP, concurrentRequests ?? NO_CAP],
+      ...[tokensPerMinute ?? NO_CAP],
       ...[budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP],
-      ...account.windowFor(day).seen(now),
-      ...account.windowFor(month).seen(now),
+      ...day.seen(now),
+      ...month.seen(now),
     ]
   }
 }
 
-/** Only a tenant has rates and slots. */
-export function rulesOfScope(budget: BudgetRule | undefined): Rules {
-  return {
-    requestsPerMinute: 1,
-    burst: 1,
-    concurrentRequests: 1,
-    tokensPerMinute: undefined,
-    budget,
-  }
+function windowsOf(account: Account, moment: Moment): readonly AccountWindow[] {
+  const { day, month } = account.windowsAt(moment)
+  return [day, month]
+}
+
+/** Only a tenant and a limit have rates and slots. */
+export function rulesOfScope(
+  scoped: Pick<ScopedBudget, 'rule' | 'rates'> | undefined,
+): CounterRules {
+  return { ...scoped?.rates, budget: scoped?.rule }
+}
+
+/** The windows of the budget of a counter. */
+export function windowsOfScope({ scope }: Pick<ScopedBudget, 'scope'>, moment: Moment): Windows {
+  return scope.limit?.period.at(moment.at) ?? moment
 }
 
 /** The reservation of a downgraded request; negative if no budget of the request downgrades. */

@@ -1,10 +1,11 @@
 /**
- * A replica's view of one tenant of the shared store, or of a group or key with a budget: the names of its keys, and
- * the replica's totals in each window.
+ * A replica's view of one tenant of the shared store, or of the counter of a group, a key or a limit: the names of its keys,
+ * and the replica's totals in each window.
  */
 
-import type { BudgetScope } from '../../accounts/store.ts'
-import { dayOf, monthOf, type Window } from '../../accounts/windows.ts'
+import { type Period, windowOfKey } from '../../accounts/period.ts'
+import type { AdmitRequest, BudgetScope, Rules } from '../../accounts/store.ts'
+import { dayOf, type Moment, monthOf, type Window } from '../../accounts/windows.ts'
 import { accountRoot } from '../roots.ts'
 
 /**
@@ -29,6 +30,7 @@ export class AccountWindow {
    * exclude the charges of expired leases, which a late settlement may take back.
    */
   #born = 0
+  #isNew = true
   #sum = 0
   #base = 0
   #mine = 0
@@ -41,6 +43,12 @@ export class AccountWindow {
 
   get name(): string {
     return this.window.key
+  }
+
+  /** Adds what this process settled, if a budget counts it. */
+  add(amount: number): void {
+    if (this.window.isUnkept === true) return
+    this.total = Math.min(Number.MAX_SAFE_INTEGER, this.total + amount)
   }
 
   /** Whether this process has anything to restore in a store that lost its data. */
@@ -67,6 +75,9 @@ export class AccountWindow {
     const isFolded = mine < 0 && this.#mine > 0 && born === this.#born && sum >= this.#sum
     if (!isFolded) {
       const part = Math.max(0, mine)
+      // This process wrote that before it dropped the account.
+      if (this.#born === 0 && this.#isNew) this.total += part
+      this.#isNew = false
       if (isFresh || part !== this.#mine) this.#writtenAt = now
       this.#mine = part
     }
@@ -91,15 +102,29 @@ export class AccountWindow {
 export class Account {
   readonly tenant: string
   readonly keys: readonly string[]
+  /** Running requests that are counted here. */
+  parts = 0
+  /** When a request last came, by the store's time. */
+  usedAt = 0
   /** The running repair of a store that lost data, shared by all calls that need it. */
   healing: Promise<void> | undefined
+  readonly isOfLimit: boolean
   readonly #root: string
+  readonly #period: Period | undefined
   readonly #windows = new Map<string, AccountWindow>()
 
   constructor(tenant: string, keyPrefix: string, scope?: BudgetScope) {
     this.tenant = tenant
     this.#root = accountRoot(keyPrefix, tenant, scope)
+    this.isOfLimit = scope?.kind === 'limit'
+    this.#period = scope?.limit?.period
     this.keys = [`${this.#root}:state`, `${this.#root}:leases`, `${this.#root}:graves`]
+  }
+
+  /** Those of a moment: of its day and month, or of the period of a limit. */
+  windowsAt(moment: Moment): { readonly day: AccountWindow; readonly month: AccountWindow } {
+    const { day, month } = this.#period?.at(moment.at) ?? moment
+    return { day: this.windowFor(day), month: this.windowFor(month) }
   }
 
   windowFor(window: Window): AccountWindow {
@@ -110,8 +135,10 @@ export class Account {
     return made
   }
 
-  /** The window with the name of a reply: `2026-11-21` or `2026-11`. */
+  /** The window with the name of a reply: `2026-11-21`, `2026-11`, or as `period.ts` has it. */
   windowNamed(name: string): AccountWindow {
+    const ofLimit = windowOfKey(name)
+    if (ofLimit !== undefined) return this.windowFor(ofLimit)
     const moment = Date.parse(`${name}T00:00:00Z`.replace(/^(\d{4}-\d\d)T/, '$1-01T'))
     return this.windowFor(name.length === 10 ? dayOf(moment) : monthOf(moment))
   }
@@ -126,4 +153,81 @@ export class Account {
       if (window.resetsAt + 2 * DAY_MS < wall) this.#windows.delete(name)
     }
   }
+}
+
+export interface ScopeAccount {
+  readonly scope: BudgetScope
+  readonly account: Account
+  /** Whether a rate limits its tokens, and the request is charged to it. */
+  readonly isRated?: boolean
+}
+
+/** The accounts of a request, its tenant's first. */
+interface RequestAccounts {
+  readonly account: Account
+  readonly others: readonly ScopeAccount[] | undefined
+  readonly present: Moment
+}
+
+/** The accounts that this process counts in. */
+/** With that many accounts, those of limits are dropped that nothing has been counted in for this time. */
+const SWEPT_MIN = 10_000
+const QUIET_MS = 60_000
+
+export class AccountBook {
+  readonly accounts = new Map<string, Account>()
+  readonly #keyPrefix: string
+  #sweptAt = SWEPT_MIN
+
+  constructor(keyPrefix: string) {
+    this.#keyPrefix = keyPrefix
+  }
+
+  /** Those of a request that the store decides on now. */
+  of(
+    { day, month, at }: Moment,
+    { tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>,
+  ): RequestAccounts {
+    if (this.accounts.size >= this.#sweptAt) this.#sweep(at)
+    const others = this.scopes(tenant, rules.scoped)
+    for (const { account } of others ?? []) account.usedAt = at
+    return {
+      account: this.account(tenant),
+      others: others?.map((one, index) => {
+        const isRated = rules.scoped?.[index]?.rates?.tokensPerMinute !== undefined
+        return { ...one, isRated }
+      }),
+      present: { day, month, at },
+    }
+  }
+
+  account(tenant: string, scope?: BudgetScope): Account {
+    // The counters of a key and of some limits are next to those of their tenant.
+    const isBeside = scope?.kind === 'key' || scope?.limit?.isOfTenant === true
+    const name = scope === undefined ? tenant : isBeside ? `${tenant}\n${scope.id}` : scope.id
+    let account = this.accounts.get(name)
+    if (account === undefined) {
+      account = new Account(tenant, this.#keyPrefix, scope)
+      this.accounts.set(name, account)
+    }
+    return account
+  }
+
+  scopes(tenant: string, scoped: Rules['scoped']): readonly ScopeAccount[] | undefined {
+    return scoped?.map(({ scope }) => ({ scope, account: this.account(tenant, scope) }))
+  }
+
+  /** Clients make up values that limits count. */
+  #sweep(now: number): void {
+    for (const [name, { isOfLimit, parts, usedAt, healing }] of this.accounts) {
+      if (isOfLimit && parts === 0 && healing === undefined && now - usedAt > QUIET_MS)
+        this.accounts.delete(name)
+    }
+    this.#sweptAt = Math.max(SWEPT_MIN, 2 * this.accounts.size)
+  }
+}
+
+/** Nothing is set aside of the counters of limits, so the store decides on each request. */
+export function hasLimits({ scoped = [] }: Rules): boolean {
+  return scoped.some(({ scope }) => scope.kind === 'limit')
 }

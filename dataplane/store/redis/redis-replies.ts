@@ -8,9 +8,10 @@ import type {
   Figures,
   Refusal,
   Rules,
+  ScopedBudget,
   ScopedFigures,
 } from '../../accounts/store.ts'
-import type { Window } from '../../accounts/windows.ts'
+import type { Windows } from '../../accounts/windows.ts'
 import { FIGURES } from './redis-accounts.ts'
 
 /** Where the figures of a window begin, if there are any. */
@@ -23,12 +24,6 @@ const REFUSALS: Readonly<Record<number, Refusal>> = {
   14: 'budget_reserved',
   15: 'budget_tokens',
   16: 'budget_spend',
-}
-
-/** The windows that the reply is about. */
-export interface Windows {
-  readonly day: Window
-  readonly month: Window
 }
 
 /** More than the code of a refusal, if only what others would give back is in the way. */
@@ -62,7 +57,7 @@ export function decisionAt(
   return [code, reply[1] ?? 0, ...standing, ...reply.slice(WINDOWS_AT, end)]
 }
 
-/** `scope` is that of the budget that decided; absent if it is the tenant's own. */
+/** `scope` is that of the counter that decided; absent if it is the tenant's own. */
 export function admission(
   [code = 0, , retryAfterMs = 0]: readonly number[],
   figures: Figures,
@@ -76,6 +71,27 @@ export function admission(
   if (code === 1) return { outcome: 'admitted', figures }
   const by = code === 2 ? 'budget_tokens' : 'budget_spend'
   return { outcome: 'downgraded', by, ...budget, figures }
+}
+
+/** The figures of a counter beside that of its tenant. */
+export function scopedFiguresOf(
+  reply: readonly number[],
+  { scope, rule, rates }: ScopedBudget,
+  present: Windows,
+): ScopedFigures {
+  const figures = { scope, ...budgetFiguresOf(reply, rule, present) }
+  if (rates === undefined) return figures
+  const at = (index: number) => reply[index] ?? 0
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = rates
+  const bucket = (limit: number | undefined, place: number) =>
+    limit === undefined ? undefined : { limit, remaining: at(place), resetMs: at(place + 1) }
+  return {
+    ...figures,
+    requests: bucket(requestsPerMinute, 3),
+    tokenRate: bucket(tokensPerMinute, 5),
+    concurrency:
+      concurrentRequests === undefined ? undefined : { limit: concurrentRequests, used: at(7) },
+  }
 }
 
 export function figuresOf(reply: readonly number[], rules: Rules, present: Windows): Figures {
@@ -105,7 +121,7 @@ export function budgetFiguresOf(
     limit: number | undefined,
     place: number | undefined,
     reserved: number,
-    { resetsAt }: Window,
+    { resetsAt }: Windows['day'],
   ): BudgetFigure | undefined =>
     limit === undefined || place === undefined
       ? undefined

@@ -7,8 +7,8 @@ import {
   type Crossing,
   LEASE_MS,
 } from '../../accounts/store.ts'
-import { type Account, type AccountWindow, FIGURES } from './redis-accounts.ts'
-import type { Windows } from './redis-replies.ts'
+import type { Moment } from '../../accounts/windows.ts'
+import { type Account, type AccountWindow, FIGURES, type ScopeAccount } from './redis-accounts.ts'
 
 /** Where the reply to a settlement has the figures of both windows, and after them the alerts. */
 export const DAY_AT = 3
@@ -48,14 +48,9 @@ export interface Part {
 /** The facts at the start of a request; the other members start as for a request that the store does not know. */
 export type Begun = Pick<Part, 'id' | 'account'> &
   Partial<Pick<Part, 'by' | 'rated' | 'reserved' | 'heardAt' | 'wasPutBack'>> & {
-    readonly windows: Windows
+    readonly windows: Moment
     readonly others?: readonly ScopeAccount[] | undefined
   }
-
-export interface ScopeAccount {
-  readonly scope: BudgetScope
-  readonly account: Account
-}
 
 export function partOf(
   { id, account, windows, ...known }: Omit<Begun, 'others'>,
@@ -65,8 +60,7 @@ export function partOf(
     id,
     account,
     scope,
-    day: account.windowFor(windows.day),
-    month: account.windowFor(windows.month),
+    ...account.windowsAt(windows),
     by: 0,
     rated: -1,
     reserved: NOTHING,
@@ -82,8 +76,8 @@ export function partOf(
 /** Adds to the totals once, because sending totals twice changes nothing. */
 export function count(part: Part, used: Amount): void {
   if (part.settled !== undefined) return
-  part.day.total = Math.min(Number.MAX_SAFE_INTEGER, part.day.total + used.tokens)
-  part.month.total = Math.min(Number.MAX_SAFE_INTEGER, part.month.total + used.nanos)
+  part.day.add(used.tokens)
+  part.month.add(used.nanos)
   part.settled = used
 }
 
@@ -112,7 +106,7 @@ export function crossings(
       tenant: account.tenant,
       ...(scope && { scope }),
       kind: isDay ? 'tokens' : 'spend',
-      window: isDay ? 'day' : 'month',
+      window: scope?.limit?.period.per ?? (isDay ? 'day' : 'month'),
       threshold,
       used: reply[isDay ? place.day : place.month] ?? 0,
       limit: (isDay ? budget?.tokensPerDay : budget?.nanosPerMonth) ?? 0,

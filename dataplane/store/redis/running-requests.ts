@@ -4,7 +4,7 @@ import { larger, sane } from '../../accounts/amounts.ts'
 import type { Amount, Beat, Settlement, Settling } from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
-import type { Account } from './redis-accounts.ts'
+import type { Account, ScopeAccount } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {
   type Begun,
@@ -13,7 +13,6 @@ import {
   partOf,
   type RunningRequest,
   renewal,
-  type ScopeAccount,
 } from './request-part.ts'
 import { RENEW } from './scripts/renew.ts'
 import { Settlements } from './settlements.ts'
@@ -66,10 +65,13 @@ export class RunningRequests {
     const running = {
       ...partOf(begun, undefined),
       others:
-        others?.map(({ scope, account }) => partOf({ ...begun, account, rated: -1 }, scope)) ??
-        NO_OTHERS,
+        others?.map(({ scope, account, isRated }) => {
+          const rated = isRated === true ? (begun.reserved?.tokens ?? -1) : -1
+          return partOf({ ...begun, account, rated }, scope)
+        }) ?? NO_OTHERS,
     }
     this.#running.set(begun.id, running)
+    for (const { account } of [running, ...running.others]) account.parts++
     return running
   }
 
@@ -154,6 +156,7 @@ export class RunningRequests {
     ]
     const crossed = (await Promise.all(ends)).flat()
     this.#running.delete(id)
+    for (const { account } of [running, ...others]) account.parts--
     return { charged: true, crossed }
   }
 

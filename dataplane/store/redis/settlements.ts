@@ -79,5 +79,5 @@ function haveWindowsInCommon(first: Ending, other: Ending): boolean {
 }
 
 function report(window: AccountWindow, cap: number | undefined, now: number): readonly number[] {
-  return [1, window.total, ...window.seen(now), cap ?? -1]
+  return [window.window.isUnkept === true ? 0 : 1, window.total, ...window.seen(now), cap ?? -1]
 }

@@ -10,7 +10,6 @@ import type {
   Amount,
   Beat,
   BudgetRule,
-  BudgetScope,
   Extension,
   Figures,
   Rules,
@@ -23,12 +22,20 @@ import { Present } from '../../accounts/windows.ts'
 import { schedule as afterTimer, type Clock } from '../../base/clock.ts'
 import type { ClaimsOptions } from '../escrow/claims.ts'
 import { type Asked, Escrow } from '../escrow/escrow.ts'
-import { type Arguments, Asking, cheaperOf, type Decided, NO_CAP, rulesOfScope } from './asking.ts'
+import {
+  type Arguments,
+  Asking,
+  cheaperOf,
+  type Decided,
+  NO_CAP,
+  rulesOfScope,
+  windowsOfScope,
+} from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
-import { Account } from './redis-accounts.ts'
+import { type Account, AccountBook, hasLimits } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
-import { budgetFiguresOf, figuresOf } from './redis-replies.ts'
-import type { Part, ScopeAccount } from './request-part.ts'
+import { figuresOf, scopedFiguresOf } from './redis-replies.ts'
+import type { Part } from './request-part.ts'
 import { RunningRequests } from './running-requests.ts'
 import { READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
@@ -50,11 +57,10 @@ const AGAIN_MS = [4, 4, 5, 6, 6]
 const IN_VAIN_MS = 1_000
 
 export class RedisStore implements Store {
-  readonly #keyPrefix: string
   readonly #clock: Clock
   readonly #calls: Calls
   readonly #asking: Asking
-  readonly #accounts = new Map<string, Account>()
+  readonly #book: AccountBook
   readonly #running: RunningRequests
   readonly #slices: RedisStoreOptions['slices']
   readonly #escrow: Escrow | undefined
@@ -62,11 +68,11 @@ export class RedisStore implements Store {
   readonly #inVain = new WeakMap<Account, number>()
 
   constructor(link: Link, options: RedisStoreOptions) {
-    this.#keyPrefix = options.keyPrefix
+    this.#book = new AccountBook(options.keyPrefix)
     this.#clock = options.clock
     this.#calls = new Calls(link, options)
     this.#asking = new Asking(this.#calls, options.clock)
-    this.#running = new RunningRequests(this.#calls, options.clock, this.#accounts)
+    this.#running = new RunningRequests(this.#calls, options.clock, this.#book.accounts)
     const { slices, replica, clock } = options
     this.#slices = slices
     if (slices) this.#escrow = new Escrow({ calls: this.#calls, clock, replica, ...slices })
@@ -83,9 +89,9 @@ export class RedisStore implements Store {
 
   /** Admits a request that slices cover, without a call. */
   admitHere(request: AdmitRequest): AdmitResult | undefined {
-    if (this.#escrow === undefined) return undefined
+    if (this.#escrow === undefined || hasLimits(request.rules)) return undefined
     const sent = { ...request, estimate: sane(request.estimate) }
-    return this.#escrow.admit(sent, this.#accountsOf(request))
+    return this.#escrow.admit(sent, this.#book.of(this.#calls.present, request))
   }
 
   /** Whether the request was admitted without a call, so that it ends without one, too. */
@@ -106,9 +112,9 @@ export class RedisStore implements Store {
   async #ask(request: AdmitRequest): Promise<AdmitResult> {
     const { id, rules } = request
     const estimate = sane(request.estimate)
-    const asked = this.#accountsOf(request)
+    const asked = this.#book.of(this.#calls.present, request)
     const { account, others } = asked
-    this.#escrow?.isAsked({ ...request, estimate }, asked)
+    if (!hasLimits(rules)) this.#escrow?.isAsked({ ...request, estimate }, asked)
     const cheaper = cheaperOf(request)
     const own = [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
     const sentAt = this.#clock.now()
@@ -163,8 +169,8 @@ export class RedisStore implements Store {
   adopt({ tenant, id, estimate, rules }: AdmitRequest, admittedAt: number): void {
     this.#running.add({
       id,
-      account: this.#account(tenant),
-      others: this.#scopes(tenant, rules.scoped),
+      account: this.#book.account(tenant),
+      others: this.#book.scopes(tenant, rules.scoped),
       windows: new Present(admittedAt),
       reserved: sane(estimate),
       heardAt: Number.NEGATIVE_INFINITY,
@@ -239,14 +245,14 @@ export class RedisStore implements Store {
   settle(settling: Settling): Promise<Settlement> {
     if (this.#escrow?.has(settling.id)) return this.#escrow.settle(settling)
     const { tenant, scoped } = settling
-    const others = this.#scopes(tenant, scoped)
-    return this.#running.settle(settling, this.#account(tenant), others)
+    const others = this.#book.scopes(tenant, scoped)
+    return this.#running.settle(settling, this.#book.account(tenant), others)
   }
 
   async read(tenant: string, rules: Rules): Promise<Figures> {
-    const account = this.#account(tenant)
+    const account = this.#book.account(tenant)
     const { scoped } = rules
-    const reports = this.#escrow?.report(this.#accountsOf({ tenant, rules }))
+    const reports = this.#escrow?.report(this.#book.of(this.#calls.present, { tenant, rules }))
     if (reports !== undefined) await reports
     if (scoped === undefined) {
       const { reply, present } = await this.#asking.ask(READ, { account, rules }, [])
@@ -254,43 +260,18 @@ export class RedisStore implements Store {
     }
     const [{ reply, present }, ...others] = await Promise.all([
       this.#asking.ask(READ, { account, rules }, []),
-      ...scoped.map(({ scope, rule }) =>
+      ...scoped.map((one) =>
         this.#asking.ask(
           READ,
-          { account: this.#account(tenant, scope), rules: rulesOfScope(rule) },
+          { account: this.#book.account(tenant, one.scope), rules: rulesOfScope(one) },
           [],
         ),
       ),
     ])
-    const figures = scoped.map(({ scope, rule }, index) => ({
-      scope,
-      ...budgetFiguresOf(others[index]?.reply ?? [], rule, others[index]?.present ?? present),
-    }))
+    const figures = scoped.map((one, index) => {
+      const { reply: own = [], present: at = present } = others[index] ?? {}
+      return scopedFiguresOf(own, one, windowsOfScope(one, at))
+    })
     return { ...figuresOf(reply, rules, present), scoped: figures }
-  }
-
-  #accountsOf({ tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>): Asked {
-    const { day, month } = this.#calls.present
-    return {
-      account: this.#account(tenant),
-      others: this.#scopes(tenant, rules.scoped),
-      present: { day, month },
-    }
-  }
-
-  #account(tenant: string, scope?: BudgetScope): Account {
-    // The counters of a key are next to those of its tenant.
-    const name =
-      scope === undefined ? tenant : scope.kind === 'key' ? `${tenant}\n${scope.id}` : scope.id
-    let account = this.#accounts.get(name)
-    if (account === undefined) {
-      account = new Account(tenant, this.#keyPrefix, scope)
-      this.#accounts.set(name, account)
-    }
-    return account
-  }
-
-  #scopes(tenant: string, scoped: Rules['scoped']): readonly ScopeAccount[] | undefined {
-    return scoped?.map(({ scope }) => ({ scope, account: this.#account(tenant, scope) }))
   }
 }

@@ -4,16 +4,18 @@ import type {
   BudgetFigure,
   BudgetRule,
   Figures,
+  Measures,
   Rules,
+  ScopedBudget,
   ScopedFigures,
 } from '../../accounts/store.ts'
 import type { Account } from '../memory/account.ts'
 import type { Ledger } from '../memory/ledger.ts'
 import type { Tenant } from '../memory/tenant.ts'
 
-/** The last figures of a tenant from the shared store. */
+/** The last figures of a counter from the shared store. */
 export interface LastKnown {
-  readonly figures: Figures | undefined
+  readonly figures: Pick<ScopedFigures, 'requests' | 'tokenRate'> | undefined
   /** Time of these figures, on this process's clock. */
   readonly at: number
 }
@@ -22,17 +24,33 @@ export interface LastKnown {
 export function scaledRules(
   whole: Rules,
   tenant: Tenant,
-  { figures, part }: Pick<LastKnown, 'figures'> & { readonly part: number },
+  { figures, part }: { readonly figures: KnownBudget | undefined; readonly part: number },
 ): Rules {
-  const scaled = (limit: number) => Math.max(1, Math.floor(limit * part))
-  const { tokensPerMinute } = whole
+  const { requestsPerMinute, burst, concurrentRequests } = whole
   return {
-    requestsPerMinute: scaled(whole.requestsPerMinute),
-    burst: scaled(whole.burst),
-    concurrentRequests: scaled(whole.concurrentRequests),
-    tokensPerMinute: tokensPerMinute === undefined ? undefined : scaled(tokensPerMinute),
+    requestsPerMinute: scaled(requestsPerMinute, part),
+    burst: scaled(burst, part),
+    concurrentRequests: scaled(concurrentRequests, part),
     budget: scaledBudget(whole.budget, tenant, { figures, part }),
+    tokensPerMinute: optional(whole.tokensPerMinute, part),
   }
+}
+
+export function scaledMeasures(whole: Measures, part: number): Measures {
+  return {
+    requestsPerMinute: optional(whole.requestsPerMinute, part),
+    burst: optional(whole.burst, part),
+    concurrentRequests: optional(whole.concurrentRequests, part),
+    tokensPerMinute: optional(whole.tokensPerMinute, part),
+  }
+}
+
+function scaled(limit: number, part: number): number {
+  return Math.max(1, Math.floor(limit * part))
+}
+
+function optional(limit: number | undefined, part: number): number | undefined {
+  return limit === undefined ? undefined : scaled(limit, part)
 }
 
 /** The last known figures of a budget. */
@@ -63,9 +81,9 @@ export function scaledBudget(
 
 /** The bucket starts at the level of the shared one, less the leak since then, or at the level after its last outage. */
 export function takeOver(
-  tenant: Tenant,
+  { requests, tokens }: Account,
   { figures, at }: LastKnown,
-  { rules, part, now }: { readonly rules: Rules; readonly part: number; readonly now: number },
+  { rules, part, now }: { readonly rules: Measures; readonly part: number; readonly now: number },
 ): void {
   if (figures === undefined) return
   const passed = Math.max(0, now - at)
@@ -75,8 +93,8 @@ export function takeOver(
     const missing = Math.min(capacity, Math.ceil(inUse * part)) - (capacity - bucket.remaining(now))
     if (missing > 0) bucket.charge(missing, now)
   }
-  fill(tenant.requests, rules.burst, figures.requests)
-  fill(tenant.tokens, rules.tokensPerMinute ?? 0, figures.tokenRate)
+  fill(requests, rules.burst ?? 0, figures.requests)
+  fill(tokens, rules.tokensPerMinute ?? 0, figures.tokenRate)
 }
 
 /** Shows the tenant its full limits, and this replica's rest of them. */
@@ -88,10 +106,21 @@ export function shown(figures: Figures, whole: Rules): Figures {
     concurrency,
     ...budgetShown(figures, whole.budget),
     ...(scoped && {
-      scoped: scoped.map((one, index) => ({
-        scope: one.scope,
-        ...budgetShown(one, whole.scoped?.[index]?.rule),
-      })),
+      scoped: scoped.map((one, index) => scopeShown(one, whole.scoped?.[index])),
+    }),
+  }
+}
+
+function scopeShown(one: ScopedFigures, whole: ScopedBudget | undefined): ScopedFigures {
+  const { requests, tokenRate, concurrency, scope } = one
+  const { rule, rates } = whole ?? {}
+  return {
+    scope,
+    ...budgetShown(one, rule),
+    ...(rates && {
+      requests: requests && { ...requests, limit: rates.requestsPerMinute ?? 0 },
+      tokenRate: tokenRate && { ...tokenRate, limit: rates.tokensPerMinute ?? 0 },
+      concurrency,
     }),
   }
 }

@@ -16,6 +16,7 @@ import {
   LEASE_MS,
   type Rules,
   type ScopedBudget,
+  type ScopedFigures,
   type Settling,
 } from '../../accounts/store.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -24,9 +25,9 @@ import { limitInTheWay } from '../memory/judgement.ts'
 import { MemoryStore } from '../memory/memory.ts'
 import type { Tenant } from '../memory/tenant.ts'
 import {
-  type KnownBudget,
   type LastKnown,
   scaledBudget,
+  scaledMeasures,
   scaledRules,
   shown,
   takeOver,
@@ -48,14 +49,20 @@ interface TenantKnown extends LastKnown {
   outage: number
 }
 
+interface ScopeKnown {
+  readonly figures: ScopedFigures
+  readonly at: number
+  outage: number
+}
+
 export class LocalShare {
   readonly #clock: Clock
   readonly #fraction: () => number
   readonly #memory: MemoryStore
   /** Weak, so that entries go with the tenants of the memory store. */
   readonly #known = new WeakMap<Tenant, TenantKnown>()
-  /** The same for groups and keys. */
-  readonly #knownScopes = new WeakMap<Account, KnownBudget>()
+  /** The same for groups, keys and limits. */
+  readonly #knownScopes = new WeakMap<Account, ScopeKnown>()
   #outage = 0
   #beganAt = Number.POSITIVE_INFINITY
   /** When the last outage ended; infinite while no outage is remembered. */
@@ -180,8 +187,12 @@ export class LocalShare {
     tenant.day.settled = 0
     tenant.month.settled = 0
     for (const one of figures.scoped ?? []) {
-      const account = this.#memory.account(one.scope.id)
-      this.#knownScopes.set(account, one)
+      const account = this.#memory.account(one.scope)
+      this.#knownScopes.set(account, {
+        figures: one,
+        at: known.at,
+        outage: this.#outageOf(account),
+      })
       account.day.settled = 0
       account.month.settled = 0
     }
@@ -189,11 +200,24 @@ export class LocalShare {
   }
 
   #scaledScopes(scoped: Rules['scoped'], part: number): readonly ScopedBudget[] | undefined {
-    return scoped?.map(({ scope, rule }) => {
-      const account = this.#memory.account(scope.id)
-      const figures = this.#knownScopes.get(account)
-      return { scope, rule: scaledBudget(rule, account, { figures, part }) }
+    const now = this.#now()
+    return scoped?.map(({ scope, rule, rates }) => {
+      const account = this.#memory.account(scope)
+      const known = this.#knownScopes.get(account)
+      const scaled = { scope, rule: scaledBudget(rule, account, { figures: known?.figures, part }) }
+      if (rates === undefined) return scaled
+      const mine = scaledMeasures(rates, part)
+      account.obey(mine, now)
+      if (known !== undefined && known.outage !== this.#outage) {
+        known.outage = this.#outage
+        takeOver(account, known, { rules: mine, part, now })
+      }
+      return { ...scaled, rates: mine }
     })
+  }
+
+  #outageOf(account: Account): number {
+    return this.#knownScopes.get(account)?.outage ?? 0
   }
 
   #lastKnownOf(tenant: Tenant): TenantKnown {

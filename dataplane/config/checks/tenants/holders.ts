@@ -124,7 +124,8 @@ const groupsAreOnOneServer: Check = ({ budgets, rate_limits }) => {
   return [refuse(at('budgets', index, 'tenants'), message, fix)]
 }
 
-function placeOf(url: string | undefined): RedisPlace | undefined {
+/** Where Redis is, if the URL is written out. */
+export function placeOf(url: string | undefined): RedisPlace | undefined {
   if (url === undefined || url.includes('${')) return undefined
   try {
     return parseRedisUrl(url)

@@ -107,7 +107,7 @@ const countersAreShared: Check = ({ rate_limits, budgets }, { written }) => {
 }
 
 const tenantsHaveKeys: Check = (section, { suggestions, hasOtherKeys }) => {
-  const { rate_limits, budgets, api_keys, api_keys_file } = section
+  const { rate_limits, budgets, limits, api_keys, api_keys_file } = section
   const known = new Set(api_keys.map(({ tenant }) => tenant))
   if (known.size === 0 || api_keys_file !== undefined) return []
   const named = [
@@ -129,6 +129,15 @@ const tenantsHaveKeys: Check = (section, { suggestions, hasOtherKeys }) => {
         Object.keys(fairness[field]).map((tenant) => ({ tenant, path: [...path, field, tenant] })),
       ),
     ),
+    ...limits.flatMap(({ for: { tenant, tenants = [] } }, index) => [
+      ...(tenant === undefined || tenant === EACH_TENANT
+        ? []
+        : [{ tenant, path: at('limits', index, 'for', 'tenant') }]),
+      ...tenants.map((one, entry) => ({
+        tenant: one,
+        path: at('limits', index, 'for', 'tenants', entry),
+      })),
+    ]),
   ]
   const keyless = named.filter(({ tenant }) => !known.has(tenant) && !hasOtherKeys?.(tenant))
   return keyless.map(({ tenant, path }) => {

@@ -1,4 +1,4 @@
-/** Admission over several accounts in one step: the tenant's own, and those of the groups and the key it is in. */
+/** Admission over several accounts in one step: the tenant's own, and those of groups, the key and limits. */
 import type { Script } from '../link.ts'
 import { ASKED, JUDGEMENT, STANDING } from './admit.ts'
 import { EXPIRY } from './expiry.ts'
@@ -7,11 +7,11 @@ import { LEDGERS, OPENING, SHEBANG } from './state.ts'
 /**
  * ARGV: id, estimate in tokens and nanos, the same on the downgrade route (-1: none), how many accounts; then for each how
  * many KEYS and ARGV it has, whether its budget downgrades (1), and the ARGV that it would have alone. The first account is
- * the tenant's: its rates and slots count.
+ * the tenant's.
  *
  * No account is changed before all of them have been read. Where one cannot be judged, the reply is its code (below zero),
  * the time and its number, then the windows it misses. Else the reply is the code, the time, the wait, the number of the
- * account with the budget that decided, and for each account its figures as of an admission to it alone.
+ * account that decided, and for each account its figures as of an admission to it alone.
  */
 export const ADMIT_ALL: Script = {
   name: 'admit_all',
@@ -72,9 +72,13 @@ local function judge(isAll)
   for i = count, 1, -1 do
     if not isSpent and accounts[i].isPromised(isAll) then forAll, account = 1000, i end
   end
-  local wait, code = accounts[1].limitInTheWay(tokens, isAll)
+  local wait, code, limited = 0, 0, 1
+  for i = 1, count do
+    local forLimit, limitCode = accounts[i].limitInTheWay(tokens, isAll)
+    if forLimit > wait then wait, code, limited = forLimit, limitCode, i end
+  end
   if forAll > wait then return forAll, budgetCode, account end
-  return wait, code, 1
+  return wait, code, limited
 end
 
 -- The same admission once more is the first one.

@@ -7,8 +7,8 @@ import { BEGINNING, LEDGERS } from './state.ts'
  * The rules that hold now, and how the tenant stands under them. The caller says where the present windows end by its own
  * reckoning and what it wrote into them; budgets are looked at only where there are any.
  *
- * ARGV after `offset`: day's start and end, month's end, requests per minute, burst, concurrent requests, tokens per minute
- * (-1: none), cap of the day, of the month (-1: none), and for each window its birth and the caller's total as last seen.
+ * ARGV after `offset`: day's start and end, month's end, requests per minute, burst, concurrent requests, tokens per minute,
+ * cap of the day, of the month (-1: none of them), and for each window its birth and the caller's total as last seen.
  */
 export const ASKED = `
 local function arg(i) return tonumber(ARGV[offset + i]) end
@@ -60,8 +60,10 @@ local function lookAtSlices()
 end
 
 local function toPresentWindows()
-  requestLevel, requestAt = obey(requestLevel, requestAt, requestRate, requestCapacity, rpm, burst)
-  requestRate, requestCapacity = rpm, burst
+  if rpm >= 0 then
+    requestLevel, requestAt = obey(requestLevel, requestAt, requestRate, requestCapacity, rpm, burst)
+    requestRate, requestCapacity = rpm, burst
+  end
   if tpm >= 0 then
     tokenLevel, tokenAt = obey(tokenLevel, tokenAt, tokenRate, tokenCapacity, tpm, tpm)
     tokenRate, tokenCapacity = tpm, tpm
@@ -87,15 +89,18 @@ local function remaining(level, capacity) return max(0, floor((capacity * UNIT -
 -- What is idle in slices remains, but not to a request that is refused.
 local function standing(wait)
   local kept = wait > 0 and 1 or 0
-  local level, aside, tokensLeft, tokensReset =
-    levelAt(requestLevel, requestAt, requestRate), requestsIdle * UNIT, -1, -1
+  local left, reset, tokensLeft, tokensReset = -1, -1, -1, -1
+  if rpm >= 0 then
+    local level, aside = levelAt(requestLevel, requestAt, requestRate), requestsIdle * UNIT
+    left = remaining(level + kept * aside, requestCapacity)
+    reset = ceil((level + aside) / requestRate)
+  end
   if tpm >= 0 then
     local tokens, tokensAside = levelAt(tokenLevel, tokenAt, tokenRate), ratedIdle * UNIT
     tokensLeft = remaining(tokens + kept * tokensAside, tokenCapacity)
     tokensReset = ceil((tokens + tokensAside) / tokenRate)
   end
-  return wait, remaining(level + kept * aside, requestCapacity), ceil((level + aside) / requestRate),
-    tokensLeft, tokensReset, running + slotsUsed, dayHeld + dayUsed, monthHeld + monthUsed
+  return wait, left, reset, tokensLeft, tokensReset, running + slotsUsed, dayHeld + dayUsed, monthHeld + monthUsed
 end
 
 local function written(reply)
@@ -148,9 +153,9 @@ end
 -- Rate, token rate and slots: the longest wait and its code.
 local function limitInTheWay(tokens, isAll)
   local idle, slotsTaken = isAll and 1 or 0, running + (isAll and slotsUsed + slotsIdle or slotsSure)
-  local forRequest = waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1, idle * requestsIdle)
+  local forRequest = rpm >= 0 and waitFor(requestLevel, requestAt, requestRate, requestCapacity, 1, idle * requestsIdle) or 0
   local forTokens = tpm >= 0 and waitFor(tokenLevel, tokenAt, tokenRate, tokenCapacity, tokens, idle * ratedIdle) or 0
-  local forSlot = slotsTaken >= slots and 1000 or 0
+  local forSlot = slots >= 0 and slotsTaken >= slots and 1000 or 0
   local wait = max(forRequest, forTokens, forSlot)
   return wait, wait == forRequest and 11 or wait == forTokens and 12 or 13
 end
@@ -181,7 +186,7 @@ local function take(id, tokens, nanos, by)
   -- The caller hears of windows with a cap before it settles in them.
   if dayLedger and dayLedger.born == 0 then dayLedger.changed = true end
   if monthLedger and monthLedger.born == 0 then monthLedger.changed = true end
-  requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now
+  if rpm >= 0 then requestLevel, requestAt = poured(requestLevel, requestAt, requestRate, 1), now end
   if tpm >= 0 then tokenLevel, tokenAt = poured(tokenLevel, tokenAt, tokenRate, tokens), now end
   return true
 end

@@ -56,7 +56,7 @@ for i = offset + 1, #ARGV, 10 do
   end
   reply[#reply + 1] = answer
 end
-if running > 0 then call('PEXPIRE', LEASES, '3024000000') end
+if running > 0 then call('PEXPIRE', LEASES, IDLE) end
 if changed then save() end
 writeWindows()
 return reply

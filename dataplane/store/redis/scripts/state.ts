@@ -13,6 +13,10 @@
 /** State and leases of an idle tenant are dropped after this time, which is longer than a month's window. */
 const IDLE_MS = 35 * 86_400_000
 
+/** The same for counters of limits that requests run in; without those, until their buckets are empty and a little longer. */
+const LIMIT_IDLE_MS = 86_400_000
+const LIMIT_QUIET_MS = 60_000
+
 /** Tells the server that this is a script and its language. */
 export const SHEBANG = '#!lua\n'
 
@@ -20,6 +24,8 @@ export const OPENING = `
 local call, encode, decode = redis.call, cmsgpack.pack, cmsgpack.unpack
 local max, min, floor, ceil = math.max, math.min, math.floor, math.ceil
 local STATE, LEASES, GRAVES = KEYS[1], KEYS[2], KEYS[3]
+local IS_LIMIT = string.find(STATE, ':v1:{limit:', 1, true) or string.find(STATE, '}:limit:', 1, true)
+local IDLE = IS_LIMIT and '${LIMIT_IDLE_MS}' or '${IDLE_MS}'
 local SAFE, UNIT, LEASE, WANTED = 9007199254740991, 60000, 15000, 1000
 local time = call('TIME')
 local now = time[1] * 1000 + floor(time[2] / 1000)
@@ -47,15 +53,23 @@ if saved then
   if type(wantedAt) ~= 'number' or type(slices) ~= 'table' then wantedAt, slices = 0, {} end
 end
 
+local function levelAt(level, at, rate) return max(0, level - max(0, now - at) * rate) end
+
+-- Clients make up values that limits count, so a counter without anything to remember goes soon.
+local function lifeOfState()
+  if not IS_LIMIT or running > 0 or next(slices) then return IDLE end
+  local requests = requestRate > 0 and levelAt(requestLevel, requestAt, requestRate) / requestRate or 0
+  local tokens = tokenRate > 0 and levelAt(tokenLevel, tokenAt, tokenRate) / tokenRate or 0
+  return string.format('%.0f', min(${IDLE_MS}, ceil(max(requests, tokens)) + ${LIMIT_QUIET_MS}))
+end
+
 local function save()
   local state = encode(
     requestLevel, requestAt, requestRate, requestCapacity, tokenLevel, tokenAt, tokenRate, tokenCapacity,
     running, expiry, turn, day, dayHeld, month, monthHeld)
   if next(slices) or now - wantedAt < WANTED then state = state .. encode(wantedAt, slices) end
-  call('SET', STATE, state, 'PX', '${IDLE_MS}')
+  call('SET', STATE, state, 'PX', lifeOfState())
 end
-
-local function levelAt(level, at, rate) return max(0, level - max(0, now - at) * rate) end
 
 local function poured(level, at, rate, cost)
   return max(0, min(SAFE, levelAt(level, at, rate) + max(-1e11, min(1e11, cost)) * UNIT))
@@ -94,7 +108,7 @@ local function start(id, dayName, monthName, tokens, nanos, usedTokens, usedNano
   local isNew = lease('HSETNX', id, dayName, monthName, tokens, nanos, usedTokens, usedNanos, rated, by, padding)
   if isNew == 0 then return false end
   if running == 0 or expiry > now + LEASE then expiry = now + LEASE end
-  if running == 0 then call('PEXPIRE', LEASES, '${IDLE_MS}') end
+  if running == 0 then call('PEXPIRE', LEASES, IDLE) end
   running = running + 1
   hold(dayName, tokens, monthName, nanos)
   changed = true
@@ -191,9 +205,19 @@ local function write(window, ttl)
   end
 end
 
+-- The name of a window of a limit has its beginning and its end.
+local function lifeOf(name)
+  local startsAt, resetsAt = string.match(name, '^%a(%d+)%-(%d+)$')
+  if resetsAt then
+    local longer = min(${3 * 86_400_000}, resetsAt - startsAt)
+    return string.format('%.0f', max(0, resetsAt - now) + longer)
+  end
+  return #name == 10 and ${3 * 86_400_000} or ${70 * 86_400_000}
+end
+
 local function writeWindows()
   for name, window in pairs(windows) do
-    if window.changed then write(window, #name == 10 and ${3 * 86_400_000} or ${70 * 86_400_000}) end
+    if window.changed then write(window, lifeOf(name)) end
   end
 end
 

@@ -1,0 +1,194 @@
+/** The entries of `limits[]`, compiled: the counters of each request, found by its caller and its model. */
+import type { FurtherLimitSection } from '../../schema/further-limits.ts'
+import { EACH_TENANT } from '../holders.ts'
+import { Period } from '../period.ts'
+import { MONEY_MAX_NANOS, nanosOf } from '../price.ts'
+import type { BudgetRule, BudgetScope, Measures, Rules, ScopedBudget } from '../store.ts'
+import {
+  countedOf,
+  hasTags,
+  isOfOneTenant,
+  looksAtTags,
+  matcherOf,
+  type Subject,
+} from './selectors.ts'
+
+/** Most models, and most combinations of tags, whose counters are remembered for a caller: clients may make up names. */
+const REMEMBERED_MAX = 128
+
+interface Compiled {
+  readonly section: FurtherLimitSection
+  /** Its place in the list. */
+  readonly place: number
+  readonly fits: (subject: Subject) => boolean
+  readonly looksAtTags: boolean
+  readonly isOfTenant: boolean
+  readonly rates: Measures | undefined
+  readonly rule: BudgetRule | undefined
+  readonly period: Period
+}
+
+/** The limits of a caller's requests for one model and operation. */
+interface Combination {
+  /** All counters, if tags decide nothing. */
+  readonly rules: Rules | undefined
+  readonly limits: readonly Compiled[]
+  /** By the tags of requests. */
+  readonly byTags: Map<string, Rules>
+}
+
+export class FurtherLimits {
+  readonly #byKey = new Map<string, Compiled[]>()
+  readonly #byTenant = new Map<string, Compiled[]>()
+  readonly #byRoute = new Map<string, Compiled[]>()
+  readonly #others: Compiled[] = []
+  readonly #byName = new Map<string, Compiled>()
+  /** By the record of a key and then by operation and model. Weak: a key that is gone takes its entries along. */
+  readonly #known = new WeakMap<object, Map<string, Combination>>()
+
+  constructor(sections: readonly FurtherLimitSection[]) {
+    for (const [place, section] of sections.entries()) {
+      const compiled = compile(section, place)
+      this.#byName.set(section.name, compiled)
+      this.#list(compiled)
+    }
+  }
+
+  /**
+   * The rules of a request: `base`, and the counters of all limits that are for it. `caller` stands for the tenant and the
+   * key, and always comes with the same `base`.
+   */
+  of(base: Rules, caller: object, subject: Subject): Rules {
+    let known = this.#known.get(caller)
+    if (known === undefined) {
+      known = new Map()
+      this.#known.set(caller, known)
+    }
+    const name = `${subject.operation} ${subject.model}`
+    let combination = known.get(name)
+    if (combination === undefined) {
+      combination = this.#combine(base, subject)
+      remember(known, name, combination)
+    }
+    if (combination.rules !== undefined) return combination.rules
+    const { byTags, limits } = combination
+    let rules = byTags.get(subject.tags)
+    if (rules === undefined) {
+      rules = rulesWith(base, limits, subject)
+      remember(byTags, subject.tags, rules)
+    }
+    return rules
+  }
+
+  /** The rule that the counter has now; undefined if its limit is gone, or counts in other windows. */
+  ruleOf({ name, limit }: BudgetScope): BudgetRule | undefined {
+    const now = this.#byName.get(name)
+    return now?.period.per === limit?.period.per ? now?.rule : undefined
+  }
+
+  #list(compiled: Compiled): void {
+    const { key, tenant, tenants, route } = compiled.section.for
+    const named = tenants ?? (tenant === undefined || tenant === EACH_TENANT ? [] : [tenant])
+    if (key !== undefined) add(this.#byKey, key, compiled)
+    else if (named.length > 0) for (const one of named) add(this.#byTenant, one, compiled)
+    else if (route !== undefined) add(this.#byRoute, route, compiled)
+    else this.#others.push(compiled)
+  }
+
+  #combine(base: Rules, subject: Subject): Combination {
+    const limits = [
+      ...(this.#byKey.get(subject.key) ?? []),
+      ...(this.#byTenant.get(subject.tenant) ?? []),
+      ...(this.#byRoute.get(subject.route) ?? []),
+      ...this.#others,
+    ]
+      .filter(({ fits }) => fits(subject))
+      .toSorted((one, other) => one.place - other.place)
+    const isFixed = !limits.some((one) => one.looksAtTags)
+    const rules = isFixed ? rulesWith(base, limits, subject) : undefined
+    return { rules, limits, byTags: new Map() }
+  }
+}
+
+/** undefined: the configuration has none. */
+export function compileFurther(
+  sections: readonly FurtherLimitSection[],
+): FurtherLimits | undefined {
+  return sections.length === 0 ? undefined : new FurtherLimits(sections)
+}
+
+function compile(section: FurtherLimitSection, place: number): Compiled {
+  const { budget } = section
+  const unit = budget === undefined ? undefined : budget.usd === undefined ? 'tokens' : 'usd'
+  return {
+    section,
+    place,
+    fits: matcherOf(section.for),
+    looksAtTags: looksAtTags(section.for),
+    isOfTenant: isOfOneTenant(section.for),
+    rates: ratesOf(section),
+    rule: budget && ruleOf(budget),
+    period: new Period(budget?.per ?? 'day', unit),
+  }
+}
+
+function ratesOf(section: FurtherLimitSection): Measures | undefined {
+  const { requests_per_minute: requestsPerMinute, burst, ...others } = section
+  const { tokens_per_minute: tokensPerMinute, concurrent_requests: concurrentRequests } = others
+  const all = [requestsPerMinute, tokensPerMinute, concurrentRequests]
+  if (all.every((one) => one === undefined)) return undefined
+  const quarter = Math.max(1, Math.floor((requestsPerMinute ?? 0) / 4))
+  return Object.freeze({
+    requestsPerMinute,
+    burst: requestsPerMinute === undefined ? undefined : (burst ?? quarter),
+    tokensPerMinute,
+    concurrentRequests,
+  })
+}
+
+function ruleOf(budget: NonNullable<FurtherLimitSection['budget']>): BudgetRule {
+  const { usd, tokens, on_exceeded, downgrade_route, alerts } = budget
+  return Object.freeze({
+    tokensPerDay: tokens,
+    nanosPerMonth: usd === undefined ? undefined : Math.min(MONEY_MAX_NANOS, nanosOf(usd)),
+    onExceeded: on_exceeded,
+    ...(on_exceeded === 'downgrade' && { downgradeRoute: downgrade_route }),
+    alertThresholds: alerts,
+  })
+}
+
+/** One object for all requests with the same counters, because its identity tells what is known of them. */
+function rulesWith(base: Rules, limits: readonly Compiled[], subject: Subject): Rules {
+  const scoped = limits.flatMap((one) => counterOf(one, subject) ?? [])
+  if (scoped.length === 0) return base
+  return Object.freeze({ ...base, scoped: [...(base.scoped ?? []), ...scoped], base })
+}
+
+function counterOf(
+  { section, isOfTenant, rates, rule, period }: Compiled,
+  subject: Subject,
+): ScopedBudget | undefined {
+  if (!hasTags(section.for, subject.tags)) return undefined
+  const counted = countedOf(section.for, subject)
+  if (counted === undefined) return undefined
+  const { value, holder } = counted
+  const scope: BudgetScope = Object.freeze({
+    kind: 'limit',
+    name: section.name,
+    isNamed: true,
+    id: `limit ${section.name}${value === '' ? '' : ` ${value}`}`,
+    limit: { holder, isOfTenant, period },
+  })
+  return { scope, rule, ...(rates && { rates }) }
+}
+
+function add(lists: Map<string, Compiled[]>, name: string, compiled: Compiled): void {
+  const list = lists.get(name)
+  if (list === undefined) lists.set(name, [compiled])
+  else list.push(compiled)
+}
+
+function remember<V>(map: Map<string, V>, name: string, value: V): void {
+  if (map.size >= REMEMBERED_MAX) map.clear()
+  map.set(name, value)
+}

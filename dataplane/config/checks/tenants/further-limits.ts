@@ -1,0 +1,258 @@
+/** Entries of `limits[]` that cannot take effect. */
+import { isOfOneTenant, matcherOf, patternOf } from '../../../accounts/further/selectors.ts'
+import { EACH_TENANT } from '../../../accounts/holders.ts'
+import { valueBelow } from '../../../json/values.ts'
+import type { FurtherLimitSection } from '../../../schema/further-limits.ts'
+import type { Section } from '../../../schema/index.ts'
+import { entryOf } from '../../caller-id.ts'
+import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import { at, type Check, oneOf, quoted } from '../contract.ts'
+import { repeated } from '../duplicates.ts'
+import { unknownName } from '../names.ts'
+import { callersOf } from './callers.ts'
+import { placeOf } from './holders.ts'
+import { upstreamsOf } from './prices.ts'
+
+/** Every request of a tenant has to fit all of them. */
+const TOGETHER_MAX = 64
+
+const TAG = 'tag/'
+
+function eachLimit(
+  { limits }: Section,
+  find: (limit: FurtherLimitSection, path: Path) => readonly Finding[],
+): Finding[] {
+  return limits.flatMap((limit, index) => find(limit, at('limits', index)))
+}
+
+const limitNamesDiffer: Check = ({ limits }, context) =>
+  repeated(
+    limits.map(({ name }, index) => ({ name, path: at('limits', index, 'name') })),
+    'limit name',
+    context,
+  )
+
+const limitLimitsSomething: Check = (section) =>
+  eachLimit(section, (limit, path) => {
+    const { requests_per_minute, tokens_per_minute, concurrent_requests, budget, burst } = limit
+    const all = [requests_per_minute, tokens_per_minute, concurrent_requests, budget]
+    if (burst !== undefined && requests_per_minute === undefined) {
+      const fix = 'Add requests_per_minute, or remove burst.'
+      return [refuse([...path, 'burst'], 'cannot take effect without requests_per_minute', fix)]
+    }
+    if (all.some((one) => one !== undefined)) return []
+    const fix =
+      'Add requests_per_minute, tokens_per_minute, concurrent_requests or budget, or remove it.'
+    return [refuse(path, `limit ${quoted(limit.name)} limits nothing`, fix)]
+  })
+
+const limitSelects: Check = (section) =>
+  eachLimit(section, ({ for: selectors }, path) => {
+    const { tenant, tenants = [] } = selectors
+    if (Object.values(selectors).every((one) => one === undefined)) {
+      const fix = 'Add for example tenant: with a name, or tenant: "*" for all requests.'
+      return [refuse([...path, 'for'], 'selects nothing', fix)]
+    }
+    if (tenant !== undefined && tenants.length > 0) {
+      const fix = 'Keep one of them.'
+      return [refuse([...path, 'for'], 'has both tenant and tenants', fix)]
+    }
+    return tenants.flatMap((one, entry) => {
+      if (tenants.indexOf(one) === entry) return []
+      const message = `${quoted(one)} is there twice`
+      return [refuse([...path, 'for', 'tenants', entry], message, 'Name it once.')]
+    })
+  })
+
+const limitRoutesExist: Check = (section, { suggestions }) => {
+  const known = new Set(section.routes.map(({ name }) => name))
+  return eachLimit(section, ({ for: { route }, budget }, path) => [
+    ...(route === undefined
+      ? []
+      : unknownName(route, [...path, 'for', 'route'], 'route', { known, suggestions })),
+    ...(budget?.downgrade_route === undefined
+      ? []
+      : unknownName(budget.downgrade_route, [...path, 'budget', 'downgrade_route'], 'route', {
+          known,
+          suggestions,
+        })),
+  ])
+}
+
+const limitModelsExist: Check = (section) => {
+  const routes = section.routes.map(({ name }) => name)
+  const aliases = Object.keys(section.aliases)
+  const models = section.upstreams.map(({ model }) => model)
+  const known = new Set([...aliases, ...routes, ...models])
+  return eachLimit(section, ({ for: { model } }, path) => {
+    if (model === undefined) return []
+    const fits = patternOf(model)
+    // A client may name more than the beginning of an alias that is a pattern.
+    const isNamed = aliases.some((alias) => {
+      const start = alias.endsWith('*') ? alias.slice(0, -1) : undefined
+      const least = model.split('*', 1)[0] ?? ''
+      return start !== undefined && (least.startsWith(start) || start.startsWith(least))
+    })
+    if (isNamed || [...known].some(fits)) return []
+    const message = `no route, alias or upstream has the model ${quoted(model)}`
+    return [refuse([...path, 'for', 'model'], message, oneOf(known))]
+  })
+}
+
+const limitTagsAreDeclared: Check = (section) => {
+  const known = new Set(section.usage.tags)
+  return eachLimit(section, ({ for: { tag = {}, each } }, path) => {
+    const named = Object.keys(tag).map((name) => ({ name, place: [...path, 'for', 'tag', name] }))
+    if (each?.startsWith(TAG) === true)
+      named.push({ name: each.slice(TAG.length), place: [...path, 'for', 'each'] })
+    return named.flatMap(({ name, place }) => {
+      if (known.has(name)) return []
+      const message = `requests have no tag ${quoted(name)}: usage.tags does not declare it`
+      return [refuse(place, message, `Add it to gw.usage.tags.`)]
+    })
+  })
+}
+
+/** As for budgets: keys of resources and of a file may be added later. */
+const limitKeysExist: Check = (section, { suggestions, hasOtherKeys, place, written }) => {
+  if (hasOtherKeys !== undefined || place === 'pod') return []
+  const { api_keys, api_keys_file } = section
+  const known = new Map(api_keys.map(({ id, tenant }) => [id, tenant]))
+  const ids = new Set(known.keys())
+  const callers = callersOf(section)
+  const mayCome = api_keys_file !== undefined || valueBelow(written, 'spec') !== undefined
+  return eachLimit(section, ({ for: selectors }, path) => {
+    const { key, tenant, tenants } = selectors
+    if (key === undefined || entryOf(key, callers) !== undefined) return []
+    const owner = known.get(key)
+    const where = [...path, 'for', 'key']
+    if (owner === undefined) {
+      const message = `no key has the id ${quoted(key)}${suggestions.didYouMean(key, ids)}`
+      return [(mayCome ? warn : refuse)(where, message, oneOf(ids))]
+    }
+    const named = tenants ?? (tenant === undefined || tenant === EACH_TENANT ? [owner] : [tenant])
+    if (named.includes(owner)) return []
+    const message = `cannot take effect: key ${quoted(key)} is of tenant ${quoted(owner)}`
+    return [refuse(where, message, 'Name that tenant, or remove one of the two.')]
+  })
+}
+
+/** A route and a model of which the one never has the other. */
+const limitFitsARequest: Check = (section) => {
+  const aliases = Object.entries(section.aliases)
+  if (aliases.some(([alias]) => alias.endsWith('*'))) return []
+  const routes = new Map(section.routes.map((route) => [route.name, route]))
+  return eachLimit(section, ({ for: { route: name, model } }, path) => {
+    const route = routes.get(name ?? '')
+    if (route === undefined || model === undefined) return []
+    const fits = matcherOf({ model })
+    const models = upstreamsOf(section, route).map((one) => one.model)
+    const names = [route.name, ...aliases.flatMap(([alias, to]) => (to === name ? [alias] : []))]
+    const isNamed = names.some((one) => fits(subjectOf(one, models)))
+    if (isNamed) return []
+    const message = `cannot take effect: route ${quoted(route.name)} has no such model`
+    return [refuse([...path, 'for', 'model'], message, oneOf(new Set([...names, ...models])))]
+  })
+}
+
+const limitBudgetIsWhole: Check = (section) =>
+  eachLimit(section, ({ budget }, path) => {
+    if (budget === undefined) return []
+    const place = [...path, 'budget']
+    const { usd, tokens, on_exceeded, downgrade_route, alerts } = budget
+    const found: Finding[] = []
+    if ((usd === undefined) === (tokens === undefined)) {
+      const message = usd === undefined ? 'has no cap' : 'has both usd and tokens'
+      found.push(refuse(place, message, 'Write one of usd and tokens; write two limits for both.'))
+    }
+    if (on_exceeded === 'downgrade' && downgrade_route === undefined) {
+      const fix = 'Add downgrade_route: with the name of a route.'
+      found.push(refuse([...place, 'on_exceeded'], 'downgrade needs downgrade_route', fix))
+    }
+    if (on_exceeded === 'reject' && downgrade_route !== undefined) {
+      const fix = 'Write on_exceeded: downgrade, or remove it.'
+      const message = 'cannot take effect: on_exceeded is reject'
+      found.push(refuse([...place, 'downgrade_route'], message, fix))
+    }
+    for (const [entry, threshold] of alerts.entries()) {
+      const before = alerts[entry - 1]
+      if (before === undefined || threshold > before) continue
+      const message = `${threshold} ${threshold === before ? 'is there twice' : `comes after ${before}`}`
+      found.push(refuse([...place, 'alerts', entry], message, 'List each fraction once, rising.'))
+    }
+    return found
+  })
+
+/** Money needs prices, on all routes that the limit may be for. */
+const limitSpendHasPrices: Check = (section) => {
+  const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
+  return eachLimit(section, ({ for: { route }, budget }, path) => {
+    if (budget?.usd === undefined) return []
+    const routes = section.routes.filter(
+      ({ name }) => route === undefined || name === route || name === budget.downgrade_route,
+    )
+    const models = routes.flatMap((one) => upstreamsOf(section, one).map(({ model }) => model))
+    const missing = [...new Set(models)].filter((model) => !priced.has(model))
+    if (missing.length === 0) return []
+    const message = `cannot bind: no price for ${missing.map(quoted).join(', ')}`
+    const fix = 'Add the models to pricing, with 0 for those that cost nothing.'
+    return [refuse([...path, 'budget', 'usd'], message, fix)]
+  })
+}
+
+/** One script call reads all counters of a request, and a cluster runs a script on one node only. */
+const limitsAreOnOneServer: Check = (section) => {
+  if (placeOf(section.rate_limits?.redis?.url)?.kind !== 'cluster') return []
+  return eachLimit(section, ({ for: selectors, name }, path) => {
+    if (isOfOneTenant(selectors)) return []
+    const message = `limit ${quoted(name)} cannot be counted in a Redis cluster: its tenants are on several nodes`
+    const fix = 'Use one Redis server or Sentinel, or write each: tenant or each: key.'
+    return [refuse([...path, 'for'], message, fix)]
+  })
+}
+
+const limitsSurviveRestart: Check = ({ limits, budgets, rate_limits, state_dir }) => {
+  const index = limits.findIndex(({ budget }) => budget !== undefined)
+  if (index === -1 || budgets.length > 0) return []
+  if (rate_limits?.backend === 'redis' || state_dir !== undefined) return []
+  const message = 'kept in memory only: a restart forgets what was used'
+  const fix = 'Add rate_limits with backend: redis, or, outside of a cluster, state_dir:.'
+  return [warn(at('limits', index, 'budget'), message, fix)]
+}
+
+const limitsAreFew: Check = ({ limits }) => {
+  const ofTenants = new Map<string, number>()
+  return limits.flatMap(({ for: selectors }, index) => {
+    const { tenant = EACH_TENANT, tenants = [tenant], ...others } = selectors
+    const { key, route, model, operation, tag } = others
+    if ([key, route, model, operation, tag].some((one) => one !== undefined)) return []
+    return tenants.flatMap((one) => {
+      const count = (ofTenants.get(one) ?? 0) + 1
+      ofTenants.set(one, count)
+      if (count !== TOGETHER_MAX + 1) return []
+      const who = one === EACH_TENANT ? 'each tenant' : `tenant ${quoted(one)}`
+      const message = `more than ${TOGETHER_MAX} limits are for every request of ${who}`
+      return [refuse(at('limits', index, 'for'), message, 'Remove some: a request has to fit all.')]
+    })
+  })
+}
+
+export const furtherLimitChecks = [
+  limitNamesDiffer,
+  limitLimitsSomething,
+  limitSelects,
+  limitRoutesExist,
+  limitModelsExist,
+  limitTagsAreDeclared,
+  limitKeysExist,
+  limitFitsARequest,
+  limitBudgetIsWhole,
+  limitSpendHasPrices,
+  limitsAreOnOneServer,
+  limitsSurviveRestart,
+  limitsAreFew,
+]
+
+function subjectOf(model: string, models: readonly string[]) {
+  return { tenant: '', key: '', route: '', models, model, operation: 'chat' as const, tags: '' }
+}

@@ -1,0 +1,57 @@
+/** Entries of `limits[]` in words, for the routes that they are for. */
+import { patternOf } from '../../accounts/further/selectors.ts'
+import { EACH_TENANT } from '../../accounts/holders.ts'
+import type { FurtherLimitSection } from '../../schema/further-limits.ts'
+import type { RouteSection, Section } from '../../schema/index.ts'
+
+/** Each that may be for a request on the route. */
+export function explainFurther(section: Section, route: RouteSection, models: readonly string[]) {
+  const names = Object.entries(section.aliases)
+    .filter(([, to]) => to === route.name)
+    .map(([alias]) => alias)
+  const all = [route.name, ...names, ...models]
+  const mayFit = ({ for: { route: name, model } }: FurtherLimitSection) =>
+    (name === undefined || name === route.name) &&
+    (model === undefined || all.some(patternOf(model)) || names.some((one) => one.endsWith('*')))
+  return section.limits.filter(mayFit).map(explainLimit)
+}
+
+function explainLimit(limit: FurtherLimitSection): string {
+  const { name, for: selectors } = limit
+  return `limit ${name}, ${countersOf(selectors)}: ${measuresOf(limit).join('; ')}`
+}
+
+function countersOf({ each, tenant, tenants, tag, ...others }: FurtherLimitSection['for']): string {
+  const named = tenants ?? (tenant === undefined || tenant === EACH_TENANT ? [] : [tenant])
+  const parts = [
+    ...(named.length > 0 ? [`of tenant ${named.join(' or ')}`] : []),
+    ...Object.entries(others).flatMap(([kind, value]) =>
+      value === undefined ? [] : [`with ${kind} ${value}`],
+    ),
+    ...Object.entries(tag ?? {}).map(([label, value]) => `with tag ${label}=${value}`),
+  ]
+  const requests = parts.length === 0 ? 'all requests' : `requests ${parts.join(' ')}`
+  return each === undefined
+    ? `one counter for ${requests}`
+    : `one counter for each ${each} of ${requests}`
+}
+
+function measuresOf(limit: FurtherLimitSection): string[] {
+  const { requests_per_minute: rate, tokens_per_minute, concurrent_requests, budget } = limit
+  const burst = limit.burst ?? Math.max(1, Math.floor((rate ?? 0) / 4))
+  return [
+    ...(rate === undefined ? [] : [`${rate} requests a minute, ${burst} at once`]),
+    ...(tokens_per_minute === undefined ? [] : [`${tokens_per_minute} tokens a minute`]),
+    ...(concurrent_requests === undefined ? [] : [`${concurrent_requests} simultaneous`]),
+    ...(budget === undefined ? [] : [explainBudget(budget)]),
+  ]
+}
+
+function explainBudget(budget: NonNullable<FurtherLimitSection['budget']>): string {
+  const { usd, tokens, per, on_exceeded, downgrade_route, alerts } = budget
+  const cap = usd === undefined ? `${tokens} tokens` : `${usd} USD`
+  const then = on_exceeded === 'downgrade' ? `route ${downgrade_route}` : '402'
+  const at = alerts.map((threshold) => `${Math.round(threshold * 100)} %`)
+  const alerted = at.length === 0 ? '' : `, alerts at ${at.join(', ')}`
+  return `${cap} a UTC ${per}, then ${then}${alerted}`
+}

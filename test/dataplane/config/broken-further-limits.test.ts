@@ -1,0 +1,127 @@
+/** Entries of limits[] that cannot take effect. */
+import { type Row, testRefusals } from './documents.ts'
+
+function row(name: string, limit: string, path: string, says: string, fix: string): Row {
+  const yaml = `  limits:\n    - ${limit} # here`
+  return { name, yaml, path: `gw.limits[0]${path}`, says, fix }
+}
+
+const RATE = 'requests_per_minute: 1'
+
+const ROWS: Row[] = [
+  row('without a measure', '{name: a, for: {tenant: t}}', '', 'limits nothing', 'budget'),
+  row(
+    'a burst alone',
+    '{name: a, for: {tenant: t}, burst: 1}',
+    '.burst',
+    'without requests_per_minute',
+    'remove burst',
+  ),
+  row(
+    'without a selector',
+    `{name: a, for: {}, ${RATE}}`,
+    '.for',
+    'selects nothing',
+    'tenant: "*"',
+  ),
+  row(
+    'two kinds of tenants',
+    `{name: a, for: {tenant: t, tenants: [t]}, ${RATE}}`,
+    '.for',
+    'both tenant and tenants',
+    'Keep one',
+  ),
+  row(
+    'an unknown route',
+    `{name: a, for: {route: rr}, ${RATE}}`,
+    '.for.route',
+    'unknown route "rr"',
+    'Use one of',
+  ),
+  row(
+    'an unknown model',
+    `{name: a, for: {model: "gpt-*"}, ${RATE}}`,
+    '.for.model',
+    'has the model "gpt-*"',
+    'Use one of',
+  ),
+  row(
+    'an unknown key',
+    `{name: a, for: {key: kk}, ${RATE}}`,
+    '.for.key',
+    'no key has the id "kk"',
+    'Use one of',
+  ),
+  row(
+    'a key of another tenant',
+    `{name: a, for: {key: k, tenants: [u, v]}, ${RATE}}`,
+    '.for.key',
+    'is of tenant "t"',
+    'Name that tenant',
+  ),
+  row(
+    'a tag that is not declared',
+    `{name: a, for: {each: tag/team}, ${RATE}}`,
+    '.for.each',
+    'does not declare it',
+    'usage.tags',
+  ),
+  row(
+    'an unknown dimension',
+    `{name: a, for: {each: pod}, ${RATE}}`,
+    '.for.each',
+    'must be tenant, key, route',
+    '',
+  ),
+  row(
+    'an upstream',
+    `{name: a, for: {upstream: a}, ${RATE}}`,
+    '.for.upstream',
+    'unknown field',
+    '',
+  ),
+  row(
+    'a budget without a cap',
+    '{name: a, for: {tenant: t}, budget: {per: day}}',
+    '.budget',
+    'has no cap',
+    'usd and tokens',
+  ),
+  row(
+    'a budget of both units',
+    '{name: a, for: {tenant: t}, budget: {per: day, usd: 1, tokens: 1}}',
+    '.budget',
+    'both usd and tokens',
+    'two limits',
+  ),
+  row(
+    'a budget without prices',
+    '{name: a, for: {tenant: t}, budget: {per: day, usd: 1}}',
+    '.budget.usd',
+    'no price for "m"',
+    'pricing',
+  ),
+  row(
+    'a downgrade to nowhere',
+    '{name: a, for: {tenant: t}, budget: {per: day, tokens: 1, on_exceeded: downgrade}}',
+    '.budget.on_exceeded',
+    'needs downgrade_route',
+    'Add',
+  ),
+  {
+    name: 'two limits of one name',
+    yaml: `  limits:\n    - {name: a, for: {tenant: t}, ${RATE}}\n    - {name: a, for: {key: k}, ${RATE}} # here`,
+    path: 'gw.limits[1].name',
+    says: 'duplicate limit name',
+    fix: 'another name',
+  },
+  {
+    name: 'a counter of several tenants in a Redis cluster',
+    yaml: `  rate_limits: {backend: redis, redis: {url: "redis+cluster://h"}}\n  limits:\n    - {name: a, for: {tenant: "*"}, ${RATE}} # here`,
+    path: 'gw.limits[0].for',
+    says: 'cannot be counted in a Redis cluster',
+    fix: 'each: tenant',
+  },
+]
+
+testRefusals(ROWS)

@@ -1,0 +1,309 @@
+/** Entries of `limits[]` over gateways that share a store: the same tests for memory and for Redis. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { aKey } from '../../helpers/a-key.ts'
+import { Front, type Heard, startUpstream } from '../../helpers/fake-upstream.ts'
+import { type GatewayProcess, PLENTY, startGateway } from '../../helpers/gateway-process.ts'
+import { until } from '../../helpers/until.ts'
+import {
+  ANSWER_TOKENS,
+  ANSWER_USD,
+  assertLimited,
+  assertSpent,
+  limitedDocument,
+  limitHeaders,
+  PRICES,
+  windowEnds,
+} from './limited-gateway.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const PAIRS = [
+  'alone-1 alone',
+  'pair-1 first',
+  'pair-2 second',
+  'keys-1 keys',
+  'keys-2 keys',
+  'route-1 router',
+  'route-2 other',
+  'model-1 modeller',
+  'ops-1 operator',
+  'ops-2 other-operator',
+  'tag-1 tagger',
+  'each-tag-1 projects',
+  'each-1 each',
+  'each-2 each-too',
+  'slots-1 slots',
+  'rated-1 rated',
+  'day-1 daily',
+  'month-1 monthly',
+  'cheap-1 downgraded',
+  'many-1 many',
+  'alert-1 alerted',
+]
+
+/** Once a minute and one at once: the second request is refused. */
+const ONE = { requests_per_minute: 1, burst: 1 }
+
+const LIMITS: readonly Fields[] = [
+  { name: 'of-tenant', for: { tenant: 'alone' }, ...ONE },
+  { name: 'premium', for: { tenants: ['first', 'second'] }, requests_per_minute: 1, burst: 2 },
+  { name: 'each-key', for: { each: 'key', tenant: 'keys' }, ...ONE },
+  { name: 'of-route', for: { route: 'limited' }, ...ONE },
+  { name: 'big-model', for: { tenant: 'modeller', model: 'big-*' }, ...ONE },
+  { name: 'of-chat', for: { tenant: 'operator', operation: 'chat' }, ...ONE },
+  { name: 'of-vectors', for: { tenant: 'other-operator', operation: 'embeddings' }, ...ONE },
+  { name: 'of-team', for: { tenant: 'tagger', tag: { team: 'blue' } }, ...ONE },
+  { name: 'project', for: { tenant: 'projects', each: 'tag/project' }, ...ONE },
+  { name: 'each-tenant', for: { tenants: ['each', 'each-too'], each: 'tenant' }, ...ONE },
+  { name: 'slots', for: { key: 'slots-1' }, concurrent_requests: 1 },
+  { name: 'rate', for: { tenant: 'rated' }, tokens_per_minute: 12 },
+  { name: 'daily', for: { tenant: 'daily' }, budget: { tokens: 2 * ANSWER_TOKENS, per: 'day' } },
+  {
+    name: 'monthly',
+    for: { each: 'key', tenant: 'monthly' },
+    budget: { usd: 2 * ANSWER_USD, per: 'month' },
+  },
+  {
+    name: 'cheaper',
+    for: { tenant: 'downgraded' },
+    budget: {
+      usd: ANSWER_USD,
+      per: 'day',
+      on_exceeded: 'downgrade',
+      downgrade_route: 'cheap',
+    },
+  },
+  {
+    name: 'alerting',
+    for: { each: 'tenant', tenant: 'alerted' },
+    budget: { tokens: 2 * ANSWER_TOKENS, per: 'month', alerts: [0.5] },
+  },
+  { name: 'wide', for: { tenant: 'many' }, requests_per_minute: 50, burst: 40 },
+  { name: 'narrow', for: { tenant: 'many', model: 'chat' }, requests_per_minute: 30, burst: 20 },
+]
+
+const ROUTES = ['chat', 'limited', 'big-route', 'small-route', 'vectors', 'cheap']
+
+/** `backend`: the section rate_limits without its default. Requests alternate between the gateways. */
+export async function testFurtherLimits(backend: Fields, gateways: number): Promise<void> {
+  const [upstream, receiver] = await Promise.all([startUpstream(), startUpstream()])
+  const keys = PAIRS.map((pair) => {
+    const [id = '', tenant = ''] = pair.split(' ')
+    return { id, ...aKey({ id, tenant, routes: ['*'] }) }
+  })
+  const up = (name: string, model = 'served') => ({ name, model, endpoint: upstream.url })
+  const config = limitedDocument(
+    {
+      upstreams: [up('up'), up('big', 'big-one'), up('small', 'small')],
+      routes: ROUTES.map((name) => ({
+        name,
+        strategy: 'single',
+        primary: name === 'big-route' ? 'big' : name === 'cheap' ? 'small' : 'up',
+        max_tokens_default: 3,
+      })),
+      aliases: { 'big-alias': 'small-route' },
+      rate_limits: { ...backend, default: PLENTY },
+      limits: LIMITS,
+      usage: { tags: ['team', 'project'] },
+      pricing: [
+        ...PRICES,
+        { model: 'small', input: 1, output: 2 },
+        { model: 'big-one', input: 1, output: 2 },
+      ],
+      alerts: { webhook_url: `${receiver.url}/hook` },
+    },
+    { records: keys.map(({ record }) => record), byTenant: new Map() },
+  )
+  const env = { UPSTREAM_KEY: 'upstream-credential' }
+  const all: GatewayProcess[] = []
+  for (let made = 0; made < gateways; made++) all.push(await startGateway({ config, env }))
+  after(() => Promise.all([...all.map((one) => one.stop()), upstream.close(), receiver.close()]))
+  let turn = 0
+  const as = (id: string) => {
+    const gateway = all[turn++ % all.length] as GatewayProcess
+    return new Front(gateway, keys.find((one) => one.id === id)?.key ?? 'unknown')
+  }
+  const refused = async (id: string, fields: Fields = {}, headers = {}) => {
+    const heard = await as(id).ask(fields, headers).over
+    return assertLimited(heard, 'rpm')
+  }
+  const served = async (id: string, fields: Fields = {}, headers = {}) => {
+    const heard = await as(id).ask(fields, headers).over
+    assert.equal(heard.status, 200, heard.text)
+    return heard
+  }
+
+  /** Asks until the budget is spent; an answer may be settled a moment after it was read. */
+  const spend = async (id: string, reason: string) => {
+    const answers: Heard[] = []
+    let last: Heard | undefined
+    await until('the budget is spent', async () => {
+      last = await as(id).chat({ max_tokens: 3 })
+      if (last.status === 200) answers.push(last)
+      else if (last.status === 429) assertLimited(last, 'budget_reserved')
+      return last.status === 402
+    })
+    return { answers, error: assertSpent(last as Heard, reason) }
+  }
+
+  test('a limit of a tenant refuses with its name, its holder and its end', async () => {
+    await served('alone-1')
+    const error = await refused('alone-1')
+    assert.match(
+      error.message,
+      /^Limit "of-tenant" of tenant "alone": The limit of 1 requests a minute, 1 at once, is reached\. Try again in \d+ s, or have requests_per_minute raised\.$/,
+    )
+    assert.deepEqual(
+      [error.limit_name, error.limit_holder, error.limited_by, error.limit],
+      ['of-tenant', 'tenant "alone"', 'requests_per_minute', 1],
+    )
+    const left = Date.parse(error.resets_at) - Date.now()
+    assert.ok(left > 0 && left <= 60_000, error.resets_at)
+  })
+
+  test('tenants share the counter of a list, and no refusal names the other', async () => {
+    await served('pair-1')
+    await served('pair-2')
+    const error = await refused('pair-1')
+    assert.equal(error.limit_holder, 'several tenants together')
+    assert.doesNotMatch(JSON.stringify(error), /second/)
+    await refused('pair-2')
+  })
+
+  test('each key of a tenant has a counter', async () => {
+    await served('keys-1')
+    const error = await refused('keys-1')
+    assert.equal(error.limit_holder, 'key "keys-1"')
+    await served('keys-2')
+  })
+
+  test('a limit of a route counts all of its callers, and no other route', async () => {
+    await served('route-1', { model: 'limited' })
+    await refused('route-2', { model: 'limited' })
+    await served('route-2', { model: 'chat' })
+  })
+
+  test('a limit of a model knows the alias and the model of the upstream, by a pattern', async () => {
+    await served('model-1', { model: 'big-route' })
+    await refused('model-1', { model: 'big-route' })
+    await refused('model-1', { model: 'big-alias' })
+    await served('model-1', { model: 'small-route' })
+    await served('model-1', { model: 'chat' })
+  })
+
+  test('a limit of an operation leaves the others alone', async () => {
+    await served('ops-1')
+    await refused('ops-1')
+    await served('ops-2')
+    await served('ops-2')
+  })
+
+  test('a limit of a tag counts only what has the tag', async () => {
+    const blue = { 'x-gw-tags': 'team=blue' }
+    await served('tag-1', {}, blue)
+    await refused('tag-1', {}, blue)
+    await refused('tag-1', { metadata: { team: 'blue' } })
+    await served('tag-1', {}, { 'x-gw-tags': 'team=red' })
+    await served('tag-1')
+  })
+
+  test('each value of a tag has a counter', async () => {
+    const of = (project: string) => ({ 'x-gw-tags': `project=${project}` })
+    await served('each-tag-1', {}, of('a'))
+    const error = await refused('each-tag-1', {}, of('a'))
+    assert.equal(error.limit_holder, 'tag project=a')
+    await served('each-tag-1', {}, of('b'))
+    await served('each-tag-1')
+    await served('each-tag-1')
+  })
+
+  test('each tenant of a list has a counter', async () => {
+    await served('each-1')
+    await refused('each-1')
+    await served('each-2')
+    const error = await refused('each-2')
+    assert.equal(error.limit_holder, 'tenant "each-too"')
+  })
+
+  test('a limit of concurrent requests counts what runs', async () => {
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    const before = upstream.asked.length
+    const { reply } = upstream
+    upstream.script.push(async (outgoing, asked) => {
+      await released
+      await reply(outgoing, asked)
+    })
+    const first = as('slots-1').ask()
+    await until('the upstream is asked', () => upstream.asked.length > before)
+    const error = assertLimited(await as('slots-1').chat(), 'concurrency')
+    assert.deepEqual([error.limit_name, error.limit_holder], ['slots', 'key "slots-1"'])
+    release()
+    assert.equal((await first.over).status, 200)
+    await until('its slot is free', async () => (await as('slots-1').chat()).status === 200)
+  })
+
+  test('a limit of tokens a minute is charged by what was used', async () => {
+    const first = await served('rated-1', { max_tokens: 3 })
+    assert.equal(first.headers['x-ratelimit-limit-tokens'], '12')
+    let error: Record<string, unknown> = {}
+    await until('the tokens are used', async () => {
+      const heard = await as('rated-1').chat({ max_tokens: 3 })
+      if (heard.status === 200) return false
+      error = assertLimited(heard, 'tpm')
+      return true
+    })
+    assert.deepEqual(
+      [error.limit_name, error.limited_by, error.limit],
+      ['rate', 'tokens_per_minute', 12],
+    )
+  })
+
+  test('a budget of tokens a day is spent over all gateways', async () => {
+    const { answers, error } = await spend('day-1', 'budget_tokens')
+    const left = answers.map((one) => limitHeaders(one)['budget-tokens-remaining'])
+    assert.deepEqual(left, [String(2 * ANSWER_TOKENS), String(ANSWER_TOKENS)])
+    assert.match(
+      error.message,
+      /^Limit "daily" of tenant "daily": The 20 tokens of this day are used\./,
+    )
+    assert.deepEqual(
+      [error.limited_by, error.limit, error.used, error.resets_at],
+      ['budget', 20, 20, windowEnds().day],
+    )
+  })
+
+  test('a budget of money a month is spent by each key', async () => {
+    const { answers, error } = await spend('month-1', 'budget_spend')
+    assert.equal(answers.length, 2)
+    assert.match(error.message, /USD of this month are spent/)
+    assert.equal(error.resets_at, windowEnds().month)
+    assert.equal(error.limit_holder, 'key "month-1"')
+  })
+
+  test('a spent budget of a limit downgrades', async () => {
+    assert.equal((await served('cheap-1')).headers['x-gw-route'], 'chat')
+    await until('it is spent', async () => {
+      const { status, headers } = await as('cheap-1').chat()
+      return status === 200 && headers['x-gw-route'] === 'cheap'
+    })
+  })
+
+  test('headers carry the tightest of all limits', async () => {
+    const heard = limitHeaders(await served('many-1'))
+    assert.deepEqual([heard['ratelimit-limit'], heard['ratelimit-remaining']], ['30', '19'])
+    const other = limitHeaders(await served('many-1', { model: 'cheap' }))
+    assert.deepEqual([other['ratelimit-limit'], other['ratelimit-remaining']], ['50', '38'])
+  })
+
+  test('an alert names the limit and its holder, once', async () => {
+    await served('alert-1')
+    await until('the alert arrives', () => receiver.asked.length > 0)
+    const [alert] = receiver.asked.map(({ body }) => body)
+    assert.deepEqual(
+      [alert?.limit_name, alert?.limit_holder, alert?.window, alert?.kind, alert?.threshold],
+      ['alerting', 'tenant "alerted"', 'month', 'tokens', 0.5],
+    )
+    assert.equal(receiver.asked.length, 1)
+  })
+}
