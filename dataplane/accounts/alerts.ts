@@ -1,5 +1,5 @@
 /** Which thresholds of a budget cause an alert, and the content of the alert. */
-import type { Per } from './period.ts'
+import { isForEver, type Per } from './period.ts'
 import type { BudgetRule, BudgetScope, Crossing } from './store.ts'
 
 /**
@@ -31,8 +31,8 @@ export interface BudgetAlert {
   /** Tokens, or USD. */
   readonly used: number
   readonly limit: number
-  /** ISO 8601. */
-  readonly resets_at: string
+  /** ISO 8601; null if it never does. */
+  readonly resets_at: string | null
 }
 
 export function alertOf(crossing: Crossing): BudgetAlert {
@@ -47,7 +47,7 @@ export function alertOf(crossing: Crossing): BudgetAlert {
     threshold,
     used: crossing.used / unit,
     limit: crossing.limit / unit,
-    resets_at: new Date(crossing.resetsAt).toISOString(),
+    resets_at: isForEver(crossing.resetsAt) ? null : new Date(crossing.resetsAt).toISOString(),
   }
 }
 

@@ -1,19 +1,44 @@
 /** Repairs amounts from outside, so that arithmetic on budgets works for any number that a client or upstream sends. */
-import type { Amount } from './store.ts'
+import type { Amount, CountedTokens } from './store.ts'
 
 export const NOTHING: Amount = { tokens: 0, nanos: 0 }
 
 export function sane(amount: Amount): Amount {
-  if (isCount(amount.tokens) && isCount(amount.nanos)) return amount
-  return { tokens: repaired(amount.tokens), nanos: repaired(amount.nanos) }
+  const { tokens, nanos, input = 0 } = amount
+  if (isCount(tokens) && isCount(nanos) && isCount(input)) return amount
+  return { tokens: repaired(tokens), nanos: repaired(nanos), input: repaired(input) }
+}
+
+/** The tokens of one kind. */
+export function tokensOf({ tokens, input = 0 }: Amount, counts: CountedTokens): number {
+  if (counts === 'all') return tokens
+  const ofPrompt = Math.min(input, tokens)
+  return counts === 'input' ? ofPrompt : tokens - ofPrompt
+}
+
+/** The part of an amount that a counter of these tokens counts. */
+export function countedAmount(amount: Amount, counts: CountedTokens): Amount {
+  return counts === 'all' ? amount : { tokens: tokensOf(amount, counts), nanos: 0 }
 }
 
 export function larger(one: Amount, other: Amount): Amount {
-  return { tokens: Math.max(one.tokens, other.tokens), nanos: Math.max(one.nanos, other.nanos) }
+  const { input: first = 0 } = one
+  const { input: second = 0 } = other
+  return {
+    tokens: Math.max(one.tokens, other.tokens),
+    nanos: Math.max(one.nanos, other.nanos),
+    input: Math.max(first, second),
+  }
 }
 
 export function smaller(one: Amount, other: Amount): Amount {
-  return { tokens: Math.min(one.tokens, other.tokens), nanos: Math.min(one.nanos, other.nanos) }
+  const { input: first = 0 } = one
+  const { input: second = 0 } = other
+  return {
+    tokens: Math.min(one.tokens, other.tokens),
+    nanos: Math.min(one.nanos, other.nanos),
+    input: Math.min(first, second),
+  }
 }
 
 function isCount(value: number): boolean {

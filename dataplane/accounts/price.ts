@@ -172,11 +172,13 @@ export function chargeOf(
 ): Amount {
   let tokens = 0
   let nanos = 0
+  let input = 0
   for (const { model, usage } of attempts) {
+    input += usage.promptTokens
     tokens += usage.promptTokens + usage.completionTokens
     nanos += costOf(usage, prices.get(model))
   }
-  return { tokens: bounded(tokens), nanos: bounded(nanos) }
+  return { tokens: bounded(tokens), nanos: bounded(nanos), input: bounded(input) }
 }
 
 /**
@@ -190,19 +192,20 @@ export function estimateOf(
   searches = 0,
 ): Amount {
   const tokens = bounded(promptTokens + answerTokens)
-  if (price === undefined) return { tokens, nanos: 0 }
-  let input = price.dearestInput
+  const input = bounded(promptTokens)
+  if (price === undefined) return { tokens, nanos: 0, input }
+  let inputPrice = price.dearestInput
   let output = Math.max(price.output, price.reasoning)
   for (const { above, price: tier } of price.tiers) {
     if (promptTokens <= above) continue
-    input = Math.max(input, tier.dearestInput)
+    inputPrice = Math.max(inputPrice, tier.dearestInput)
     output = Math.max(output, tier.output, tier.reasoning)
   }
   const cost = new Total()
-  cost.add(promptTokens, input)
+  cost.add(promptTokens, inputPrice)
   cost.add(answerTokens, output)
   cost.add(searches, price.search * PICOS_PER_NANO)
-  return { tokens, nanos: cost.nanos }
+  return { tokens, nanos: cost.nanos, input }
 }
 
 function picosOf(usdPerMillion: number): number {

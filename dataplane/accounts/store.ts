@@ -14,7 +14,12 @@ export type Soon<T> = T | Promise<T>
 export interface Amount {
   readonly tokens: number
   readonly nanos: number
+  /** The tokens of the prompt among them; none if absent. */
+  readonly input?: number
 }
+
+/** The tokens that a rate counts. */
+export type CountedTokens = 'all' | 'input' | 'output'
 
 /** The rates and slots of one counter; an absent one has no limit. */
 export interface Measures {
@@ -60,6 +65,8 @@ export interface LimitCounter {
   readonly isOfTenant: boolean
   /** The windows of its budget. */
   readonly period: Period
+  /** The tokens that its rate counts, and that a request holds of it. */
+  readonly counts: CountedTokens
 }
 
 export interface ScopedBudget {

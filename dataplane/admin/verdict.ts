@@ -76,8 +76,8 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const route = match(asked.model, caller, active.snapshot)
   const isLimited = caller.tenant !== ''
   const base = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
-  const rules =
-    limits.further?.of(base, caller.key, subjectOf(caller, route, request, asked)) ?? base
+  const subject = subjectOf(caller, route, request, asked)
+  const rules = limits.further?.of(base, caller.key, subject, gateway.clock) ?? base
   requireOperation(request, route, laneOf(route, active))
   const budgeted = isLimited && isBudgeted(rules) ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)

@@ -1,6 +1,7 @@
 /** The error of a refused client: which limit, how far it is used, and what to do. */
 
 import { ruleOf } from '../accounts/holders.ts'
+import { isForEver, type Per } from '../accounts/period.ts'
 import {
   type AdmitResult,
   BUSY_RETRY_MS,
@@ -65,7 +66,10 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   if (by !== 'budget_tokens' && by !== 'budget_spend')
     return rateError(by, explanation, retryAfterMs, headers)
   const { limitedBy, message, facts } = explanation
-  const advice = `Wait until it resets at ${facts.resets_at}, or have ${limitedBy} raised.`
+  const advice =
+    facts.resets_at === null
+      ? `It does not reset; have ${limitedBy} raised.`
+      : `Wait until it resets at ${facts.resets_at}, or have ${limitedBy} raised.`
   const why = notDowngraded(ruleOf(rules, scope))
   return new GatewayError('ERR_GW_BUDGET_EXCEEDED', `${message} ${advice}${why}`, {
     facts: factsOf(by, explanation),
@@ -95,7 +99,7 @@ function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number
 function ofLimit(
   by: Refusal,
   name: string,
-  { holder, period }: LimitCounter,
+  { holder, period, counts }: LimitCounter,
   figures: ScopedFigures,
   rules: Rules,
   wallMs: number,
@@ -103,10 +107,19 @@ function ofLimit(
   const { rates } = rules.scoped?.find(({ scope }) => scope.id === figures.scope.id) ?? {}
   const { message, facts, limitedBy } = EXPLANATIONS[by](figures, rates ?? {}, wallMs)
   return {
-    limitedBy: BUDGETS.has(by) ? 'budget' : limitedBy,
-    message: `Limit "${name}" of ${holder}: ${message.replace(/ of this (day|month)/, ` of this ${period.per}`)}`,
+    limitedBy: BUDGETS.has(by) ? 'budget' : `${counts === 'all' ? '' : `${counts}_`}${limitedBy}`,
+    message: `Limit "${name}" of ${holder}: ${message.replace(/ of this (day|month)/, PERIOD_WORDS[period.per])}`,
     facts: { ...facts, limit_name: name, limit_holder: holder },
   }
+}
+
+const PERIOD_WORDS: Readonly<Record<Per, string>> = {
+  hour: ' of this hour',
+  day: ' of this day',
+  week: ' of this week',
+  month: ' of this month',
+  '30d': ' of these 30 days',
+  total: ' in total',
 }
 
 const BUDGETS = new Set<Refusal>(['budget_reserved', 'budget_tokens', 'budget_spend'])
@@ -194,7 +207,7 @@ function budgetFacts({ limit, settled, reserved, resetsAt }: BudgetFigure, unit:
     limit: limit / unit,
     used: settled / unit,
     reserved: reserved / unit,
-    resets_at: iso(resetsAt),
+    resets_at: isForEver(resetsAt) ? null : iso(resetsAt),
   }
 }
 

@@ -42,8 +42,8 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
     const further = dialect.isFree === true ? undefined : snapshot.limits.further
-    const applied =
-      further?.of(rules, caller.key, subjectOf(caller, route, request, trace)) ?? rules
+    const subject = further && subjectOf(caller, route, request, trace)
+    const applied = subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
     await work({ call, request, caller, route, rules: applied }, dialect, visit)
   } finally {
     held.leave()

@@ -44,7 +44,15 @@ const Selectors = z.strictObject({
 const LimitBudget = z.strictObject({
   usd: z.number().positive().max(9_000_000).optional().describe('USD of a window.'),
   tokens: count(1_000_000_000_000).optional().describe('Tokens of a window, instead of usd.'),
-  per: z.enum(['day', 'month']).describe('The window, in UTC.'),
+  per: z
+    .enum(['hour', 'day', 'week', 'month', '30d', 'total'])
+    .describe('The window: of the clock and the calendar, weeks from Monday; total never ends.'),
+  time_zone: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('IANA time zone in which windows begin, such as Europe/Berlin; UTC if absent.'),
   alerts: z
     .array(z.number().min(0).max(1))
     .max(16)
@@ -55,6 +63,17 @@ const LimitBudget = z.strictObject({
     .default('reject')
     .describe('reject: answer 402; downgrade: use the downgrade route.'),
   downgrade_route: name().optional().describe('Route for requests after the budget is spent.'),
+  raise: z
+    .strictObject({
+      usd: z.number().positive().max(9_000_000).optional().describe('USD added to the cap.'),
+      tokens: count(1_000_000_000_000).optional().describe('Tokens added to the cap.'),
+      until: z.iso
+        .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+        .describe('From this moment on the cap is the old one.'),
+      by: z.string().min(1).max(200).optional().describe('The person who raised it, or why.'),
+    })
+    .optional()
+    .describe('A higher cap for some time.'),
 })
 
 export const FurtherLimit = z.strictObject({
@@ -67,6 +86,8 @@ export const FurtherLimit = z.strictObject({
   tokens_per_minute: count()
     .optional()
     .describe('Token rate: a request is charged by its estimate, then corrected by its usage.'),
+  input_tokens_per_minute: count().optional().describe('The same for tokens of prompts.'),
+  output_tokens_per_minute: count().optional().describe('The same for tokens of answers.'),
   concurrent_requests: count(1_000_000)
     .optional()
     .describe('Simultaneous requests; a stream holds its place to the end.'),

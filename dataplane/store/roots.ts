@@ -37,7 +37,7 @@ function tagOf(tenant: string, scope: BudgetScope | undefined): string {
 
 /** The id begins with the word, and has blanks between its parts. */
 function limitName({ id }: BudgetScope): string {
-  return `limit:${safeName(id.slice('limit '.length))}`
+  return `limit:${safeName(id.slice(id.startsWith('limit ') ? 'limit '.length : 'limit'.length))}`
 }
 
 /** A unique name for each tenant without special characters of keys; `{}` would be no hash tag. */

@@ -1,10 +1,20 @@
 /** The entries of `limits[]`, compiled: the counters of each request, found by its caller and its model. */
+
+import type { Clock } from '../../base/clock.ts'
 import type { FurtherLimitSection } from '../../schema/further-limits.ts'
 import { EACH_TENANT } from '../holders.ts'
 import { Period } from '../period.ts'
 import { MONEY_MAX_NANOS, nanosOf } from '../price.ts'
-import type { BudgetRule, BudgetScope, Measures, Rules, ScopedBudget } from '../store.ts'
+import type {
+  BudgetRule,
+  BudgetScope,
+  CountedTokens,
+  Measures,
+  Rules,
+  ScopedBudget,
+} from '../store.ts'
 import {
+  type Counted,
   countedOf,
   hasTags,
   isOfOneTenant,
@@ -26,6 +36,13 @@ interface Compiled {
   readonly rates: Measures | undefined
   readonly rule: BudgetRule | undefined
   readonly period: Period
+  /** Rates of the tokens of prompts and of answers, which have separate counters. */
+  readonly ofParts: readonly PartRate[]
+}
+
+interface PartRate {
+  readonly counts: Exclude<CountedTokens, 'all'>
+  readonly rates: Measures
 }
 
 /** The limits of a caller's requests for one model and operation. */
@@ -43,22 +60,23 @@ export class FurtherLimits {
   readonly #byRoute = new Map<string, Compiled[]>()
   readonly #others: Compiled[] = []
   readonly #byName = new Map<string, Compiled>()
+  readonly #sections: readonly FurtherLimitSection[]
+  /** The end of the next raise of a budget. */
+  #changesAt = Number.POSITIVE_INFINITY
   /** By the record of a key and then by operation and model. Weak: a key that is gone takes its entries along. */
-  readonly #known = new WeakMap<object, Map<string, Combination>>()
+  #known = new WeakMap<object, Map<string, Combination>>()
 
   constructor(sections: readonly FurtherLimitSection[]) {
-    for (const [place, section] of sections.entries()) {
-      const compiled = compile(section, place)
-      this.#byName.set(section.name, compiled)
-      this.#list(compiled)
-    }
+    this.#sections = sections
+    this.#compile(0)
   }
 
   /**
    * The rules of a request: `base`, and the counters of all limits that are for it. `caller` stands for the tenant and the
    * key, and always comes with the same `base`.
    */
-  of(base: Rules, caller: object, subject: Subject): Rules {
+  of(base: Rules, caller: object, subject: Subject, clock: Pick<Clock, 'wall'>): Rules {
+    if (this.#changesAt !== Number.POSITIVE_INFINITY) this.#endRaises(clock.wall())
     let known = this.#known.get(caller)
     if (known === undefined) {
       known = new Map()
@@ -83,7 +101,27 @@ export class FurtherLimits {
   /** The rule that the counter has now; undefined if its limit is gone, or counts in other windows. */
   ruleOf({ name, limit }: BudgetScope): BudgetRule | undefined {
     const now = this.#byName.get(name)
-    return now?.period.per === limit?.period.per ? now?.rule : undefined
+    if (now === undefined || limit === undefined) return undefined
+    return limit.counts === 'all' && now.period.equals(limit.period) ? now.rule : undefined
+  }
+
+  #endRaises(wallMs: number): void {
+    if (wallMs < this.#changesAt) return
+    this.#known = new WeakMap()
+    this.#compile(wallMs)
+  }
+
+  #compile(wallMs: number): void {
+    this.#changesAt = Number.POSITIVE_INFINITY
+    for (const lists of [this.#byKey, this.#byTenant, this.#byRoute]) lists.clear()
+    this.#others.length = 0
+    for (const [place, section] of this.#sections.entries()) {
+      const compiled = compile(section, place, wallMs)
+      this.#byName.set(section.name, compiled)
+      this.#list(compiled)
+      const endsAt = endOfRaise(section)
+      if (endsAt > wallMs) this.#changesAt = Math.min(this.#changesAt, endsAt)
+    }
   }
 
   #list(compiled: Compiled): void {
@@ -117,7 +155,7 @@ export function compileFurther(
   return sections.length === 0 ? undefined : new FurtherLimits(sections)
 }
 
-function compile(section: FurtherLimitSection, place: number): Compiled {
+function compile(section: FurtherLimitSection, place: number, wallMs: number): Compiled {
   const { budget } = section
   const unit = budget === undefined ? undefined : budget.usd === undefined ? 'tokens' : 'usd'
   return {
@@ -127,9 +165,24 @@ function compile(section: FurtherLimitSection, place: number): Compiled {
     looksAtTags: looksAtTags(section.for),
     isOfTenant: isOfOneTenant(section.for),
     rates: ratesOf(section),
-    rule: budget && ruleOf(budget),
-    period: new Period(budget?.per ?? 'day', unit),
+    rule: budget && ruleOf(budget, endOfRaise(section) > wallMs),
+    period: new Period(budget?.per ?? 'day', unit, budget?.time_zone),
+    ofParts: [
+      ...partRate('input', section.input_tokens_per_minute),
+      ...partRate('output', section.output_tokens_per_minute),
+    ],
   }
+}
+
+function partRate(counts: PartRate['counts'], tokensPerMinute: number | undefined): PartRate[] {
+  return tokensPerMinute === undefined
+    ? []
+    : [{ counts, rates: Object.freeze({ tokensPerMinute }) }]
+}
+
+/** Milliseconds since the epoch; before all times if nothing is raised. */
+function endOfRaise({ budget }: FurtherLimitSection): number {
+  return budget?.raise === undefined ? Number.NEGATIVE_INFINITY : Date.parse(budget.raise.until)
 }
 
 function ratesOf(section: FurtherLimitSection): Measures | undefined {
@@ -146,11 +199,13 @@ function ratesOf(section: FurtherLimitSection): Measures | undefined {
   })
 }
 
-function ruleOf(budget: NonNullable<FurtherLimitSection['budget']>): BudgetRule {
+function ruleOf(budget: NonNullable<FurtherLimitSection['budget']>, isRaised: boolean): BudgetRule {
   const { usd, tokens, on_exceeded, downgrade_route, alerts } = budget
+  const raise = isRaised ? budget.raise : undefined
+  const money = usd === undefined ? undefined : nanosOf(usd + (raise?.usd ?? 0))
   return Object.freeze({
-    tokensPerDay: tokens,
-    nanosPerMonth: usd === undefined ? undefined : Math.min(MONEY_MAX_NANOS, nanosOf(usd)),
+    tokensPerDay: tokens === undefined ? undefined : tokens + (raise?.tokens ?? 0),
+    nanosPerMonth: money === undefined ? undefined : Math.min(MONEY_MAX_NANOS, money),
     onExceeded: on_exceeded,
     ...(on_exceeded === 'downgrade' && { downgradeRoute: downgrade_route }),
     alertThresholds: alerts,
@@ -159,27 +214,48 @@ function ruleOf(budget: NonNullable<FurtherLimitSection['budget']>): BudgetRule 
 
 /** One object for all requests with the same counters, because its identity tells what is known of them. */
 function rulesWith(base: Rules, limits: readonly Compiled[], subject: Subject): Rules {
-  const scoped = limits.flatMap((one) => counterOf(one, subject) ?? [])
+  const scoped = limits.flatMap((one) => countersOf(one, subject))
   if (scoped.length === 0) return base
   return Object.freeze({ ...base, scoped: [...(base.scoped ?? []), ...scoped], base })
 }
 
-function counterOf(
-  { section, isOfTenant, rates, rule, period }: Compiled,
-  subject: Subject,
-): ScopedBudget | undefined {
-  if (!hasTags(section.for, subject.tags)) return undefined
+/** One counter, and one for each rate of a kind of tokens. */
+function countersOf(compiled: Compiled, subject: Subject): readonly ScopedBudget[] {
+  const { section, rates, rule, ofParts } = compiled
+  if (!hasTags(section.for, subject.tags)) return []
   const counted = countedOf(section.for, subject)
-  if (counted === undefined) return undefined
-  const { value, holder } = counted
-  const scope: BudgetScope = Object.freeze({
+  if (counted === undefined) return []
+  const whole = { scope: scopeOf(compiled, counted, 'all'), rule, ...(rates && { rates }) }
+  return [
+    ...(rates === undefined && rule === undefined ? [] : [whole]),
+    ...ofParts.map((part) => ({
+      scope: scopeOf(compiled, counted, part.counts),
+      rule: undefined,
+      rates: part.rates,
+    })),
+  ]
+}
+
+const UNBUDGETED = new Period('day', undefined)
+
+function scopeOf(
+  { section, isOfTenant, period }: Compiled,
+  { value, holder }: Counted,
+  counts: CountedTokens,
+): BudgetScope {
+  const isWhole = counts === 'all'
+  return Object.freeze({
     kind: 'limit',
     name: section.name,
     isNamed: true,
-    id: `limit ${section.name}${value === '' ? '' : ` ${value}`}`,
-    limit: { holder, isOfTenant, period },
+    // Only the last word is a client's, and only it may have blanks.
+    id: [
+      isWhole ? 'limit' : `limit:${counts}`,
+      section.name,
+      ...(value === '' ? [] : [value]),
+    ].join(' '),
+    limit: { holder, isOfTenant, period: isWhole ? period : UNBUDGETED, counts },
   })
-  return { scope, rule, ...(rates && { rates }) }
 }
 
 function add(lists: Map<string, Compiled[]>, name: string, compiled: Compiled): void {

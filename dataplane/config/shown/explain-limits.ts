@@ -38,20 +38,31 @@ function countersOf({ each, tenant, tenants, tag, ...others }: FurtherLimitSecti
 
 function measuresOf(limit: FurtherLimitSection): string[] {
   const { requests_per_minute: rate, tokens_per_minute, concurrent_requests, budget } = limit
+  const { input_tokens_per_minute: input, output_tokens_per_minute: output } = limit
   const burst = limit.burst ?? Math.max(1, Math.floor((rate ?? 0) / 4))
   return [
     ...(rate === undefined ? [] : [`${rate} requests a minute, ${burst} at once`]),
     ...(tokens_per_minute === undefined ? [] : [`${tokens_per_minute} tokens a minute`]),
+    ...(input === undefined ? [] : [`${input} tokens of prompts a minute`]),
+    ...(output === undefined ? [] : [`${output} tokens of answers a minute`]),
     ...(concurrent_requests === undefined ? [] : [`${concurrent_requests} simultaneous`]),
     ...(budget === undefined ? [] : [explainBudget(budget)]),
   ]
 }
 
 function explainBudget(budget: NonNullable<FurtherLimitSection['budget']>): string {
-  const { usd, tokens, per, on_exceeded, downgrade_route, alerts } = budget
+  const { usd, tokens, per, time_zone = 'UTC', on_exceeded, downgrade_route, alerts } = budget
   const cap = usd === undefined ? `${tokens} tokens` : `${usd} USD`
+  const window = per === 'total' ? 'in total' : `a ${per} in ${time_zone}`
   const then = on_exceeded === 'downgrade' ? `route ${downgrade_route}` : '402'
   const at = alerts.map((threshold) => `${Math.round(threshold * 100)} %`)
   const alerted = at.length === 0 ? '' : `, alerts at ${at.join(', ')}`
-  return `${cap} a UTC ${per}, then ${then}${alerted}`
+  return `${cap} ${window}${explainRaise(budget)}, then ${then}${alerted}`
+}
+
+function explainRaise({ raise }: NonNullable<FurtherLimitSection['budget']>): string {
+  if (raise === undefined) return ''
+  const { usd, tokens, until, by } = raise
+  const more = usd === undefined ? `${tokens} tokens` : `${usd} USD`
+  return ` (raised by ${more} until ${until}${by === undefined ? '' : `, by ${by}`})`
 }

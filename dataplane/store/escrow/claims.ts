@@ -174,7 +174,7 @@ export class Claims {
     return again
   }
 
-  #partOf({ holding, sent, missing }: Sending): Omit<CallPart, 'flag'> {
+  #partOf({ holding, sent, missing }: Sending): Omit<CallPart, 'facts'> {
     const { account, day, month } = holding
     const id = `s:${this.#options.replica}:${day.name}`
     return {

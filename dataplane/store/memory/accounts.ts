@@ -85,7 +85,7 @@ export class Accounts {
     if (this.#scopes.size <= SCOPES_LEFT) return
     for (const [id, account] of this.#scopes) {
       if (this.#scopes.size <= SCOPES_LEFT) return
-      if (id.startsWith('limit ') && account.isQuiet(now)) this.#scopes.delete(id)
+      if (id.startsWith('limit') && account.isQuiet(now)) this.#scopes.delete(id)
     }
   }
 

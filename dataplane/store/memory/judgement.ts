@@ -1,4 +1,5 @@
 /** Whether a request may run: checks every limit without a charge, and returns the one with the longest wait. */
+import { tokensOf } from '../../accounts/amounts.ts'
 import {
   type AdmitRequest,
   type Amount,
@@ -99,12 +100,11 @@ function isPromised({ day, month }: Account, budget: BudgetRule | undefined): bo
 export function limitInTheWay(
   account: Account,
   { requestsPerMinute, tokensPerMinute, concurrentRequests }: Measures,
-  estimate: Amount,
+  tokens: number,
   now: number,
 ): Obstacle | undefined {
   const forRequest = requestsPerMinute === undefined ? 0 : (account.requests?.wait(1, now) ?? 0)
-  const forTokens =
-    tokensPerMinute === undefined ? 0 : (account.tokens?.wait(estimate.tokens, now) ?? 0)
+  const forTokens = tokensPerMinute === undefined ? 0 : (account.tokens?.wait(tokens, now) ?? 0)
   const isFull = concurrentRequests !== undefined && account.running >= concurrentRequests
   const forSlot = isFull ? BUSY_RETRY_MS : 0
   const longest = Math.max(forRequest, forTokens, forSlot)
@@ -121,9 +121,11 @@ export function limitsInTheWay(
   estimate: Amount,
   now: number,
 ): Obstacle | undefined {
-  let found = limitInTheWay(tenant, rules, estimate, now)
+  let found = limitInTheWay(tenant, rules, estimate.tokens, now)
   for (const { account, rates, scope } of scoped) {
-    const other = rates && limitInTheWay(account, rates, estimate, now)
+    if (rates === undefined) continue
+    const tokens = tokensOf(estimate, scope.limit?.counts ?? 'all')
+    const other = limitInTheWay(account, rates, tokens, now)
     if (other !== undefined) found = longer(found, { ...other, scope })
   }
   return found

@@ -1,5 +1,5 @@
 /** A running request in the memory store. */
-import { larger, NOTHING, smaller } from '../../accounts/amounts.ts'
+import { larger, NOTHING, smaller, tokensOf } from '../../accounts/amounts.ts'
 import type { AdmitResult, Amount, BudgetScope, Measures, Rules } from '../../accounts/store.ts'
 import type { Account, Scoped } from './account.ts'
 import type { Ledger } from './ledger.ts'
@@ -95,9 +95,10 @@ export function takeScoped(held: MemoryLease, scoped: readonly Scoped[]): void {
 /** Charges the buckets for a request, with the tokens that it reserved. */
 export function rate(held: MemoryLease, rules: Rules, now: number): void {
   const { tenant, reserved } = held
-  held.rated = rateIn(tenant, rules, reserved, now)
+  held.rated = rateIn(tenant, rules, reserved.tokens, now)
   for (const one of held.scoped) {
-    if (one.rates !== undefined) one.rated = rateIn(one.account, one.rates, reserved, now)
+    if (one.rates === undefined) continue
+    one.rated = rateIn(one.account, one.rates, countedIn(one, reserved), now)
   }
 }
 
@@ -105,19 +106,25 @@ export function rate(held: MemoryLease, rules: Rules, now: number): void {
 function rateIn(
   { requests, tokens }: Account,
   { requestsPerMinute, tokensPerMinute }: Measures,
-  reserved: Amount,
+  reserved: number,
   now: number,
 ): number | undefined {
   if (requestsPerMinute !== undefined) requests?.charge(1, now)
   if (tokensPerMinute === undefined) return undefined
-  tokens?.charge(reserved.tokens, now)
-  return reserved.tokens
+  tokens?.charge(reserved, now)
+  return reserved
+}
+
+/** The tokens that the counter counts. */
+function countedIn({ scope }: ScopedHold, amount: Amount): number {
+  return tokensOf(amount, scope.limit?.counts ?? 'all')
 }
 
 /** The charge of an estimate becomes that of the usage. */
-export function correctRates(held: MemoryLease, used: number, now: number): void {
-  held.rated = corrected(held.tenant, held.rated, used, now)
-  for (const one of held.scoped) one.rated = corrected(one.account, one.rated, used, now)
+export function correctRates(held: MemoryLease, used: Amount, now: number): void {
+  held.rated = corrected(held.tenant, held.rated, used.tokens, now)
+  for (const one of held.scoped)
+    one.rated = corrected(one.account, one.rated, countedIn(one, used), now)
 }
 
 function corrected(
@@ -142,12 +149,14 @@ export function update(held: MemoryLease, reserved: Amount, used: Amount): void 
 /** Releases the part of a hold beyond a count, and the same part of the token rates. */
 export function lower(held: MemoryLease, counted: Amount, now: number): void {
   update(held, smaller(held.reserved, larger(counted, held.used)), held.used)
-  for (const one of [held, ...held.scoped]) {
-    const { rated } = one
-    if (rated === undefined) continue
-    const account = 'account' in one ? one.account : one.tenant
-    one.rated = corrected(account, rated, Math.min(rated, held.reserved.tokens), now)
-  }
+  const { tenant, rated, reserved } = held
+  held.rated = corrected(tenant, rated, least(rated, reserved.tokens), now)
+  for (const one of held.scoped)
+    one.rated = corrected(one.account, one.rated, least(one.rated, countedIn(one, reserved)), now)
+}
+
+function least(rated: number | undefined, counted: number): number {
+  return Math.min(rated ?? 0, counted)
 }
 
 /** Releases the slots and the holds of a request. */

@@ -254,7 +254,7 @@ export class MemoryStore implements Store {
     const { settled } = held
     this.#chargeWindows(held, used, settled)
     for (const one of held.scoped) this.#chargeWindows(one, used, settled)
-    correctRates(held, used.tokens, now)
+    correctRates(held, used, now)
     held.settled = used
   }
 

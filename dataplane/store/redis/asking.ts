@@ -3,7 +3,7 @@
  * Requests of one turn of the event loop under the same rules of one account are decided by one call, in their order.
  */
 
-import { sane } from '../../accounts/amounts.ts'
+import { sane, tokensOf } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -60,6 +60,14 @@ export interface Answered {
   readonly present: Moment
 }
 
+/** A request, and its estimates. */
+export interface Wanted {
+  readonly id: string
+  readonly estimate: Amount
+  /** On the downgrade route; negative without such a route. */
+  readonly cheaper: Amount
+}
+
 interface Admission extends Tenancy {
   readonly own: Arguments
 }
@@ -80,7 +88,8 @@ export class Asking {
   }
 
   /** Admits a request that has only its tenant's budget. */
-  async admitAlone({ account, rules }: Tenancy, own: Arguments): Promise<Decided> {
+  async admitAlone({ account, rules }: Tenancy, wanted: Wanted): Promise<Decided> {
+    const own = ownOf(wanted)
     const { sent, place } = this.#gathered.add(account, { account, rules, own })
     const decided = (await sent)[place]
     if (decided === undefined) throw new TypeError('The store decided on fewer than it was asked.')
@@ -105,23 +114,28 @@ export class Asking {
   /** One call over the accounts of all budgets: if one refuses, none is charged. */
   async admitOverAll(
     { account, rules, others }: Tenancy & { readonly others: readonly ScopeAccount[] },
-    own: Arguments,
+    { id, estimate, cheaper }: Wanted,
   ): Promise<Decided> {
     const { scoped = [] } = rules
-    const counters: readonly Counter[] = [
-      { account, rules },
+    const counters = [
+      { account, rules, counts: 'all' as const },
       ...others.map((one, index) => ({
         account: one.account,
         rules: rulesOfScope(scoped[index]),
+        counts: one.scope.limit?.counts ?? ('all' as const),
       })),
     ]
     let moment: Moment = this.#calls.present
     const reply = await this.#calls.runOverAll({
       script: ADMIT_ALL,
-      own,
+      own: ownOf({ id, estimate, cheaper }),
       parts: counters.map((one) => ({
         account: one.account,
-        flag: one.rules.budget?.onExceeded === 'downgrade' ? 1 : 0,
+        facts: [
+          one.rules.budget?.onExceeded === 'downgrade' ? 1 : 0,
+          tokensOf(estimate, one.counts),
+          cheaper.tokens === NO_CAP ? NO_CAP : tokensOf(cheaper, one.counts),
+        ],
         windows: (present) => windowsOf(one.account, present),
         args: ({ day, month, at }) => {
           moment = { day, month, at }
@@ -189,6 +203,10 @@ export class Asking {
       ...month.seen(now),
     ]
   }
+}
+
+function ownOf({ id, estimate, cheaper }: Wanted): Arguments {
+  return [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
 }
 
 function windowsOf(account: Account, moment: Moment): readonly AccountWindow[] {

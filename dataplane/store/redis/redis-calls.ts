@@ -38,8 +38,8 @@ export interface SharedCall {
 
 /** The part of one account. */
 export interface CallPart extends Pick<RedisCall, 'account' | 'windows' | 'args'> {
-  /** A number that the script reads for this account. */
-  readonly flag: number
+  /** Numbers that the script reads for this account. */
+  readonly facts: readonly number[]
 }
 
 export interface CallsOptions {
@@ -110,7 +110,7 @@ export class Calls {
         const until = this.storeNow + LATE_MS
         const sent = this.#alone(part.account, { windows, until, args: part.args(present) })
         keys.push(...sent.keys)
-        args.push(sent.keys.length, sent.args.length, part.flag, ...sent.args)
+        args.push(sent.keys.length, sent.args.length, ...part.facts, ...sent.args)
       }
       const reply = await this.#ask(script, keys, args)
       const at = Number(reply[2]) - 1
@@ -131,7 +131,7 @@ export class Calls {
   /** One script that takes each account by itself: the replies on each, which the caller looks at. */
   async runTogether(
     script: Script,
-    parts: readonly Omit<CallPart, 'flag'>[],
+    parts: readonly Omit<CallPart, 'facts'>[],
   ): Promise<readonly (readonly (number | string)[])[]> {
     const { present } = this
     const keys: string[] = []

@@ -1,5 +1,5 @@
 /** A running request in the accounts of the shared store, and its arguments for scripts. */
-import { NOTHING } from '../../accounts/amounts.ts'
+import { countedAmount, NOTHING } from '../../accounts/amounts.ts'
 import {
   type Amount,
   type BudgetRule,
@@ -71,6 +71,11 @@ export function partOf(
     settled: undefined,
     ...known,
   }
+}
+
+/** The part of an amount that the account counts. */
+export function countedIn(scope: BudgetScope | undefined, amount: Amount): Amount {
+  return countedAmount(amount, scope?.limit?.counts ?? 'all')
 }
 
 /** Adds to the totals once, because sending totals twice changes nothing. */

@@ -1,6 +1,6 @@
 /** The running requests of this process in the shared store. The process keeps them, because the store may lose its data. */
 
-import { larger, sane } from '../../accounts/amounts.ts'
+import { larger, NOTHING, sane } from '../../accounts/amounts.ts'
 import type { Amount, Beat, Settlement, Settling } from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -9,6 +9,7 @@ import type { Calls } from './redis-calls.ts'
 import {
   type Begun,
   count,
+  countedIn,
   type Part,
   partOf,
   type RunningRequest,
@@ -66,8 +67,9 @@ export class RunningRequests {
       ...partOf(begun, undefined),
       others:
         others?.map(({ scope, account, isRated }) => {
-          const rated = isRated === true ? (begun.reserved?.tokens ?? -1) : -1
-          return partOf({ ...begun, account, rated }, scope)
+          const reserved = countedIn(scope, begun.reserved ?? NOTHING)
+          const rated = isRated === true ? reserved.tokens : -1
+          return partOf({ ...begun, account, rated, reserved }, scope)
         }) ?? NO_OTHERS,
     }
     this.#running.set(begun.id, running)
@@ -106,7 +108,7 @@ export class RunningRequests {
     const lost: string[] = []
     const groups = new Map<Account, Part[]>()
     const enlist = (part: Part, used: Amount) => {
-      part.used = larger(part.used, used)
+      part.used = larger(part.used, countedIn(part.scope, used))
       const group = groups.get(part.account)
       if (group === undefined) groups.set(part.account, [part])
       else group.push(part)
@@ -143,7 +145,7 @@ export class RunningRequests {
   ): Promise<Settlement> {
     const { others, id } = running
     count(running, used)
-    for (const other of others) count(other, used)
+    for (const other of others) count(other, countedIn(other.scope, used))
     this.#unanswered.hasRun(id)
     const ends = [
       this.#settlements.add(running, budget),

@@ -23,19 +23,19 @@ import { schedule as afterTimer, type Clock } from '../../base/clock.ts'
 import type { ClaimsOptions } from '../escrow/claims.ts'
 import { type Asked, Escrow } from '../escrow/escrow.ts'
 import {
-  type Arguments,
   Asking,
   cheaperOf,
   type Decided,
   NO_CAP,
   rulesOfScope,
+  type Wanted,
   windowsOfScope,
 } from './asking.ts'
 import { type Link, StoreAway } from './link.ts'
 import { type Account, AccountBook, hasLimits } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
 import { figuresOf, scopedFiguresOf } from './redis-replies.ts'
-import type { Part } from './request-part.ts'
+import { countedIn, type Part } from './request-part.ts'
 import { RunningRequests } from './running-requests.ts'
 import { READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
@@ -116,12 +116,12 @@ export class RedisStore implements Store {
     const { account, others } = asked
     if (!hasLimits(rules)) this.#escrow?.isAsked({ ...request, estimate }, asked)
     const cheaper = cheaperOf(request)
-    const own = [id, estimate.tokens, estimate.nanos, cheaper.tokens, cheaper.nanos]
+    const wanted = { id, estimate, cheaper }
     const sentAt = this.#clock.now()
     let answer: Decided
     try {
-      answer = await this.#decide(asked, rules, own)
-      if (answer.isHeldBack) answer = await this.#decideAgain(asked, rules, own, answer)
+      answer = await this.#decide(asked, rules, wanted)
+      if (answer.isHeldBack) answer = await this.#decideAgain(asked, rules, wanted, answer)
     } catch (error) {
       if (error instanceof StoreAway && error.maybeApplied)
         this.#running.doubt([account, ...(others ?? []).map((one) => one.account)], id)
@@ -143,14 +143,14 @@ export class RedisStore implements Store {
     return result
   }
 
-  #decide({ account, others }: Asked, rules: Rules, own: Arguments): Promise<Decided> {
+  #decide({ account, others }: Asked, rules: Rules, wanted: Wanted): Promise<Decided> {
     return others === undefined
-      ? this.#asking.admitAlone({ account, rules }, own)
-      : this.#asking.admitOverAll({ account, rules, others }, own)
+      ? this.#asking.admitAlone({ account, rules }, wanted)
+      : this.#asking.admitOverAll({ account, rules, others }, wanted)
   }
 
   /** Holders of slices hear that they are wanted, and give back what is idle within milliseconds. */
-  async #decideAgain(asked: Asked, rules: Rules, own: Arguments, first: Decided): Promise<Decided> {
+  async #decideAgain(asked: Asked, rules: Rules, wanted: Wanted, first: Decided): Promise<Decided> {
     const { account } = asked
     const { schedule = afterTimer } = this.#slices ?? {}
     this.#escrow?.wantIn(asked)
@@ -158,7 +158,7 @@ export class RedisStore implements Store {
     let answer = first
     for (const ms of AGAIN_MS) {
       await new Promise<void>((resolve) => void schedule(ms, resolve))
-      answer = await this.#decide(asked, rules, own)
+      answer = await this.#decide(asked, rules, wanted)
       if (!answer.isHeldBack) return answer
     }
     this.#inVain.set(account, this.#clock.now() + IN_VAIN_MS)
@@ -202,14 +202,16 @@ export class RedisStore implements Store {
     return grown.every((one) => one)
   }
 
-  async #extendPart(part: Part, budget: BudgetRule | undefined, wanted: Amount): Promise<boolean> {
+  async #extendPart(part: Part, budget: BudgetRule | undefined, whole: Amount): Promise<boolean> {
+    const wanted = countedIn(part.scope, whole)
     const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP] as const
     if (!(await this.#changeHold(part, wanted, [...caps, 0]))) return false
     part.reserved = larger(part.reserved, wanted)
     return true
   }
 
-  async #lowerPart(part: Part, counted: Amount): Promise<boolean> {
+  async #lowerPart(part: Part, whole: Amount): Promise<boolean> {
+    const counted = countedIn(part.scope, whole)
     if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
     part.reserved = smaller(part.reserved, larger(counted, part.used))
     part.rated = Math.min(part.rated, part.reserved.tokens)

@@ -115,7 +115,7 @@ export class LocalShare {
     const share = this.#share(tenant, rules)
     const now = this.#now()
     const rates = { ...share, concurrentRequests: Number.POSITIVE_INFINITY }
-    const obstacle = limitInTheWay(tenant, rates, sane(estimate), now)
+    const obstacle = limitInTheWay(tenant, rates, sane(estimate).tokens, now)
     if (obstacle === undefined) return undefined
     return { outcome: 'refused', ...obstacle, figures: shown(tenant.figures(share, now), rules) }
   }

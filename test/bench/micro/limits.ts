@@ -49,7 +49,7 @@ function requests(sections: ReturnType<typeof limitsFor>): (times: number) => vo
   const caller = {}
   return (times) => {
     for (let index = 0; index < times; index++) {
-      const rules = further?.of(BASE, caller, { ...SUBJECT }) ?? BASE
+      const rules = further?.of(BASE, caller, { ...SUBJECT }, clock) ?? BASE
       const id = `r${++made}`
       const result = store.admit({ tenant: 'acme', id, rules, estimate: ESTIMATE })
       if (result.outcome !== 'admitted') throw new Error(`refused by ${JSON.stringify(result)}`)

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { compileFurther } from '../../../dataplane/accounts/further/limits.ts'
 import { patternOf, type Subject } from '../../../dataplane/accounts/further/selectors.ts'
 import { FurtherLimit } from '../../../dataplane/schema/further-limits.ts'
+import { aClock } from '../../helpers/clock.ts'
 import { aRule } from '../../helpers/store/world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -19,6 +20,7 @@ const SUBJECT: Subject = {
 }
 
 const base = aRule({})
+const CLOCK = aClock()
 
 function limitsOf(...sections: readonly Fields[]) {
   const further = compileFurther(
@@ -30,7 +32,12 @@ function limitsOf(...sections: readonly Fields[]) {
 
 /** The ids of the counters. */
 function countersOf(selectors: Fields, subject: Partial<Subject> = {}): readonly string[] {
-  const rules = limitsOf({ name: 'a', for: selectors }).of(base, {}, { ...SUBJECT, ...subject })
+  const rules = limitsOf({ name: 'a', for: selectors }).of(
+    base,
+    {},
+    { ...SUBJECT, ...subject },
+    CLOCK,
+  )
   return (rules.scoped ?? []).map(({ scope }) => scope.id)
 }
 
@@ -81,7 +88,7 @@ test('limits come in the order of the file, after the budgets of groups and keys
     { name: 'none', for: { tenant: 'other' } },
   )
   const group = { scope: { kind: 'group', name: 'g', id: 'group g' }, rule: undefined } as const
-  const rules = further.of({ ...base, scoped: [group] }, {}, SUBJECT)
+  const rules = further.of({ ...base, scoped: [group] }, {}, SUBJECT, CLOCK)
   const names = rules.scoped?.map(({ scope }) => scope.name)
   assert.deepEqual(names, ['g', 'one', 'two', 'three'])
 })
@@ -89,17 +96,17 @@ test('limits come in the order of the file, after the budgets of groups and keys
 test('the same counters are one object, and a request without any has the rules of its tenant', () => {
   const further = limitsOf({ name: 'a', for: { tag: { team: 'blue' } } })
   const caller = {}
-  const first = further.of(base, caller, SUBJECT)
-  assert.equal(further.of(base, caller, { ...SUBJECT }), first)
+  const first = further.of(base, caller, SUBJECT, CLOCK)
+  assert.equal(further.of(base, caller, { ...SUBJECT }, CLOCK), first)
   assert.equal(first.base, base)
-  assert.equal(further.of(base, caller, { ...SUBJECT, tags: '' }), base)
+  assert.equal(further.of(base, caller, { ...SUBJECT, tags: '' }, CLOCK), base)
 })
 
 test('made-up names of models leave no more than a bounded number of rules', () => {
   const further = limitsOf({ name: 'a', for: { each: 'model' } })
   const caller = {}
   for (let made = 0; made < 1_000; made++) {
-    const rules = further.of(base, caller, { ...SUBJECT, model: `made-${made}` })
+    const rules = further.of(base, caller, { ...SUBJECT, model: `made-${made}` }, CLOCK)
     assert.equal(rules.scoped?.[0]?.scope.id, `limit a made-${made}`)
   }
 })
@@ -117,4 +124,42 @@ test('a star stands for any characters, wherever it is', () => {
   ]
   for (const [pattern, name, fits] of cases)
     assert.equal(patternOf(pattern)(name), fits, `${pattern} ${name}`)
+})
+
+test('tokens of prompts and of answers have separate counters', () => {
+  const further = compileFurther([
+    FurtherLimit.parse({
+      name: 'a',
+      for: { each: 'key' },
+      input_tokens_per_minute: 10,
+      output_tokens_per_minute: 20,
+    }),
+  ])
+  const { scoped = [] } = further?.of(base, {}, SUBJECT, CLOCK) ?? {}
+  assert.deepEqual(
+    scoped.map(({ scope, rates }) => [scope.id, scope.limit?.counts, rates?.tokensPerMinute]),
+    [
+      ['limit:input a k1', 'input', 10],
+      ['limit:output a k1', 'output', 20],
+    ],
+  )
+})
+
+test('a raise adds to the cap until its moment, and ends by itself', () => {
+  const clock = aClock()
+  const until = new Date(clock.wall() + 60_000).toISOString()
+  const budget = { usd: 2, per: 'month', raise: { usd: 1, until, by: 'ops' } }
+  const further = compileFurther([FurtherLimit.parse({ name: 'a', for: { tenant: '*' }, budget })])
+  const caller = {}
+  const rule = () => further?.of(base, caller, SUBJECT, clock).scoped?.[0]
+  assert.equal(rule()?.rule?.nanosPerMonth, 3e9)
+  clock.pass(59_999)
+  const before = rule()
+  assert.equal(before?.rule?.nanosPerMonth, 3e9)
+  clock.pass(1)
+  const after = rule()
+  assert.equal(after?.rule?.nanosPerMonth, 2e9)
+  assert.ok(before && after)
+  assert.equal(before.scope.id, after.scope.id)
+  assert.equal(further?.ruleOf(before.scope)?.nanosPerMonth, 2e9)
 })

@@ -76,7 +76,11 @@ test('a usage costs what the price list says, to the nano-dollar', () => {
 test('searches have a separate price, beside that of the tokens', () => {
   const price = priceOf({ input: 1, output: 0, search: 0.002 })
   assert.equal(costOf(aUsage({ promptTokens: 10, searches: 3 }), price), 10_000 + 3 * 2_000_000)
-  assert.deepEqual(estimateOf(10, 0, price, 2), { tokens: 10, nanos: 10_000 + 2 * 2_000_000 })
+  assert.deepEqual(estimateOf(10, 0, price, 2), {
+    tokens: 10,
+    nanos: 10_000 + 2 * 2_000_000,
+    input: 10,
+  })
   const tiers = [{ above_input_tokens: 5, input: 2 }]
   const long = priceOf({ input: 1, output: 0, search: 0.002, tiers })
   assert.equal(costOf(aUsage({ promptTokens: 10, searches: 1 }), long), 20_000 + 2_000_000)
@@ -284,8 +288,8 @@ test('every attempt that used something is charged at the price of the model tha
     ],
     prices,
   )
-  assert.deepEqual(charge, { tokens: 330, nanos: 1_300_000 + 120_000 })
-  assert.deepEqual(chargeOf([], prices), { tokens: 0, nanos: 0 })
+  assert.deepEqual(charge, { tokens: 330, nanos: 1_300_000 + 120_000, input: 300 })
+  assert.deepEqual(chargeOf([], prices), { tokens: 0, nanos: 0, input: 0 })
 })
 
 test('an estimate is never below what the same tokens can cost', () => {

@@ -1,5 +1,5 @@
 /** Entries of limits[] that cannot take effect. */
-import { type Row, testRefusals } from './documents.ts'
+import { type Row, testRefusals, testWarnings } from './documents.ts'
 
 function row(name: string, limit: string, path: string, says: string, fix: string): Row {
   const yaml = `  limits:\n    - ${limit} # here`
@@ -108,6 +108,34 @@ const ROWS: Row[] = [
     'needs downgrade_route',
     'Add',
   ),
+  row(
+    'an unknown window',
+    '{name: a, for: {tenant: t}, budget: {per: year, tokens: 1}}',
+    '.budget.per',
+    'unknown per',
+    '"hour"',
+  ),
+  row(
+    'an unknown time zone',
+    '{name: a, for: {tenant: t}, budget: {per: day, tokens: 1, time_zone: Mars/Base}}',
+    '.budget.time_zone',
+    'no time zone',
+    'IANA',
+  ),
+  row(
+    'a time zone without windows',
+    '{name: a, for: {tenant: t}, budget: {per: total, tokens: 1, time_zone: UTC}}',
+    '.budget.time_zone',
+    'per is total',
+    'Remove',
+  ),
+  row(
+    'a raise in another unit',
+    '{name: a, for: {tenant: t}, budget: {per: day, tokens: 1, raise: {usd: 1, until: "2027-01-01T00:00:00Z"}}}',
+    '.budget.raise',
+    'must add tokens',
+    'Write tokens',
+  ),
   {
     name: 'two limits of one name',
     yaml: `  limits:\n    - {name: a, for: {tenant: t}, ${RATE}}\n    - {name: a, for: {key: k}, ${RATE}} # here`,
@@ -125,3 +153,13 @@ const ROWS: Row[] = [
 ]
 
 testRefusals(ROWS)
+
+testWarnings([
+  row(
+    'a raise that has ended',
+    '{name: a, for: {tenant: t}, budget: {per: day, tokens: 1, raise: {tokens: 1, until: "2026-11-20T00:00:00Z"}}}',
+    '.budget.raise.until',
+    'it ended',
+    'Remove raise',
+  ),
+])

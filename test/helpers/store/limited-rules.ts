@@ -3,6 +3,7 @@ import { compileFurther } from '../../../dataplane/accounts/further/limits.ts'
 import type { Subject } from '../../../dataplane/accounts/further/selectors.ts'
 import type { Rules } from '../../../dataplane/accounts/store.ts'
 import { FurtherLimit } from '../../../dataplane/schema/further-limits.ts'
+import { aClock } from '../clock.ts'
 import { aRule } from './world.ts'
 
 const SUBJECT: Subject = {
@@ -16,10 +17,11 @@ const SUBJECT: Subject = {
 }
 
 const BASE = aRule()
+const CLOCK = aClock()
 
 export function limitedRules(
   limits: readonly Readonly<Record<string, unknown>>[],
 ): (subject?: Partial<Subject>) => Rules {
   const further = compileFurther(limits.map((limit) => FurtherLimit.parse(limit)))
-  return (subject = {}) => further?.of(BASE, {}, { ...SUBJECT, ...subject }) ?? BASE
+  return (subject = {}) => further?.of(BASE, {}, { ...SUBJECT, ...subject }, CLOCK) ?? BASE
 }

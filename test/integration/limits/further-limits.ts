@@ -40,6 +40,14 @@ const PAIRS = [
   'cheap-1 downgraded',
   'many-1 many',
   'alert-1 alerted',
+  'input-1 prompts',
+  'output-1 answers',
+  'hour-1 hourly',
+  'week-1 weekly',
+  'long-1 long',
+  'total-1 total',
+  'zone-1 zoned',
+  'raise-1 raised',
 ]
 
 /** Once a minute and one at once: the second request is refused. */
@@ -78,6 +86,26 @@ const LIMITS: readonly Fields[] = [
     name: 'alerting',
     for: { each: 'tenant', tenant: 'alerted' },
     budget: { tokens: 2 * ANSWER_TOKENS, per: 'month', alerts: [0.5] },
+  },
+  { name: 'prompts', for: { tenant: 'prompts' }, input_tokens_per_minute: 6 },
+  { name: 'answers', for: { tenant: 'answers' }, output_tokens_per_minute: 4 },
+  { name: 'hourly', for: { tenant: 'hourly' }, budget: { tokens: 20, per: 'hour' } },
+  { name: 'weekly', for: { tenant: 'weekly' }, budget: { tokens: 20, per: 'week' } },
+  { name: 'long', for: { tenant: 'long' }, budget: { usd: 2 * ANSWER_USD, per: '30d' } },
+  { name: 'total', for: { tenant: 'total' }, budget: { tokens: 20, per: 'total' } },
+  {
+    name: 'zoned',
+    for: { tenant: 'zoned' },
+    budget: { tokens: 20, per: 'day', time_zone: 'Asia/Kolkata' },
+  },
+  {
+    name: 'raised',
+    for: { tenant: 'raised' },
+    budget: {
+      tokens: ANSWER_TOKENS,
+      per: 'day',
+      raise: { tokens: ANSWER_TOKENS, until: '2999-01-01T00:00:00Z', by: 'ops' },
+    },
   },
   { name: 'wide', for: { tenant: 'many' }, requests_per_minute: 50, burst: 40 },
   { name: 'narrow', for: { tenant: 'many', model: 'chat' }, requests_per_minute: 30, burst: 20 },
@@ -257,6 +285,59 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
       [error.limit_name, error.limited_by, error.limit],
       ['rate', 'tokens_per_minute', 12],
     )
+  })
+
+  test('tokens of prompts and of answers are limited apart', async () => {
+    for (const [id, limitedBy, limit] of [
+      ['input-1', 'input_tokens_per_minute', 6],
+      ['output-1', 'output_tokens_per_minute', 4],
+    ] as const) {
+      await served(id, { max_tokens: 3 })
+      let error: Record<string, unknown> = {}
+      await until('the tokens are used', async () => {
+        const heard = await as(id).chat({ max_tokens: 3 })
+        if (heard.status === 200) return false
+        error = assertLimited(heard, 'tpm')
+        return true
+      })
+      assert.deepEqual([error.limited_by, error.limit], [limitedBy, limit])
+    }
+  })
+
+  test('a budget has the window that it names', async () => {
+    const HOUR_MS = 3_600_000
+    const cases = [
+      ['hour-1', 'budget_tokens', 'of this hour are used', HOUR_MS],
+      ['week-1', 'budget_tokens', 'of this week are used', 7 * 24 * HOUR_MS],
+      ['long-1', 'budget_spend', 'of these 30 days are spent', 30 * 24 * HOUR_MS],
+    ] as const
+    for (const [id, reason, words, length] of cases) {
+      const { answers, error } = await spend(id, reason)
+      assert.equal(answers.length, 2, id)
+      assert.ok(error.message.includes(words), error.message)
+      const left = Date.parse(error.resets_at) - Date.now()
+      assert.ok(left > 0 && left <= length, error.resets_at)
+    }
+  })
+
+  test('a budget in total does not reset', async () => {
+    const { error } = await spend('total-1', 'budget_tokens')
+    assert.match(
+      error.message,
+      /The 20 tokens in total are used\. It does not reset; have budget raised\.$/,
+    )
+    assert.equal(error.resets_at, null)
+  })
+
+  test('a day begins in the time zone that it names', async () => {
+    const { error } = await spend('zone-1', 'budget_tokens')
+    assert.match(error.resets_at, /T18:30:00\.000Z$/)
+  })
+
+  test('a raised budget is larger for as long as it is raised', async () => {
+    const { answers, error } = await spend('raise-1', 'budget_tokens')
+    assert.equal(answers.length, 2)
+    assert.equal(error.limit, 2 * ANSWER_TOKENS)
   })
 
   test('a budget of tokens a day is spent over all gateways', async () => {

@@ -1,6 +1,7 @@
 /** Entries of `limits[]` that cannot take effect. */
 import { isOfOneTenant, matcherOf, patternOf } from '../../../accounts/further/selectors.ts'
 import { EACH_TENANT } from '../../../accounts/holders.ts'
+import { isTimeZone } from '../../../accounts/zone.ts'
 import { valueBelow } from '../../../json/values.ts'
 import type { FurtherLimitSection } from '../../../schema/further-limits.ts'
 import type { Section } from '../../../schema/index.ts'
@@ -34,16 +35,16 @@ const limitNamesDiffer: Check = ({ limits }, context) =>
 
 const limitLimitsSomething: Check = (section) =>
   eachLimit(section, (limit, path) => {
-    const { requests_per_minute, tokens_per_minute, concurrent_requests, budget, burst } = limit
-    const all = [requests_per_minute, tokens_per_minute, concurrent_requests, budget]
+    const { name, for: _, burst, ...measures } = limit
+    const { requests_per_minute } = measures
     if (burst !== undefined && requests_per_minute === undefined) {
       const fix = 'Add requests_per_minute, or remove burst.'
       return [refuse([...path, 'burst'], 'cannot take effect without requests_per_minute', fix)]
     }
-    if (all.some((one) => one !== undefined)) return []
+    if (Object.values(measures).some((one) => one !== undefined)) return []
     const fix =
       'Add requests_per_minute, tokens_per_minute, concurrent_requests or budget, or remove it.'
-    return [refuse(path, `limit ${quoted(limit.name)} limits nothing`, fix)]
+    return [refuse(path, `limit ${quoted(name)} limits nothing`, fix)]
   })
 
 const limitSelects: Check = (section) =>
@@ -183,6 +184,34 @@ const limitBudgetIsWhole: Check = (section) =>
     return found
   })
 
+const limitWindowExists: Check = (section) =>
+  eachLimit(section, ({ budget }, path) => {
+    const zone = budget?.time_zone
+    if (zone === undefined) return []
+    const place = [...path, 'budget', 'time_zone']
+    if (budget?.per === 'total')
+      return [refuse(place, 'cannot take effect: per is total', 'Remove it.')]
+    if (isTimeZone(zone)) return []
+    const fix = 'Write an IANA name such as Europe/Berlin.'
+    return [refuse(place, `there is no time zone ${quoted(zone)}`, fix)]
+  })
+
+const limitRaiseFits: Check = (section, { now }) =>
+  eachLimit(section, ({ budget }, path) => {
+    const { raise } = budget ?? {}
+    if (budget === undefined || raise === undefined) return []
+    const place = [...path, 'budget', 'raise']
+    const unit = budget.usd === undefined ? 'tokens' : 'usd'
+    const other = unit === 'usd' ? 'tokens' : 'usd'
+    if (raise[unit] === undefined || raise[other] !== undefined) {
+      const message = `must add ${unit}, as the cap is in ${unit}`
+      return [refuse(place, message, `Write ${unit} with the amount to add.`)]
+    }
+    if (now === undefined || Date.parse(raise.until) > now) return []
+    const message = `has no effect any more: it ended at ${raise.until}`
+    return [warn([...place, 'until'], message, 'Remove raise, or write a later moment.')]
+  })
+
 /** Money needs prices, on all routes that the limit may be for. */
 const limitSpendHasPrices: Check = (section) => {
   const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
@@ -247,6 +276,8 @@ export const furtherLimitChecks = [
   limitKeysExist,
   limitFitsARequest,
   limitBudgetIsWhole,
+  limitWindowExists,
+  limitRaiseFits,
   limitSpendHasPrices,
   limitsAreOnOneServer,
   limitsSurviveRestart,

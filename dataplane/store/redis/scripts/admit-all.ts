@@ -6,7 +6,8 @@ import { LEDGERS, OPENING, SHEBANG } from './state.ts'
 
 /**
  * ARGV: id, estimate in tokens and nanos, the same on the downgrade route (-1: none), how many accounts; then for each how
- * many KEYS and ARGV it has, whether its budget downgrades (1), and the ARGV that it would have alone. The first account is
+ * many KEYS and ARGV it has, whether its budget downgrades (1), the tokens that it counts of the estimate and of that on the
+ * downgrade route, and the ARGV that it would have alone. The first account is
  * the tenant's.
  *
  * No account is changed before all of them have been read. Where one cannot be judged, the reply is its code (below zero),
@@ -30,13 +31,14 @@ ${OPENING}${LEDGERS}${EXPIRY}${ASKED}${STANDING}${JUDGEMENT}
   }
 end
 
-local id, tokens, nanos = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local id, nanos = ARGV[1], tonumber(ARGV[3])
 local cheaperTokens, cheaperNanos, count = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local accounts, downgrades, key, at = {}, {}, 1, 7
+local accounts, downgrades, counted, cheaper, key, at = {}, {}, {}, {}, 1, 7
 for i = 1, count do
   local keys, args = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   downgrades[i] = ARGV[at + 2] == '1' and cheaperTokens >= 0
-  at = at + 3
+  counted[i], cheaper[i] = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
+  at = at + 5
   local refusal, opened =
     account({ unpack(KEYS, key, key + keys - 1) }, { unpack(ARGV, at, at + args - 1) })
   if refusal then
@@ -64,7 +66,7 @@ for i = 1, count do
   end
 end
 local isSpent = forBudget > 0
-if isSpent then by = 0 elseif by > 0 then tokens, nanos = cheaperTokens, cheaperNanos end
+if isSpent then by = 0 elseif by > 0 then counted, nanos = cheaper, cheaperNanos end
 
 -- The longest wait, its code and its account.
 local function judge(isAll)
@@ -74,7 +76,7 @@ local function judge(isAll)
   end
   local wait, code, limited = 0, 0, 1
   for i = 1, count do
-    local forLimit, limitCode = accounts[i].limitInTheWay(tokens, isAll)
+    local forLimit, limitCode = accounts[i].limitInTheWay(counted[i], isAll)
     if forLimit > wait then wait, code, limited = forLimit, limitCode, i end
   end
   if forAll > wait then return forAll, budgetCode, account end
@@ -94,7 +96,7 @@ if wait > 0 then
   end
   return reply(code, wait, account)
 end
-for i = 1, count do accounts[i].take(id, tokens, nanos, by) end
+for i = 1, count do accounts[i].take(id, counted[i], nanos, by) end
 return reply(1 + by, 0, which)
 `,
 }

@@ -17,6 +17,9 @@ const IDLE_MS = 35 * 86_400_000
 const LIMIT_IDLE_MS = 86_400_000
 const LIMIT_QUIET_MS = 60_000
 
+/** A budget in total is dropped if nothing is charged to it for this time. */
+const FOR_EVER_MS = 400 * 86_400_000
+
 /** Tells the server that this is a script and its language. */
 export const SHEBANG = '#!lua\n'
 
@@ -205,19 +208,23 @@ local function write(window, ttl)
   end
 end
 
--- The name of a window of a limit has its beginning and its end.
+-- The name of a window of a limit has its beginning and its end. One without an end goes if it is not used for long.
 local function lifeOf(name)
   local startsAt, resetsAt = string.match(name, '^%a(%d+)%-(%d+)$')
   if resetsAt then
-    local longer = min(${3 * 86_400_000}, resetsAt - startsAt)
-    return string.format('%.0f', max(0, resetsAt - now) + longer)
+    local life = max(0, resetsAt - now) + min(${3 * 86_400_000}, resetsAt - startsAt)
+    return string.format('%.0f', min(life, ${FOR_EVER_MS})), life > ${FOR_EVER_MS}
   end
   return #name == 10 and ${3 * 86_400_000} or ${70 * 86_400_000}
 end
 
 local function writeWindows()
   for name, window in pairs(windows) do
-    if window.changed then write(window, lifeOf(name)) end
+    if window.changed then
+      local life, isRenewed = lifeOf(name)
+      write(window, life)
+      if isRenewed then call('PEXPIRE', window.key, life) end
+    end
   end
 end
 
