@@ -72,11 +72,8 @@ export async function serve(
     const send = () => attempt(asked, prepared.terms, gateway)
     const reply = await cleared(prepared.verdict, response.presence, send)
     notes.saved(savedSoFar(admission.meter, admission.prices))
-    if (reply.kind === 'whole') {
-      const closing = closeWhole(request, admission)
-      if (closing !== undefined) await closing
-      notes.costs(cost())
-    }
+    const closing = reply.kind === 'whole' ? closeWhole(request, admission, notes) : undefined
+    if (closing !== undefined) await closing
     await relay(reply, response, gateway.metrics.streamsOpen.at())
   } finally {
     await countLate(request, admission)

@@ -8,7 +8,7 @@ import type { Attack, Orders } from '../helpers/attack-list.ts'
 const MEBIBYTE = 1_048_576
 /** Behind each answer: at full speed the attackers would need the processor that is measured. */
 const PAUSE_MS = 100
-/** Attackers have machines of their own: the processor that they need here is taken after everyone else's. For this thread alone. */
+/** Attackers use other machines, so this thread gets the processor after all that is measured. */
 setPriority(10)
 const { attack, url, keys, isOn } = workerData as Orders
 const { hostname, port } = new URL(url)

@@ -72,10 +72,18 @@ export function settle(
  * Fixes the charges of a whole answer before it is sent, so that its header states them. Returns a promise if the prompt
  * must be counted first.
  */
-export function closeWhole(request: ModelRequest, admission: Admission): Promise<void> | undefined {
+export function closeWhole(
+  request: ModelRequest,
+  admission: Admission,
+  notes: { costs(cost: AnswerCost): void },
+): Promise<void> | undefined {
+  const close = () => {
+    admission.meter.close(request)
+    notes.costs(costSoFar(request, admission))
+  }
   const counting = countLate(request, admission)
-  if (counting !== undefined) return counting.then(() => admission.meter.close(request))
-  admission.meter.close(request)
+  if (counting !== undefined) return counting.then(close)
+  close()
   return undefined
 }
 
