@@ -6,7 +6,14 @@ import { printStanding, TenantLimits } from './limits-table.ts'
 import { printLine, printText } from './output.ts'
 import { printTable } from './table.ts'
 import { countedText, TOKENS, tokensLines } from './tokens-text.ts'
-import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from './upstreams-text.ts'
+import {
+  BREAKER,
+  breakerLines,
+  ENDPOINTS,
+  endpointLines,
+  SHARES,
+  sharesLines,
+} from './upstreams-text.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -17,6 +24,7 @@ const Upstream = z.looseObject({
   queue: z.union([z.number(), z.string()]),
   ...TOKENS,
   ...ENDPOINTS,
+  ...SHARES,
 })
 
 const Rights = z.looseObject({
@@ -102,6 +110,6 @@ function printUpstreams(upstreams: readonly z.output<typeof Upstream>[], isWide:
     ]),
     isWide,
   )
-  for (const line of endpointLines(upstreams)) printLine(line)
+  for (const line of [...endpointLines(upstreams), ...sharesLines(upstreams)]) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
 }

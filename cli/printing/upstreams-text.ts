@@ -1,4 +1,4 @@
-/** Upstreams in words beside their table: breakers that are not closed, why and until when, and endpoints. */
+/** Upstreams in words beside their table: breakers that are not closed, why and until when, endpoints, shares of tenants. */
 import { z } from 'zod'
 import { relativeTime } from './ages.ts'
 
@@ -83,4 +83,75 @@ export function endpointLines(upstreams: readonly Upstream[]): string[] {
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
   })
+}
+
+export const TenantShare = z.object({
+  tenant: z.string(),
+  waiting: z.number(),
+  running: z.number(),
+  tokens_per_second: z.number().describe('output tokens of the last ten seconds'),
+  share: z.number().describe('of the output tokens of the last ten seconds, from 0 to 1'),
+  entitled: z.number().describe('by weight and guarantee, among the tenants that use it now'),
+})
+
+export type TenantShare = z.output<typeof TenantShare>
+
+/** As the admin API tells it; absent without fairness. */
+export const SHARES = {
+  fairness: z.object({ waiting: z.number(), tenants: z.array(TenantShare) }).optional(),
+}
+
+interface Shared {
+  readonly name: string
+  readonly fairness?:
+    | { readonly waiting: number; readonly tenants: readonly TenantShare[] }
+    | undefined
+}
+
+const TENANTS_MAX = 5
+
+export function sharesLines(upstreams: readonly Shared[]): string[] {
+  return upstreams.flatMap(({ name, fairness }) => {
+    if (fairness === undefined || fairness.tenants.length === 0) return []
+    const shown = fairness.tenants
+      .slice(0, TENANTS_MAX)
+      .map(({ tenant, waiting, share, entitled }) => {
+        const has = `${tenant} has ${percent(share)} of ${percent(entitled)}`
+        return waiting === 0 ? has : `${has}, ${waiting} wait`
+      })
+    const more = fairness.tenants.length - TENANTS_MAX
+    const rest = more > 0 ? [`${more} more tenants`] : []
+    return [`shares of ${name} (${fairness.waiting} wait): ${[...shown, ...rest].join('; ')}`]
+  })
+}
+
+export function percent(fraction: number): string {
+  return `${Math.round(fraction * 100)} %`
+}
+
+/** The shares at one upstream over all gateways, those with the most requests that wait first. */
+export function sharesTogether(lists: readonly (readonly TenantShare[])[]): TenantShare[] {
+  const all = lists.flat()
+  const tokens = all.reduce((sum, one) => sum + one.tokens_per_second, 0)
+  const tenants = [...Map.groupBy(all, ({ tenant }) => tenant)].map(([tenant, views]) => {
+    const sumOf = (member: 'waiting' | 'running' | 'tokens_per_second' | 'entitled') =>
+      views.reduce((sum, view) => sum + view[member], 0)
+    const own = sumOf('tokens_per_second')
+    const users = views.filter(({ entitled }) => entitled > 0).length
+    return {
+      tenant,
+      waiting: sumOf('waiting'),
+      running: sumOf('running'),
+      tokens_per_second: rounded(own),
+      share: tokens > 0 ? rounded(own / tokens) : 0,
+      entitled: users > 0 ? rounded(sumOf('entitled') / users) : 0,
+    }
+  })
+  return tenants.toSorted(
+    (one, other) => other.waiting - one.waiting || other.tokens_per_second - one.tokens_per_second,
+  )
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000
 }

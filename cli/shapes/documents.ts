@@ -1,5 +1,6 @@
 /** The JSON of commands whose document the tool makes itself. */
 import { z } from 'zod'
+import { TenantShare } from '../printing/upstreams-text.ts'
 
 const Problem = z.looseObject({
   severity: z.enum(['error', 'warning']),
@@ -110,6 +111,9 @@ export const Busy = z.looseObject({
     }),
   ),
   tenants: z.array(z.looseObject({ tenant: z.string(), ...Rates })),
+  shares: z
+    .array(z.looseObject({ upstream: z.string(), ...TenantShare.shape }))
+    .describe('at upstreams with fairness'),
 })
 
 export const LogLine = z.looseObject({

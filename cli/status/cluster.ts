@@ -7,7 +7,7 @@ import { relativeTime } from '../printing/ages.ts'
 import { conditionState, paint, state as stateCell, yesOrNo } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
 import { printFacts, printTable } from '../printing/table.ts'
-import { endpointLines } from '../printing/upstreams-text.ts'
+import { endpointLines, sharesLines } from '../printing/upstreams-text.ts'
 import { askPods, storesOf } from './pod-answers.ts'
 import { upstreamsOf } from './pod-upstreams.ts'
 import type { Seen } from './seen.ts'
@@ -46,6 +46,7 @@ async function oneOf(access: ClusterAccess, place: InCluster): Promise<Seen> {
         printUpstreams(upstreams.rows, isWide)
       }
       for (const line of endpointLines(upstreams.value)) printLine(line)
+      for (const line of sharesLines(upstreams.value)) printLine(line)
       for (const { pod, failOpen } of stores.filter(({ state }) => state === 'away')) {
         const meanwhile = failOpen ? 'it admits its own share' : 'it answers 503'
         printLine(`\n${paint('store:', 'red', process.stdout)} away from pod ${pod}; ${meanwhile}`)

@@ -1,9 +1,9 @@
 /** The endpoints of upstreams, over all pods of a gateway. */
 import { z } from 'zod'
-import { ENDPOINTS } from '../printing/upstreams-text.ts'
+import { ENDPOINTS, SHARES, sharesTogether, type TenantShare } from '../printing/upstreams-text.ts'
 import type { PodAnswer } from './pod-answers.ts'
 
-const Upstream = z.looseObject({ name: z.string(), ...ENDPOINTS })
+const Upstream = z.looseObject({ name: z.string(), ...ENDPOINTS, ...SHARES })
 const Answer = z.looseObject({ upstreams: z.array(Upstream).default([]) })
 
 type SeenUpstream = z.output<typeof Upstream>
@@ -24,23 +24,35 @@ export interface UpstreamOfAll {
   /** Absent: it has its name alone. */
   readonly endpoints?: readonly EndpointOfAll[] | undefined
   readonly cold_start?: { readonly has_endpoint: boolean; readonly waiting: number } | undefined
+  readonly fairness?:
+    | { readonly waiting: number; readonly tenants: readonly TenantShare[] }
+    | undefined
 }
 
-/** The upstreams that have a list of endpoints, or may have no server; in the order of the first pod. */
+/** The upstreams that have a list of endpoints or shares, or may have no server; in the order of the first pod. */
 export function endpointsOf(answers: readonly PodAnswer[]): UpstreamOfAll[] {
   const seen = answers.flatMap(({ body }) => {
     const parsed = Answer.safeParse(body)
     return parsed.success ? parsed.data.upstreams : []
   })
-  const listed = seen.filter((one) => one.endpoints !== undefined || one.cold_start !== undefined)
+  const listed = seen.filter(
+    ({ endpoints, cold_start, fairness }) => endpoints ?? cold_start ?? fairness,
+  )
   return [...Map.groupBy(listed, ({ name }) => name)].map(([name, all]) => {
     const lists = all.flatMap(({ endpoints }) => (endpoints === undefined ? [] : [endpoints]))
     const byAddress = Map.groupBy(lists.flat(), ({ address }) => address)
     const endpoints = [...byAddress.values()].map((views) => together(views, all.length))
+    const fair = all.flatMap(({ fairness }) => fairness ?? [])
     const colds = all.flatMap(({ cold_start: cold }) => cold ?? [])
     return {
       name,
       ...(lists.length > 0 && { endpoints }),
+      ...(fair.length > 0 && {
+        fairness: {
+          waiting: fair.reduce((sum, { waiting }) => sum + waiting, 0),
+          tenants: sharesTogether(fair.map(({ tenants }) => tenants)),
+        },
+      }),
       ...(colds.length > 0 && {
         cold_start: {
           has_endpoint: colds.some(({ has_endpoint }) => has_endpoint),

@@ -15,7 +15,14 @@ import { paint, state as stateCell } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
 import { printFacts, printTable } from '../printing/table.ts'
 import { TOKENS, tokensLines } from '../printing/tokens-text.ts'
-import { BREAKER, breakerLines, ENDPOINTS, endpointLines } from '../printing/upstreams-text.ts'
+import {
+  BREAKER,
+  breakerLines,
+  ENDPOINTS,
+  endpointLines,
+  SHARES,
+  sharesLines,
+} from '../printing/upstreams-text.ts'
 import type { Seen } from './seen.ts'
 import { printUpstreams } from './upstreams-table.ts'
 
@@ -29,6 +36,7 @@ const Upstream = z.looseObject({
   in_flight: z.number(),
   ...TOKENS,
   ...ENDPOINTS,
+  ...SHARES,
 })
 
 const Reload = z.looseObject({
@@ -114,7 +122,7 @@ function print(admin: string, seen: Status, isWide: boolean): void {
   for (const error of reload.errors) printLine(paint(error, 'red', process.stdout))
   printLine('')
   printUpstreams(upstreams, isWide)
-  for (const line of endpointLines(upstreams)) printLine(line)
+  for (const line of [...endpointLines(upstreams), ...sharesLines(upstreams)]) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
   printIssuers(seen)
   printGuardrails(seen.guardrails)

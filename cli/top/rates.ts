@@ -1,4 +1,5 @@
 /** Rates of routes and tenants, from two readings of counters. */
+import { sharesTogether, type TenantShare } from '../printing/upstreams-text.ts'
 import type { Activity, ActivityReading } from './reading.ts'
 
 export interface Rates {
@@ -18,11 +19,17 @@ export interface TenantRates extends Rates {
   readonly tenant: string
 }
 
+export interface UpstreamShare extends TenantShare {
+  readonly upstream: string
+}
+
 export interface Top {
   readonly gateways: number
   readonly asked: number
   readonly routes: readonly RouteRates[]
   readonly tenants: readonly TenantRates[]
+  /** At upstreams with fairness. */
+  readonly shares: readonly UpstreamShare[]
 }
 
 const QUANTILE = 0.95
@@ -50,7 +57,15 @@ export function ratesOf(before: ActivityReading, after: ActivityReading): Top {
     asked: after.asked,
     routes: busiestFirst(routeRates),
     tenants: busiestFirst([...tenants].map(([tenant, sum]) => ({ tenant, ...figures(sum) }))),
+    shares: sharesOf(after),
   }
+}
+
+function sharesOf({ gateways }: ActivityReading): UpstreamShare[] {
+  const all = [...gateways.values()].flatMap(({ shares }) => shares)
+  return [...Map.groupBy(all, ({ upstream }) => upstream)].flatMap(([upstream, views]) =>
+    sharesTogether([views]).map((one) => ({ upstream, ...one })),
+  )
 }
 
 interface Sum {

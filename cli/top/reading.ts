@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
+import { TenantShare } from '../printing/upstreams-text.ts'
 
 const Count = z.number()
 
@@ -19,6 +20,8 @@ const Activity = z.object({
     }),
   ),
   tenants: z.array(z.object({ name: z.string(), admitted: Count, refused: Count })),
+  /** Absent in older gateways. */
+  shares: z.array(TenantShare.extend({ upstream: z.string() })).default([]),
   usage: z.array(z.object({ tenant: z.string(), hour: z.string(), errors: Count, tokens: Count })),
 })
 

@@ -4,6 +4,7 @@ import type { Place } from '../asking/place.ts'
 import { type Format, isForPeople, printData } from '../printing/formats.ts'
 import { printLine } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
+import { percent } from '../printing/upstreams-text.ts'
 import { untilSignal } from '../until-signal.ts'
 import { type Rates, ratesOf, type Top } from './rates.ts'
 import { read } from './reading.ts'
@@ -45,7 +46,8 @@ async function show(top: Top, output: Format): Promise<void> {
   await printData(output, { value: top, names, print: (isWide) => print(top, isWide) })
 }
 
-function print({ gateways, asked, routes, tenants }: Top, isWide: boolean): void {
+function print(top: Top, isWide: boolean): void {
+  const { gateways, asked, routes, tenants } = top
   if (gateways < asked) printLine(`${gateways} of ${asked} gateways answer\n`)
   printTable(
     ['ROUTE', 'REQUESTS/S', 'ERRORS/S', 'IN FLIGHT', 'TTFT P95', 'TOKENS/S'],
@@ -54,7 +56,11 @@ function print({ gateways, asked, routes, tenants }: Top, isWide: boolean): void
       return [route, requests, errors, in_flight, p95 && `${p95.toFixed(3)} s`, tokens]
     }),
   )
-  if (tenants.length === 0) return
+  if (tenants.length > 0) printTenants(tenants, isWide)
+  if (top.shares.length > 0) printShares(top.shares, isWide)
+}
+
+function printTenants(tenants: Top['tenants'], isWide: boolean): void {
   printLine('')
   const shown = isWide ? tenants.length : TENANTS_SHOWN
   printTable(
@@ -66,6 +72,19 @@ function print({ gateways, asked, routes, tenants }: Top, isWide: boolean): void
   )
   const others = tenants.length - shown
   if (others > 0) printLine(`and ${others} more tenants`)
+}
+
+function printShares(shares: Top['shares'], isWide: boolean): void {
+  printLine('')
+  const shown = isWide ? shares.length : TENANTS_SHOWN
+  printTable(
+    ['UPSTREAM', 'TENANT', 'WAITING', 'RUNNING', 'SHARE', 'ENTITLED'],
+    shares.slice(0, shown).map(({ upstream, tenant, waiting, running, share, entitled }) => {
+      return [upstream, tenant, waiting, running, percent(share), percent(entitled)]
+    }),
+  )
+  const others = shares.length - shown
+  if (others > 0) printLine(`and ${others} more shares`)
 }
 
 function textsOf(rates: Rates) {

@@ -28,6 +28,7 @@ export const Waits = {
     .array(
       z.looseObject({
         upstream: z.string(),
+        for: z.string().nullish(),
         started_ms: z.number(),
         ended_ms: z.number(),
         outcome: z.string(),
@@ -39,9 +40,10 @@ export const Waits = {
 type Waited = z.output<z.ZodObject<typeof Waits>>
 
 export function waitsOf({ waits }: Waited): { readonly text: string }[] {
-  return (waits ?? []).map(({ upstream, started_ms, ended_ms, outcome }) => {
+  return (waits ?? []).map(({ upstream, for: what, started_ms, ended_ms, outcome }) => {
     const seconds = ((ended_ms - started_ms) / 1000).toFixed(2)
-    return { text: `waited for ${upstream}: ${outcome.replace('_', ' ')} after ${seconds} s` }
+    const awaited = what ? `a ${what} at ${upstream}` : upstream
+    return { text: `waited for ${awaited}: ${outcome.replace('_', ' ')} after ${seconds} s` }
   })
 }
 

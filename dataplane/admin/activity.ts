@@ -12,6 +12,7 @@ export function activityOf(gateway: Gateway) {
     upstreams: upstreamsOf(gateway),
     tenants: tenantsOf(gateway),
     usage: usageOf(gateway),
+    shares: sharesOf(gateway),
   }
 }
 
@@ -89,6 +90,15 @@ function tenantsOf({ metrics }: Gateway) {
     addTo(sum.reasons, reason, value)
   }
   return tenants.list()
+}
+
+/** The tenants at upstreams with fairness; at most twenty of each. */
+function sharesOf({ active }: Gateway) {
+  const targets = [...active.lanes.values()].flatMap((lane) => lane.targets)
+  const named = new Map(targets.map(({ name, state }) => [name, state.fair]))
+  return [...named].flatMap(([upstream, fair]) =>
+    (fair?.list() ?? []).map((tenant) => ({ upstream, ...tenant })),
+  )
 }
 
 /** This hour and the last alone: sums over all hours would fall whenever the oldest is forgotten. */

@@ -71,6 +71,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
     queue: state.reportedQueue ?? 'own requests in flight',
     ...(state.endpoints !== undefined && { endpoints: state.endpoints.list(now) }),
     ...coldStartStatus(state.coldStart),
+    ...(state.fair && { fairness: { waiting: state.fair.waiting, tenants: state.fair.list() } }),
     ...learntStatus(target),
     tokens: countingStatus(target),
   }
@@ -106,7 +107,9 @@ function whyNot(target: Target, now: number): string | undefined {
   const { status } = state.credential.refusals
   if (status !== undefined) return `it refuses the credential of the gateway (${status})`
   if (state.endpoints?.isBare) return 'no pod of its Service takes requests'
-  return target.standing(now, false) === 'full' ? 'its queue is full' : undefined
+  if (target.standing(now, false) !== 'full') return undefined
+  const { fair } = state
+  return fair === undefined ? 'its queue is full' : `it is full, and ${fair.waiting} requests wait`
 }
 
 /** Where requests may wait for an endpoint: whether they have to, and how many do. */

@@ -9,7 +9,15 @@ type Counts = Partial<Record<'requests' | 'errors' | 'tokens' | 'in_flight', num
 function anActivity(at_ms: number, counts: Counts, others: Partial<Activity> = {}): Activity {
   const zero = { requests: 0, errors: 0, tokens: 0, in_flight: 0, first_tokens: [0, 0, 0] }
   const routes = [{ name: 'chat', ...zero, ...counts }]
-  return { at_ms, first_token_bounds: [0.1, 1], routes, tenants: [], usage: [], ...others }
+  return {
+    at_ms,
+    first_token_bounds: [0.1, 1],
+    routes,
+    tenants: [],
+    usage: [],
+    shares: [],
+    ...others,
+  }
 }
 
 function aReading(...gateways: readonly (readonly [string, Activity])[]): ActivityReading {
@@ -95,3 +103,27 @@ for (const [counts, p95] of [
     assert.equal(found && Math.round(found * 1000) / 1000, p95)
   })
 }
+
+test('shares of tenants at an upstream add up over gateways', () => {
+  const share = (tenant: string, waiting: number, tokens_per_second: number, entitled: number) => ({
+    ...{ upstream: 'busy', tenant, waiting, running: 1, tokens_per_second, share: 0, entitled },
+  })
+  const after = aReading(
+    ['a', anActivity(1, {}, { shares: [share('gold', 3, 60, 0.8), share('silver', 1, 15, 0.2)] })],
+    ['b', anActivity(1, {}, { shares: [share('gold', 2, 20, 1), share('idle', 0, 5, 0)] })],
+  )
+  assert.deepEqual(ratesOf(aReading(), after).shares, [
+    {
+      ...{ upstream: 'busy', tenant: 'gold', waiting: 5, running: 2 },
+      ...{ tokens_per_second: 80, share: 0.8, entitled: 0.9 },
+    },
+    {
+      ...{ upstream: 'busy', tenant: 'silver', waiting: 1, running: 1 },
+      ...{ tokens_per_second: 15, share: 0.15, entitled: 0.2 },
+    },
+    {
+      ...{ upstream: 'busy', tenant: 'idle', waiting: 0, running: 1 },
+      ...{ tokens_per_second: 5, share: 0.05, entitled: 0 },
+    },
+  ])
+})

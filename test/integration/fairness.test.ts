@@ -234,6 +234,30 @@ test('low priority waits behind the others and is served', async () => {
   assert.equal(order.slice(0, 8).filter((tenant) => tenant === 'batch').length, 1)
 })
 
+test('status, top and the trace show who waits, and shares against what tenants are entitled to', async () => {
+  const full = await occupy()
+  const asked = gold.ask()
+  await untilWaiting(1)
+  const where = ['--admin', gold.process.adminUrl]
+  const { upstreams } = await gold.admin('/status')
+  const [first] = upstreams.find(({ name }: { name: string }) => name === 'busy').fairness.tenants
+  assert.deepEqual(
+    [first.tenant, first.waiting, first.running, first.entitled],
+    ['gold', 1, 0, 0.8],
+  )
+  const status = await gw('status', ...where)
+  assert.match(
+    status.stdout,
+    /shares of busy \(1 wait\): gold has \d+ % of 80 %, 1 wait; silver has/,
+  )
+  const top = await gw('top', '--once', ...where)
+  assert.match(top.stdout, /UPSTREAM +TENANT +WAITING +RUNNING +SHARE +ENTITLED\nbusy +gold +1 +0 /)
+  await full.end()
+  const heard = await asked.over
+  const { stdout } = await gw('trace', 'get', String(heard.headers['x-request-id']), ...where)
+  assert.match(stdout, /waited for a place at busy: granted after/)
+})
+
 test('gw explain says that a request would wait, and for how long', async () => {
   const full = await occupy()
   const asked = gold.ask()

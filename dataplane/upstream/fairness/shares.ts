@@ -181,9 +181,9 @@ export class Shares<T> {
       tenant: account.tenant,
       waiting: account.waiting.length,
       running: account.running,
-      tokens_per_second: account.used.perSecond(now),
-      share: all > 0 ? Math.min(1, account.used.at(now) / all) : 0,
-      entitled: account.isIdle ? 0 : this.#weights.shareOf(account),
+      tokens_per_second: rounded(account.used.perSecond(now)),
+      share: all > 0 ? rounded(Math.min(1, account.used.at(now) / all)) : 0,
+      entitled: account.isIdle ? 0 : rounded(this.#weights.shareOf(account)),
     }))
   }
 
@@ -236,6 +236,10 @@ export class Shares<T> {
     const gone = settled.length > 0 ? settled : idle
     for (const { tenant } of gone) this.#accounts.delete(tenant)
   }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000
 }
 
 function isBefore<T>(one: Account<T>, other: Account<T>): boolean {

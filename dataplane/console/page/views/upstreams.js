@@ -24,6 +24,11 @@ export function upstreamsTables(upstreams, context) {
       all.map((endpoint) => endpointRow(endpoint, upstream, context)),
     ),
   )
+  const shares = upstreams.flatMap(({ pods }) =>
+    pods.flatMap(({ fairness, ...upstream }) =>
+      (fairness?.tenants ?? []).map((tenant) => shareRow(tenant, upstream, context)),
+    ),
+  )
   return [
     section(
       'Upstreams',
@@ -61,6 +66,24 @@ export function upstreamsTables(upstreams, context) {
             ...(context.pods > 1 ? ['Pod'] : []),
           ],
           endpoints,
+        ),
+      ),
+    shares.length > 0 &&
+      section(
+        'Shares',
+        table(
+          `${counted(shares.length, 'tenant')} of upstreams with fairness: shares of the last ten seconds`,
+          [
+            'Upstream',
+            'Tenant',
+            '>Waiting',
+            '>Running',
+            '>Tokens/s',
+            '>Share',
+            '>Entitled',
+            ...(context.pods > 1 ? ['Pod'] : []),
+          ],
+          shares,
         ),
       ),
   ]
@@ -135,6 +158,26 @@ function endpointRow({ address, state: is, in_flight, queue }, { name, pod }, { 
       state(kind, is),
       number(in_flight),
       queue === undefined || queue === null ? '–' : number(queue),
+      ...(pods > 1 ? [pod] : []),
+    ],
+  }
+}
+
+function shareRow(
+  { tenant, waiting, running, tokens_per_second, share, entitled },
+  { name, pod },
+  { pods },
+) {
+  return {
+    key: `${name} ${tenant} ${pod}`,
+    cells: [
+      name,
+      tenant,
+      number(waiting),
+      number(running),
+      number(tokens_per_second),
+      percent(share),
+      percent(entitled),
       ...(pods > 1 ? [pod] : []),
     ],
   }
