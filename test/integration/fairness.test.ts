@@ -208,7 +208,7 @@ test('a repeat waits for its place like another request', async () => {
   assert.equal(busy.asked.length, before + 5)
 })
 
-test('a waiting request holds its slot, and a drain lets it end', async () => {
+test('a waiting request holds its slot', async () => {
   const full = await occupy()
   const asked = gold.ask()
   await untilWaiting(1)
@@ -270,4 +270,15 @@ test('gw explain says that a request would wait, and for how long', async () => 
   )
   await full.end()
   assert.equal((await asked.over).status, 200)
+})
+
+test('a drain lets waiting requests go on', async () => {
+  const full = await occupy()
+  const asked = gold.ask()
+  await untilWaiting(1)
+  gold.process.signal('SIGTERM')
+  await until('it drains', () => gold.logged('drain').length > 0 || gold.logged('stop').length > 0)
+  await full.end()
+  assert.equal((await asked.over).status, 200)
+  assert.deepEqual(await gold.process.exited, { code: 0, signal: null })
 })

@@ -29,8 +29,8 @@ export class Turn {
   readonly #totalAt: number
   readonly #runner: Runner
   #held: { readonly target: Target; readonly place: Place<Waiter> } | undefined
-  /** When this request gives up; set as it first waits. */
-  #until: number | undefined
+  /** All waits of the request together. */
+  #waitedMs = 0
   /** The error of a request that waited in vain, or found no room to wait. */
   refusal: GatewayError | undefined
 
@@ -96,21 +96,22 @@ export class Turn {
     const { presence } = this.#asked
     const beganAt = clock.now()
     const waitMs = Math.max(...full.map(({ queue }) => queue.settings.max_wait_seconds)) * 1000
-    this.#until ??= Math.min(beganAt + waitMs, this.#totalAt)
-    const waiter = new Waiter(this.#until, this.#applicant.tokensMax)
+    const until = Math.min(beganAt + waitMs - this.#waitedMs, this.#totalAt)
+    const waiter = new Waiter(until, this.#applicant.tokensMax)
     for (const { queue } of full) queue.join(waiter, this.#applicant)
     deadlines.add(waiter)
     presence.begin({ leave: () => waiter.leave('left') })
     const parting = await waiter.over
     deadlines.remove(waiter)
     presence.done()
+    this.#waitedMs += clock.now() - beganAt
     const { granted } = waiter
     const at = full.find(({ queue }) => queue === granted?.line) ?? (full[0] as Queued)
     if (granted !== undefined) this.#hold(at.target, granted.place)
     this.#tell(at.target.name, parting, beganAt)
     if (parting === 'gave_up' || parting === 'no_room') {
       this.#journey.mayQueue = false
-      this.refusal = refusalOf(at, parting, clock.now() - beganAt, this.#applicant)
+      this.refusal = refusalOf(at, parting, this.#waitedMs, this.#applicant)
     }
     this.#journey.reopen()
   }
