@@ -12,6 +12,8 @@ export interface KeyEntry {
   readonly routes: ReadonlySet<string> | undefined
   /** By name, as rows of usage have them: `team=blue`. undefined: the key sets none. */
   readonly tags: ReadonlyMap<string, string> | undefined
+  /** The end user that a token names in a declared claim. */
+  readonly endUser?: string
 }
 
 /** The keys of a configuration as requests look into them. */

@@ -32,7 +32,9 @@ export function callerOf(claims: unknown, settings: JwtSettings, names: KnownNam
     scopes: settings.scopes,
     routes: routesOf(claims, settings),
   })
-  return { ...key, expiresAt: Number(expiry) * 1000 }
+  const { end_user: declared } = settings
+  const [endUser] = declared === undefined ? [] : textsAt(claims, declared.claim)
+  return { ...key, expiresAt: Number(expiry) * 1000, ...(endUser !== undefined && { endUser }) }
 }
 
 function tenantOf(claims: unknown, settings: JwtSettings, names: KnownNames): string {

@@ -6,6 +6,7 @@ import type { Route } from '../config/snapshot.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
+import { endUserOf } from '../usage/end-user.ts'
 import type { Dialect } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Inspector } from '../wire/inspection.ts'
@@ -27,7 +28,7 @@ import { identify } from './visit.ts'
 export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Promise<void>
 
 export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
-  const { call, active, gateway, notes, trace } = visit
+  const { call, active, gateway, notes } = visit
   const { snapshot } = active
   const caller = await identify(visit)
   notes.invokes(dialect, caller)
@@ -42,7 +43,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
     const further = dialect.isFree === true ? undefined : snapshot.limits.further
-    const subject = further && subjectOf(caller, route, request, trace)
+    const subject = further && subjectOf(caller, route, request, visit)
     const applied = subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
     await work({ call, request, caller, route, rules: applied }, dialect, visit)
   } finally {
@@ -85,10 +86,16 @@ export async function serve(
 function subjectOf(
   { key, tenant }: Caller,
   { name: route, models }: Route,
-  { operation }: ModelRequest,
-  { model = route, tags = '' }: Visit['trace'],
+  request: ModelRequest,
+  { trace, call, active }: Visit,
 ): Subject {
-  return { tenant, key: key.record.id, route, models, model, operation, tags }
+  const { operation } = request
+  const { model = route, tags = '' } = trace
+  const { limits, section } = active.snapshot
+  const user = limits.further?.looksAtUser
+    ? endUserOf(key, section.usage.end_user_header?.toLowerCase(), call.incoming, request)
+    : undefined
+  return { tenant, key: key.record.id, route, models, model, operation, tags, user }
 }
 
 /** A body that is a form may be longer than others. */

@@ -7,7 +7,7 @@ import { tenantOrEach } from './limits.ts'
 const PATTERN_RULE = 'must be a name of a model; * stands for any characters'
 
 /** One counter for each value of it. */
-const EACH = /^(?:tenant|key|route|model|tag\/[A-Za-z0-9][A-Za-z0-9._:/-]*)$/
+const EACH = /^(?:tenant|key|user|route|model|tag\/[A-Za-z0-9][A-Za-z0-9._:/-]*)$/
 
 const Selectors = z.strictObject({
   tenant: tenantOrEach().optional().describe('A tenant; "*": all of them.'),
@@ -34,10 +34,10 @@ const Selectors = z.strictObject({
   each: z
     .string()
     .max(260)
-    .regex(EACH, 'must be tenant, key, route, model or tag/NAME')
+    .regex(EACH, 'must be tenant, key, user, route, model or tag/NAME')
     .optional()
     .describe(
-      'One counter for each tenant, key, route, model or tag/NAME; absent: one for all that are selected.',
+      'One counter for each tenant, key, user, route, model or tag/NAME; absent: one for all that are selected.',
     ),
 })
 

@@ -118,6 +118,15 @@ const Usage = z.strictObject({
     .boolean()
     .default(false)
     .describe('true: the last usage event of a stream also states the cost of the request.'),
+  end_user_header: z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be the name of a header')
+    .optional()
+    .describe(
+      'Header that names the end user, for limits of each user; without it the body does: user, or metadata.user_id.',
+    ),
   sinks: UsageSinks.optional().describe(
     'Where usage events are sent: one for each attempt that used tokens, with an id that is the same in repeats.',
   ),

@@ -22,6 +22,7 @@ const front = await startFront({
   upstreams: [{ name: 'up', endpoint: upstream.url }],
   routes: ['chat', 'batch'].map((name) => ({ name, strategy: 'single', primary: 'up' })),
   rate_limits: { tenants: [{ tenant: 'research', requests_per_minute: 1000 }] },
+  limits: [{ name: 'people', for: { each: 'user' }, requests_per_minute: 1, burst: 1 }],
   budgets: ['client', 'company:client'].map((key) => ({ key, tokens_per_day: 1000 })),
   auth: {
     jwt: [
@@ -31,6 +32,7 @@ const front = await startFront({
         audiences: ['gw'],
         jwks: { url: `http://127.0.0.1:${port}/keys` },
         tenant: { claim: '/team' },
+        end_user: { claim: '/person' },
         routes: ['chat'],
       },
     ],
@@ -121,4 +123,14 @@ test('a request that is refused for its key leads to no fetch within half a minu
   )
   assert.deepEqual(new Set(answers), new Set([401]))
   assert.equal(issuer.fetches, before)
+})
+
+test('the end user of a limit is that of the declared claim, and not that of the body', async () => {
+  const ann = await tokenOf(first, { person: 'ann' })
+  assert.equal((await asking(ann)).status, 200)
+  const refused = await asking(ann, { user: 'another' })
+  assert.equal(refused.status, 429, refused.text)
+  assert.equal(errorOf(refused).limit_holder, 'user "ann"')
+  const bob = await tokenOf(first, { person: 'bob' })
+  assert.equal((await asking(bob, { user: 'ann' })).status, 200)
 })

@@ -19,11 +19,12 @@ import {
   hasTags,
   isOfOneTenant,
   looksAtTags,
+  looksAtUser,
   matcherOf,
   type Subject,
 } from './selectors.ts'
 
-/** Most models, and most combinations of tags, whose counters are remembered for a caller: clients may make up names. */
+/** Most models, and most combinations of tags and end users, whose counters are remembered for a caller: clients may make up names. */
 const REMEMBERED_MAX = 128
 
 interface Compiled {
@@ -32,6 +33,7 @@ interface Compiled {
   readonly place: number
   readonly fits: (subject: Subject) => boolean
   readonly looksAtTags: boolean
+  readonly looksAtUser: boolean
   readonly isOfTenant: boolean
   readonly rates: Measures | undefined
   readonly rule: BudgetRule | undefined
@@ -47,14 +49,19 @@ interface PartRate {
 
 /** The limits of a caller's requests for one model and operation. */
 interface Combination {
-  /** All counters, if tags decide nothing. */
+  /** All counters, if neither tags nor end users decide anything. */
   readonly rules: Rules | undefined
   readonly limits: readonly Compiled[]
-  /** By the tags of requests. */
-  readonly byTags: Map<string, Rules>
+  /** Whether tags or end users decide. */
+  readonly looksAtTags: boolean
+  readonly looksAtUser: boolean
+  /** By the tags and the end users of requests. */
+  readonly byValues: Map<string, Rules>
 }
 
 export class FurtherLimits {
+  /** Whether a limit has a counter for each end user. */
+  readonly looksAtUser: boolean
   readonly #byKey = new Map<string, Compiled[]>()
   readonly #byTenant = new Map<string, Compiled[]>()
   readonly #byRoute = new Map<string, Compiled[]>()
@@ -68,6 +75,7 @@ export class FurtherLimits {
 
   constructor(sections: readonly FurtherLimitSection[]) {
     this.#sections = sections
+    this.looksAtUser = sections.some((section) => looksAtUser(section.for))
     this.#compile(0)
   }
 
@@ -89,11 +97,12 @@ export class FurtherLimits {
       remember(known, name, combination)
     }
     if (combination.rules !== undefined) return combination.rules
-    const { byTags, limits } = combination
-    let rules = byTags.get(subject.tags)
+    const { byValues, limits } = combination
+    const values = valuesOf(combination, subject)
+    let rules = byValues.get(values)
     if (rules === undefined) {
       rules = rulesWith(base, limits, subject)
-      remember(byTags, subject.tags, rules)
+      remember(byValues, values, rules)
     }
     return rules
   }
@@ -142,9 +151,10 @@ export class FurtherLimits {
     ]
       .filter(({ fits }) => fits(subject))
       .toSorted((one, other) => one.place - other.place)
-    const isFixed = !limits.some((one) => one.looksAtTags)
-    const rules = isFixed ? rulesWith(base, limits, subject) : undefined
-    return { rules, limits, byTags: new Map() }
+    const atTags = limits.some((one) => one.looksAtTags)
+    const atUser = limits.some((one) => one.looksAtUser)
+    const rules = atTags || atUser ? undefined : rulesWith(base, limits, subject)
+    return { rules, limits, looksAtTags: atTags, looksAtUser: atUser, byValues: new Map() }
   }
 }
 
@@ -163,6 +173,7 @@ function compile(section: FurtherLimitSection, place: number, wallMs: number): C
     place,
     fits: matcherOf(section.for),
     looksAtTags: looksAtTags(section.for),
+    looksAtUser: looksAtUser(section.for),
     isOfTenant: isOfOneTenant(section.for),
     rates: ratesOf(section),
     rule: budget && ruleOf(budget, endOfRaise(section) > wallMs),
@@ -256,6 +267,15 @@ function scopeOf(
     ].join(' '),
     limit: { holder, isOfTenant, period: isWhole ? period : UNBUDGETED, counts },
   })
+}
+
+/** Tags have no line ends. */
+function valuesOf(
+  { looksAtTags: atTags, looksAtUser: atUser }: Combination,
+  { tags, user }: Subject,
+): string {
+  if (!atUser) return tags
+  return `${atTags ? tags : ''}\n${user === undefined ? '' : `=${user}`}`
 }
 
 function add(lists: Map<string, Compiled[]>, name: string, compiled: Compiled): void {

@@ -1,4 +1,5 @@
 /** Which requests an entry of `limits[]` is for, and which of its counters counts each. */
+import { hash } from 'node:crypto'
 import type { FurtherLimitSection } from '../../schema/further-limits.ts'
 import type { Operation } from '../../wire/inner-form.ts'
 import { EACH_TENANT } from '../holders.ts'
@@ -18,6 +19,8 @@ export interface Subject {
   readonly operation: Operation
   /** As a trace has them: `team=blue,project=search`. */
   readonly tags: string
+  /** The end user; absent if the request names none. */
+  readonly user?: string | undefined
 }
 
 /** The counter of a limit that counts a request. */
@@ -42,9 +45,14 @@ export function matcherOf(selectors: Selectors): (subject: Subject) => boolean {
     (isModel === undefined || isModel(subject.model) || subject.models.some(isModel))
 }
 
-/** Whether the tags of a request decide whether the limit is for it, or which counter counts it. */
+/** Whether tags decide whether the limit is for a request, or which counter counts it. */
 export function looksAtTags({ tag, each }: Selectors): boolean {
   return tag !== undefined || each?.startsWith(TAG) === true
+}
+
+/** Whether it has a counter for each end user. */
+export function looksAtUser({ each }: Selectors): boolean {
+  return each === USER
 }
 
 export function hasTags({ tag = {} }: Selectors, tags: string): boolean {
@@ -60,13 +68,14 @@ export function countedOf(selectors: Selectors, subject: Subject): Counted | und
     const value = tagIn(subject.tags, name)
     return value === undefined ? undefined : { value, holder: `tag ${name}=${value}` }
   }
+  if (each === USER) return countedUser(subject)
   const value = valueIn(each, subject)
   return { value, holder: `${each} ${JSON.stringify(value)}` }
 }
 
 /** Whether only one tenant can have requests in a counter of it. */
 export function isOfOneTenant({ tenant, tenants, key, each }: Selectors): boolean {
-  if (each === 'tenant' || each === 'key' || key !== undefined) return true
+  if (each === 'tenant' || each === 'key' || each === USER || key !== undefined) return true
   return tenants === undefined
     ? tenant !== undefined && tenant !== EACH_TENANT
     : tenants.length === 1
@@ -91,6 +100,17 @@ export function patternOf(pattern: string): (name: string) => boolean {
 }
 
 const TAG = 'tag/'
+const USER = 'user'
+
+/** Digits in hexadecimal: 128 bits tell all users apart. */
+const USER_DIGITS = 32
+
+/** Users of two tenants that have one name are two users. The store knows only their hash. */
+function countedUser({ tenant, user }: Subject): Counted | undefined {
+  if (user === undefined) return undefined
+  const value = `${tenant} ${hash('sha256', user).slice(0, USER_DIGITS)}`
+  return { value, holder: `user ${JSON.stringify(user)}` }
+}
 
 function valueIn(each: string, { tenant, key, route, model }: Subject): string {
   if (each === 'tenant') return tenant

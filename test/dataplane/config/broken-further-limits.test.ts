@@ -70,7 +70,7 @@ const ROWS: Row[] = [
     'an unknown dimension',
     `{name: a, for: {each: pod}, ${RATE}}`,
     '.for.each',
-    'must be tenant, key, route',
+    'must be tenant, key, user',
     '',
   ),
   row(
@@ -136,6 +136,13 @@ const ROWS: Row[] = [
     'must add tokens',
     'Write tokens',
   ),
+  {
+    name: 'a header of end users that nothing limits',
+    yaml: '  usage: {end_user_header: X-User} # here',
+    path: 'gw.usage.end_user_header',
+    says: 'no limit is for each user',
+    fix: 'each: user',
+  },
   {
     name: 'two limits of one name',
     yaml: `  limits:\n    - {name: a, for: {tenant: t}, ${RATE}}\n    - {name: a, for: {key: k}, ${RATE}} # here`,

@@ -41,6 +41,9 @@ const PAIRS = [
   'many-1 many',
   'alert-1 alerted',
   'input-1 prompts',
+  'users-1 chatbot',
+  'users-2 chatbot',
+  'users-3 other-bot',
   'output-1 answers',
   'hour-1 hourly',
   'week-1 weekly',
@@ -87,6 +90,7 @@ const LIMITS: readonly Fields[] = [
     for: { each: 'tenant', tenant: 'alerted' },
     budget: { tokens: 2 * ANSWER_TOKENS, per: 'month', alerts: [0.5] },
   },
+  { name: 'end-users', for: { each: 'user', tenants: ['chatbot', 'other-bot'] }, ...ONE },
   { name: 'prompts', for: { tenant: 'prompts' }, input_tokens_per_minute: 6 },
   { name: 'answers', for: { tenant: 'answers' }, output_tokens_per_minute: 4 },
   { name: 'hourly', for: { tenant: 'hourly' }, budget: { tokens: 20, per: 'hour' } },
@@ -133,7 +137,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
       aliases: { 'big-alias': 'small-route' },
       rate_limits: { ...backend, default: PLENTY },
       limits: LIMITS,
-      usage: { tags: ['team', 'project'] },
+      usage: { tags: ['team', 'project'], end_user_header: 'X-End-User' },
       pricing: [
         ...PRICES,
         { model: 'small', input: 1, output: 2 },
@@ -244,6 +248,18 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     await served('each-tag-1', {}, of('b'))
     await served('each-tag-1')
     await served('each-tag-1')
+  })
+
+  test('each end user of a tenant has a counter, by the body and by the declared header', async () => {
+    await served('users-1', { user: 'alice' })
+    const error = await refused('users-2', { user: 'alice' })
+    assert.equal(error.limit_holder, 'user "alice"')
+    await refused('users-1', { metadata: { user_id: 'alice' } })
+    await refused('users-1', { user: 'carol' }, { 'x-end-user': 'alice' })
+    await served('users-1', { user: 'bob' })
+    await served('users-3', { user: 'alice' })
+    await served('users-1')
+    await served('users-1')
   })
 
   test('each tenant of a list has a counter', async () => {

@@ -86,3 +86,32 @@ test('a process that has dropped quiet counters goes on with their totals', asyn
   const { scoped = [] } = await store.read('acme', rulesOf())
   assert.equal(scoped[0]?.tokens?.settled, 60)
 })
+
+test('a counter of an end user takes less than a kibibyte, and the store does not know the name', async () => {
+  const { client } = bench.link
+  const ofUser = limitedRules([
+    {
+      name: 'end-users',
+      for: { each: 'user' },
+      requests_per_minute: 20,
+      budget: { usd: 2, per: 'day' },
+    },
+  ])
+  const store = bench.replica('one')
+  const memory = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1])
+  const before = await memory()
+  const USERS = 2_000
+  for (let user = 0; user < USERS; user++) {
+    const rules = ofUser({ user: `someone-${user}@example.com` })
+    const id = `u${user}`
+    const estimate = { tokens: 10, nanos: 1_000_000 }
+    await store.admit({ tenant: 'acme', id, rules, estimate })
+    const { budget, scoped } = rules
+    await store.settle({ tenant: 'acme', id, used: estimate, budget, scoped })
+  }
+  const each = ((await memory()) - before) / USERS
+  assert.ok(each > 0 && each < 1024, `${each} bytes`)
+  const keys = await client.keys('*')
+  assert.ok(keys.length >= USERS)
+  assert.ok(keys.every((key) => !key.includes('someone')))
+})

@@ -138,6 +138,21 @@ const limitKeysExist: Check = (section, { suggestions, hasOtherKeys, place, writ
   })
 }
 
+/** A header or a claim that names users has no other use. */
+const endUsersAreLimited: Check = ({ limits, usage, auth }) => {
+  if (limits.some(({ for: { each } }) => each === 'user')) return []
+  const fix = 'Write a limit with for: { each: user }, or remove it.'
+  const message = 'cannot take effect: no limit is for each user'
+  return [
+    ...(usage.end_user_header === undefined
+      ? []
+      : [refuse(at('usage', 'end_user_header'), message, fix)]),
+    ...auth.jwt.flatMap(({ end_user }, index) =>
+      end_user === undefined ? [] : [refuse(at('auth', 'jwt', index, 'end_user'), message, fix)],
+    ),
+  ]
+}
+
 /** A route and a model of which the one never has the other. */
 const limitFitsARequest: Check = (section) => {
   const aliases = Object.entries(section.aliases)
@@ -235,7 +250,7 @@ const limitsAreOnOneServer: Check = (section) => {
   return eachLimit(section, ({ for: selectors, name }, path) => {
     if (isOfOneTenant(selectors)) return []
     const message = `limit ${quoted(name)} cannot be counted in a Redis cluster: its tenants are on several nodes`
-    const fix = 'Use one Redis server or Sentinel, or write each: tenant or each: key.'
+    const fix = 'Use one Redis server or Sentinel, or write each: tenant, key or user.'
     return [refuse([...path, 'for'], message, fix)]
   })
 }
@@ -274,6 +289,7 @@ export const furtherLimitChecks = [
   limitModelsExist,
   limitTagsAreDeclared,
   limitKeysExist,
+  endUsersAreLimited,
   limitFitsARequest,
   limitBudgetIsWhole,
   limitWindowExists,

@@ -1,0 +1,44 @@
+/**
+ * The end user of a request: of the token's declared claim, else of the declared header, else as the body names it in `user` or in
+ * `metadata.user_id`. Clients can leave it out; a claim or a header of a proxy is more than the client's word.
+ */
+import type { Incoming } from '../call/call.ts'
+import type { KeyEntry } from '../call/key-entry.ts'
+import { parseJson } from '../json/parse.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
+import { metadataIn } from './tags.ts'
+
+/** The rest of a longer name is not read: it is no name, and its beginning tells users apart. */
+const USER_BYTES_MAX = 4_096
+
+/** `header`: lower-case. Undefined if the request has none. */
+export function endUserOf(
+  { endUser }: Pick<KeyEntry, 'endUser'>,
+  header: string | undefined,
+  incoming: Pick<Incoming, 'header'>,
+  request: Pick<ModelRequest, 'bytes' | 'found'>,
+): string | undefined {
+  const declared = endUser ?? (header === undefined ? undefined : incoming.header(header))
+  const user = declared || inBody(request)
+  return user === undefined || user === '' ? undefined : user.slice(0, USER_BYTES_MAX)
+}
+
+function inBody({ bytes, found }: Pick<ModelRequest, 'bytes' | 'found'>): string | undefined {
+  const span = found?.spans.get('user')
+  if (span !== undefined) {
+    const end = Math.min(span.end, span.start + USER_BYTES_MAX)
+    const text = bytes.toString('utf8', span.start, end)
+    return end < span.end ? text : textIn(text)
+  }
+  const id = metadataIn(bytes, found?.spans.get('metadata'))?.user_id
+  return typeof id === 'string' ? id : undefined
+}
+
+function textIn(text: string): string | undefined {
+  try {
+    const value: unknown = parseJson(text)
+    return typeof value === 'string' ? value : undefined
+  } catch {
+    return undefined
+  }
+}
