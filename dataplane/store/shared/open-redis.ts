@@ -1,5 +1,6 @@
 /** Builds the shared store from its connection, scripts, local share and reports. */
 import type { SecureContext } from 'node:tls'
+import { schedule } from '../../base/clock.ts'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
@@ -9,6 +10,7 @@ import { RedisLink } from '../redis/redis-link.ts'
 import { RedisStore } from '../redis/store.ts'
 import { UsageRollup } from '../redis/usage-rollup.ts'
 import { LocalShare } from './local-share.ts'
+import { PushChannel } from './push-channel.ts'
 import { Replicas } from './replicas.ts'
 import { SharedStore } from './shared.ts'
 import { SharedState } from './shared-state.ts'
@@ -51,6 +53,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     async probe(send) {
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count
+      channel.keep()
       store.deliver()
     },
     onChange(isUp, why) {
@@ -62,11 +65,20 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     },
     onFailure: (away) => state.failed(away),
   })
-  const store = sharedStore(link, replicas, { section, world })
+  const channel = new PushChannel({
+    ...{ place, secureContext: world.secureContext, keyPrefix },
+    onWanted: (stateKey) => counting.want(stateKey),
+  })
+  const counting = new RedisStore(link, {
+    ...{ keyPrefix, replica, clock },
+    slices: { schedule, isTogether: place.kind !== 'cluster', hears: () => channel.isOpen },
+  })
+  const store = sharedStore(counting, { link, replicas, section, world })
   const rollup = usageIn(link, { section, world })
 
   function came(): void {
     state.came()
+    channel.reopen()
     replicas.returned()
     store.returned()
     rollup.returned()
@@ -91,6 +103,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
         log.event('error', 'store', message, { settlements_waiting: left })
       }
       if (!link.isAway) await replicas.leave(link.run.bind(link)).catch(() => undefined)
+      channel.close()
       link.close()
     },
   }
@@ -128,14 +141,17 @@ interface RedisSettings {
   readonly world: RedisContext
 }
 
+interface StoreParts extends RedisSettings {
+  readonly link: RedisLink
+  readonly replicas: Replicas
+}
+
 function sharedStore(
-  link: RedisLink,
-  replicas: Replicas,
-  { section, world }: RedisSettings,
+  store: RedisStore,
+  { link, replicas, section, world }: StoreParts,
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
-  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
