@@ -20,6 +20,9 @@ const LOST = -3
 /** Two tries are usual at midnight and after a flush; more mean that the clocks differ. */
 const TRIES_MAX = 5
 
+/** Of keys and arguments: with the text of a script, which a server gets that does not know it, a call has less than 64 KiB. */
+const CALL_BYTES = 40 * 1024
+
 /** Windows and arguments are computed again for each try, because the time may differ. */
 export interface RedisCall {
   readonly script: Script
@@ -128,22 +131,36 @@ export class Calls {
     throw new StoreAway('other', false)
   }
 
-  /** One script that takes each account by itself: the replies on each, which the caller looks at. */
+  /**
+   * One script that takes each account by itself: the replies on each, which the caller looks at. Several calls if they are
+   * too large for one; if one fails, all count as failed.
+   */
   async runTogether(
     script: Script,
     parts: readonly Omit<CallPart, 'facts'>[],
   ): Promise<readonly (readonly (number | string)[])[]> {
     const { present } = this
-    const keys: string[] = []
-    const args: (string | number)[] = [parts.length]
+    const until = this.storeNow + LATE_MS
+    const calls: Together[] = []
+    let room = 0
     for (const { account, windows, args: own } of parts) {
-      const until = this.storeNow + LATE_MS
       const sent = this.#alone(account, { windows: windows(present), until, args: own(present) })
-      keys.push(...sent.keys)
-      args.push(sent.keys.length, sent.args.length, ...sent.args)
+      const args = [sent.keys.length, sent.args.length, ...sent.args]
+      const bytes = bytesOf(sent.keys) + bytesOf(args)
+      if (bytes > room) {
+        calls.push({ count: 0, keys: [], args: [] })
+        room = CALL_BYTES
+      }
+      room -= bytes
+      const call = calls[calls.length - 1] as Together
+      call.count++
+      call.keys.push(...sent.keys)
+      call.args.push(...args)
     }
-    const [, , ...replies] = (await this.#ask(script, keys, args)) as readonly unknown[]
-    return replies.map(checkedReply)
+    const replies = await Promise.all(
+      calls.map(({ count, keys, args }) => this.#ask(script, keys, [count, ...args])),
+    )
+    return replies.flatMap(([, , ...each]) => (each as readonly unknown[]).map(checkedReply))
   }
 
   /** Restores this process's data of a tenant's windows in the store; concurrent callers share one call. */
@@ -202,6 +219,19 @@ export class Calls {
     return reply
   }
 }
+
+interface Together {
+  count: number
+  readonly keys: string[]
+  readonly args: (string | number)[]
+}
+
+/** On the wire, where each has its length and two line ends. Names are ASCII. */
+function bytesOf(words: readonly (string | number)[]): number {
+  return words.reduce<number>((sum, word) => sum + String(word).length + WORD_BYTES, 0)
+}
+
+const WORD_BYTES = 10
 
 interface SentCall {
   readonly windows: readonly AccountWindow[]
