@@ -1,6 +1,6 @@
 /**
- * The end user of a request: of the token's declared claim, else of the declared header, else as the body names it in `user` or in
- * `metadata.user_id`. Clients can leave it out; a claim or a header of a proxy is more than the client's word.
+ * The end user of a request: of the token's declared claim, else of the declared header, else as the body names it in `user`
+ * or in `metadata.user_id`. Clients can leave it out; a claim or a header of a proxy is more than the client's word.
  */
 import type { Incoming } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'

@@ -20,7 +20,7 @@ const LOST = -3
 /** Two tries are usual at midnight and after a flush; more mean that the clocks differ. */
 const TRIES_MAX = 5
 
-/** Of keys and arguments: with the text of a script, which a server gets that does not know it, a call has less than 64 KiB. */
+/** Most bytes of keys and arguments. A server may not know the script, and a call with its text has less than 64 KiB. */
 const CALL_BYTES = 40 * 1024
 
 /** Windows and arguments are computed again for each try, because the time may differ. */
