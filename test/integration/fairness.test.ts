@@ -16,7 +16,13 @@ import { until } from '../helpers/until.ts'
 import { keysOf, startLimited } from './limits/limited-gateway.ts'
 
 const TENANTS = ['gold', 'silver', 'batch']
-const [busy, spare, narrow] = await Promise.all([startUpstream(), startUpstream(), startUpstream()])
+const [busy, spare, narrow, east, west] = await Promise.all([
+  startUpstream(),
+  startUpstream(),
+  startUpstream(),
+  startUpstream(),
+  startUpstream(),
+])
 const fairness = { weights: { gold: 4, silver: 1 }, max_wait_seconds: 30 }
 const gateway = await startLimited(
   {
@@ -28,10 +34,13 @@ const gateway = await startLimited(
         ...{ name: 'narrow', endpoint: narrow.url, max_queue_depth: 1 },
         fairness: { max_wait_seconds: 1, max_waiting: 2 },
       },
+      { name: 'east', endpoint: east.url, max_queue_depth: 1 },
+      { name: 'west', endpoint: west.url, max_connections: 1 },
     ],
     routes: [
       { name: 'chat', strategy: 'single', primary: 'busy', retry: { max_attempts: 2 } },
       { name: 'hasty', strategy: 'single', primary: 'busy', timeout_seconds: 1 },
+      { name: 'both', strategy: 'round_robin', upstreams: ['east', 'west'], fairness },
       { name: 'brief', strategy: 'single', primary: 'narrow' },
       { name: 'spilling', strategy: 'primary_with_fallback', primary: 'busy', fallback: ['spare'] },
       {
@@ -46,7 +55,10 @@ const gateway = await startLimited(
   },
   keysOf(TENANTS),
 )
-after(() => Promise.all([gateway.stop(), busy.close(), spare.close(), narrow.close()]))
+after(async () => {
+  await gateway.stop()
+  await Promise.all([busy, spare, narrow, east, west].map((one) => one.close()))
+})
 
 const gold = gateway.as('gold')
 const silver = gateway.as('silver')
@@ -206,6 +218,23 @@ test('a repeat waits for its place like another request', async () => {
   release()
   for (const one of [failing, other, ...later]) assert.equal((await one.over).status, 200)
   assert.equal(busy.asked.length, before + 5)
+})
+
+test('fairness of a route holds for each of its upstreams, and a request takes the first free place', async () => {
+  const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  east.reply = afterwards(one.promise, whole('from the east'))
+  west.reply = afterwards(other.promise, whole('from the west'))
+  const running = [silver.ask({ model: 'both' }), silver.ask({ model: 'both' })]
+  await until('both run', () => east.asked.length + west.asked.length === 2)
+  const asked = gold.ask({ model: 'both' })
+  await untilWaiting(1, 'east')
+  await untilWaiting(1, 'west')
+  west.reply = whole('from the west')
+  other.resolve()
+  assert.match((await asked.over).text, /from the west/)
+  assert.equal(await waiting('east'), 0)
+  one.resolve()
+  for (const each of running) assert.equal((await each.over).status, 200)
 })
 
 test('a waiting request holds its slot', async () => {
