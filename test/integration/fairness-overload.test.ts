@@ -20,12 +20,13 @@ const FIRST_MS = 300
 const PIECES_MAX = 8
 const PIECE_TOKENS = 5
 const PIECE_MS = 75
-const SPAN_MS = IS_LONG ? 10_000 : 3000
+const SPAN_MS = IS_LONG ? 10_000 : 4000
 const TOLERANCE = IS_LONG ? 0.05 : 0.25
 /** First token of the quiet tenant under load, against that when idle. */
 const SLOWER_MAX = IS_LONG ? 1.5 : 3
-const WARM_MS = 2000
-const RUN_MS = IS_LONG ? 60_000 : 4000
+/** The first places go to those that come first. */
+const WARM_MS = 4000
+const RUN_MS = IS_LONG ? 60_000 : 5000
 const IDLE_MS = IS_LONG ? 10_000 : 2000
 const QUIET_EVERY_MS = 250
 
