@@ -85,7 +85,7 @@ function dearest(
   return most
 }
 
-/** The downgrade route, if a budget of the request names one with an upstream that is eligible now and has room. */
+/** The downgrade route, if a budget of the request names one with an upstream that is eligible now and has room, or a queue. */
 export function downgradeOffer(
   wish: Wish,
   lanes: Lanes,
@@ -102,7 +102,7 @@ export function downgradeOffer(
   const hasRoom = (target: Target) =>
     readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target)
   const mayServe = (target: Target) =>
-    target.standing(clock.now(), yields) === 'ready' &&
+    target.isOpen(clock.now(), yields) &&
     hasRoom(target) &&
     serves(target.settings.provider, request.operation)
   const offer = () => {

@@ -15,7 +15,7 @@ import { gw } from '../helpers/gw-here.ts'
 import { until } from '../helpers/until.ts'
 import { keysOf, startLimited } from './limits/limited-gateway.ts'
 
-const TENANTS = ['gold', 'silver', 'batch']
+const TENANTS = ['gold', 'silver', 'batch', 'spent']
 const [busy, spare, narrow, east, west] = await Promise.all([
   startUpstream(),
   startUpstream(),
@@ -46,6 +46,12 @@ const gateway = await startLimited(
       {
         ...{ name: 'staying', strategy: 'primary_with_fallback', primary: 'busy' },
         ...{ fallback: ['spare'], overflow: { on_upstream_error: 'fallback' } },
+      },
+    ],
+    budgets: [
+      {
+        ...{ tenant: 'spent', tokens_per_day: 5, on_exceeded: 'downgrade' },
+        downgrade_route: 'chat',
       },
     ],
     rate_limits: {
@@ -245,6 +251,19 @@ test('a waiting request holds its slot', async () => {
   assert.equal(concurrent_requests.used, 1)
   await full.end()
   assert.equal((await asked.over).status, 200)
+})
+
+test('a request whose budget is spent waits at the downgrade route', async () => {
+  const spent = gateway.as('spent')
+  east.reply = whole()
+  west.reply = whole()
+  assert.equal((await spent.chat({ model: 'both', max_tokens: 3 })).status, 200)
+  const full = await occupy()
+  const asked = spent.ask({ model: 'both', max_tokens: 3 })
+  await untilWaiting(1)
+  await full.end()
+  const heard = await asked.over
+  assert.deepEqual([heard.status, heard.headers['x-gw-upstream']], [200, 'busy'])
 })
 
 test('low priority waits behind the others and is served', async () => {

@@ -227,10 +227,7 @@ export class Journey implements Plan<Target> {
     const now = this.#planner.clock.now()
     return this.targets.some((target) => {
       if (only !== undefined && target !== only) return false
-      const standing = target.standing(now, this.#yields)
-      const isOpen =
-        standing === 'ready' || (standing === 'full' && target.state.fair !== undefined)
-      return isOpen && this.mayAwait(target)
+      return this.mayAwait(target) && target.isOpen(now, this.#yields)
     })
   }
 

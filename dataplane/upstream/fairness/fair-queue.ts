@@ -111,7 +111,8 @@ export class FairQueue implements Giver<Waiter>, Line {
   /** Seconds after which a refused request of the tenant finds the requests of its tenant gone. */
   retryAfterSeconds({ tenant, isLow }: Applicant): number {
     const account = this.#shares.account(tenant, isLow)
-    return this.#shares.retryAfterSeconds(account, this.#world.clock.now())
+    const { max_wait_seconds } = this.#settings
+    return this.#shares.retryAfterSeconds(account, this.#world.clock.now(), max_wait_seconds)
   }
 
   /** The tenants that wait, run or have lately used the upstream. */

@@ -157,13 +157,13 @@ export class Shares<T> {
     if (account.isIdle) this.#weights.leave(account)
   }
 
-  /** Seconds until the tenant's requests that wait have gone, at its share of the present pace. */
-  retryAfterSeconds(account: Account<T>, now: number): number {
+  /** Seconds until the tenant's requests that wait have gone, at its share of the present pace; `unknown`: without a pace. */
+  retryAfterSeconds(account: Account<T>, now: number, unknown: number): number {
     const pace = this.#used.perSecond(now) * this.#weights.shareOf(account)
     const ahead = Math.max(0, account.mark - this.#level) * this.#weights.of(account)
     const expected = account.expected ?? this.#expected ?? EXPECTED_FIRST
     const tokens = account.waiting.length * expected + ahead
-    const seconds = pace > 0 ? Math.ceil(tokens / pace) : 1
+    const seconds = pace > 0 ? Math.ceil(tokens / pace) : unknown
     return Math.min(RETRY_SECONDS_MAX, Math.max(1, seconds))
   }
 

@@ -104,6 +104,12 @@ export class Target implements Candidate {
       return endpoints.isFull(places, now) ? 'full' : 'ready'
     return this.state.inFlight >= places ? 'full' : 'ready'
   }
+
+  /** Whether a request may start, or wait for a place. */
+  isOpen(now: number, yields: boolean): boolean {
+    const standing = this.standing(now, yields)
+    return standing === 'ready' || (standing === 'full' && this.state.fair !== undefined)
+  }
 }
 
 /** Sent with the ids of each request, so a configured one would appear twice. */

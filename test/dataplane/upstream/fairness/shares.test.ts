@@ -127,7 +127,12 @@ test('a refused tenant finds its requests gone after the seconds that it is give
   const crowds = [flood('loud', { depth: 90, untilMs: 30_000 }), flood('other')]
   const upstream = new FullUpstream({ fairness: {}, crowds, forMs: 30_000 }).play()
   const account = upstream.shares.account('loud', false)
-  const seconds = upstream.shares.retryAfterSeconds(account, 30_000)
+  const seconds = upstream.shares.retryAfterSeconds(account, 30_000, 1)
   // 90 answers of 60 tokens at half of 3,200 tokens a second.
   assert.ok(seconds >= 3 && seconds <= 5, `${seconds} s`)
+})
+
+test('a tenant that is refused before any answer is given the time of a wait', () => {
+  const { shares } = new FullUpstream({ fairness: {}, crowds: [], forMs: 0 })
+  assert.equal(shares.retryAfterSeconds(shares.account('loud', false), 0, 10), 10)
 })
