@@ -17,7 +17,7 @@ import type { Provider, ProviderSettings } from '../wire/provider.ts'
 import type { AddressSettings } from '../wire/provider-facts.ts'
 import { CertificateNames } from './certificate-names.ts'
 import { ModelNames } from './model-names.ts'
-import { resolved, serverOf, splitEndpoint } from './upstream-address.ts'
+import { resolved, serverOf, splitEndpoint } from './upstreams/address.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string

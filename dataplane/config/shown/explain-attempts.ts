@@ -1,7 +1,7 @@
 /** Which upstream is asked first, and what happens when it fails. */
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
-import { fairnessOf } from '../fairness.ts'
+import { fairnessOf } from '../upstreams/fairness.ts'
 
 export function explainOrder(
   section: Section,

@@ -1,7 +1,7 @@
 /** Gives an upstream a queue for requests that wait for its places, changes it, and ends it. */
 import { schedule } from '../../base/clock.ts'
-import { placesOf } from '../../config/fairness.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { placesOf } from '../../config/upstreams/fairness.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import { type Bounds, freeAt } from '../endpoints/places.ts'
 import type { World } from '../endpoints/world.ts'

@@ -1,9 +1,9 @@
 /** The live upstreams: state that outlives a change of configuration, and the targets of each route. */
 
 import { schedule } from '../../base/clock.ts'
-import { fairnessOf } from '../../config/fairness.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
+import { fairnessOf } from '../../config/upstreams/fairness.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { Counter } from '../../tokens/counter.ts'

@@ -2,8 +2,8 @@
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import type { FairnessSection } from '../../../schema/fairness.ts'
 import type { Section, UpstreamSection } from '../../../schema/index.ts'
-import { fairRoutesOf, placesOf } from '../../fairness.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import { fairRoutesOf, placesOf } from '../../upstreams/fairness.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 
 interface WrittenFairness {

@@ -1,7 +1,7 @@
 /** The fairness of each upstream: the one that is written there, or that of a route which leads to it. */
-import type { FairnessSection } from '../schema/fairness.ts'
-import type { Section, UpstreamSection } from '../schema/index.ts'
-import { STRATEGIES } from '../strategies/index.ts'
+import type { FairnessSection } from '../../schema/fairness.ts'
+import type { Section, UpstreamSection } from '../../schema/index.ts'
+import { STRATEGIES } from '../../strategies/index.ts'
 
 /** A route with `fairness`, and the upstreams that have it from there. */
 export interface FairRoute {

@@ -1,5 +1,5 @@
 /** The parts of an upstream's address. */
-import type { AddressSettings, ProviderFacts } from '../wire/provider-facts.ts'
+import type { AddressSettings, ProviderFacts } from '../../wire/provider-facts.ts'
 
 /** A fact about addresses may depend on the settings. */
 export function resolved(
