@@ -17,7 +17,8 @@ const PLACES = 16
 const IS_LONG = process.env.GW_LONG !== undefined
 const OVERLOAD = IS_LONG ? 10 : 4
 const FIRST_MS = 300
-const PIECES_MAX = 8
+const PIECES_MIN = 3
+const PIECES_MAX = 6
 const PIECE_TOKENS = 5
 const PIECE_MS = 75
 const SPAN_MS = IS_LONG ? 10_000 : 4000
@@ -41,14 +42,14 @@ let [running, most] = [0, 0]
 
 const random = aRandom(1)
 
-/** Answers of 5 to 40 tokens at an even pace; with one length, all places would become free at the same moment. */
+/** Answers of 15 to 30 tokens at an even pace; with one length, all places would become free at the same moment. */
 const paced: Reply = async (outgoing, { body }) => {
   most = Math.max(most, ++running)
   const tenant = String(body.user)
   outgoing.on('close', () => running--)
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
   await delay(FIRST_MS)
-  const pieces = 1 + random(PIECES_MAX)
+  const pieces = PIECES_MIN + random(PIECES_MAX - PIECES_MIN + 1)
   for (let piece = 0; piece < pieces; piece++) {
     made.push({ at: performance.now(), tenant, tokens: PIECE_TOKENS })
     const delta = { content: 'word '.repeat(PIECE_TOKENS) }
