@@ -107,7 +107,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/activity',
     summary:
       'Counters of routes and tenants: requests, errors, in flight, tokens, times to first token. Two reads make ' +
-      'rates, over the difference of their `at_ms`.',
+      'rates, over the difference of their `at_ms`. `shares`: who waits at upstreams with [fairness](limits.md#fair-shares).',
     run: (_request, { gateway }) => ok(activityOf(gateway)),
   },
   {

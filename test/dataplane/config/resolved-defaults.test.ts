@@ -21,6 +21,7 @@ upstreams[].balance_header upstreams[].weight upstreams[].max_queue_depth upstre
 upstreams[].region upstreams[].api_version upstreams[].deployment upstreams[].project upstreams[].tokenizer_revision
 upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].tokenizer.file upstreams[].tokenizer.upstream
 upstreams[].embeddings upstreams[].embeddings.dimensions upstreams[].cold_start upstreams[].tls
+upstreams[].fairness upstreams[].fairness.max_reported_queue routes[].fairness routes[].fairness.max_reported_queue
 upstreams[].allow upstreams[].tls.ca_bundle_path upstreams[].tls.client_cert_path upstreams[].tls.client_key_path
 routes[].primary routes[].max_tokens_default routes[].semantic routes[].semantic.embedding routes[].slo routes[].trace
 api_keys[].prefix api_keys[].tags api_keys[].expires_at api_keys[].revoked_at api_keys[].reason api_keys[].rotated_to
