@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
+import type { Responses } from 'openai/resources'
 import {
   event,
   failing,
@@ -296,10 +297,10 @@ test('the OpenAI SDK reads the cost in response.completed, translated and passed
     first.script.push(streaming())
     const stream = openai.responses.stream({ model, input: 'hi' })
     const events = await Array.fromAsync(stream)
-    const last = events.at(-1) as { type: string; gw?: Stated }
-    assert.equal(last.type, 'response.completed')
-    assert.deepEqual(last.gw, { cost_usd: DEAR })
-    assert.equal((await stream.finalResponse()).usage?.total_tokens, 10)
+    assert.equal(events.at(-1)?.type, 'response.completed')
+    const final = (await stream.finalResponse()) as Responses.Response & { gw?: Stated }
+    assert.deepEqual(final.gw, { cost_usd: DEAR })
+    assert.equal(final.usage?.total_tokens, 10)
     first.script.length = 0
   }
 })

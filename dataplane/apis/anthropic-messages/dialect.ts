@@ -14,7 +14,7 @@ export const anthropicMessagesDialect: Dialect<'chat'> = {
   sessionHeader: 'x-claude-code-session-id',
   writeAnswer,
   openWriter: (request, kept) => new MessageWriter(request, kept),
-  openCosts: openPricedEvents(['message_delta']),
+  openCosts: openPricedEvents('message_delta'),
 }
 
 export const anthropicCountDialect: Dialect<'chat'> = {

@@ -1,6 +1,6 @@
 /** OpenAI's responses, between clients and the inner form. */
 import type { Dialect } from '../../wire/dialect.ts'
-import { openPricedEvents } from '../streamed-cost.ts'
+import { openPricedMember } from '../streamed-cost.ts'
 import { writeAnswer } from './answer.ts'
 import { passing } from './passing.ts'
 import { compactReading, OPENAI_RESPONSES, responsesReading } from './request/reading.ts'
@@ -16,7 +16,7 @@ export const openAiResponsesDialect: Dialect<'chat'> = {
   passing,
   writeAnswer,
   openWriter: (request, kept) => new ResponseWriter(request, kept),
-  openCosts: openPricedEvents(['response.completed', 'response.incomplete']),
+  openCosts: openPricedMember(['response.completed', 'response.incomplete'], 'response'),
 }
 
 export const compactDialect: Dialect<'chat'> = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openCostsOf } from '../../../dataplane/apis/openai/costs.ts'
-import { pricedEvents } from '../../../dataplane/apis/streamed-cost.ts'
+import { openPricedMember, pricedEvents } from '../../../dataplane/apis/streamed-cost.ts'
 import type { AnswerCost } from '../../../dataplane/wire/dialect.ts'
 
 const COST: AnswerCost = {
@@ -92,4 +92,15 @@ test('without a price and without an estimate there is no member gw', () => {
     ),
     text,
   )
+})
+
+test('the last event of a response has the cost in its response, and numbers of the user stay as written', () => {
+  const { write } = openPricedMember(['response.completed'], 'response')(undefined, () => COST)
+  const tools = '"tools":[{"parameters":{"minimum":1.0}}]'
+  assert.equal(
+    write(`event: x\ndata: {"type":"response.completed","response":{"id":"r",${tools}}}\n\n`),
+    `event: x\ndata: {"type":"response.completed","response":{"id":"r",${tools},${GW}}}\n\n`,
+  )
+  const other = 'data: {"type":"response.created","response":{}}\n\n'
+  assert.equal(write(other), other)
 })
