@@ -134,6 +134,15 @@ test('a tag goes into the record where the file declares it, and is refused else
   assert.equal((await create(separate, '--tag', 'taem=blue')).code, 0)
 })
 
+test('a list that an alias writes is refused, and the file stays', async () => {
+  const text = `x: &keys\n  - {${RECORD}}\ngw:\n  api_keys: *keys\n  routes: [{name: chat}]\n`
+  const path = await aFile(text)
+  const { code, stderr } = await create(path)
+  assert.equal(code, 2)
+  assert.match(stderr, /gw\.api_keys cannot be changed\. Write it out, without an alias\./)
+  assert.equal(await readFile(path, 'utf8'), text)
+})
+
 test('a gateway that runs on the file takes the key at once', async (t) => {
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: 'http://127.0.0.1:1' }],
