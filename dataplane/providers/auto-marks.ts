@@ -1,4 +1,4 @@
-/** Where the gateway puts cache marks into a prompt whose client sets none. */
+/** Chooses where the gateway adds cache marks if the client sets none. */
 import type { Json } from '../json/values.ts'
 import type { Cacheable } from '../wire/provider-facts.ts'
 
@@ -16,14 +16,14 @@ export interface MarkPlaces {
   readonly turns: ReadonlySet<number>
 }
 
-/** The next request has one turn of the user more: its last but one is where this request ends. */
+/** The next request has one more user turn, so its last turn but one is where this request ends. */
 const TURNS = 2
 const BYTES_PER_TOKEN = 4
 /** A picture or a file counts like a text of this length. */
 const MEDIA_BYTES = 4_000
 const MEDIA: ReadonlySet<string> = new Set(['data', 'bytes'])
 
-/** The size up to a place is estimated. `takesMark`: whether a mark may stand behind the turn. */
+/** Estimates the size up to each place. `takesMark`: whether the API accepts a mark after the turn. */
 export function placesIn(
   { tools, system, turns }: Prompt,
   { from, to = Number.POSITIVE_INFINITY }: Cacheable,

@@ -1,22 +1,22 @@
-/** Cuts a stream of bytes behind what ends its frames: whole frames out of chunks cut anywhere. */
+/** Splits a stream of bytes into frames. Chunks may end anywhere in a frame. */
 import type { Framer } from '../wire/provider.ts'
 
-/** A frame larger than this is passed on in pieces and not read, unless the framing says otherwise. */
+/** A larger frame is passed on in pieces without being read, unless the framing sets another bound. */
 export const EVENT_BYTES_MAX = 1_048_576
 
 const EMPTY = Buffer.alloc(0)
 
-/** Index behind the last end of a frame at or after `from`; 0 without one. */
+/** Index after the last frame end at or after `from`; 0 if there is no end. */
 type LastBoundary = (bytes: Buffer, from: number) => number
 
-/** Indifferent to how the bytes arrive. What `push` returns, joined with `rest`, is exactly what went in. */
+/** The result does not depend on the chunks. What `push` returns, joined with `rest`, is exactly the input. */
 export class BoundaryFramer implements Framer {
   readonly #lastBoundary: LastBoundary
   readonly #bytesMax: number
-  /** The beginning of an event that has not ended, and room behind it for more. */
+  /** The start of an unfinished event, with spare room after it. */
   #kept: Buffer = EMPTY
   #length = 0
-  /** Whether `#kept` was made here; else it is a chunk, which must not be written into. */
+  /** Whether this class allocated `#kept`; otherwise it is a received chunk, which must not be changed. */
   #isOwn = false
 
   constructor(lastBoundary: LastBoundary, bytesMax = EVENT_BYTES_MAX) {
@@ -24,11 +24,11 @@ export class BoundaryFramer implements Framer {
     this.#bytesMax = bytesMax
   }
 
-  /** The whole events that end in this chunk, with the tail kept from earlier ones; undefined if none ends. */
+  /** Returns the complete events in this chunk, with the tail of earlier chunks; undefined if no event is complete. */
   push(chunk: Buffer): Buffer | undefined {
     const earlier = this.#length
     const bytes = earlier === 0 ? chunk : this.#append(chunk)
-    // The boundary may begin in the tail, so a little of it is searched again.
+    // The boundary may start in the tail, so the last bytes of the tail are searched again.
     const cut = this.#lastBoundary(bytes, Math.max(0, earlier - 3))
     if (cut === 0 && bytes.length <= this.#bytesMax) {
       if (earlier === 0) this.#keep(bytes)
@@ -42,7 +42,7 @@ export class BoundaryFramer implements Framer {
     return bytes.subarray(0, cut)
   }
 
-  /** The rest when the upstream has ended: an event without its blank line, or nothing. */
+  /** The rest after the upstream has ended: an event without its blank line, or nothing. */
   rest(): Buffer {
     const left = this.#kept.subarray(0, this.#length)
     this.#keep(EMPTY)
@@ -55,7 +55,7 @@ export class BoundaryFramer implements Framer {
     this.#isOwn = false
   }
 
-  /** An event may come byte by byte: it moves to twice the room when the room is used up, not with every piece. */
+  /** Events may arrive byte by byte, so the room doubles when it is full. Nothing is copied for each piece. */
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length
     if (!this.#isOwn || length > this.#kept.length) {

@@ -1,4 +1,4 @@
-/** Looks up what is known of an upstream's model: the one place that reads the tables of models. */
+/** Looks up the facts about an upstream's model. Only this file reads the tables of models. */
 import type { Capabilities, ModelRow, WrittenCapabilities } from '../wire/models/capabilities.ts'
 import type { Encoding } from '../wire/models/encodings.ts'
 import { PROVIDER_FACTS, type ProviderName } from './index.ts'
@@ -10,17 +10,20 @@ interface Named {
 }
 
 const DATED = /-(?:latest|\d{4}-\d{2}-\d{2}|20\d{6})$/
-/** The models of all makers together: one hosted API may serve those of another. */
+/** The models of all makers: one hosted API may serve the models of another maker. */
 const ROWS_OF_ALL: readonly ModelRow[] = Object.values(PROVIDER_FACTS).flatMap(
   ({ models = [] }) => models,
 )
 
-/** The written facts, else those of the tables. */
+/** The configured facts, else those of the tables. */
 export function capabilitiesOf(upstream: Named): Capabilities {
   return Object.freeze({ ...knownOf(upstream), ...writtenIn(upstream.capabilities) })
 }
 
-/** A written limit is that of the model, and of each request. An API that is not written is not asked. */
+/**
+ * A configured limit applies to the model and to each request. APIs that the configuration does not name are not
+ * used.
+ */
 function writtenIn(written: WrittenCapabilities = {}): Capabilities {
   const { reasoning, efforts, thinking, thinking_tokens, thinking_member, wires } = written
   const { output_tokens, tool_name_length, call_id_length } = written
@@ -38,7 +41,10 @@ function writtenIn(written: WrittenCapabilities = {}): Capabilities {
   }
 }
 
-/** Each fact of the first row of its provider that has it; windows and encodings also of other makers' rows. */
+/**
+ * For each fact, the first row of the provider that has it. Windows and encodings may also come from rows of other
+ * makers.
+ */
 function knownOf({ provider, model }: Named): Capabilities {
   const { hosted, models = [] } = PROVIDER_FACTS[provider]
   const name = nameOf({ provider, model })
@@ -52,25 +58,27 @@ function knownOf({ provider, model }: Named): Capabilities {
   }
 }
 
-/** The configured window, else that of the hosted model. Runtimes are asked: they may serve less than a model can. */
+/**
+ * The configured window, else that of the hosted model. Runtimes are asked, because they may serve a smaller window.
+ */
 export function knownWindow(
   upstream: Named & { readonly context_window?: number | undefined },
 ): number | undefined {
   return upstream.context_window ?? knownOf(upstream).contextWindow
 }
 
-/** undefined for runtimes: their models bring their own tokenizers. */
+/** undefined for runtimes, because their models have their own tokenizers. */
 export function encodingOfModel(upstream: Named): Encoding | undefined {
   return knownOf(upstream).encoding
 }
 
-/** The name without a date, as the provider's rows have it. */
+/** The name without a date, as in the provider's rows. */
 function nameOf({ provider, model }: Named): string {
   const { modelName } = PROVIDER_FACTS[provider]
   return (modelName?.(model) ?? model).replace(DATED, '')
 }
 
-/** A part of the id that the name leaves out makes the difference between some rows. */
+/** A part of the id that the name omits distinguishes some rows. */
 function factsIn(rows: readonly ModelRow[], name: string, id: string): Capabilities {
   const found = rows.filter(({ of }) => of.test(name) || of.test(id)).toReversed()
   return Object.assign(

@@ -1,4 +1,4 @@
-/** Every provider, by the name that a configuration gives it: runtimes first, then hosted APIs. One line each. */
+/** Every provider, by its name in configurations: runtimes first, then hosted APIs. One line each. */
 
 import type { Provider } from '../wire/provider.ts'
 import type { ProviderFacts } from '../wire/provider-facts.ts'
@@ -40,10 +40,10 @@ export const PROVIDER_FACTS: Readonly<Record<ProviderName, ProviderFacts>> = REG
 /** In the order of the registry. */
 export const PROVIDER_NAMES = Object.keys(REGISTRY) as ProviderName[]
 
-/** Those that translate; of the others only the facts are known. */
+/** Providers that translate; the others have only facts. */
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map(
   Object.values(REGISTRY).flatMap((one) => ('operations' in one ? [[one.name, one]] : [])),
 )
 
-/** Replaces a provider that the schema refused while the rest of the document is checked. */
+/** Replaces a provider that the schema refused, so that the rest of the document can be checked. */
 export const STAND_IN_PROVIDER: ProviderName = 'openai'

@@ -1,25 +1,25 @@
-/** The inputs of embeddings, as providers want them. */
+/** Prepares the inputs of embeddings for providers. */
 import type { EmbeddingsBody } from '../wire/inner-form.ts'
 import { Unsupported, unsupported } from '../wire/unsupported.ts'
 
-/** Throws `unsupported` for token numbers: a client counts them by another model's tokenizer. */
+/** Throws `unsupported` for token numbers, because they come from the tokenizer of another model. */
 export function refuseTokens({ input }: EmbeddingsBody, provider: string): void {
   if (typeof input === 'string' || typeof input[0] === 'string') return
   throw unsupported(provider, 'input', 'send texts instead of lists of tokens')
 }
 
-/** All texts in their order. Throws as `refuseTokens`. */
+/** All texts in order. Throws the errors of `refuseTokens`. */
 export function textsOf(body: EmbeddingsBody, provider: string): readonly string[] {
   refuseTokens(body, provider)
-  // Lists of tokens have just been refused.
+  // `refuseTokens` has just refused lists of tokens.
   const input = body.input as string | readonly string[]
   return typeof input === 'string' ? [input] : input
 }
 
-/** Calls that one batch may become. */
+/** Most calls in one batch. */
 const CALLS_MAX = 64
 
-/** An upstream takes fewer inputs a call: the batch may become several calls. */
+/** The upstream accepts a limited number of inputs per call, so a batch may need several calls. */
 export class TooManyInputs extends Unsupported {
   readonly most: number
 
@@ -29,7 +29,7 @@ export class TooManyInputs extends Unsupported {
     this.most = most
   }
 
-  /** Whether as many inputs become too many calls. */
+  /** Whether this many inputs need too many calls. */
   isBeyond(items: number): boolean {
     return items > this.most * CALLS_MAX
   }

@@ -1,8 +1,8 @@
-/** The limit of tokens that a request is sent with. */
+/** The token limit that a request carries. */
 import type { ChatBody } from '../wire/inner-form.ts'
 import type { Capabilities } from '../wire/models/capabilities.ts'
 
-/** The client's limit, else the gateway's; a model is known to answer with no more than `outputMost`. */
+/** The client's limit, else the gateway's, at most the model's limit of output. */
 export function limitOf(
   body: Pick<ChatBody, 'max_completion_tokens' | 'max_tokens'>,
   bound: number | undefined,

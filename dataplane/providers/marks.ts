@@ -1,29 +1,31 @@
 /**
- * Cache marks of the inner form: the prompt up to such a part, message or tool is to be cached. Clients write
- * `cache_control` as Anthropic, OpenRouter and LiteLLM have it, or `prompt_cache_breakpoint` as OpenAI.
+ * Cache marks of the inner form: the upstream caches the prompt up to the marked part, message or tool. Clients write
+ * `cache_control` in the form of Anthropic, OpenRouter and LiteLLM, or OpenAI's `prompt_cache_breakpoint`.
  */
 import { isRecord, type Json, listOf, recordOf } from '../json/values.ts'
 import type { ChatBody, ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 
-/** The name by which clients know them. */
+/** The name that clients use. */
 export const MARK = 'cache_control'
 const BREAKPOINT = 'prompt_cache_breakpoint'
-/** Anthropic and Bedrock take no more. */
+/** Anthropic and Bedrock accept at most four marks. */
 const MARKS_MAX = 4
 
-/** As Anthropic writes it; undefined for a holder without one. */
+/** The mark in Anthropic's form; undefined if the holder has none. */
 export function markOf(holder: Json): Json | undefined {
   const mark = [holder[MARK], holder[BREAKPOINT]].find(isRecord)
   if (mark === undefined) return undefined
   return { type: 'ephemeral', ...((mark.ttl === '5m' || mark.ttl === '1h') && { ttl: mark.ttl }) }
 }
 
-/** A tool may have it beside its function or in it. */
+/** A tool may have the mark beside its function or inside it. */
 export function markOfTool(tool: Json): Json | undefined {
   return markOf(tool) ?? markOf(recordOf(tool.function))
 }
 
-/** The same body where no mark is too many: those behind tools and instructions stay, and the last ones. */
+/**
+ * The same body if it has few enough marks. Otherwise the marks after tools and instructions stay, and the last ones.
+ */
 export function withFewMarks(body: ChatBody): ChatBody {
   const lanes: string[] = []
   mapped(body, (holder, lane) => {
@@ -38,10 +40,10 @@ export function withFewMarks(body: ChatBody): ChatBody {
   return mapped(body, (holder) => (kept.has(at++) ? holder : unmarked(holder)))
 }
 
-/** In a body, also where the inner form has no place for them. A schema may have a property of that name. */
+/** Marks in a body, also where the inner form has no place for them. A schema may have a property of that name. */
 const WRITTEN = /"cache_control"\s*:\s*\{[^{}]*"ephemeral"|"prompt_cache_breakpoint"\s*:\s*\{/
 
-/** Whether the client says up to where the prompt is to be cached. */
+/** Whether the client marks where the cached prompt ends. */
 export function hasMarks({ body, bytes }: Pick<ChatRequest, 'body' | 'bytes'>): boolean {
   const mayBeWritten = bytes.includes(`"${MARK}"`) || bytes.includes(`"${BREAKPOINT}"`)
   let isThere = mayBeWritten && WRITTEN.test(bytes.toString('latin1'))
@@ -52,7 +54,7 @@ export function hasMarks({ body, bytes }: Pick<ChatRequest, 'body' | 'bytes'>): 
   return isThere
 }
 
-/** The same body where no client wrote `cache_control`; OpenAI takes its own form itself. */
+/** The same body if the client wrote no `cache_control`; OpenAI itself accepts its own form. */
 export function withoutMarks(body: ChatBody): ChatBody {
   if (!holdMark(body.messages) && !holdMark(body.tools)) return body
   return mapped(body, (holder) => {
@@ -62,7 +64,7 @@ export function withoutMarks(body: ChatBody): ChatBody {
   })
 }
 
-/** Most requests have none. Looks where `mapped` does, and makes no object. */
+/** Most requests have none. Searches the same places as `mapped` without creating objects. */
 function holdMark(list: unknown): boolean {
   if (!Array.isArray(list)) return false
   for (const one of list) {
@@ -72,7 +74,7 @@ function holdMark(list: unknown): boolean {
   return false
 }
 
-/** The same body where no client wrote a mark in any form. */
+/** The same body if the client wrote no mark in any form. */
 export function unmarkedBody(body: ChatBody): ChatBody {
   return mapped(body, unmarked)
 }
@@ -83,7 +85,7 @@ function unmarked({ [MARK]: _mark, [BREAKPOINT]: _breakpoint, ...rest }: Json): 
 
 type MarkChange = (holder: Json, lane: string) => Json
 
-/** Changes each part, message, tool and function that has a mark, in their order. */
+/** Changes each part, message, tool and function that has a mark, in order. */
 function mapped(body: ChatBody, change: MarkChange): ChatBody {
   const tools = eachOf(body.tools, (tool) => {
     const called = recordOf(tool.function)
@@ -96,7 +98,7 @@ function mapped(body: ChatBody, change: MarkChange): ChatBody {
     return seen(content === message.content ? message : { ...message, content }, change, lane)
   })
   if (tools === body.tools && messages === body.messages) return body
-  // They are the same list with other members.
+  // The list is the same, with other members.
   return {
     ...body,
     messages: messages as readonly ChatMessage[],
@@ -108,7 +110,7 @@ function seen(holder: Json, change: MarkChange, lane: string): Json {
   return markOf(holder) === undefined && holder[MARK] === undefined ? holder : change(holder, lane)
 }
 
-/** The same value where nothing changes. */
+/** The same value if nothing changes. */
 function eachOf(list: unknown, change: (one: Json) => Json): unknown {
   const all = listOf(list)
   let isSame = true

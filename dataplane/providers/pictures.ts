@@ -1,8 +1,11 @@
-/** Pictures that a model has painted, in a history: for upstreams whose models show none, they are the user's. */
+/**
+ * Moves pictures of the model in a history to the user's messages, for upstreams that accept no pictures of the
+ * model.
+ */
 import { isRecord, type Json, listOf, recordOf, textOf } from '../json/values.ts'
 import type { ChatMessage } from '../wire/inner-form.ts'
 
-/** As `image_url` parts, in the form in which clients hand them back. */
+/** The pictures as `image_url` parts, in the form that clients send back. */
 export function picturesOf({ role, images }: ChatMessage): Json[] {
   if (role !== 'assistant') return []
   return listOf(images)
@@ -10,7 +13,7 @@ export function picturesOf({ role, images }: ChatMessage): Json[] {
     .filter((image) => textOf(recordOf(image.image_url).url) !== undefined)
 }
 
-/** They stand before the user's next words, or at the end. The same list where there are none. */
+/** The pictures come before the user's next words, or at the end. Returns the same list if there are no pictures. */
 export function shownByUser(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   if (!messages.some(({ role, images }) => role === 'assistant' && images != null)) return messages
   let waiting: Json[] = []

@@ -1,10 +1,10 @@
 /**
- * Opaque texts of earlier answers for clients that do not hand them back: a bounded memory, the oldest goes first. Each
- * tenant has its own ids, because one could send another's.
+ * Remembers opaque texts of earlier answers for clients that do not send them back. The memory is bounded: the oldest
+ * entry is removed first. Each tenant has separate ids, because a client could send the id of another tenant.
  */
 
 const LENGTH_MAX = 8_388_608
-/** The memory of an entry beside its texts. */
+/** The memory that an entry uses beside its texts. */
 const ENTRY_LENGTH = 256
 
 export class Remembered<Value> {
@@ -43,7 +43,7 @@ export class Remembered<Value> {
   }
 }
 
-/** The length keeps the end of a tenant's name from being the beginning of an id. */
+/** The length separates the tenant's name from the id. */
 function keyOf(tenant: string | undefined, id: string): string {
   const owner = tenant ?? ''
   return `${owner.length} ${owner} ${id}`

@@ -1,7 +1,7 @@
-/** Members of a request that no client may set at any upstream. */
+/** Members that no client may set at any upstream. */
 
 /**
- * Proxies behind an upstream's name would obey these: a client must not choose hosts or
+ * A proxy at an upstream's address would obey these, but a client must not choose hosts or
  * credentials.
  */
 export const ROUTING: ReadonlySet<string> = new Set([
@@ -13,8 +13,8 @@ export const ROUTING: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Members that reach into a runtime: its queue, ids of others' requests, caches, other servers, code, a second number of
- * choices. Behind an upstream that is configured as OpenAI's they are refused, because it may be any runtime.
+ * Members that change the runtime: its queue, ids of other requests, caches, other servers, code, a second number of
+ * choices. Any runtime may serve an upstream that is configured as OpenAI's, so such an upstream refuses them.
  */
 export const OF_RUNTIMES: readonly string[] = [
   'bootstrap_host',

@@ -1,7 +1,7 @@
-/** JSON schemas as vendors take them: an object by its type, and closed where an answer is bound to one. */
+/** Adapts JSON schemas to vendors: an object schema has a type, and a schema for answers is closed. */
 import { isRecord, type Json, listOf, recordOf, textOf } from '../json/values.ts'
 
-/** The parameters of a function; the same schema where it is one of an object already. */
+/** The parameters of a function; the same schema if it is an object schema already. */
 export function objectSchema(schema: unknown, wantsProperties = false): Json {
   if (!isRecord(schema)) return { type: 'object', properties: {} }
   const isTyped = schema.type === 'object'
@@ -10,19 +10,20 @@ export function objectSchema(schema: unknown, wantsProperties = false): Json {
   return { ...schema, type: 'object', ...(!isWhole && { properties: {} }) }
 }
 
-/** Members that hold schemas: one, a list of them, or one for each name. */
+/** Members that contain schemas: one, a list, or one for each name. */
 const ONE = ['items']
 const LISTS = ['anyOf', 'allOf']
 const MAPS = ['properties', '$defs', 'definitions']
-/** Members that stay as they are. */
+/** Members that stay unchanged. */
 const PLAIN = ['type', 'title', 'enum', 'const', 'default', 'required', 'description']
 const FORMATS = [
   ...['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid'],
 ]
 
 /**
- * As Anthropic takes it for an answer, and for a tool that is strict: 2026-11-26, the transform of its SDKs. Objects are
- * closed, and bounds and other keywords go into the description, where the model reads them.
+ * The schema in Anthropic's form for an answer or a strict tool. It follows the transform in Anthropic's SDKs
+ * (2026-11-26): objects are closed, and bounds and other keywords move into the description, where the model reads
+ * them.
  */
 export function closedSchema(schema: unknown): Json {
   const before = recordOf(schema)
@@ -53,7 +54,7 @@ function isTaken(name: string, value: unknown): boolean {
   return name === 'format' && FORMATS.includes(String(value))
 }
 
-/** An object that is closed already, or a name of the schema itself, tells a model nothing. */
+/** An object that is already closed, or the schema's name, adds nothing for a model. */
 function isWorthSaying(name: string, value: unknown): boolean {
   return !name.startsWith('$') && !(name === 'additionalProperties' && typeof value === 'boolean')
 }

@@ -1,7 +1,7 @@
-/** Why requests to an upstream get no cache marks. */
+/** Explains why requests to an upstream get no cache marks. */
 import { PROVIDER_FACTS, type ProviderName } from './index.ts'
 
-/** undefined if they may get some. */
+/** undefined if they may get marks. */
 export function whyUnmarked(upstream: {
   readonly provider: ProviderName
   readonly model: string

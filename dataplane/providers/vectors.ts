@@ -1,4 +1,4 @@
-/** Whether the vectors of an answer are those that were asked for. */
+/** Checks the vectors of an answer against the request. */
 
 import { base64Length } from '../json/vectors.ts'
 import type { EmbeddingsRequest } from '../wire/inner-form.ts'
@@ -7,7 +7,7 @@ import { malformed, unlikeAsked } from './failures/classify.ts'
 
 type VectorsRequest = Pick<EmbeddingsRequest, 'items' | 'dimensions'>
 
-/** Vectors that are missing, or of another length than was asked for, would spoil an index silently. */
+/** Missing vectors, or vectors of another length, would silently damage an index. */
 export function faultOf(
   vectors: readonly unknown[],
   { items, dimensions }: VectorsRequest,
@@ -26,7 +26,7 @@ export function faultOf(
   return undefined
 }
 
-/** The numbers of a list, or of base64; undefined where it is no vector. */
+/** The numbers of a list or of base64; undefined if the value is not a vector. */
 function lengthOf(vector: unknown): number | undefined {
   const length = typeof vector === 'string' ? base64Length(vector) : numbersOf(vector)?.length
   return length === 0 ? undefined : length

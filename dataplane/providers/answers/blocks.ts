@@ -1,13 +1,13 @@
-/** The blocks of an answer that have begun, by the index that the upstream gives them. */
+/** The open blocks of an answer, by the upstream's index. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf } from '../../json/values.ts'
 import type { Failure } from '../../wire/provider.ts'
 import { malformed } from '../failures/classify.ts'
 
-/** Blocks, and calls of tools, that one answer may have: many times as many as any model makes. */
+/** Most blocks, and most tool calls, in one answer; models create far fewer. */
 export const CALLS_MAX = 4_096
 
-/** For an event whose index is not a whole number below the bound. */
+/** The failure for an index that is not a whole number below the bound. */
 export const BAD_INDEX: Failure = malformed(
   `The upstream numbered a part of its answer with something else than a whole number below ${CALLS_MAX}.`,
 )
@@ -17,7 +17,7 @@ export function indexIn(value: unknown): number | undefined {
   return index !== undefined && index < CALLS_MAX ? index : undefined
 }
 
-/** Counts what it keeps. */
+/** Counts the bytes that it stores. */
 export class Blocks<Block> {
   readonly #kept: KeptText
   readonly #blocks = new Map<number, Block>()
@@ -34,7 +34,7 @@ export class Blocks<Block> {
     return this.#blocks.get(index as number)
   }
 
-  /** `texts` are those that the block holds. False for an index that no block can have. Throws AnswerTooLarge. */
+  /** `texts`: the texts of the block. Returns false for an index that no block can have. Throws AnswerTooLarge. */
   begin(index: unknown, block: Block, ...texts: readonly string[]): boolean {
     const place = indexIn(index)
     if (place === undefined) return false

@@ -1,17 +1,17 @@
-/** Ids of the calls in one answer: each is new in its conversation, and has the letters that the client's API takes. */
+/** Ids of the calls in one answer: each is new in its conversation and uses letters that the client's API accepts. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../base/kept-text.ts'
 import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 
-/** The part of a request that names the ids which its conversation has. */
+/** The part of a request that names the existing ids of its conversation. */
 export type Asked = Pick<Sent<ChatRequest>, 'bytes' | 'wire'>
 
-/** Clients of Anthropic's API hand back no other ids. */
+/** Clients of Anthropic's API send back only ids of this form. */
 const OF_MESSAGES = /^[a-zA-Z0-9_-]{1,64}$/
 export const MESSAGES = 'anthropic-messages'
-/** Enough of a request to tell two apart: the newest message stands at its end. */
+/** Enough text to distinguish two requests: the newest message comes last. */
 const SEED_BYTES_MAX = 4_096
-/** An answer of thousands of calls does not read a request of megabytes for each; ids that are made need no search. */
+/** An answer with thousands of calls must not search a large request for each. Generated ids need no search. */
 const SEARCHED_BYTES_MAX = 67_108_864
 
 export class CallIds {
@@ -21,15 +21,16 @@ export class CallIds {
   #seed: string | undefined
   #searchedBytes = 0
 
-  /** `kept` counts the ids, for readers that keep nothing else of a call. */
+  /** `kept` counts the ids, for readers that store nothing else about a call. */
   constructor(asked: Asked, kept?: KeptText) {
     this.#asked = asked
     this.#kept = kept
   }
 
   /**
-   * The upstream's own id where the client can use it, else one that is made of it and of the call's `place`: there is no
-   * chance in here, so a repeated reading gives the same. Throws AnswerTooLarge.
+   * The upstream's own id if the client can use it. Otherwise an id derived from it and from the call's `place`. The
+   * result
+   * is not random, so reading the answer again gives the same id. Throws AnswerTooLarge.
    */
   of(own: string | undefined, place: string): string {
     if (own && this.#fits(own)) return this.#take(own)
@@ -51,7 +52,7 @@ export class CallIds {
     return id
   }
 
-  /** An id of the conversation stands in the request as a text. */
+  /** An id of the conversation is a string in the request. */
   #isTaken(id: string): boolean {
     if (this.#given.has(id)) return true
     if (this.#searchedBytes > SEARCHED_BYTES_MAX) return false
@@ -68,7 +69,7 @@ export class CallIds {
   }
 }
 
-/** A server that numbers its calls has the same ids in each answer. */
+/** A server that numbers its calls repeats the same ids in each answer. */
 export function isNumber(id: string): boolean {
   return /^[0-9]+$/.test(id)
 }

@@ -1,6 +1,6 @@
 /**
- * The calls of one choice out of the pieces that a server sends: their index may be shared or missing, and id, name or
- * arguments may come late, again or not at all. A call reaches the client once it has its name.
+ * Assembles the calls of one choice from the pieces of a server. Their index may be shared or missing; id, name and
+ * arguments may come late, repeatedly or never. The client gets a call once its name is known.
  */
 import { AT_ONCE_BYTES_MAX } from '../../base/heavy-work.ts'
 import type { KeptText } from '../../base/kept-text.ts'
@@ -9,7 +9,7 @@ import type { ToolCallDelta } from '../../wire/inner-form.ts'
 import { indexIn } from './blocks.ts'
 import { type CallIds, isNumber } from './call-ids.ts'
 
-/** A piece as it came. */
+/** A piece as received. */
 export interface CallPiece {
   readonly index: number | undefined
   readonly id: string | undefined
@@ -21,15 +21,15 @@ interface Call {
   /** The upstream's own id. */
   id: string | undefined
   name: string | undefined
-  /** So far. */
+  /** The arguments so far. */
   arguments: string
-  /** Its place among the calls that the client knows. */
+  /** Its position among the calls that the client knows. */
   place: number | undefined
-  /** The number of times that its arguments were parsed to see whether they are whole. */
+  /** How often its arguments were parsed to check whether they are complete. */
   parsed: number
 }
 
-/** Later pieces belong to the call: to parse a long text again for each piece would take quadratic time. */
+/** Later pieces belong to the same call: parsing a long text for each piece would take quadratic time. */
 const PARSED_MAX = 16
 
 export class CallPieces {
@@ -38,15 +38,15 @@ export class CallPieces {
   readonly #kept: KeptText
   readonly #derived: ((place: string) => string) | undefined
   readonly #calls: Call[] = []
-  /** Those that the client does not know yet. */
+  /** Calls that the client does not know yet. */
   #waiting: Call[] = []
-  /** By the upstream's index and id, and by the id alone. */
+  /** Calls by the upstream's index and id, and by the id alone. */
   readonly #known = new Map<string, Call>()
-  /** By the upstream's index; that of the last piece for pieces without one. */
+  /** Calls by the upstream's index; a piece without an index uses that of the last piece. */
   readonly #latestAt = new Map<number | undefined, Call>()
   #shown = 0
 
-  /** `seed` is the place of the choice; `derived` makes the ids of calls without one. */
+  /** `seed`: the position of the choice; `derived` creates ids for calls without one. */
   constructor(ids: CallIds, seed: string, kept: KeptText, derived?: (place: string) => string) {
     this.#ids = ids
     this.#seed = seed
@@ -54,7 +54,7 @@ export class CallPieces {
     this.#derived = derived
   }
 
-  /** Whether a call has no name, though something was said of it. */
+  /** Whether a call has pieces but no name. */
   get lacksName(): boolean {
     return this.#calls.some(
       ({ name, id, arguments: text }) => name === undefined && (id ?? text.trim()) !== '',
@@ -66,7 +66,7 @@ export class CallPieces {
     return this.#shown
   }
 
-  /** The news for the client: calls in their order, each once it has its name. Throws AnswerTooLarge. */
+  /** The new parts for the client: calls in order, each once its name is known. Throws AnswerTooLarge. */
   add(piece: CallPiece): ToolCallDelta[] {
     const { index, id, name, arguments: part } = piece
     // The reader of the events refuses it.
@@ -83,7 +83,7 @@ export class CallPieces {
     return named.map((one) => this.#show(one))
   }
 
-  /** The rest of the calls at the end of the choice: clients parse the arguments of a call without any. */
+  /** The remaining parts at the end of the choice. Clients parse the arguments even of a call without any. */
   end(): ToolCallDelta[] {
     const named = this.#waiting.filter(({ name }) => name !== undefined)
     this.#waiting = []
@@ -124,14 +124,14 @@ export class CallPieces {
   }
 }
 
-/** Another id or another name is another call, and so is a name behind arguments that are whole. */
+/** Another id or name starts another call. So does a name after complete arguments. */
 function isAnother(call: Call, { id, name, arguments: part }: CallPiece): boolean {
   if (id !== undefined && call.id !== undefined && id !== call.id) return true
   if (name === undefined || call.name === undefined) return false
   return name !== call.name || (part.trim() !== '' && isWhole(call))
 }
 
-/** Longer arguments than an event holds come in pieces. */
+/** Arguments longer than an event arrive in pieces. */
 function isWhole(call: Call): boolean {
   const { arguments: text } = call
   if (text.length > AT_ONCE_BYTES_MAX || call.parsed >= PARSED_MAX) return false

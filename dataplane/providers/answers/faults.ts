@@ -1,8 +1,8 @@
-/** Faults of an answer that end it, because the rest would look whole. */
+/** Faults that end an answer, because the rest would look complete. */
 import type { Failure } from '../../wire/provider.ts'
 import { malformed } from '../failures/classify.ts'
 
-/** An event that is cut, or too large to be read at once. */
+/** An event that is cut, or too large to read at once. */
 export const BROKEN = unreadable(1)
 
 export function unreadable(mebibytesMax: number): Failure {
@@ -12,10 +12,10 @@ export function unreadable(mebibytesMax: number): Failure {
   )
 }
 
-/** Whether an event was to say something, though it cannot be read: `value` is what its text was parsed to. */
+/** Whether an unreadable event should have content. `value`: its parsed text. */
 export function isBroken(data: string, value: unknown): boolean {
   return value === undefined && data.trim() !== ''
 }
 
-/** A client could not say which of its tools is meant. */
+/** A client could not tell which of its tools the call names. */
 export const NAMELESS: Failure = malformed('The upstream called a tool without its name.')

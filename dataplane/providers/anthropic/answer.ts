@@ -82,7 +82,7 @@ function toolCall({ id, name, input }: Json, ids: CallIds, place: string): ToolC
   return { id: ids.of(textOf(id), place), name: textOf(name) ?? '', arguments: text }
 }
 
-/** The words of a refusal, from a message or from a stream's `message_delta`. */
+/** The text of a refusal, from a message or from a stream's `message_delta`. */
 export function refusalOf(message: Json): string | undefined {
   if (message.stop_reason !== 'refusal') return undefined
   return textOf(recordOf(message.stop_details).explanation) ?? REFUSED
@@ -97,7 +97,7 @@ export function completionId(id: unknown): string {
   return `chatcmpl-${textOf(id) ?? 'unknown'}`
 }
 
-/** The prompt is what was read anew, what was read from the cache and what was written into it. */
+/** The prompt has tokens without a cache, tokens read from the cache, and tokens written into it. */
 export function readUsage(usage: unknown): Usage | undefined {
   const counts = recordOf(usage)
   const input = countOf(counts.input_tokens)
@@ -123,7 +123,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   }
 }
 
-/** The members of a usage that are read, from which `knownCounts` leaves all others out. */
+/** The members of a usage that the gateway reads; `knownCounts` omits all others. */
 const COUNTS = [
   'input_tokens',
   'output_tokens',
@@ -132,8 +132,8 @@ const COUNTS = [
 ] as const
 
 /**
- * The counts of one event of a stream. Those that are null say nothing and must not hide earlier ones, and an upstream
- * that has ever new members must not fill the memory.
+ * The counts of one stream event. Null counts are omitted, so that they do not hide earlier ones. Unknown members are
+ * omitted, so that an upstream cannot fill the memory.
  */
 export function knownCounts(usage: unknown): Json {
   const said = recordOf(usage)

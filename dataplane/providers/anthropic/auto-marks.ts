@@ -1,11 +1,11 @@
-/** Puts cache marks into a request of the Messages API that has none. */
+/** Adds cache marks to a request of the Messages API that has none. */
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import { placesIn } from '../auto-marks.ts'
 import { MARK } from '../marks.ts'
 import { cacheable } from './models.ts'
 
 const MARKED = { [MARK]: { type: 'ephemeral' } }
-/** The API takes no mark at other blocks of a user. */
+/** The API accepts no mark at other blocks of a user. */
 const TAKES_MARK: ReadonlySet<unknown> = new Set([
   'document',
   'image',
@@ -14,7 +14,7 @@ const TAKES_MARK: ReadonlySet<unknown> = new Set([
   'tool_result',
 ])
 
-/** The members that get marks; none where the model would keep nothing. */
+/** The members with marks; none if the model would cache nothing. */
 export function autoMarks({ tools, system, messages }: Json, model: string): Json {
   const size = cacheable(model)
   const prompt = { tools: listOf(tools), system: blocksOf(system), turns: turnsOf(messages) }
@@ -36,7 +36,7 @@ function turnsOf(messages: unknown): readonly Json[] {
   return turns.every(isRecord) ? turns : []
 }
 
-/** A text is a block of it. */
+/** A text is a block of the message. */
 function blocksOf(content: unknown): readonly unknown[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
 }

@@ -1,4 +1,4 @@
-/** Refusals by a Claude, and the facts about it that they show; at Bedrock it has the same words. */
+/** Refusals by Claude models, and the facts that they show. Bedrock sends the same words. */
 import type { Failure } from '../../wire/failure.ts'
 import {
   EFFORTLESS,
@@ -9,7 +9,7 @@ import {
   withLesson,
 } from '../failures/lessons.ts'
 
-/** Another account or family of models signed it, which takes the request without it. */
+/** Another account or model family signed the thinking. The request succeeds without it. */
 const FOREIGN = /invalid `?signature`? in `?thinking`? block/i
 
 export const LESSONS: readonly LessonRule[] = [

@@ -1,4 +1,4 @@
-/** Turns OpenAI's messages into the turns of Anthropic's conversation. */
+/** Converts OpenAI's messages to the turns of Anthropic's conversation. */
 
 import { createHash } from 'node:crypto'
 import { argumentsOf } from '../../json/steps/arguments.ts'
@@ -10,7 +10,7 @@ import { facts } from './facts.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 import { instructionsIn, markedBy, type Turn, turnsOf } from './turns.ts'
 
-/** The texts before the conversation, and one more if there is any. */
+/** The texts before the conversation, and one more if given. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
   const blocks = instructionsIn(messages).flatMap((message, index) =>
     markedBy(message, blocksOf(message.content, index), { marked }),
@@ -18,7 +18,7 @@ export function systemOf(messages: readonly ChatMessage[], more: string | undefi
   return more === undefined ? blocks : [...blocks, { type: 'text', text: more }]
 }
 
-/** Turns alternate and begin with the user's; within one, answers of tools come first. */
+/** Turns alternate and begin with the user's. In a turn, tool results come first. */
 export function conversationOf(
   messages: readonly ChatMessage[],
   thoughtsOf: ThoughtsOf,
@@ -34,7 +34,7 @@ export function conversationOf(
     tool: toolResult,
     marked,
   })
-  // The API refuses a conversation that the assistant opens.
+  // The API refuses a conversation that begins with the assistant.
   if (turns[0]?.role === 'assistant') turns.unshift({ role: 'user', content: [textBlock('.')] })
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))
 }
@@ -46,7 +46,7 @@ function finished({ role, content }: Turn<Json>, last: boolean): Turn<Json> {
   }
   const end = content.at(-1)
   if (!last || typeof end?.text !== 'string') return { role, content }
-  // White space at the end of a beginning that is to be continued is refused.
+  // The API refuses white space at the end of a text that the model is to continue.
   return { role, content: [...content.slice(0, -1), { ...end, text: end.text.trimEnd() }] }
 }
 
@@ -66,7 +66,7 @@ function toolResult(message: ChatMessage, index: number): Json {
   return { type: 'tool_result', tool_use_id: id, content }
 }
 
-/** Derived from the id alone, because the same one stands at the call and at its answer. */
+/** Derived from the id alone, so that the call and its result have the same id. */
 export function toolId(id: unknown): string {
   const own = textOf(id) ?? ''
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(own)) return own
@@ -74,7 +74,7 @@ export function toolId(id: unknown): string {
 }
 
 function blocksOf(content: unknown, index: number): Json[] {
-  // Blank texts are refused.
+  // The API refuses blank texts.
   if (typeof content === 'string') return content.trim() === '' ? [] : [textBlock(content)]
   return listOf(content).flatMap((part) => {
     const block = blockOf(recordOf(part), index)
@@ -118,7 +118,7 @@ function sourceOf(url: string | undefined): Json | undefined {
     url.slice(0, Math.min(comma, 100)),
   )?.[1]
   if (media === undefined) return undefined
-  // Only the one spelling is accepted.
+  // The API accepts only this spelling.
   const type = media.toLowerCase().replace('image/jpg', 'image/jpeg')
   return { type: 'base64', media_type: type, data: url.slice(comma + 1) }
 }

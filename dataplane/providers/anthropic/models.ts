@@ -1,4 +1,4 @@
-/** The facts about Claudes, by their names; those that are not known are taken for the newest. */
+/** The facts about Claude models, by their names. An unknown model has the facts of the newest. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 import type { Cacheable } from '../../wire/provider-facts.ts'
 
@@ -8,7 +8,7 @@ const AI_SDK = 'npm @ai-sdk/anthropic 3.0.140, getModelCapabilities'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 
 const MILLION = 1_000_000
-/** Models without the member that says an effort. */
+/** Models without the member for the effort. */
 const EFFORTLESS = { efforts: [] } as const
 const TO_MAX = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 const NEWEST = {
@@ -85,7 +85,7 @@ export const CLAUDES: readonly ModelRow[] = [
     checked,
     source: 'https://platform.claude.com/docs/en/models/sonnet-4-6/overview',
   },
-  // Amazon says that 4.7 refuses `disabled`; both think only if asked.
+  // Amazon says that 4.7 refuses `disabled`; both models think only on request.
   {
     of: /^claude-opus-4-[78]$/,
     ...NEWEST,
@@ -116,13 +116,14 @@ export const CLAUDES: readonly ModelRow[] = [
   },
 ]
 
-/** The smallest prompt that a cache keeps, for a model that is not in the list: the largest of them. */
+/** The smallest prompt that a cache keeps, for a model that is not in the list: the largest known minimum. */
 const UNKNOWN_CACHE: Cacheable = { from: 4_096 }
 
 /**
- * The first that matches. All rows: 2026-11-26,
- * https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations, which holds on every platform;
- * the third generation as the page had it until its end.
+ * The first matching row. All rows: 2026-11-26,
+ * https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations, which applies to every
+ * platform;
+ * the third generation follows an earlier version of that page.
  */
 const CACHED_FROM: readonly (readonly [of: RegExp, size: Cacheable | undefined])[] = [
   [/^claude-(?:instant|2)/, undefined],

@@ -1,4 +1,4 @@
-/** Thinking, effort and sampling of a client's own request, as the model takes them. */
+/** Adapts thinking, effort and sampling of a client's Messages request to the model. */
 import type { Change } from '../../json/edit.ts'
 import { isRecord, type Json, parsedExactly, rowOf, textOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
@@ -7,16 +7,16 @@ import { effortAmong } from '../efforts.ts'
 import { BUDGETS, budgeted } from './thinking.ts'
 
 const SAMPLING = ['temperature', 'top_p', 'top_k']
-/** The budget of a client that asks for thinking as long as the model likes. */
+/** The budget for a client that sets no limit on thinking. */
 const BUDGET_FREE = 'high'
 
 interface Changed {
-  /** New values of members; `undefined` removes one. */
+  /** New values of members; `undefined` removes a member. */
   readonly edits: ReadonlyMap<string, Change>
   readonly leftOut: readonly string[]
 }
 
-/** Nothing changes for a model of which nothing is known. */
+/** Nothing changes for an unknown model. */
 export function changedThinking(request: ChatRequest, capabilities: Capabilities): Changed {
   const edits = new Map<string, Change>()
   const leftOut: string[] = []
@@ -51,7 +51,7 @@ function memberIn({ bytes, spans }: ChatRequest, name: string): Json | undefined
   return isRecord(value) ? value : undefined
 }
 
-/** The same object where the model takes it; undefined: it is left out. */
+/** The same object if the model accepts it; undefined: the gateway omits it. */
 function otherThinking(
   thinking: Json,
   { body }: ChatRequest,

@@ -1,4 +1,4 @@
-/** Requests and answers of clients that speak Anthropic's wire themselves: bytes pass, and are read for their meaning. */
+/** Requests and answers of clients that use Anthropic's wire: bytes pass, and the gateway reads their meaning. */
 
 import { type Change, editedBody } from '../../json/edit.ts'
 import { changedMember } from '../../json/steps/member.ts'
@@ -30,23 +30,23 @@ import { ROUTING } from '../routing-members.ts'
 import { finishReason, knownCounts, readUsage } from './answer.ts'
 import { autoMarks } from './auto-marks.ts'
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 export const WIRE = 'anthropic-messages'
 
 const SIGNATURE = '"signature"'
 const END = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
-/** Where servers of this wire differ. */
+/** Differences between servers of this wire. */
 export interface Passes {
-  /** Members that are no client's to set. */
+  /** Members that clients may not set. */
   readonly own?: readonly string[] | undefined
-  /** Whether it takes thinking without a signature; Anthropic refuses it. */
+  /** Whether the server accepts thinking without a signature; Anthropic refuses it. */
   readonly takesUnsigned?: boolean
-  /** New values of members; `undefined` removes one. */
+  /** New values of members; `undefined` removes a member. */
   readonly edits?: ReadonlyMap<string, Change>
 }
 
-/** The client's bytes, changed only where they have to be. */
+/** The client's bytes, with only the necessary changes. */
 export function passedBody(
   request: ChatRequest,
   { model, capabilities: { outputMost } }: ProviderSettings,
@@ -66,7 +66,7 @@ export function passedBody(
   for (const [name, value] of marks?.before ?? []) edits.set(name, memberOf(value, bytes))
   if (marks !== undefined || isLeftOut !== undefined)
     changeMessages(edits, request, isLeftOut, marks)
-  // A turn that goes on behind calls of tools may only go on thinking with the thinking before them.
+  // A turn that continues after tool calls may only think if its earlier thinking is present.
   if (isUnsealed && spans.has('thinking')) edits.set('thinking', undefined)
   return editedBody(bytes, spans, edits)
 }
@@ -74,7 +74,7 @@ export function passedBody(
 type Test = (block: unknown) => boolean
 
 interface Marks {
-  /** The members that get marks and stand before the messages. */
+  /** The marked members before the messages. */
   readonly before: readonly (readonly [string, unknown])[]
   /** The messages with marks; undefined if they get none. */
   marked(messages: unknown): unknown
@@ -110,7 +110,7 @@ function changeMessages(
   if (changed !== undefined) edits.set('messages', changed)
 }
 
-/** The messages without some of their blocks; undefined where they have no such block. */
+/** The messages without some of their blocks; undefined if they have no such block. */
 function keptOf(value: unknown, isLeftOut: Test): Json[] | undefined {
   const messages = listOf(value).map(recordOf)
   if (!messages.some(({ content }) => listOf(content).some(isLeftOut))) return undefined

@@ -15,7 +15,7 @@ import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
 import { openMessageStream } from './stream.ts'
 
-/** Later versions refuse more of what clients send. */
+/** Later versions refuse more members. */
 const API_VERSION = '2023-06-01'
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -23,7 +23,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'quota', type: 'billing_error' },
   { class: 'quota', status: [400], says: /credit balance is too low/ },
   { class: 'context', status: [400], says: /^prompt is too long|exceed context limit/ },
-  // A conflict passes by itself, so it is no mistake of the client.
+  // A conflict is temporary, so it is not the client's mistake.
   { class: 'server', status: [409] },
 ]
 
@@ -41,7 +41,7 @@ export const anthropic: Provider = {
           headers: {
             'content-type': 'application/json',
             accept: request.stream ? SSE.mediaType : 'application/json',
-            // Compressed events would arrive in blocks.
+            // Compressed events would be delayed and arrive together.
             'accept-encoding': 'identity',
             ...forwarded,
             'anthropic-version': version,
@@ -61,7 +61,9 @@ export const anthropic: Provider = {
     withConcession(classifyAnswer(RECOGNISERS, status, headers, body)),
 }
 
-/** The client's own bytes, with what the model takes otherwise or not at all. */
+/**
+ * The client's bytes, without the members that the model refuses, and with changed ones where it needs other values.
+ */
 function passed(
   request: ChatRequest,
   settings: ProviderSettings,

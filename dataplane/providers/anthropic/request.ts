@@ -1,4 +1,4 @@
-/** Writes a chat completion request as Anthropic's Messages API wants it. */
+/** Writes a chat completion request for Anthropic's Messages API. */
 
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
@@ -12,7 +12,7 @@ import { conversationOf, systemOf } from './messages.ts'
 import { isThinking, outputDefault, samplingOf, thinkingOf } from './thinking.ts'
 import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
 
-/** Members without a place in the Messages API and in Bedrock's. */
+/** Members that neither the Messages API nor Bedrock's API has. */
 export const CANNOT = [
   'audio',
   'frequency_penalty',
@@ -26,7 +26,7 @@ export const CANNOT = [
   'top_logprobs',
   'web_search_options',
 ]
-/** Members that are translated. */
+/** Members that the gateway translates. */
 const TAKEN = new Set([
   'max_completion_tokens',
   'max_tokens',
@@ -43,9 +43,9 @@ const TAKEN = new Set([
   'tools',
   'user',
 ])
-/** Taken by some models. */
+/** Members that some models accept. */
 const SAMPLING = ['temperature', 'top_p']
-/** For a model without a mode for JSON. */
+/** For a model without a JSON mode. */
 const JSON_INSTRUCTION = 'Answer with one JSON object and nothing else.'
 
 export function messagesRequest(
@@ -68,7 +68,7 @@ export function messagesRequest(
   const user = textOf(body.user) ?? textOf(body.safety_identifier)
   return {
     model,
-    // The API requires one.
+    // The API requires a limit.
     max_tokens: limit ?? maxTokens ?? outputDefault(capabilities),
     ...(system.length > 0 && { system }),
     messages: conversationOf(body.messages, isThinking(thinking) ? thoughtsOf : NO_THOUGHTS),
@@ -77,14 +77,14 @@ export function messagesRequest(
     ...(tools.length > 0 && { tools, ...toolChoice(body) }),
     ...((format || effort) && { output_config: { ...format, ...(effort && { effort }) } }),
     ...(thinking && { thinking }),
-    // Thinking goes only with the default sampling.
+    // Thinking requires the default sampling.
     ...(thinking === undefined && samplingOf(body, capabilities, apiVersion)),
     ...(user && { metadata: { user_id: user } }),
     ...serviceTier(body),
   }
 }
 
-/** The members of the client's request that `sent` does not say. */
+/** The members of the client's request that `sent` omits. */
 export function leftOutOf(body: ChatBody, sent: Json): string[] {
   const isThinkingSaid = 'thinking' in sent || recordOf(sent.output_config).effort !== undefined
   const isSent = (name: string) =>
@@ -94,7 +94,7 @@ export function leftOutOf(body: ChatBody, sent: Json): string[] {
 
 export function stopsOf(body: ChatBody): string[] {
   const stops = typeof body.stop === 'string' ? [body.stop] : listOf(body.stop)
-  // Blank ones are refused.
+  // The API refuses blank texts.
   return stops.filter((stop) => typeof stop === 'string' && stop.trim() !== '').map(String)
 }
 

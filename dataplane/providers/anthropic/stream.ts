@@ -10,10 +10,10 @@ import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { completionId, finishReason, knownCounts, readUsage, refusalOf } from './answer.ts'
 import { type Asker, ThoughtReader } from './thoughts.ts'
 
-/** A tool call whose pieces arrive; its place among the calls is not its block's. */
+/** A tool call in progress; its index among the calls differs from that of its block. */
 interface ToolCall {
   readonly index: number
-  /** The input that its beginning had, as JSON text. */
+  /** The input at the start of the call, as JSON text. */
   readonly input: string
   hasInput: boolean
 }
@@ -55,7 +55,7 @@ export function openMessageStream(
     read({ data }) {
       const event = parsedExactly(data, 'tool_use')
       if (isBroken(data, event)) return { ...NOTHING, failure: BROKEN }
-      // Pings and kinds that are not known have no meaning.
+      // Pings and unknown events have no meaning.
       if (!isRecord(event)) return NOTHING
       if (event.type === 'error') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
@@ -69,7 +69,7 @@ function startMessage(event: Json, progress: Progress): Meaning<ChatEvent> {
   const { id, model, usage } = recordOf(event.message)
   progress.usage = knownCounts(usage)
   const start = { kind: 'start', id: completionId(id), model: textOf(model) ?? '' } as const
-  // The prompt is known from here on, and what of it was cached.
+  // From here on the tokens of the prompt are known, and how many of them were cached.
   const counted = readUsage(progress.usage)
   return { ...NOTHING, events: [start], ...(counted && { usage: counted }) }
 }
@@ -96,7 +96,7 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   return delta({ call: { index: call.index, arguments: part } })
 }
 
-/** A tool without input may get no delta at all, and clients parse what they got. */
+/** A tool call without input may have no delta, but clients parse its arguments. */
 function endBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const call = progress.calls.get(event.index)
   if (call === undefined) {

@@ -1,4 +1,4 @@
-/** Asks a Claude to think, and samples its answer, as its model takes it. */
+/** Sets thinking and sampling of a Claude model in the model's terms. */
 import { recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
@@ -6,12 +6,12 @@ import { effortAmong } from '../efforts.ts'
 import { lacksThoughts } from './open-turn.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 
-/** This version and later ones took sampling out of the API. */
+/** From this version on, the API has no sampling parameters. */
 const NO_SAMPLING_SINCE = '2026-10-21'
 const BUDGET_MIN = 1_024
-/** Tokens of an answer beside its thinking: ordinary long answers end before it. */
+/** Tokens of an answer beside its thinking; ordinary long answers are shorter. */
 const ROOM = 32_000
-/** The limit and the efforts of the newest models, for those that are not known. */
+/** Limit and efforts of the newest models, for unknown models. */
 const OUTPUT = 128_000
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 export const BUDGETS: Readonly<Record<string, number>> = {
@@ -22,17 +22,17 @@ export const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 32_768,
   max: 49_152,
 }
-/** The effort that the API takes where none is written. */
+/** The effort that the API uses by default. */
 const EFFORT_DEFAULT = 'high'
 
 export interface Thinking {
   readonly effort?: string
   readonly thinking?: Readonly<Record<string, unknown>>
-  /** The limit of tokens that a budget needs, where the request has none. */
+  /** The token limit that a budget requires if the request has none. */
   readonly maxTokens?: number
 }
 
-/** `limit`: of the client or the route, if one of them sets it. */
+/** `limit`: the limit of the client or the route, if one is set. */
 export function thinkingOf(
   { body, thinksFreely }: Pick<ChatRequest, 'body' | 'thinksFreely'>,
   capabilities: Capabilities,
@@ -56,13 +56,13 @@ export function thinkingOf(
   }
 }
 
-/** Models that think only if asked are asked nothing; what is not known may always think. */
+/** Models that think only on request get no member; an unknown model may always think. */
 function offOf({ thinkingOff, thinking, reasons = true }: Capabilities): Thinking {
   const isSaid = reasons && (thinkingOff === 'disabled' || thinkingOff === 'between_tools')
   return isSaid && thinking !== 'budget' ? { thinking: { type: thinkingOff } } : {}
 }
 
-/** A budget leaves room for an answer: all of it, or else half of the limit. */
+/** A budget leaves room for an answer: the full room, or else half of the limit. */
 export function budgeted(
   asked: number,
   given: number | undefined,
@@ -78,12 +78,12 @@ export function budgeted(
   }
 }
 
-/** The limit of an answer without thinking where the request has none. */
+/** The limit of an answer without thinking if the request has none. */
 export function outputDefault({ outputTokens = OUTPUT }: Capabilities): number {
   return Math.min(ROOM, outputTokens)
 }
 
-/** Whether the model is asked to think, and so wants its thinking back. */
+/** Whether the request enables thinking, so that the model needs its earlier thinking. */
 export function isThinking(thinking: Thinking['thinking']): boolean {
   return thinking !== undefined && thinking.type !== 'disabled'
 }
@@ -94,7 +94,7 @@ export function samplingOf(
   apiVersion: string,
 ): Readonly<Record<string, number>> {
   if (!sampling || apiVersion >= NO_SAMPLING_SINCE) return {}
-  // Several models refuse the two together.
+  // Several models refuse both together.
   if (typeof body.temperature === 'number') {
     return { temperature: Math.min(body.temperature, 1) }
   }

@@ -1,6 +1,6 @@
 /**
- * Signed and unreadable thinking, which the API wants back before the calls of tools that followed it. It travels to the
- * client and back within the message, so that any replica has it; what a client drops is remembered here for a while.
+ * Signed and unreadable thinking, which the API requires before the tool calls that followed it. It travels to the
+ * client and back in the message, so any replica has it. If a client drops it, the gateway remembers it for a while.
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
@@ -11,15 +11,15 @@ import { Remembered } from '../remembered.ts'
 /** The thinking to send before a message of the history. */
 export type ThoughtsOf = (message: ChatMessage) => readonly Thought[]
 
-/** The part of a request that names the tenant for which thinking is remembered. */
+/** The part of a request that names the tenant whose thinking is remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 export const NO_THOUGHTS: ThoughtsOf = () => []
 
-/** By the id of the first call of their answer. */
+/** Thinking by the id of the first call of its answer. */
 const remembered = new Remembered<readonly Thought[]>((thoughts) => JSON.stringify(thoughts).length)
 
-/** Remembers the thinking of an answer that calls tools. */
+/** Remembers the thinking of an answer with tool calls. */
 export function keepThoughts(
   thoughts: readonly Thought[],
   [call]: readonly Pick<ToolCall, 'id'>[],
@@ -29,7 +29,7 @@ export function keepThoughts(
     remembered.set(tenant, call.id, thoughts)
 }
 
-/** For a history that goes to this model: no other accepts what it has signed. */
+/** For a history for this model: other models refuse thinking that this one has signed. */
 export function thoughtsFor(model: string, { isUnsealed, tenant }: ChatRequest): ThoughtsOf {
   if (isUnsealed) return NO_THOUGHTS
   return (message) => {
@@ -44,7 +44,7 @@ export function thoughtsFor(model: string, { isUnsealed, tenant }: ChatRequest):
   }
 }
 
-/** The thought that a block holds: none without a signature, which is another provider's. */
+/** The thought in a block; none if it has no signature, because another provider made it. */
 export function thoughtIn(block: Json, vouching = textOf(block.model)): Thought[] {
   const model = vouching === undefined ? {} : { model: vouching }
   const { type } = block
@@ -57,13 +57,13 @@ export function thoughtIn(block: Json, vouching = textOf(block.model)): Thought[
 const PARTS = ['thinking', 'signature', 'data']
 const KINDS = ['thinking', 'redacted_thinking']
 
-/** Puts together the thinking of a stream, and remembers it once its first call begins. */
+/** Assembles the thinking of a stream, and remembers it when the first call begins. */
 export class ThoughtReader {
   readonly #model: string
   readonly #asker: Asker
   readonly #kept: KeptText
   readonly #open: Blocks<Record<string, string>>
-  /** Up to the first call. */
+  /** Thoughts before the first call. */
   readonly #ended: Thought[] = []
   #hasCalled = false
 
@@ -74,7 +74,9 @@ export class ThoughtReader {
     this.#open = new Blocks(kept)
   }
 
-  /** Pieces of a block: its members grow by them. False for an index that no block can have. Throws AnswerTooLarge. */
+  /**
+   * Adds a piece to the members of a block. Returns false for an index that no block can have. Throws AnswerTooLarge.
+   */
   add(index: unknown, piece: Json): boolean {
     let block = this.#open.get(index)
     for (const name of PARTS) {
@@ -90,7 +92,7 @@ export class ThoughtReader {
     return true
   }
 
-  /** The thought that ends with the block; none where another kind of block ends. */
+  /** The thought that ends with the block; undefined if a block of another kind ends. */
   end(index: unknown): Thought[] {
     const block = this.#open.get(index)
     if (block === undefined) return []

@@ -1,4 +1,4 @@
-/** The turns of a conversation as Anthropic's API and Bedrock's take it, each with its own form of blocks. */
+/** The turns of a conversation for Anthropic's API and Bedrock's, with each API's form of blocks. */
 import type { ChatMessage } from '../../wire/inner-form.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
@@ -15,7 +15,7 @@ export interface Blocks<Block> {
   user(message: ChatMessage, index: number): readonly Block[]
   assistant(message: ChatMessage, index: number): readonly Block[]
   tool(message: ChatMessage, index: number): Block
-  /** The block with a cache mark, in Anthropic's form. */
+  /** The block with a cache mark in Anthropic's form. */
   marked(block: Block, mark: Mark): Block
 }
 
@@ -29,7 +29,7 @@ export function instructionsIn(messages: readonly ChatMessage[]): readonly ChatM
   return messages.slice(0, conversationStart(messages))
 }
 
-/** Turns alternate; messages without content are left out. */
+/** Turns alternate; messages without content are omitted. */
 export function turnsOf<Block>(
   given: readonly ChatMessage[],
   blocks: Blocks<Block>,
@@ -42,7 +42,7 @@ export function turnsOf<Block>(
     const { role, content } = turnOf(message, index, blocks)
     const last = turns.at(-1)
     if (content.length === 0) continue
-    // Thousands of messages may follow each other in one role.
+    // Thousands of messages of one role may follow each other.
     if (last?.role === role) for (const block of content) last.content.push(block)
     else turns.push({ role, content: [...content] })
   }
@@ -51,7 +51,7 @@ export function turnsOf<Block>(
 
 function conversationStart(messages: readonly ChatMessage[]): number {
   const start = messages.findIndex(({ role }) => !SYSTEM.has(role))
-  // Where nothing but instructions were sent, the last of them is what to answer.
+  // If a request has only instructions, the last one is the text to answer.
   return start === -1 ? messages.length - 1 : start
 }
 
@@ -60,7 +60,7 @@ function turnOf<Block>(message: ChatMessage, index: number, blocks: Blocks<Block
   return { role, content: markedBy(message, content, blocks) }
 }
 
-/** A mark of the message is one of its last block. */
+/** A mark of the message applies to its last block. */
 export function markedBy<Block>(
   message: ChatMessage,
   content: readonly Block[],

@@ -21,7 +21,7 @@ export function entraIdentity(env: Environment): CredentialSource {
     from: 'Microsoft Entra ID',
     async fetch(signal) {
       const sdk = await import('@azure/identity')
-      // A new object has no cache, so that a renewal is one.
+      // A new object has no cache, so each call fetches a new token.
       const credential = credentialOf(sdk, env, { disableInstanceDiscovery: !isKnown })
       const token = await credential
         .getToken(scope, { abortSignal: signal })
@@ -32,12 +32,15 @@ export function entraIdentity(env: Environment): CredentialSource {
   }
 }
 
-/** A private cloud is not in the public list of hosts that sign in, which the SDK would look it up in. */
+/** The public list of login hosts, which the SDK checks, does not include private clouds. */
 interface Discovery {
   readonly disableInstanceDiscovery: boolean
 }
 
-/** By the variables that the SDK reads: the first kind that is named, whose own words explain a failure best. */
+/**
+ * Chosen by the variables that the SDK reads: the first kind with a variable, because its error explains a failure
+ * best.
+ */
 function credentialOf(sdk: Sdk, env: Environment, discovery: Discovery): TokenCredential {
   if (env.AZURE_TOKEN_CREDENTIALS) return new sdk.DefaultAzureCredential(discovery)
   if (env.AZURE_CLIENT_SECRET || env.AZURE_CLIENT_CERTIFICATE_PATH) {
@@ -48,7 +51,7 @@ function credentialOf(sdk: Sdk, env: Environment, discovery: Discovery): TokenCr
   return new sdk.ManagedIdentityCredential(clientId ? { clientId } : {})
 }
 
-/** The service's own words, without those that the SDK puts around them. */
+/** The message of the service, without the SDK's text around it. */
 function wordsOf(error: unknown): string {
   const { errorResponse, message } = recordOf(error)
   return textOf(recordOf(errorResponse).errorDescription) ?? String(message)

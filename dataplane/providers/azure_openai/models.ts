@@ -1,4 +1,4 @@
-/** The models of Azure OpenAI: OpenAI's own under the names that Azure gives them. */
+/** The models of Azure OpenAI: OpenAI's models under Azure's names. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 import { OPENAI_MODELS } from '../openai/models.ts'
 

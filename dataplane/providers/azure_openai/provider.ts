@@ -1,4 +1,4 @@
-/** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content beside it. */
+/** Azure OpenAI: OpenAI's wire at other addresses, with verdicts on content. */
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
 import { bearer, openAiLike } from '../openai-like/provider.ts'
@@ -12,7 +12,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'missing', status: [400], code: 'OperationNotSupported' },
 ]
 
-/** Dated versions before it refuse members that came with it. */
+/** Earlier dated versions refuse members that this version introduced. */
 const EXTENDED = '2024-09-01'
 
 export const azure_openai: Provider = {
@@ -39,7 +39,7 @@ export const azure_openai: Provider = {
     embeddings: { takesTokens: true },
     transcription: {},
   }),
-  // A written key is sent as it is.
+  // A configured key is sent unchanged.
   openCredentials: ({ credential }, env) => (credential === '' ? entraIdentity(env) : undefined),
 }
 

@@ -1,4 +1,4 @@
-/** Puts cache marks into a request of Converse that has none, if its model keeps the prompt in a cache. */
+/** Adds cache marks to a Converse request that has none, if its model caches prompts. */
 import { type Json, listOf, recordOf } from '../../json/values.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { placesIn } from '../auto-marks.ts'
@@ -8,7 +8,7 @@ import { isClaude } from './traits.ts'
 
 const POINT = cachePoint({})
 
-/** The same request where the model would keep nothing. */
+/** The same request if the model would cache nothing. */
 export function withAutoMarks(
   sent: Json,
   { capabilities, model }: Pick<ProviderSettings, 'capabilities' | 'model'>,
@@ -29,7 +29,7 @@ export function withAutoMarks(
     ...sent,
     ...(places.system && { system: [...prompt.system, POINT] }),
     ...(places.turns.size > 0 && { messages }),
-    // Other families take none behind tools.
+    // Other model families accept no mark after tools.
     ...(places.tools &&
       isClaude(capabilities) && { toolConfig: { ...toolConfig, tools: [...prompt.tools, POINT] } }),
   }

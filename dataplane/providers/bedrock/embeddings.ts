@@ -1,4 +1,4 @@
-/** Embeddings: the models have no common wire, so each family gets its own, by InvokeModel. */
+/** Embeddings through InvokeModel. The models have no common wire, so each family has its own. */
 
 import { valuesMaxOf } from '../../json/bounds.ts'
 import {
@@ -21,10 +21,10 @@ import { classifyException } from './errors.ts'
 import { facts } from './facts.ts'
 
 const TEXTS_MAX = 96
-/** Cohere's models demand a purpose of each call; most texts are stored for a search. */
+/** Cohere's models require a purpose in each call; most texts are stored for a search. */
 const INPUT_TYPE = 'search_document'
 
-/** A client may say `input_type` itself. */
+/** A client may set `input_type` itself. */
 export function embeddingsRequest(
   request: EmbeddingsRequest,
   { capabilities, inputType = INPUT_TYPE }: ProviderSettings,
@@ -51,13 +51,13 @@ function cohereRequest(
     texts,
     input_type: purpose,
     embedding_types: ['float'],
-    // A text that is cut has another meaning.
+    // A truncated text has another meaning.
     truncate: 'NONE',
     ...(dimensions !== undefined && { output_dimension: dimensions }),
   }
 }
 
-/** The answers of the families differ in form alone, so they are read by it. */
+/** The answers of the families differ only in form, so the form decides how to read them. */
 export function readEmbeddings(
   body: Buffer,
   request: Sent<EmbeddingsRequest>,
@@ -75,12 +75,12 @@ export function readEmbeddings(
     ? malformed('The upstream answered without vectors.')
     : faultOf(vectors, request)
   if (fault !== undefined) return { kind: 'failure', failure: fault }
-  // Each is a list of numbers.
+  // Each entry is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(inputTextTokenCount) }
 }
 
-/** Only Titan counts in the body. */
+/** Only Titan reports the count in the body. */
 function usageOf(count: unknown): Usage | undefined {
   const promptTokens = countOf(count)
   if (promptTokens === undefined) return undefined

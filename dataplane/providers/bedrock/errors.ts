@@ -1,4 +1,4 @@
-/** Classifies the errors of Bedrock by the names of its exceptions, in answers and inside of streams. */
+/** Classifies Bedrock's errors by the names of its exceptions, in answers and in streams. */
 import { isRecord, parsed, rowOf, textOf } from '../../json/values.ts'
 import type { Failure } from '../../wire/provider.ts'
 import { classifyAnswer, malformed, type Recogniser } from '../failures/classify.ts'
@@ -28,11 +28,11 @@ const RECOGNISERS: readonly Recogniser[] = [
   { class: 'quota', status: [429], says: /\bper day\b/i },
   { class: 'overloaded', type: 'ModelNotReadyException' },
   { class: 'context', status: [400], says: TOO_LONG },
-  // The configuration names a model that is not there, or not without an inference profile.
+  // The configured model does not exist, or requires an inference profile.
   { class: 'missing', status: [400], says: /model identifier is invalid|inference profile/i },
 ]
 
-/** The statuses of exceptions, which a stream leaves out. */
+/** The statuses of exceptions, which a stream omits. */
 const STATUSES: Readonly<Record<string, number>> = {
   AccessDeniedException: 403,
   ConflictException: 400,
@@ -62,7 +62,7 @@ export function classify(
   return classifyAnswer(RECOGNISERS, status, headers, Buffer.from(JSON.stringify(named)))
 }
 
-/** Classifies an exception inside of a stream, or in place of a whole answer. */
+/** Classifies an exception in a stream, or in place of a whole answer. */
 export function classifyException(data: string): Failure {
   const content = parsed(data)
   const type = exceptionIn(isRecord(content) ? content.__type : undefined)
@@ -74,7 +74,9 @@ export function classifyException(data: string): Failure {
 
 const BODY_LENGTH_MAX = 65_536
 
-/** The name in `ThrottlingException:http:...` of a header, `com.amazon#ThrottlingException` of a body, or that of a stream. */
+/**
+ * The name in `ThrottlingException:http:...` of a header, `com.amazon#ThrottlingException` of a body, or in a stream.
+ */
 function exceptionIn(text: unknown): string | undefined {
   const name = /^(?:[\w.]{1,100}#)?(\w{1,100})/.exec(textOf(text) ?? '')?.[1]
   return name && name.charAt(0).toUpperCase() + name.slice(1)

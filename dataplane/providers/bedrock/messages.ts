@@ -1,4 +1,4 @@
-/** Turns OpenAI's messages into the turns of a Bedrock conversation. */
+/** Converts OpenAI's messages to the turns of a Bedrock conversation. */
 
 import { argumentsOf } from '../../json/steps/arguments.ts'
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
@@ -10,10 +10,10 @@ import { instructionsIn, markedBy, type Turn, turnsOf } from '../anthropic/turns
 import { facts } from './facts.ts'
 import { marked, type Piece, piecesOf } from './parts.ts'
 
-/** Says nothing, where the API requires a text. */
+/** A text without meaning, for places where the API requires one. */
 const FILLER: Piece = [{ text: '.' }]
 
-/** The texts before the conversation, and one more if there is any. */
+/** The texts before the conversation, and one more if given. */
 export function systemOf(messages: readonly ChatMessage[], more: string | undefined): Json[] {
   const blocks = instructionsIn(messages).flatMap((message, index) =>
     markedBy(message, piecesOf(message.content, index), { marked }).flat(),
@@ -21,7 +21,7 @@ export function systemOf(messages: readonly ChatMessage[], more: string | undefi
   return more === undefined ? blocks : [...blocks, { text: more }]
 }
 
-/** Turns alternate and begin with the user's; within one, answers of tools come first. */
+/** Turns alternate and begin with the user's. In a turn, tool results come first. */
 export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: ThoughtsOf): Json[] {
   const turns = turnsOf<Piece>(messages, {
     provider: facts.name,
@@ -38,7 +38,7 @@ export function conversationOf(messages: readonly ChatMessage[], thoughtsOf: Tho
   return turns.map((turn, index) => finished(turn, index === turns.length - 1))
 }
 
-/** The names of the tools in the conversation: they must be declared again. */
+/** The names of tools in the conversation; the request must declare them. */
 export function calledNames(messages: readonly ChatMessage[]): string[] {
   const calls = messages.flatMap(({ tool_calls: calls }) => listOf(calls))
   const names = calls.flatMap((call) => textOf(recordOf(recordOf(call).function).name) ?? [])
@@ -50,7 +50,7 @@ function finished({ role, content }: Turn<Piece>, last: boolean): Json {
   const blocks = content.flat()
   const end = blocks.at(-1)
   if (!last || typeof end?.text !== 'string') return { role, content: blocks }
-  // White space at the end of a beginning that is to be continued is refused.
+  // The API refuses white space at the end of a text that the model is to continue.
   return { role, content: [...blocks.slice(0, -1), { text: end.text.trimEnd() }] }
 }
 
@@ -58,7 +58,7 @@ function userBlocks(content: readonly Piece[]): Json[] {
   const isResult = ([block]: Piece) => block !== undefined && 'toolResult' in block
   const blocks = [...content.filter(isResult), ...content.filter((piece) => !isResult(piece))]
   const found = (name: string) => blocks.some(([block]) => block !== undefined && name in block)
-  // A document is only accepted beside a text.
+  // The API accepts a document only beside a text.
   if (found('document') && !found('text')) blocks.push(FILLER)
   return blocks.flat()
 }
@@ -83,7 +83,7 @@ function toolResult(message: ChatMessage, index: number): Piece {
   const pieces = piecesOf(message.content, index)
   const marks = pieces.flatMap((piece) => piece.slice(1)).slice(0, 1)
   const blocks = pieces.flatMap((piece) => piece.slice(0, 1))
-  // A result needs a block, also that of a tool which printed nothing.
+  // A result needs a block, even if the tool printed nothing.
   const content = blocks.length > 0 ? blocks : FILLER
   return [{ toolResult: { toolUseId: toolId(message.tool_call_id), content } }, ...marks]
 }

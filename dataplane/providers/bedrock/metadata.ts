@@ -1,4 +1,4 @@
-/** Labels of a request for the logs of Bedrock: those of the client, as far as Bedrock accepts their characters. */
+/** Labels of a request for Bedrock's logs: the client's labels, if Bedrock accepts their characters. */
 
 import { isRecord, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'

@@ -1,9 +1,9 @@
 /** The parts of a model's id: `eu.amazon.nova-pro-v1:0`, or an ARN that ends with one. */
 
 export interface ModelName {
-  /** Empty where the id is a profile's or a deployment's of your choice. */
+  /** Empty if the id is that of an inference profile or a deployment with a custom name. */
   readonly maker: string
-  /** Without its version. */
+  /** The name without its version. */
   readonly name: string
 }
 

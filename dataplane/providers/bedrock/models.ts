@@ -1,15 +1,15 @@
-/** The facts about models of Amazon Bedrock, by the names behind their makers. */
+/** The facts about models of Amazon Bedrock, by their names after the maker's. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 import type { Cacheable } from '../../wire/provider-facts.ts'
 import { CLAUDES, cacheable as ofClaude } from '../anthropic/models.ts'
 import { namedIn } from './model-name.ts'
 
 const checked = '2026-11-26'
-/** The day of rows that no newer document repeats. */
+/** The day of rows that no newer document confirms. */
 const BEFORE = '2026-11-22'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const CACHING = 'https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html'
-/** The words of Bedrock for other models, as reported. */
+/** Bedrock's error texts for other models, as reported. */
 const UNCACHED = 'https://github.com/maximhq/bifrost/issues/3151'
 const EMBEDDINGS =
   'https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-embed.html'
@@ -69,7 +69,7 @@ const OLD_CLAUDE = /^claude-(?:instant|3-(?:opus|sonnet|haiku|5-sonnet))/
 const NOVA = /^nova-(?:micro|lite|pro|premier)$/
 const OF_NOVA: Cacheable = { from: 1_000, to: 20_000 }
 
-/** undefined for a model that takes no marks, and for one whose name does not say what it is. */
+/** undefined for a model without marks, and for one whose name does not identify it. */
 export function cacheable(model: string): Cacheable | undefined {
   const { name } = namedIn(model)
   if (name.startsWith('claude-')) return OLD_CLAUDE.test(name) ? undefined : ofClaude(name)

@@ -1,10 +1,10 @@
-/** Turns the parts of a message into Bedrock's blocks. */
+/** Converts the parts of a message to Bedrock's blocks. */
 import { type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import { unsupported } from '../../wire/unsupported.ts'
 import { markOf } from '../marks.ts'
 import { facts } from './facts.ts'
 
-/** A block, with the mark behind it up to which the prompt is to be cached. */
+/** A block, followed by its cache mark. */
 export type Piece = readonly Json[]
 
 const IMAGES: Readonly<Record<string, string>> = {
@@ -46,7 +46,7 @@ export function cachePoint({ ttl }: Json): Json {
   return { cachePoint: { type: 'default', ...(ttl === '1h' && { ttl }) } }
 }
 
-/** Blank texts are refused. */
+/** The API refuses blank texts. */
 function textPieces(text: string): Piece[] {
   return text.trim() === '' ? [] : [[{ text }]]
 }
@@ -87,7 +87,7 @@ function inlined(url: unknown): { readonly media?: string; readonly bytes?: stri
   return media === undefined ? {} : { media: media.toLowerCase(), bytes: text.slice(comma + 1) }
 }
 
-/** No two documents of a request may have the same name, and few characters are accepted in one. */
+/** Documents of a request need distinct names, with few allowed characters. */
 function documentName(filename: unknown, place: string): string {
   const bare = (textOf(filename) ?? 'document').slice(0, NAME_LENGTH_MAX).replace(/\.\w+$/, '')
   return `${bare.replace(/[^A-Za-z0-9()[\]-]+/g, ' ').trim()} ${place}`.trim()

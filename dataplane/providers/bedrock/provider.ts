@@ -62,7 +62,7 @@ export const bedrock: Provider = {
   sign: (final, settings) => signerOf(settings, final.origin)?.sign(final) ?? {},
 }
 
-/** `settings.credential` is an API key, or an access key that signs. */
+/** `settings.credential` is an API key, or an access key for signatures. */
 function headersOf({ credential }: ProviderSettings, isStream: boolean) {
   const isSent = credential !== '' && accessKeyIn(credential) === undefined
   return {
@@ -73,7 +73,7 @@ function headersOf({ credential }: ProviderSettings, isStream: boolean) {
   }
 }
 
-/** One for the life of a configuration, or of a credential that was fetched. */
+/** One for the life of a configuration, or of a fetched credential. */
 const signers = new WeakMap<ProviderSettings, Signer | false>()
 
 function signerOf(settings: ProviderSettings, origin: string): Signer | undefined {
@@ -88,5 +88,5 @@ function newSigner({ credential, region }: ProviderSettings, origin: string): Si
   return new Signer(key, region ?? regionIn(origin) ?? (key.region || REGION_DEFAULT))
 }
 
-/** The region that AWS's own tools fall back to. */
+/** The default region of AWS's own tools. */
 const REGION_DEFAULT = 'us-east-1'

@@ -1,4 +1,4 @@
-/** Writes a chat completion request as Bedrock's Converse API wants it. */
+/** Writes a chat completion request for Bedrock's Converse API. */
 
 import { type Json, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
@@ -16,7 +16,7 @@ import { metadataOf } from './metadata.ts'
 import { toolsOf } from './tools.ts'
 import { isClaude, traitsOf } from './traits.ts'
 
-/** Members that are translated for every model. */
+/** Members that the gateway translates for every model. */
 const TAKEN = new Set([
   'max_completion_tokens',
   'max_tokens',
@@ -71,7 +71,7 @@ export function converseRequest(
   }
 }
 
-/** The members of the client's request that `sent` does not say. */
+/** The members of the client's request that `sent` omits. */
 export function leftOutOf(body: ChatBody, sent: Json): string[] {
   const { temperature, topP } = recordOf(sent.inferenceConfig)
   const { thinking, reasoningConfig, reasoning_effort } = recordOf(

@@ -1,4 +1,4 @@
-/** The tools of a request and the choice between them. */
+/** The tools of a request and the tool choice. */
 
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
@@ -13,15 +13,15 @@ import { isClaude } from './traits.ts'
 
 interface Tools {
   readonly toolConfig?: Json
-  /** A choice that only Claude knows, in Claude's words; the API passes it on. */
+  /** A choice that only Claude supports, in Claude's form; the API passes it on. */
   readonly choice?: Json
 }
 
 interface ToolChoice {
   readonly mode: unknown
-  /** The one tool that must be called. */
+  /** The one tool that the model must call. */
   readonly named: string | undefined
-  /** The tools that may be called; undefined: all. */
+  /** The tools that the model may call; undefined: all. */
   readonly allowed: readonly unknown[] | undefined
 }
 
@@ -36,8 +36,8 @@ export function toolsOf(body: ChatBody, capabilities: Capabilities): Tools {
     .map((tool) => toolSpec(tool, ofClaude))
     .filter(({ name }) => allowed === undefined || allowed.includes(name))
   const isForbidden = mode === 'none'
-  // Claude has a word for it, and its cache begins with the tools. For others, no tools mean no calls, but a conversation
-  // with calls must declare its tools.
+  // Claude supports this choice, and its cache starts with the tools. Other models make no calls without tools, but a
+  // conversation with calls must declare its tools.
   const isHidden = isForbidden && !ofClaude && called.length === 0
   const shown = isHidden ? [] : declared
   const specs = shown.length > 0 ? shown : called.map((name) => ({ name, inputSchema: ANYTHING }))
@@ -45,13 +45,13 @@ export function toolsOf(body: ChatBody, capabilities: Capabilities): Tools {
   const pointsOf = pointsIn(body, ofClaude)
   const tools = specs.flatMap((spec) => [{ toolSpec: spec }, ...(pointsOf.get(spec.name) ?? [])])
   const inWords = ofClaude ? claudeChoice(choice, body) : undefined
-  // A choice in two places would be refused.
+  // The API refuses a choice in two places.
   if (inWords !== undefined) return { toolConfig: { tools }, choice: { tool_choice: inWords } }
   if (declared.length === 0 || isForbidden) return { toolConfig: { tools } }
   return { toolConfig: { tools, ...toolChoice(choice) } }
 }
 
-/** Whether tools have marks that this model does not take: other families take them behind messages alone. */
+/** Whether tools have marks that this model refuses: other families accept them only after messages. */
 export function losesMarks({ tools }: ChatBody, capabilities: Capabilities): boolean {
   if (isClaude(capabilities)) return false
   return listOf(tools).some((tool) => markOfTool(recordOf(tool)) !== undefined)
@@ -73,7 +73,7 @@ function toolChoice({ mode, named }: ToolChoice): Json {
   return mode === 'auto' ? { toolChoice: { auto: {} } } : {}
 }
 
-/** undefined where the API says all of it. */
+/** undefined if the API expresses the whole choice. */
 function claudeChoice({ mode, named }: ToolChoice, body: ChatBody): Json | undefined {
   if (mode === 'none') return { type: 'none' }
   if (body.parallel_tool_calls !== false || listOf(body.tools).length === 0) return undefined

@@ -1,4 +1,4 @@
-/** The members of a request in which the families of Bedrock's models differ. */
+/** The request members that differ between Bedrock's model families. */
 
 import type { Json } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
@@ -15,21 +15,21 @@ import { namedIn } from './model-name.ts'
 
 type Settings = Pick<ProviderSettings, 'capabilities' | 'model'>
 
-/** The members of a request that depend on its model. */
+/** The request members that depend on the model. */
 export interface Traits {
   /** `temperature` and `topP` of `inferenceConfig`. */
   readonly sampling: Json
   /** `effort` of `outputConfig`. */
   readonly effort?: string
-  /** Of `additionalModelRequestFields`. */
+  /** Members of `additionalModelRequestFields`. */
   readonly fields: Json
-  /** The limit of tokens that its budget of thinking needs, where the request has none. */
+  /** The token limit that the thinking budget requires if the request has none. */
   readonly maxTokens?: number
-  /** Whether it is asked to think, and wants its earlier thinking back. */
+  /** Whether the request enables thinking, so that the model needs its earlier thinking. */
   readonly wantsThoughts?: boolean
 }
 
-/** Profiles and deployments have names of your choice, so what is written of them tells the family, too. */
+/** Profiles and deployments have custom names, so the configured facts also identify the family. */
 export function isClaude({ isClaude: ofFamily, thinking }: Capabilities): boolean {
   return ofFamily === true || thinking === 'budget' || thinking === 'adaptive'
 }
@@ -44,7 +44,7 @@ export function traitsOf(
   if (isClaude(capabilities)) return claudeTraits(request, capabilities, maxTokens, thoughtsOf)
   const { body } = request
   const fields = reasoningFields(body, settings)
-  // Reasoning goes only with the default sampling in the one family, and with any in the other.
+  // Reasoning requires the default sampling in one family; the other accepts any sampling.
   const isFixed = 'reasoningConfig' in fields
   return { sampling: isFixed ? {} : samplingOf(body), fields }
 }
@@ -65,7 +65,7 @@ function claudeTraits(
   const { effort, thinking, maxTokens } = claudeThinking(request, capabilities, limit, thoughtsOf)
   const { temperature, top_p: topP } = claudeSampling(request.body, capabilities, '')
   return {
-    // Thinking goes only with the default sampling.
+    // Thinking requires the default sampling.
     sampling: {
       ...(thinking === undefined && temperature !== undefined && { temperature }),
       ...(thinking === undefined && topP !== undefined && { topP }),

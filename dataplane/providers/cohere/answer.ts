@@ -47,7 +47,7 @@ function choiceOf(answer: Json, message: Json, calls: readonly ToolCall[]): Chat
   }
 }
 
-/** Also the beginning of a call in a stream, whose arguments may still be empty there. */
+/** Also the start of a call in a stream, whose arguments may still be empty. */
 export function callOf(call: Json, answerId: string, position: number, ids: CallIds): ToolCall {
   const { name, arguments: input } = recordOf(call.function)
   return {

@@ -19,17 +19,17 @@ import { faultOf } from '../vectors.ts'
 import { facts } from './facts.ts'
 
 const TEXTS_MAX = 96
-/** The API demands a purpose of each call; most texts are stored for a search. */
+/** The API requires a purpose in each call; most texts are stored for a search. */
 const INPUT_TYPE = 'search_document'
 
 const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format', 'input_type'])
 
-/** The members of the client's request that have no place in the API. */
+/** The members of the client's request that the API does not have. */
 export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
   return membersLeftOut(body, TAKEN, [])
 }
 
-/** A client of this API may say `input_type` itself. */
+/** A client of this API may set `input_type` itself. */
 export function embedRequest(
   { body, dimensions }: EmbeddingsRequest,
   { model, inputType }: ProviderSettings,
@@ -41,7 +41,7 @@ export function embedRequest(
     texts,
     input_type: textOf(body.input_type) ?? inputType ?? INPUT_TYPE,
     embedding_types: ['float'],
-    // A text that is cut has another meaning.
+    // A truncated text has another meaning.
     truncate: 'NONE',
     ...(dimensions !== undefined && { output_dimension: dimensions }),
   }
@@ -61,7 +61,7 @@ export function readEmbeddings(
   const vectors = listOf(recordOf(embeddings).float)
   const fault = faultOf(vectors, request) ?? notNumbers(vectors)
   if (fault !== undefined) return { kind: 'failure', failure: fault }
-  // Each is a list of numbers.
+  // Each entry is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(meta) }
 }

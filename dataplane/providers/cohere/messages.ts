@@ -1,4 +1,4 @@
-/** Writes messages as Cohere's API accepts them. */
+/** Writes messages for Cohere's API. */
 
 import { argumentsText, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
@@ -29,7 +29,7 @@ function messageOf(message: ChatMessage, index: number): Json {
 function assistantOf(message: ChatMessage, content: string | Json[], index: number): Json {
   const calls = listOf(message.tool_calls).map((call) => callOf(recordOf(call), index))
   if (calls.length === 0) return { role: 'assistant', content }
-  // Clients were sent the plan as reasoning.
+  // The gateway sent clients the plan as reasoning.
   const plan = textOf(message.reasoning_content)
   return {
     role: 'assistant',

@@ -1,14 +1,14 @@
-/** The facts about Cohere's models, by their names; those that are not known are taken for models that reason. */
+/** The facts about Cohere's models, by their names. The gateway assumes that an unknown model reasons. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 
 const checked = '2026-11-26'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const MODELS_PAGE = 'https://docs.cohere.com/docs/models'
-/** The day of rows that no newer document repeats. */
+/** The day of rows that no newer document confirms. */
 const BEFORE = '2026-11-22'
 
 export const MODELS: readonly ModelRow[] = [
-  // They refuse to be asked for thinking.
+  // These models refuse requests for thinking.
   {
     of: /^c4ai-|^command-(?:a-(?:03|vision|translate)|light|nightly|r(?:7b|-|$))|^command$/,
     reasons: false,

@@ -14,7 +14,7 @@ import { openChatStream } from './stream.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', status: [400], says: /^too many tokens/ },
-  // The key is on a list of blocked ones.
+  // The key is blocked.
   { class: 'credential', status: [498] },
   { class: 'quota', status: [429], says: /\bmonth/i },
 ]
@@ -59,13 +59,13 @@ function headersOf(settings: ProviderSettings, accept: string): Headers {
   return {
     'content-type': 'application/json',
     accept,
-    // Compressed events would arrive in blocks.
+    // Compressed events would be delayed and arrive together.
     'accept-encoding': 'identity',
     ...bearer(settings),
   }
 }
 
-/** The API says when its limit begins anew, in seconds since 1970; held against its own clock. */
+/** The API sends when its limit resets, in seconds since 1970; compared with the API's own clock. */
 function withDelay(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const seconds = Number(headers['x-ratelimit-reset']) - Date.parse(String(headers.date)) / 1000
   if ('retry-after' in headers || !(seconds > 0)) return headers

@@ -1,4 +1,4 @@
-/** Writes a chat completion request as Cohere's Chat API wants it. */
+/** Writes a chat completion request for Cohere's Chat API. */
 
 import { countOf, isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
@@ -11,7 +11,7 @@ import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 import { toolsOf } from './tools.ts'
 
-/** Members without a place in the Chat API. */
+/** Members that the Chat API does not have. */
 const CANNOT = [
   'audio',
   'function_call',
@@ -22,7 +22,7 @@ const CANNOT = [
   'top_logprobs',
   'web_search_options',
 ]
-/** Members that are translated. */
+/** Members that the gateway translates. */
 const TAKEN = new Set([
   'frequency_penalty',
   'logprobs',
@@ -43,7 +43,7 @@ const TAKEN = new Set([
   'top_p',
 ])
 const STOPS_MAX = 5
-/** Tokens to think, of the efforts that OpenAI's clients ask for. */
+/** Thinking tokens for the efforts of OpenAI's clients. */
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: 1_024,
   low: 2_048,
@@ -82,13 +82,13 @@ export function chatRequest(
   }
 }
 
-/** The members of the client's request that `sent` does not say. */
+/** The members of the client's request that `sent` omits. */
 export function leftOutOf(body: ChatBody, sent: Json): string[] {
   const isSent = (name: string) => name === 'reasoning_effort' && 'thinking' in sent
   return membersLeftOut(body, TAKEN, CANNOT).filter((name) => !isSent(name))
 }
 
-/** OpenAI's ranges are wider; the nearest value is the closest to what was asked. */
+/** OpenAI's ranges are wider, so the nearest allowed value is used. */
 function within(name: string, value: unknown, least: number, most: number): Json {
   if (typeof value !== 'number') return {}
   return { [name]: Math.min(Math.max(value, least), most) }
@@ -124,7 +124,7 @@ function thinkingOf(
   const wanted = rowOf(BUDGETS, effort)
   if (wanted === undefined) return undefined
   const budget = Math.min(wanted, thinkingTokens)
-  // Thinking counts as part of the answer, of which some must be left.
+  // Thinking counts as part of the answer, so some of the limit must stay for the text.
   const room = maxTokens === undefined ? budget : Math.min(budget, Math.floor(maxTokens / 2))
   return { type: 'enabled', ...(room > 0 && { token_budget: room }) }
 }

@@ -1,4 +1,4 @@
-/** Members that Cohere's whole answers and streams share: content, the reason of the end, usage, log probabilities. */
+/** Members that Cohere's whole answers and streams share: content, finish reason, usage, log probabilities. */
 
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, FinishReason, Usage } from '../../wire/inner-form.ts'
@@ -11,7 +11,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   TOOL_CALL: 'tool_calls',
 }
 
-/** A block of content, or a piece of one. */
+/** A block of content, or a piece of a block. */
 export function deltaOf(block: unknown): ChatDelta | undefined {
   const text = textOf(recordOf(block).text)
   if (text !== undefined) return { text }
@@ -24,7 +24,7 @@ export function finishOf(reason: unknown, called: boolean): FinishReason {
   return known === 'stop' && called ? 'tool_calls' : known
 }
 
-/** A generation that was given up ends like a failure, though it is reported like an end. */
+/** An aborted generation is reported as an end, but the gateway treats it as a failure. */
 export function failureOf(reason: unknown, error: unknown): Failure | undefined {
   const isLate = reason === 'TIMEOUT'
   if (!isLate && !textOf(reason)?.startsWith('ERROR')) return undefined
@@ -32,7 +32,7 @@ export function failureOf(reason: unknown, error: unknown): Failure | undefined 
   return { class: isLate ? 'timeout' : 'server', message }
 }
 
-/** All tokens that the model read and wrote, of which only a part is billed. */
+/** All tokens that the model read and wrote; only a part of them is billed. */
 export function readUsage(usage: unknown): Usage | undefined {
   const { tokens, billed_units: billed, cached_tokens: cached } = recordOf(usage)
   const counts = isRecord(tokens) ? tokens : recordOf(billed)
@@ -48,7 +48,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   }
 }
 
-/** In OpenAI's shape; several tokens that come as one text have the probability of them all. */
+/** In OpenAI's form. Several tokens in one text share one probability. */
 export function logprobsOf(logprobs: unknown): object | undefined {
   const items = (Array.isArray(logprobs) ? logprobs : [logprobs]).map(recordOf)
   const content = items.flatMap(({ text, logprobs: each }) => {

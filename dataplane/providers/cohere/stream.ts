@@ -12,7 +12,7 @@ import { classifyError, type Recogniser } from '../failures/classify.ts'
 import { callOf } from './answer.ts'
 import { deltaOf, failureOf, finishOf, logprobsOf, readUsage } from './said.ts'
 
-/** A tool call whose pieces arrive. */
+/** A tool call in progress. */
 interface ToolCall {
   readonly index: number
   hasInput: boolean
@@ -25,7 +25,7 @@ interface Progress {
   readonly callsMax: number
   readonly ids: CallIds
   begun: number
-  /** The calls that have begun and not ended. */
+  /** The open calls. */
   readonly open: Blocks<ToolCall>
 }
 
@@ -66,7 +66,7 @@ export function openChatStream(
       if (name === 'error' || isError(event) || typeof event.message === 'string') {
         return { ...NOTHING, failure: classifyError(recognisers, event) }
       }
-      // Citations, debugging and kinds that are not known have no meaning.
+      // Citations, debug events and unknown events have no meaning.
       const read = rowOf(READERS, textOf(event.type) ?? name)
       if (read === undefined) return NOTHING
       const start = startOf(event, progress)
@@ -119,7 +119,7 @@ function continueCall(event: Json, { open }: Progress): Meaning<ChatEvent> {
   return delta({ call: { index: call.index, arguments: part } })
 }
 
-/** A tool without input may get no delta at all, and clients parse what they got. */
+/** A tool call without input may have no delta, but clients parse its arguments. */
 function endCall(event: Json, { open }: Progress): Meaning<ChatEvent> {
   const call = open.get(event.index)
   open.end(event.index)
@@ -127,7 +127,7 @@ function endCall(event: Json, { open }: Progress): Meaning<ChatEvent> {
   return delta({ call: { index: call.index, arguments: '{}' } })
 }
 
-/** An object, unlike the list of a whole answer. */
+/** One object, unlike the list of a whole answer. */
 function callIn(event: Json): Json {
   const { tool_calls: calls } = messageIn(event)
   return recordOf(Array.isArray(calls) ? calls[0] : calls)

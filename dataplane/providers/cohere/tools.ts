@@ -1,4 +1,4 @@
-/** Tools, and how the model is made to choose among them: a named one is the only one that it is shown. */
+/** Tools and the tool choice. For a named tool, the model gets only that tool. */
 
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
@@ -28,7 +28,7 @@ function toolOf({ name, description, parameters }: Json): Json {
   return { type: 'function', function: called }
 }
 
-/** `names` are the tools that the choice leaves; undefined: all. */
+/** `names`: the tools that the choice allows; undefined: all. */
 function choiceOf(choice: unknown): { mode: string | undefined; names?: readonly unknown[] } {
   if (!isRecord(choice)) return { mode: modeOf(choice) }
   if (choice.type === 'allowed_tools') {

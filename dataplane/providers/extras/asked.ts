@@ -1,6 +1,6 @@
 /**
- * Finds in a request what it asks for beside the model's tokens: it costs extra, or names what the account keeps. An
- * upstream gets it where its setting `allow` names it.
+ * Finds the extras in a request: features with a separate price, or that name stored objects of the
+ * account. An upstream gets them only if its setting `allow` names them.
  */
 
 import { isRecord, type Json, listOf, recordOf } from '../../json/values.ts'
@@ -14,7 +14,7 @@ const isOneOf =
   (value: unknown) =>
     usual.includes(value) || (Array.isArray(value) && value.length === 0)
 
-/** Members that ask for one, and the values that ask for nothing. */
+/** Members that request an extra, and their values that request nothing. */
 const MEMBERS: readonly (readonly [string, Extra, (value: unknown) => boolean])[] = [
   ['container', 'code_execution', isOneOf()],
   ['inference_geo', 'inference_geo', isOneOf('global', 'not_available')],
@@ -28,7 +28,7 @@ const MEMBERS: readonly (readonly [string, Extra, (value: unknown) => boolean])[
 ]
 export const EXTRA_MEMBERS: readonly string[] = MEMBERS.map(([name]) => name)
 
-/** Types of tools, by how they begin. */
+/** Types of tools, by their prefix. */
 const TOOLS: readonly (readonly [string, Extra])[] = [
   ['web_search', 'web_search'],
   ['browser_search', 'web_search'],
@@ -42,16 +42,16 @@ const TOOLS: readonly (readonly [string, Extra])[] = [
   ['image_generation', 'image_generation'],
   ['mcp', 'mcp'],
 ]
-/** Tools that the client runs, or that cost tokens alone. */
+/** Tools that the client runs, or that cost only tokens. */
 const FREE = /^(?:function$|custom$|bash_|text_editor_|computer_2|memory_|tool_search_)/
 
-/** The extra that a tool of this type is where the upstream runs it. */
+/** The extra behind a tool of this type if the upstream runs it. */
 export function extraOfTool(type: unknown): Extra {
   const name = typeof type === 'string' ? type : ''
   return TOOLS.find(([begins]) => name.startsWith(begins))?.[1] ?? 'other_tools'
 }
 
-/** Those that members at the top level ask for. */
+/** The extras of top-level members. */
 export function extrasOf(tree: Json): AskedExtra[] {
   const asked: AskedExtra[] = []
   for (const [param, extra, asksNothing] of MEMBERS) {
@@ -61,7 +61,7 @@ export function extrasOf(tree: Json): AskedExtra[] {
   return asked
 }
 
-/** Those of a list of tools. */
+/** The extras of a list of tools. */
 export function extrasOfTools(tools: unknown, placeOf: (at: number) => string): AskedExtra[] {
   const asked: AskedExtra[] = []
   for (const [at, tool] of listOf(tools).entries()) {
@@ -72,7 +72,7 @@ export function extrasOfTools(tools: unknown, placeOf: (at: number) => string): 
   return asked
 }
 
-/** Files of the account in the parts of messages of a chat completion. */
+/** Files of the account in the message parts of a chat completion. */
 export function filesIn(messages: readonly { readonly content?: unknown }[]): AskedExtra[] {
   const asked: AskedExtra[] = []
   for (const [at, { content }] of messages.entries()) {
@@ -97,7 +97,7 @@ function namesFile({ file_id: id }: Json): boolean {
   return id !== undefined && id !== null
 }
 
-/** Throws `Unsupported` with all that the upstream's settings do not allow. */
+/** Throws `Unsupported` with all extras that the upstream's settings do not allow. */
 export function refuseExtras(
   { spans, extras, omitted }: Pick<ModelRequest, 'spans' | 'extras' | 'omitted'>,
   { name, extras: known, foreign }: Pick<ProviderFacts, 'name' | 'extras' | 'foreign'>,

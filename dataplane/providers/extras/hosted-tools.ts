@@ -2,7 +2,7 @@
 import { isRecord, type Json, listOf, recordOf } from '../../json/values.ts'
 import { extraOfTool } from './asked.ts'
 
-/** Tools that the client runs though the API defines them. */
+/** Tools that the API defines but the client runs. */
 export const CLIENTS: readonly unknown[] = [
   'apply_patch',
   'computer',
@@ -11,7 +11,7 @@ export const CLIENTS: readonly unknown[] = [
   'shell',
 ]
 
-/** Without the tools that an upstream would run and that are not allowed; undefined where there are none of them. */
+/** Removes tools that the upstream would run without permission; undefined if there are none. */
 export function withoutHosted(
   tools: unknown,
   allow: readonly string[] = [],
@@ -29,7 +29,7 @@ export function withoutHosted(
     : kept
 }
 
-/** A shell in a container is the upstream's. */
+/** The upstream runs a shell in a container. */
 export function isHosted({ type, environment }: Json): boolean {
   if (type === 'function' || type === 'custom' || type === 'namespace') return false
   const place = recordOf(environment).type

@@ -1,4 +1,4 @@
-/** Every form of error body that upstreams are known to send, read into one. */
+/** Reads every known form of an upstream's error body into one form. */
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 
 /** The content of an error body. */
@@ -7,14 +7,14 @@ export interface ErrorBody {
   readonly type: string | null
   readonly param: string | null
   readonly code: string | null
-  /** HTTP status the body itself names; an error inside a stream has no other. */
+  /** The HTTP status in the body; an error in a stream has no other status. */
   readonly status: number | undefined
   readonly details: readonly unknown[]
 }
 
-/** Bounds everything in it. Texts are shortened after the search for credentials, not before. */
+/** Bounds all texts. They are shortened after the search for credentials, not before. */
 const BODY_LENGTH_MAX = 65_536
-/** Members that may hold an HTTP status. */
+/** Members that may contain an HTTP status. */
 const STATUS_NAMES = [
   'code',
   'http_status_code',
@@ -46,7 +46,7 @@ export function isError(value: Readonly<Record<string, unknown>>): boolean {
 }
 
 export function readError(value: unknown): ErrorBody {
-  // Gemini sends a list of one error where a stream was asked for.
+  // Gemini sends a list with one error to requests for a stream.
   const body = recordOf(Array.isArray(value) ? value[0] : value)
   const error = body.error
   if (typeof error === 'string') return { ...readFlat(body), message: error }
@@ -55,12 +55,12 @@ export function readError(value: unknown): ErrorBody {
 
 function readFlat(error: Readonly<Record<string, unknown>>): ErrorBody {
   const own = textOf(error.message) ?? textOf(error.Message) ?? textOf(error.detail)
-  // FastAPI lists what it refused; Mistral wraps that list into `message`.
+  // FastAPI lists the refused fields; Mistral puts that list into `message`.
   const refused = listOf(error.detail ?? recordOf(error.message).detail)
   const message = own ?? textOf(refused.map(refusal).join('; '))
   return {
     message,
-    // Gemini's `status` is a word, TGI's `error_type` stands beside a text.
+    // Gemini's `status` is a word; TGI sends `error_type` beside a text.
     type: textOf(error.type) ?? textOf(error.error_type) ?? word(error.status) ?? null,
     param: textOf(error.param) ?? place(refused[0]) ?? null,
     code: codeOf(error.code) ?? codeOf(recordOf(error.details).error_code) ?? null,
@@ -99,7 +99,7 @@ function place(item: unknown): string | undefined {
   return textOf(path.join('.'))
 }
 
-/** Only the title of a page is worth showing. */
+/** Only the title of an HTML page is useful. */
 function pageTitle(page: string): string {
   const title = /<title[^>]{0,100}>([^<]{1,200})/i.exec(page)?.[1]?.trim()
   return title

@@ -1,5 +1,5 @@
 /**
- * Decides what an upstream's error means; a provider adds its own recognisers in front of these.
+ * Decides what an upstream's error means. A provider puts its own recognisers before these.
  */
 
 import { rowOf, textOf } from '../../json/values.ts'
@@ -7,34 +7,34 @@ import type { Failure, FailureClass } from '../../wire/provider.ts'
 import { type ErrorBody, readError, readErrorBody } from './bodies.ts'
 import { retryAfterMs } from './delay.ts'
 
-/** An error is of this class when everything the recogniser states is so. */
+/** A recogniser matches if all its conditions hold. */
 export interface Recogniser {
   readonly class: FailureClass
   readonly status?: readonly number[]
   readonly type?: string
   readonly code?: string
   readonly says?: RegExp
-  /** Found in the details of the error, as JSON text. */
+  /** A text in the error's details, as JSON. */
   readonly details?: RegExp
 }
 
-/** The first that recognises an error decides; more special ones stand before more general ones. */
+/** The first match decides, so special recognisers come before general ones. */
 const GENERAL: readonly Recogniser[] = [
   { class: 'context', code: 'context_length_exceeded' },
   { class: 'quota', code: 'insufficient_quota' },
   { class: 'quota', type: 'insufficient_quota' },
   { class: 'quota', status: [402] },
   { class: 'credential', status: [401, 403, 407] },
-  // The upstream lacks the model, or the API that the client chose.
+  // The upstream lacks the model, or the client's API.
   { class: 'missing', status: [404, 405] },
-  // Not 504: a proxy in front of the model answered, and the request may be sent again.
+  // Not 504: a proxy before the model answered, and the request may be sent again.
   { class: 'timeout', status: [408, 499] },
   { class: 'rate_limited', status: [429] },
   { class: 'overloaded', status: [503, 529] },
   { class: 'server', status: [424] },
 ]
 
-/** The status of an error inside a stream that names only its kind. */
+/** The status of a stream error that names only its kind. */
 const STATUS_OF_KIND: Readonly<Record<string, number>> = {
   context_length_exceeded: 400,
   exceed_context_size_error: 400,
@@ -71,12 +71,12 @@ export function classifyAnswer(
   body: Buffer,
 ): Failure {
   const error = readErrorBody(body)
-  // An error under 2xx is judged by the status it names itself.
+  // An error with a 2xx status is judged by the status in its body.
   if (status >= 200 && status < 300) return classifyBody(own, error, headers)
   return failureOf(own, status, error, headers)
 }
 
-/** Classifies an error object that came where an answer or an event was expected. */
+/** Classifies an error object in place of an answer or an event. */
 export function classifyError(own: readonly Recogniser[], error: unknown): Failure {
   return classifyBody(own, readError(error), {})
 }
@@ -90,7 +90,7 @@ export function unlikeAsked(message: string): Failure {
   return { class: 'malformed', message, ofRequest: true }
 }
 
-/** An answer in a form for which the client's API has no place: another try would cost the same, and bring the same. */
+/** An answer in a form that the client's API does not have. A retry would cost the same and give the same. */
 export function unfitting(message: string): Failure {
   return { class: 'client', status: 400, message, ...OF_THE_CLIENT, param: 'model' }
 }
@@ -115,7 +115,7 @@ function failureOf(
 ): Failure {
   const delay = retryAfterMs(headers, error)
   const kind = classOf(own, status, error)
-  // The upstream calls the client's mistake its own: its words stay, its labels would say the opposite.
+  // The upstream reports the client's mistake as its own. Its message stays; its error type would mislead.
   const { type, code } = kind === 'client' && status >= 500 ? OF_THE_CLIENT : error
   return {
     class: kind,
@@ -135,7 +135,7 @@ function failureOf(
 const DROP_REASON = 'x-llm-d-request-dropped-reason'
 const REASON_MOST = 128
 
-/** The scheduler of llm-d says in a header why it drops a request. */
+/** llm-d's scheduler sends a header with the reason why it drops a request. */
 function withDropReason(message: string, headers: Readonly<Record<string, unknown>>): string {
   const reason = textOf(headers[DROP_REASON])
   return reason === undefined ? message : `${message} (dropped: ${reason.slice(0, REASON_MOST)})`
@@ -146,7 +146,7 @@ function classOf(own: readonly Recogniser[], status: number, error: ErrorBody): 
     if (recognises(recogniser, status, error)) return recogniser.class
   }
   if (status >= 500) return 'server'
-  // A redirect is never followed, so it is no answer.
+  // The gateway never follows a redirect, so it is not an answer.
   return status >= 400 ? 'client' : 'malformed'
 }
 

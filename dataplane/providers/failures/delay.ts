@@ -1,12 +1,12 @@
 /**
- * How long an upstream asks to be left alone, from its headers, its error's details or its words.
+ * How long an upstream asks the gateway to wait, from its headers, its error's details or its message.
  */
 
 import { recordOf, textOf } from '../../json/values.ts'
 import type { ErrorBody } from './bodies.ts'
 
 /**
- * Longer delays say nothing more; a hostile one must not reach the arithmetic of those who wait.
+ * Longer delays have no additional meaning, and a hostile value must not reach later calculations.
  */
 const DELAY_MS_MAX = 86_400_000
 /** "Please retry after 6 seconds", "Please try again in 1m2.5s", "Please retry in 13.2s". */
@@ -27,7 +27,7 @@ export function retryAfterMs(
 }
 
 /**
- * Seconds or a date; a date is held against the upstream's own clock, because this folder has none.
+ * Seconds or a date. A date is compared with the upstream's own clock, because this folder has no clock.
  */
 function headerDelay(value: string | undefined, date: string | undefined): number | undefined {
   if (value === undefined) return undefined

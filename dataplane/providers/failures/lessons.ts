@@ -1,31 +1,34 @@
-/** The facts about a model that its refusal shows: the same request is sent once more as the model takes it. */
+/**
+ * The facts about a model that its refusal shows. The gateway then sends the same request once more in a form that
+ * fits.
+ */
 import type { Failure } from '../../wire/failure.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
 import { HINTS } from '../../wire/unsupported.ts'
 
-/** A refusal of a request, by its words. */
+/** A refusal of a request, by its message. */
 export interface LessonRule {
   readonly says: RegExp
-  /** The member that the refusal names, where its words alone are not sure. */
+  /** The member in the refusal, if the message alone is ambiguous. */
   readonly param?: RegExp
-  /** undefined where the words show nothing that the gateway can change. */
+  /** undefined if the message shows nothing that the gateway can change. */
   readonly teaches:
     | Capabilities
     | ((found: RegExpExecArray, failure: Failure) => Capabilities | undefined)
 }
 
-/** An effort is left out, and named. */
+/** The gateway omits an effort, and names it. */
 export const EFFORTLESS: Capabilities = { reasons: false, refused: ['reasoning_effort'] }
 
 const NAMES_LEAST = 24
 const IDS_LEAST = 29
-/** Members that only wish, and the sampling. Other members have a meaning: a refusal of them is the client's. */
+/** Hints and sampling members. Other members have a meaning, so the client gets their refusal. */
 const LEAVABLE: ReadonlySet<string> = new Set([
   ...HINTS,
   ...['temperature', 'top_p', 'top_k', 'min_p', 'presence_penalty', 'frequency_penalty'],
 ])
 
-/** Only refusals of the request itself teach. */
+/** Only refusals of the request itself teach facts. */
 export function withLesson(failure: Failure, rules: readonly LessonRule[]): Failure {
   const { message, param, concession } = failure
   if (concession !== undefined || (failure.class !== 'client' && failure.class !== 'missing'))
@@ -40,7 +43,7 @@ export function withLesson(failure: Failure, rules: readonly LessonRule[]): Fail
   return failure
 }
 
-/** The member that a refusal names, if it may be left out. */
+/** The member in a refusal, if the gateway may omit it. */
 export function refusedMember(
   found: RegExpExecArray,
   { param }: Failure,
@@ -49,7 +52,7 @@ export function refusedMember(
   return name === undefined ? undefined : { refused: [name] }
 }
 
-/** The length of names in a refusal; much shorter ones would be equal. */
+/** The length of names in a refusal; much shorter names would become equal. */
 export function longestName(length: unknown): Capabilities | undefined {
   const nameMax = Number(length)
   return nameMax >= NAMES_LEAST ? { nameMax } : undefined

@@ -1,6 +1,6 @@
-/** The words of llama.cpp about a request that is at fault, in an answer of 500; runtimes that embed it pass them on. */
+/** llama.cpp's messages about a faulty request in an answer of 500; runtimes that embed it send them too. */
 
-/** Pictures and sounds for a model without, or that cannot be read; and what a chat template refuses. */
+/** Pictures and sounds for a model without that input, unreadable ones, and refusals of a chat template. */
 export const OF_THE_REQUEST = new RegExp(
   [
     String.raw`\bis not supported\b`,

@@ -2,7 +2,7 @@
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { vertexOf } from './facts.ts'
 
-/** The path of a model, to which `:` and an action are appended. */
+/** The path of a model; the request appends `:` and an action. */
 export function modelPath(settings: ProviderSettings): string {
   const { model } = settings
   const vertex = vertexOf(settings)
@@ -14,7 +14,7 @@ export function modelPath(settings: ProviderSettings): string {
   return pathOf(`projects/${project}/locations/${region}/${publishedName(model)}`)
 }
 
-/** Models of other makers are written `maker/model`, and tuned ones stand at an endpoint. */
+/** Models of other makers are written `maker/model`; tuned models have an endpoint. */
 function publishedName(model: string): string {
   if (/^(?:publishers|endpoints)\//.test(model)) return model
   if (model.startsWith('models/')) return `publishers/google/${model}`

@@ -1,4 +1,4 @@
-/** Tokens for Vertex AI: from a key of a service account, or from the identity of the pod or machine. */
+/** Tokens for Vertex AI: from a service account key, or from the identity of the pod or machine. */
 import type { AuthClient, ExternalAccountClientOptions } from 'google-auth-library'
 import { parsed, recordOf, textOf } from '../../json/values.ts'
 import type { CredentialSource, FetchedCredential } from '../../wire/credential-source.ts'
@@ -7,7 +7,7 @@ import { vertexOf } from './facts.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
-/** undefined where requests carry a key as it is: at Google AI, and where a key of the API is written. */
+/** undefined if requests carry a key unchanged: at Google AI, or with a configured API key. */
 export function openCredentials(settings: ProviderSettings): CredentialSource | undefined {
   const vertex = vertexOf(settings)
   const written = settings.credential.trim()
@@ -19,7 +19,7 @@ export function openCredentials(settings: ProviderSettings): CredentialSource | 
   }
 }
 
-/** The client is made anew each time, because it would give its cached token again. */
+/** A new client each time, because a client returns its cached token. */
 async function fetchToken(written: string, project: string): Promise<FetchedCredential> {
   const client = await (written === '' ? defaultClient(project) : clientWith(written))
   const headers = await client.getRequestHeaders()
@@ -28,10 +28,10 @@ async function fetchToken(written: string, project: string): Promise<FetchedCred
   return { value, ...(expiresAtMs != null && { expiresAtMs }) }
 }
 
-/** From a file that the environment names, or from the metadata server. */
+/** From a file that an environment variable names, or from the metadata server. */
 async function defaultClient(project: string): Promise<AuthClient> {
   const { GoogleAuth } = await import('google-auth-library')
-  // Without the project it is looked up at another service.
+  // Without the project, the library would ask another service for it.
   const auth = new GoogleAuth({ scopes: [SCOPE], projectId: project })
   auth.useJWTAccessWithScope = true
   return auth.getClient()
@@ -43,7 +43,7 @@ async function clientWith(written: string): Promise<AuthClient> {
   const [email, secret] = [textOf(key.client_email), textOf(key.private_key)]
   if (key.type === 'service_account' && email !== undefined && secret !== undefined) {
     const client = new JWT({ email, key: secret, scopes: [SCOPE], ...keyId(key) })
-    // The key signs tokens by itself, so no other service need be reached.
+    // The key itself signs tokens, so the gateway contacts no other service.
     client.useJWTAccessWithScope = true
     return client
   }
@@ -60,7 +60,7 @@ function keyId({ private_key_id: id }: Readonly<Record<string, unknown>>) {
   return keyId === undefined ? {} : { keyId }
 }
 
-/** The moment that a token of three signed parts names. */
+/** The expiry in a signed token. */
 function expiryIn(token: string): number | undefined {
   const claims = token.split('.')[1]
   if (claims === undefined) return undefined

@@ -1,4 +1,4 @@
-/** Gemini's embeddings: in batches at Google AI; on Vertex AI as predictions, or for newer models text by text. */
+/** Gemini's embeddings: batches at Google AI; on Vertex AI predictions, or one text a call for newer models. */
 
 import { countOf, isRecord, type Json, listOf, parsedBytes, recordOf } from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent, Usage } from '../../wire/inner-form.ts'
@@ -14,7 +14,7 @@ import { facts, vertexOf } from './facts.ts'
 const TEXTS_MAX = 100
 const TAKEN = new Set(['model', 'input', 'dimensions', 'encoding_format'])
 
-/** A call of the API: what it is to do, and with what. */
+/** A call of the API: its action and its body. */
 interface EmbeddingsCall {
   readonly action: 'batchEmbedContents' | 'predict' | 'embedContent'
   readonly body: Json
@@ -31,7 +31,7 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
     const requests = texts.map((text) => ({ model, content: contentOf(text), ...length }))
     return { action: 'batchEmbedContents', body: { requests } }
   }
-  // A text that is cut has another meaning.
+  // A truncated text has another meaning.
   const parameters = { autoTruncate: false, ...length }
   if (settings.capabilities.vectors !== 'content') {
     const instances = texts.map((content) => ({ content }))
@@ -45,7 +45,7 @@ export function embedCall(request: EmbeddingsRequest, settings: ProviderSettings
   }
 }
 
-/** The members of the client's request that have no place in the API. */
+/** The members of the client's request that the API does not have. */
 export function embedLeftOut({ body }: EmbeddingsRequest): string[] {
   return membersLeftOut(body, TAKEN, [])
 }
@@ -67,7 +67,7 @@ export function readEmbeddings(
   const vectors = embeddings.map(({ values }) => values)
   const fault = faultOf(vectors, request) ?? notLists(vectors)
   if (fault !== undefined) return { kind: 'failure', failure: fault }
-  // Each is a list of numbers.
+  // Each entry is a list of numbers.
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage: usageOf(answer, embeddings) }
 }
@@ -84,7 +84,7 @@ function notLists(vectors: readonly unknown[]): Failure | undefined {
     : malformed('The upstream answered with something else than lists of numbers.')
 }
 
-/** undefined where the API does not say for all texts; most of its models do not. */
+/** undefined unless the API reports all texts; most of its models do not. */
 function usageOf({ usageMetadata }: Json, embeddings: readonly Json[]): Usage | undefined {
   const whole = countOf(recordOf(usageMetadata).promptTokenCount)
   const each = embeddings.map(({ statistics }) => countOf(recordOf(statistics).token_count))

@@ -1,4 +1,4 @@
-/** Server-sent events, among which an error may stand as plain JSON. One of them holds a whole picture. */
+/** Server-sent events, with errors as plain JSON between them. One event may contain a whole picture. */
 import { ANSWER_BYTES_MAX } from '../../base/kept-text.ts'
 import type { Framing } from '../../wire/provider.ts'
 import { unreadable } from '../answers/faults.ts'

@@ -1,4 +1,4 @@
-/** Refusals by a Gemini, and the facts about it that they show. */
+/** Refusals by Gemini models, and the facts that they show. */
 import { EFFORTLESS, type LessonRule, largestLimit } from '../failures/lessons.ts'
 
 export const LESSONS: readonly LessonRule[] = [

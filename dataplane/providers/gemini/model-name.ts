@@ -1,6 +1,6 @@
 /** The names of Gemini's models. */
 
-/** The name without the path that may stand before it, such as `publishers/google/models/`. */
+/** The name without a path before it, such as `publishers/google/models/`. */
 export function bareName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1)
 }

@@ -1,8 +1,8 @@
-/** The facts about Gemini's models, by their names; those that are not known are taken for the newest. */
+/** The facts about Gemini models, by their names. An unknown model has the facts of the newest. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 
 const checked = '2026-11-26'
-/** The day of a row that no newer document repeats. */
+/** The day of a row that no newer document confirms. */
 const BEFORE = '2026-11-22'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const MILLION = 1_048_576
@@ -68,7 +68,7 @@ export const MODELS: readonly ModelRow[] = [
     checked,
     source: PRICES,
   },
-  // Older models on Vertex AI, and those of other names, answer to predictions.
+  // Older models on Vertex AI, and models with other names, accept predictions.
   {
     of: /^gemini-embedding-001$/,
     vectors: 'predict',

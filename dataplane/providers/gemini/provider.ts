@@ -17,9 +17,9 @@ import { Signatures } from './signatures.ts'
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'credential', status: [400], details: /"reason":"API_KEY_/ },
   { class: 'credential', status: [400], says: /^API key (?:not valid|not found|expired)/i },
-  // The account may not be used from here, or has no billing.
+  // The account cannot be used from this location, or has no billing.
   { class: 'credential', status: [400], type: 'FAILED_PRECONDITION' },
-  // The delay that stands beside it is short, and the day is not.
+  // The delay in the error is short, but the daily limit lasts longer.
   { class: 'quota', status: [429], details: /"quotaId":"[^"]*PerDay/i },
   {
     class: 'context',
@@ -70,7 +70,7 @@ function headersOf(settings: ProviderSettings, accept: string): Headers {
   return {
     'content-type': 'application/json',
     accept,
-    // Compressed events would arrive in blocks.
+    // Compressed events would be delayed and arrive together.
     'accept-encoding': 'identity',
     ...authentication(settings),
   }

@@ -1,7 +1,8 @@
 /**
- * The signatures of thoughts, without which newer models refuse a history of tool calls or of their pictures. They travel
- * to the client and back within the call or the picture, so that any replica has them; those that a client drops are
- * remembered here for a while.
+ * Signatures of thoughts, without which newer models refuse a history with tool calls or with their pictures. They
+ * travel
+ * to the client and back in the call or the picture, so any replica has them. If a client drops them, the gateway
+ * remembers them for a while.
  */
 import { hash } from 'node:crypto'
 
@@ -13,29 +14,29 @@ import { bareName } from './model-name.ts'
 
 /** The signatures to send with a history. */
 export interface SignaturesOf {
-  /** `position` is the place of the call within its answer. */
+  /** `position`: the index of the call in its answer. */
   call(call: Json, position: number): string | undefined
-  /** `image` as it stands in `images` of a message. */
+  /** `image`: an entry of `images` of a message. */
   picture(image: Json, url: string): string | undefined
 }
 
-/** The part of a request that names the tenant for which signatures are remembered. */
+/** The part of a request that names the tenant whose signatures are remembered. */
 export type Asker = Pick<Sent<ChatRequest>, 'tenant'>
 
 type Asked = Pick<ProviderSettings, 'capabilities' | 'model'>
 
 interface Signed {
   readonly signature: string
-  /** The model that signed, which alone accepts the signature; undefined where the client does not say. */
+  /** The model that signed; only that model accepts the signature. undefined if the client does not name it. */
   readonly model: string | undefined
 }
 
-/** The API's own stand-in where the signature is lost or is another model's. */
+/** The API's placeholder for a signature that is lost or comes from another model. */
 const LOST = 'skip_thought_signature_validator'
 const BASE64 = /^[A-Za-z0-9+/_-]{1,65536}={0,2}$/
 
 export class Signatures {
-  /** By id and name of the call. */
+  /** Signatures by id and name of the call. */
   readonly #remembered = new Remembered<Signed>(({ signature }) => signature.length)
 
   /** The members of a call that carry its signature to the client and back. */
@@ -53,7 +54,7 @@ export class Signatures {
     return { google: { thought_signature: signature }, ...(model && { gw: { model } }) }
   }
 
-  /** For a history that goes to this model. */
+  /** For a history for this model. */
   of({ model, capabilities }: Asked, { tenant }: Asker): SignaturesOf {
     const { signs: isRequired = true } = capabilities
     const name = bareName(model)
@@ -63,14 +64,14 @@ export class Signatures {
       return isRequired && isAlone ? LOST : undefined
     }
     return {
-      // The first call of an answer vouches for those beside it.
+      // The first call of an answer carries the signature for the calls beside it.
       call: (call, position) => signatureOf(call, keyOfCall(call), position === 0),
       picture: (image, url) => signatureOf(image, keyOfPicture(url), true),
     }
   }
 }
 
-/** The signature that the client has handed back. */
+/** The signature that the client sent back. */
 function carried(call: Json): Signed | undefined {
   const { google, vertex, gw } = recordOf(call.extra_content)
   const { thought_signature: signed } = { ...recordOf(vertex), ...recordOf(google) }
@@ -83,7 +84,7 @@ function keyOfCall({ id, function: called }: Json): string {
   return keyOf(textOf(id) ?? '', textOf(recordOf(called).name) ?? '')
 }
 
-/** Pictures are megabytes, and no two end alike. */
+/** Pictures have megabytes, and no two have the same end. */
 function keyOfPicture(url: string): string {
   return `picture ${url.length} ${hash('sha256', url.slice(-4_096))}`
 }

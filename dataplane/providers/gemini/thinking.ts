@@ -1,4 +1,4 @@
-/** Asks a Gemini to think as its model takes it: with a budget of tokens, or at a level. */
+/** Sets a Gemini model's thinking in the model's terms: a budget of tokens, or a level. */
 import { type Json, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
 import { type Capabilities, EFFORTS } from '../../wire/models/capabilities.ts'
@@ -13,12 +13,12 @@ const BUDGETS: Readonly<Record<string, number>> = {
   xhigh: 24_576,
   max: 24_576,
 }
-/** The larger models cannot think less than this. */
+/** The least thinking of the larger models. */
 const BUDGET_MIN = 128
-/** The lowest level of the smaller models comes close to no thinking. */
+/** The lowest level of the smaller models is close to no thinking. */
 const LEVELS = ['minimal', 'low', 'medium', 'high'] as const
 
-/** The member `thinkingConfig`; undefined where the client does not say how much to think, or the model has no choice. */
+/** The member `thinkingConfig`; undefined if the client does not set thinking, or the model cannot change it. */
 export function thinkingOf(body: ChatBody, capabilities: Capabilities): Json | undefined {
   const { reasons = true, thinking = 'effort' } = capabilities
   const effort = textOf(body.reasoning_effort)

@@ -11,20 +11,20 @@ import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'context', type: 'exceed_context_size_error' },
-  // Every path answers so while the model is being loaded.
+  // Every path answers this while the model loads.
   { class: 'overloaded', type: 'unavailable_error' },
-  // A mistake that it finds while it reads a request is an exception like any other there.
+  // The server reports a mistake in a request as an internal exception.
   { class: 'client', status: [500, 501], says: OF_THE_REQUEST },
 ]
 
 const like = openAiLike(facts, {
-  // Older builds know no other.
+  // Older builds support no other form.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   takes: { reasoning: 'reasoning_content', picturesInResults: true },
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
-  // A second limit that wins over max_tokens, a place in the queue, another model.
+  // A second limit that overrides max_tokens, a position in the queue, another model.
   own: ['id_slot', 'lora', 'n_predict'],
   rewrite: parallelByDefault,
   completions: {
@@ -47,7 +47,7 @@ export const llamacpp: Provider = {
   },
 }
 
-/** Several tool calls at once are the default at OpenAI, and not here. */
+/** OpenAI's default allows several tool calls at once; llama.cpp's default does not. */
 function parallelByDefault(body: ChatBody): Record<string, unknown> {
   const asked = Array.isArray(body.tools) && body.tools.length > 0
   return asked && (body.parallel_tool_calls ?? null) === null ? { parallel_tool_calls: true } : {}

@@ -1,11 +1,11 @@
-/** Ids of tool calls: Mistral's API accepts nine letters and digits, and nothing else. */
+/** Ids of tool calls: Mistral's API accepts only nine letters and digits. */
 import { createHash } from 'node:crypto'
 import { textOf } from '../../json/values.ts'
 
 const LENGTH = 9
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Derived from the id alone, because the same one stands at the call and at its answer, in every attempt. */
+/** Derived from the id alone, so that the call and its result have the same id in every attempt. */
 export function callId(id: unknown): string {
   const own = textOf(id) ?? ''
   return /^[a-zA-Z0-9]{9}$/.test(own) ? own : derivedId(own)

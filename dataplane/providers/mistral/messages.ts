@@ -1,4 +1,4 @@
-/** Writes messages as Mistral's API accepts them: it refuses members that it does not know. */
+/** Writes messages for Mistral's API, which refuses unknown members. */
 
 import { argumentsText, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatMessage } from '../../wire/inner-form.ts'
@@ -13,10 +13,10 @@ const ROLES: Readonly<Record<string, string>> = {
   assistant: 'assistant',
   tool: 'tool',
 }
-/** Stands between the result of a tool and a client's next message, where the API wants the model's words. */
+/** Separates a tool result from the client's next message, because the API requires a model message between them. */
 const BETWEEN: ChatMessage = { role: 'assistant', content: 'OK.' }
 
-/** The same list where nothing has to change. */
+/** The same list if nothing changes. */
 export function messagesOf(messages: readonly ChatMessage[]): readonly ChatMessage[] {
   const sent: ChatMessage[] = []
   for (const [index, message] of messages.entries()) {
@@ -38,7 +38,7 @@ function isPlain(message: ChatMessage): boolean {
   return message.role !== 'tool' && Object.keys(message).length === 2
 }
 
-/** undefined for a turn of the model that says nothing, which the API refuses. */
+/** undefined for an empty model message, which the API refuses. */
 function messageOf(message: ChatMessage, index: number): ChatMessage | undefined {
   const role = rowOf(ROLES, message.role)
   if (role === undefined) {

@@ -4,7 +4,7 @@ import type { ModelRow } from '../../wire/models/capabilities.ts'
 const checked = '2026-11-26'
 const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const MODELS_PAGE = 'https://docs.mistral.ai/getting-started/models'
-/** The day of rows that no newer document repeats. */
+/** The day of rows that no newer document confirms. */
 const BEFORE = '2026-11-22'
 
 export const MODELS: readonly ModelRow[] = [

@@ -1,6 +1,7 @@
 /**
- * Mistral's hosted API. Its requests are nearly OpenAI's, so bytes are changed where they have to be. Its chats differ in
- * content, ends and usage, so they go through the inner form; its embeddings pass.
+ * Mistral's hosted API. Its requests are almost OpenAI's, so only the differing bytes change. Chats differ in
+ * content,
+ * finish reasons and usage, so they use the inner form; embeddings pass.
  */
 import type { Provider } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
@@ -22,7 +23,7 @@ const like = openAiLike(facts, {
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   usageUnasked: true,
-  // `asMistral` gives the role another name.
+  // `asMistral` renames the role.
   takes: { developerRole: true },
   allow: MEMBERS,
   cannot: CANNOT,

@@ -1,4 +1,4 @@
-/** The members of a chat completion as Mistral's API accepts them. */
+/** The members of a chat completion for Mistral's API. */
 
 import { countOf, isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody } from '../../wire/inner-form.ts'
@@ -6,7 +6,7 @@ import { type Unsupported, unsupported } from '../../wire/unsupported.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 
-/** The API answers every other member with 422. */
+/** The API refuses every other member with 422. */
 export const MEMBERS: readonly string[] = [
   'model',
   'messages',
@@ -32,7 +32,7 @@ export const MEMBERS: readonly string[] = [
   'service_tier',
   'safe_prompt',
 ]
-/** Members that it cannot do. */
+/** Members that the API does not support. */
 export const CANNOT: readonly string[] = [
   'audio',
   'function_call',
@@ -46,7 +46,7 @@ export const CANNOT: readonly string[] = [
 const ABOUT_TOOLS = new Set(['tools', 'tool_choice', 'parallel_tool_calls'])
 const TEMPERATURE_MAX = 1.5
 
-/** New values of members; `undefined` removes one. */
+/** New values of members; `undefined` removes a member. */
 export function asMistral(body: ChatBody): Json {
   const messages = messagesOf(body.messages)
   const { temperature } = body
@@ -64,11 +64,11 @@ export function asMistral(body: ChatBody): Json {
   }
 }
 
-/** Members that go: what others say in their place, what is null, what is about tools without any, an unknown tier. */
+/** Removed members: replaced ones, null values, tool settings without tools, an unknown tier. */
 function removed(body: ChatBody): Json {
   const isToolless = listOf(body.tools).length === 0
   const names = Object.keys(body).filter((name) => {
-    // The gateway may have set a limit in its place.
+    // The gateway may have set a limit instead.
     if (name === 'max_tokens') return false
     if (body[name] === null || name === 'stream_options') return true
     if (name === 'seed') return countOf(body.seed) !== undefined
@@ -102,7 +102,7 @@ function toolOf(tool: Json) {
   }
 }
 
-/** `allowed` are the names that the choice leaves; undefined: all. */
+/** `allowed`: the names that the choice allows; undefined: all. */
 function choiceOf(choice: unknown): { mode: unknown; allowed?: readonly unknown[] } {
   if (!isRecord(choice)) return { mode: choice === 'required' ? 'any' : choice }
   if (choice.type === 'allowed_tools') {

@@ -1,4 +1,4 @@
-/** The content of Mistral's messages and deltas: text or thinking in chunks, tool calls, and the reason of the end. */
+/** The content of Mistral's messages and deltas: texts, thinking in chunks, tool calls, and finish reasons. */
 
 import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatDelta, FinishReason, ToolCall } from '../../wire/inner-form.ts'
@@ -14,7 +14,7 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   content_filter: 'content_filter',
 }
 
-/** Content in its order: a text, or chunks of which references are left out. */
+/** Content in order: a text, or chunks without references. */
 export function deltasOf(content: unknown): ChatDelta[] {
   const text = textOf(content)
   if (text !== undefined) return [{ text }]
@@ -36,18 +36,18 @@ function textIn(chunk: unknown): string | undefined {
   return textOf(recordOf(chunk).text)
 }
 
-/** The id of a call; undefined where the answer has none, or the word for it. */
+/** The id of a call; undefined if it is missing or the word "null". */
 function ownId(call: Json): string | undefined {
   return call.id === 'null' ? undefined : textOf(call.id)
 }
 
-/** `seed` makes the id of a call without one. */
+/** `seed` creates the id of a call without one. */
 export function callOf(call: Json, seed: string, ids: CallIds): ToolCall {
   const { name, arguments: text = '{}' } = pieceOf(call)
   return { id: ids.of(ownId(call) ?? derivedId(seed), seed), name: name ?? '', arguments: text }
 }
 
-/** A call, or a piece of one; arguments may be an object. */
+/** A call, or a piece of one; the arguments may be an object. */
 export function pieceOf(call: Json) {
   const { name, arguments: input } = recordOf(call.function)
   const text = isRecord(input) ? JSON.stringify(input) : textOf(input)
@@ -59,7 +59,7 @@ export function finishOf(reason: unknown, called: boolean): FinishReason {
   return known === 'stop' && called ? 'tool_calls' : known
 }
 
-/** A generation that broke off ends like a failure, though it is reported like an end. */
+/** An aborted generation is reported as an end, but the gateway treats it as a failure. */
 export function failureIn(choices: readonly Json[]): Failure | undefined {
   if (!choices.some((choice) => choice.finish_reason === 'error')) return undefined
   return { class: 'server', message: 'The upstream gave up the generation (error).' }

@@ -22,7 +22,7 @@ import { derivedId } from './ids.ts'
 import { deltasOf, failureIn, finishOf, pieceOf } from './said.ts'
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
-/** More choices than a client can ask for have no calls to remember. */
+/** Choices beyond the client's limit have no calls to store. */
 const CHOICES_MAX = 128
 
 export function openCompletionStream(

@@ -1,4 +1,4 @@
-/** Answers that say that an upstream lacks an API, rather than a model. */
+/** Answers that show that an upstream lacks an API, rather than a model. */
 import type { Failure } from '../../wire/provider.ts'
 
 const NO_PATH: readonly (number | undefined)[] = [404, 405, 501]

@@ -1,4 +1,4 @@
-/** Anthropic's messages at upstreams that have them: the client's bytes, changed only where they have to be. */
+/** Anthropic's messages at upstreams with that API: the client's bytes, with only the necessary changes. */
 import { isRecord, parsed, parsedBytes } from '../../json/values.ts'
 import type { Failure, Headers, NativeWire, ProviderSettings } from '../../wire/provider.ts'
 import { passedBody, sameWire } from '../anthropic/passing.ts'
@@ -10,7 +10,7 @@ type HeadersOf = (settings: ProviderSettings) => {
   readonly whole: Headers
 }
 
-/** Another server than was thought answers everything as a chat completion. */
+/** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
   ...malformed('The upstream answered with a chat completion where a message was asked for.'),
   concession: 'translated',

@@ -1,4 +1,4 @@
-/** Reads responses that pass to the client as they are: what they mean, and what they used. */
+/** Reads the meaning and the usage of responses that pass to the client unchanged. */
 
 import {
   countOf,
@@ -18,7 +18,7 @@ import { classifyError, malformed, type Recogniser } from '../failures/classify.
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const HIDDEN: WireMeaning = { ...PASSED, out: '' }
 const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
-/** Another server than was thought answers everything as a chat completion. */
+/** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
   ...malformed('The upstream answered with a chat completion where a response was asked for.'),
   concession: 'translated',
@@ -47,7 +47,7 @@ export function readResponse(
   return { kind: 'body', body, usage, facts }
 }
 
-/** The wire has a reason for incomplete responses alone; the last item shows whether a tool is called. */
+/** The wire has a reason only for incomplete responses; the last item shows whether the model calls a tool. */
 function note({ id, model, status, output, incomplete_details }: Json, facts: AnswerFacts): void {
   facts.begin(id, model)
   if (status === 'completed') {
@@ -70,7 +70,7 @@ export function openResponse(recognisers: readonly Recogniser[]): WireReader {
     passesComments: false,
     facts,
     read({ event: name, data }) {
-      // Some servers end their streams as those of chat completions.
+      // Some servers end their streams like those of chat completions.
       if (data.trim() === '[DONE]') return HIDDEN
       const event = parsed(data)
       if (!isRecord(event)) return { ...PASSED, broken: true }
@@ -94,7 +94,7 @@ function meaningOf(type: string, event: Json, known: readonly Recogniser[]): Wir
       return { ...PASSED, finished: true, done: true, ...used }
     case 'response.failed':
       return { ...HIDDEN, failure: classifyError(known, response), ...used }
-    // The failure itself comes behind it, with what it used.
+    // The failure itself follows, with its usage.
     case 'error':
       return {
         ...HIDDEN,
@@ -111,7 +111,7 @@ function meaningOf(type: string, event: Json, known: readonly Recogniser[]): Wir
 function isContent(type: string, { delta, item }: Json): boolean {
   if (type.endsWith('.delta')) return textOf(delta) !== undefined
   if (type === 'response.output_item.added') return CALLS.includes(recordOf(item).type)
-  // Other items have no deltas: they are there when they are done.
+  // Other items have no deltas: their content is in the event that completes them.
   return type === 'response.output_item.done' && listOf(recordOf(item).content).length === 0
 }
 
@@ -133,7 +133,7 @@ export function usageOf(usage: unknown): Usage | undefined {
   }
 }
 
-/** The tokens that a response may use which goes on without its client: nothing is heard of what it has used. */
+/** The tokens that a response without a connected client may use, because it reports no usage. */
 function mostOf({ bytes, promptTokensMax, maxTokens = 0 }: Sent<ChatRequest>): Usage {
   return {
     promptTokens: Math.min(Math.ceil(bytes.length / BYTES_PER_TOKEN), promptTokensMax),

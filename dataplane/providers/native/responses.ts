@@ -1,4 +1,4 @@
-/** OpenAI's responses at upstreams that have them: the client's bytes, changed only where they have to be. */
+/** OpenAI's responses at upstreams with that API: the client's bytes, with only the necessary changes. */
 
 import { type Change, editedBody } from '../../json/edit.ts'
 import { changedMember } from '../../json/steps/member.ts'
@@ -31,24 +31,24 @@ type HeadersOf = (settings: ProviderSettings) => {
 export interface ResponsesOptions {
   readonly path: (settings: ProviderSettings, path: string) => string
   readonly model: (settings: ProviderSettings) => string
-  /** Members that are no client's to set. */
+  /** Members that clients may not set. */
   readonly own?: readonly string[] | undefined
-  /** Whether it seals reasoning for itself, and opens what it has sealed. */
+  /** Whether the upstream seals reasoning, and opens what it sealed. */
   readonly seals?: boolean
-  /** Whether it keeps responses and conversations, and makes long conversations compact. */
+  /** Whether it stores responses and conversations, and compacts long conversations. */
   readonly keeps?: boolean
   readonly recognisers: readonly Recogniser[]
-  /** Whether it bounds names of who asks, and wants types and properties in schemas of functions. */
+  /** Whether it limits user names, and requires types and properties in function schemas. */
   readonly isStrict?: boolean | undefined
 }
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 const WIRE = 'openai-responses'
 const PATH = '/responses'
 const SEALED = '"encrypted_content"'
-/** The upstream cannot open what another one has sealed. */
+/** The upstream cannot open reasoning that another one sealed. */
 const FOREIGN_SEAL = 'invalid_encrypted_content'
-/** The API takes no smaller limit. */
+/** The API accepts no smaller limit. */
 const OUTPUT_TOKENS_MIN = 16
 
 export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): NativeWire<'chat'> {
@@ -115,7 +115,7 @@ function bodyOf(
   return editedBody(bytes, spans, edits)
 }
 
-/** With the effort in the place of one that the model does not take. */
+/** Replaces an effort that the model refuses. */
 function otherReasoning(
   { bytes, spans }: ChatRequest,
   { capabilities: { efforts } }: ProviderSettings,
@@ -141,14 +141,14 @@ function bindNames(
   for (const [name, value] of Object.entries(shortNames(body)))
     edits.set(name, JSON.stringify(value))
   const span = spans.get('tools')
-  // The tools of the inner form are the same functions, and need not be read again.
+  // The tools of the inner form are the same functions, so they need no second reading.
   if (span === undefined || withSchemas(body.tools) === body.tools) return
   const tools = parsedExactly(bytes.toString('utf8', span.start, span.end))
   const kept = withoutHosted(tools, allow) ?? tools
   edits.set('tools', memberOf(withSchemasOfResponse(kept), bytes))
 }
 
-/** The tools with those that the upstream may run. */
+/** The tools, including those that the upstream may run. */
 function putTools(
   edits: Map<string, Change>,
   { bytes, spans }: ChatRequest,
@@ -163,8 +163,8 @@ function putTools(
 }
 
 /**
- * Without reasoning that only another upstream can open. Ids go along, because they would name items that belong to what
- * was taken out.
+ * Removes reasoning that only another upstream can open, and the ids of items, because they would name the removed
+ * items.
  */
 function unsealedInput({ bytes, spans }: ChatRequest): string | Later | undefined {
   const span = spans.get('input')

@@ -1,4 +1,4 @@
-/** Reads Ollama's answers: whole ones, and the pieces of one on the lines of a stream. */
+/** Reads Ollama's answers: whole ones, and stream pieces, one per line. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../base/kept-text.ts'
 import {
@@ -28,7 +28,7 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 
 const NOTHING: Meaning<ChatEvent> = { events: [], done: false }
-/** Ids that every wire takes. */
+/** A form of ids that every wire accepts. */
 const ID = /^[a-zA-Z0-9_-]{1,64}$/
 
 export function readAnswer(
@@ -107,7 +107,7 @@ function answeredBy(answer: Json, { id, model }: AnswerOrigin) {
   return { id: `chatcmpl-${id}`, model: textOf(answer.model) ?? model }
 }
 
-/** `first` is the place of the first of them in the whole answer. Older builds give no ids. */
+/** `first`: the index of the first call in the whole answer. Older builds send no ids. */
 function callsIn(
   { tool_calls }: Json,
   first: number,
@@ -123,18 +123,18 @@ function callsIn(
   })
 }
 
-/** A repeated reading gives the same. */
+/** Reading the answer again gives the same id. */
 function derivedId({ id }: AnswerOrigin, place: number): string {
   return `call_${createHash('sha256').update(`${id} ${place}`).digest('hex').slice(0, 24)}`
 }
 
-/** The reasons `load` and `unload` say that the model had nothing to answer. */
+/** The reasons `load` and `unload` mean that the model had nothing to answer. */
 export function finishOf({ done_reason: reason }: Json, hasCalled: boolean): FinishReason {
   if (reason === 'length') return 'length'
   return hasCalled ? 'tool_calls' : 'stop'
 }
 
-/** A prompt that was read before is not counted again. */
+/** The runtime does not count a cached prompt again. */
 export function usageIn({ prompt_eval_count, eval_count }: Json): Usage | undefined {
   const prompt = countOf(prompt_eval_count)
   const answer = countOf(eval_count)

@@ -22,9 +22,9 @@ import { finishOf, usageIn } from './answer.ts'
 import { facts } from './facts.ts'
 import { OPTIONS, optionsOf } from './request.ts'
 
-/** Members without a place in its API. */
+/** Members that its API does not have. */
 const CANNOT = ['best_of', 'echo', 'logit_bias', 'logprobs', 'n']
-/** Members that are translated. */
+/** Members that the gateway translates. */
 const TAKEN = new Set([
   ...OPTIONS,
   'max_tokens',
@@ -46,16 +46,16 @@ export function completionRequest(
   const { prompt, max_tokens: limit } = body
   if (prompt != null && typeof prompt !== 'string')
     throw unsupported(facts.name, 'prompt', 'send one text')
-  // There it would be no limit.
+  // At Ollama this value would mean no limit.
   if (limit === 0) throw unsupported(facts.name, 'max_tokens', 'send at least 1')
   const options = optionsOf(body, bound, contextWindow, capabilities)
   const suffix = textOf(body.suffix)
   return {
     model,
     prompt: prompt ?? '',
-    // Its own default is true.
+    // Ollama's default is true.
     stream,
-    // Else it would cut the text to its window and say nothing.
+    // Otherwise Ollama truncates the text to its window without an error.
     truncate: false,
     ...(suffix !== undefined && { suffix }),
     ...(Object.keys(options).length > 0 && { options }),

@@ -1,4 +1,4 @@
-/** Embeddings by Ollama's own API: a list of texts in, a list of vectors out. */
+/** Embeddings through Ollama's own API: a list of texts returns a list of vectors. */
 
 import { countOf, isRecord, type Json, listOf, parsedBytes, textOf } from '../../json/values.ts'
 import type { EmbeddingsAnswer, EmbeddingsRequest, Sent } from '../../wire/inner-form.ts'
@@ -19,7 +19,7 @@ export function embedRequest(
   return {
     model,
     input: textsOf(body, facts.name),
-    // Else it would cut long texts to its window and say nothing.
+    // Otherwise Ollama truncates long texts to its window without an error.
     truncate: false,
     ...(dimensions !== undefined && { dimensions }),
     ...(contextWindow !== undefined && { options: { num_ctx: contextWindow } }),
@@ -49,7 +49,7 @@ export function readEmbeddings(
   if (fault !== undefined) return { kind: 'failure', failure: fault }
   const promptTokens = countOf(answer.prompt_eval_count)
   const usage = promptTokens === undefined ? undefined : { ...NO_USAGE, promptTokens }
-  // Each is a list of numbers.
+  // Each entry is a list of numbers.
   const model = textOf(answer.model) ?? origin.model
   const read = { model, vectors: vectors as readonly (readonly number[])[] }
   return { kind: 'answer', answer: read, usage }

@@ -12,7 +12,7 @@ export const LINES: Framing = {
   open: () => new BoundaryFramer(lastLineEnd),
   split: splitLines,
   parse(line) {
-    // Cut into pieces it cannot be read, and must not be missing without a word.
+    // A line in pieces cannot be read, and its loss must be reported.
     if (line.length > EVENT_BYTES_MAX) return { event: '', data: TOO_LONG }
     const data = line.toString('utf8').trim()
     return data === '' ? undefined : { event: '', data }

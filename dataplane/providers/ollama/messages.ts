@@ -1,4 +1,4 @@
-/** Turns OpenAI's messages into Ollama's: one text each, pictures beside it, calls with objects. */
+/** Converts OpenAI's messages to Ollama's: one text each, with pictures beside it, and calls with objects. */
 
 import { argumentsOf } from '../../json/steps/arguments.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
@@ -65,7 +65,7 @@ function textIn({ type, text, refusal }: Json, index: number): string {
   throw unsupported(facts.name, `messages.${index}.content`, 'send only texts and images')
 }
 
-/** It fetches nothing, and neither does the gateway: an address of the client's choice may be inside of the network. */
+/** Neither Ollama nor the gateway fetches it, because a client's address may be inside the network. */
 function pictureOf({ image_url: image }: Json, index: number): string {
   const url = textOf(recordOf(image).url) ?? ''
   const head = PICTURE.exec(url.slice(0, 100))?.[0]

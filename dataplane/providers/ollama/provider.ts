@@ -1,4 +1,4 @@
-/** Ollama, by its own API. */
+/** Ollama, through its own API. */
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Headers, Provider, ProviderSettings } from '../../wire/provider.ts'
 import { classifyAnswer, type Recogniser } from '../failures/classify.ts'
@@ -22,7 +22,7 @@ const OF_PICTURES_AND_TEMPLATES =
 const RECOGNISERS: readonly Recogniser[] = [
   { class: 'overloaded', says: /server busy/ },
   { class: 'context', status: [400, 500], says: /exceeds.{0,60}context|context length/ },
-  // It passes on what the runtime inside of it says.
+  // Ollama passes on the messages of its embedded runtime.
   { class: 'client', status: [500], says: OF_THE_REQUEST },
   { class: 'client', status: [500], says: OF_PICTURES_AND_TEMPLATES },
 ]
@@ -71,7 +71,7 @@ function headersOf({ credential }: ProviderSettings, accept: string): Headers {
   return {
     'content-type': 'application/json',
     accept,
-    // Compressed lines would arrive in blocks.
+    // Compressed lines would be delayed and arrive together.
     'accept-encoding': 'identity',
     ...(credential !== '' && { authorization: `Bearer ${credential}` }),
   }

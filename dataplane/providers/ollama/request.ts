@@ -1,4 +1,4 @@
-/** Writes a chat completion request as Ollama's own API wants it. */
+/** Writes a chat completion request for Ollama's own API. */
 
 import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest, CompletionsBody } from '../../wire/inner-form.ts'
@@ -12,7 +12,7 @@ import { objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { messagesOf } from './messages.ts'
 
-/** Members without a place in its API. */
+/** Members that its API does not have. */
 const CANNOT = [
   'audio',
   'function_call',
@@ -33,7 +33,7 @@ export const OPTIONS = [
   'frequency_penalty',
   'repeat_penalty',
 ]
-/** Members that are translated. */
+/** Members that the gateway translates. */
 const TAKEN = new Set([
   ...OPTIONS,
   'logprobs',
@@ -73,9 +73,9 @@ export function chatRequest(
   return {
     model,
     messages: messagesOf(shownByUser(body.messages)),
-    // Its own default is true.
+    // Ollama's default is true.
     stream,
-    // Else it would cut the conversation to its window and say nothing.
+    // Otherwise Ollama truncates the conversation to its window without an error.
     truncate: false,
     ...(tools.length > 0 && { tools }),
     ...(format !== undefined && { format }),
@@ -86,7 +86,7 @@ export function chatRequest(
   }
 }
 
-/** Of `tool_choice` only the names have an effect: nothing forces the model to call. */
+/** Only the names in `tool_choice` have an effect: nothing forces the model to call. */
 export function leftOutOf({ body }: ChatRequest, { capabilities }: ProviderSettings): string[] {
   const isAsked = capabilities.reasons !== false || body.reasoning_effort == null
   const unasked = isAsked ? [] : ['reasoning_effort']
@@ -112,7 +112,7 @@ export function optionsOf(
   }
 }
 
-/** It knows no `tool_choice`; offering fewer tools comes nearest. */
+/** Ollama has no `tool_choice`, so the request offers fewer tools instead. */
 function toolsOf(body: ChatBody): Json[] {
   const choice = body.tool_choice
   if (choice === 'none') return []

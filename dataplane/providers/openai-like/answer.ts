@@ -11,7 +11,7 @@ import { readUsage, withReasonings } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { repairAnswer } from './repair.ts'
 
-/** A whole answer after repairs; `same` where they changed nothing, so that its bytes may pass. */
+/** A whole answer after repairs; `same` if it is unchanged, so that its bytes may pass. */
 type WholeRead =
   | {
       readonly kind: 'answer'
@@ -30,7 +30,7 @@ export function passAnswer(body: Buffer, request: Sent<ChatRequest>, options: Op
   return { kind: 'body', body: same ? body : JSON.stringify(answer), usage, facts }
 }
 
-/** Reads them out of a conversation, or of a legacy completion. */
+/** Reads the facts from a conversation or a legacy completion. */
 export function factsOf({ id, model, choices }: Readonly<Record<string, unknown>>): AnswerFacts {
   const facts = new AnswerFacts()
   facts.begin(id, model)
@@ -69,7 +69,7 @@ function hasOpenArguments(answer: unknown): boolean {
   return false
 }
 
-/** A generation that the runtime gave up ends like a failure, though it is reported like an end. */
+/** An aborted generation is reported as an end, but the gateway treats it as a failure. */
 export function failingReason(
   choice: unknown,
   { failing }: Pick<OpenAiLike, 'failing'>,

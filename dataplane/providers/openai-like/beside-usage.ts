@@ -1,13 +1,13 @@
 /**
- * Keeps what a runtime says beside the usage of a stream, for clients that asked for no usage: it moves into the event
- * before, where the runtime has it when it is not asked for usage either.
+ * Keeps members beside the usage of a stream for clients that did not ask for usage. They move to the event before,
+ * where the runtime sends them to clients that ask for no usage.
  */
 import { parsed, recordOf } from '../../json/values.ts'
 import type { WireEvent, WireMeaning, WireReader } from '../../wire/provider.ts'
 
-/** `names` are members of the usage's event. */
+/** `names`: members of the usage event. */
 export function keepingBesideUsage(reader: WireReader, names: readonly string[]): WireReader {
-  /** The JSON of the event with the finish reason, until the next one is there. */
+  /** The JSON of the event with the finish reason, until the next event arrives. */
   let held: string | undefined
   const flush = (more: object = {}) => {
     if (held === undefined) return ''
@@ -26,7 +26,7 @@ export function keepingBesideUsage(reader: WireReader, names: readonly string[])
       }
       if (held === undefined || meaning.failure !== undefined) return meaning
       if (meaning.out === '') return { ...meaning, out: flush(pick(read(event.data), names)) }
-      // The end is written by `end` then.
+      // `end` then writes the end.
       const own = meaning.out === 'same' && meaning.done ? '' : written(jsonOf(meaning, event))
       return { ...meaning, out: flush() + own }
     },

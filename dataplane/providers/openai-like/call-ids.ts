@@ -1,10 +1,13 @@
-/** Gives ids to calls without one, where answers pass to a client of the same wire: it could hand back no result. */
+/**
+ * Adds missing ids to calls in answers that pass to a client of the same wire. Without an id the client cannot return
+ * a result.
+ */
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import { type Asked, CallIds } from '../answers/call-ids.ts'
 import { indexOf } from './members.ts'
 
-/** The same answer where every call has one. */
+/** The same answer if every call has an id. */
 export function withCallIds(answer: Json, asked: Asked): Json {
   const isWhole = listOf(answer.choices).every((choice) =>
     callsIn(choice, 'message').every((call) => textOf(call.id) !== undefined),
@@ -17,10 +20,10 @@ export function withCallIds(answer: Json, asked: Asked): Json {
   })
 }
 
-/** For the chunks of a stream that hold calls. An id that comes after one was made is left out. */
+/** For stream chunks with calls. An upstream's id that arrives after a generated one is omitted. */
 export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json {
   const ids = new CallIds(asked, kept)
-  /** Whether an id was made, by the place of a call. */
+  /** Whether an id was generated, by the index of the call. */
   const begun = new Map<string, boolean>()
 
   function changed(call: Json, place: string): Json {
@@ -39,7 +42,7 @@ export function openCallIds(asked: Asked, kept: KeptText): (chunk: Json) => Json
   return (chunk) => withCalls(chunk, 'delta', changed)
 }
 
-/** The same object where no call has changed. */
+/** The same object if no call has changed. */
 function withCalls(
   answer: Json,
   member: 'message' | 'delta',

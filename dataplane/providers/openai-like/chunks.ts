@@ -1,4 +1,4 @@
-/** The chunks that an event of OpenAI's own wire holds, after repairs, or the failure that it is. */
+/** The chunks in an event of OpenAI's wire, after repairs, or the failure in the event. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, parsed, recordOf } from '../../json/values.ts'
 import type { ChatRequest, CompletionsRequest, Sent } from '../../wire/inner-form.ts'
@@ -13,7 +13,7 @@ import { openRepair } from './repair.ts'
 
 export type Chunk = Readonly<Record<string, unknown>>
 
-/** One chunk after repairs; `text` is its JSON, as it came where nothing was repaired. */
+/** One chunk after repairs; `text` is its JSON, unchanged if nothing was repaired. */
 export interface Piece {
   readonly chunk: Chunk
   readonly text: string
@@ -21,16 +21,16 @@ export interface Piece {
 
 type ReadChunk =
   | { readonly kind: 'pieces'; readonly pieces: readonly Piece[]; readonly isRepaired: boolean }
-  /** The end; `held` are chunks that had to wait for it. */
+  /** The end; `held`: chunks that had to wait for it. */
   | { readonly kind: 'done'; readonly held: readonly Chunk[] }
-  /** It passes, and what it means is unknown; `broken`: it is not even JSON. */
+  /** The event passes, but its meaning is unknown; `broken`: it is not JSON. */
   | { readonly kind: 'unknown'; readonly broken: boolean }
   | { readonly kind: 'failure'; readonly failure: Failure }
 
 /** A request whose answer may be streamed. */
 export type Streamed = Sent<ChatRequest> | Sent<CompletionsRequest>
 
-/** The differences of a runtime that show in its streams. */
+/** The differences of a runtime's streams. */
 export type Streaming = Pick<
   OpenAiLike,
   'besideUsage' | 'failing' | 'recognisers' | 'repair' | 'repeatsUsage' | 'sendsVerdicts'
@@ -68,18 +68,18 @@ function piecesOf(chunk: Chunk, text: string, options: Streaming): readonly Piec
   return kept === undefined ? [] : [piece(kept)]
 }
 
-/** undefined where nothing is left of it, and the chunk itself where every choice holds a piece of the answer. */
+/** undefined if nothing remains; the chunk itself if every choice has a piece of the answer. */
 function withoutVerdicts(chunk: Chunk): Chunk | undefined {
   const choices = listOf(chunk.choices).map(recordOf)
   const pieces = choices.filter((choice) => isRecord(choice.delta) || isFinished(choice))
   if (pieces.length === 0 && !isRecord(chunk.usage)) return undefined
   if (pieces.length === choices.length && pieces.every(({ delta }) => isRecord(delta))) return chunk
-  // Clients read the delta of every choice without asking whether it is there.
+  // Clients read the delta of every choice without a check.
   return { ...chunk, choices: pieces.map((choice) => ({ delta: {}, ...choice })) }
 }
 
 export function isFinished({ finish_reason: reason }: Chunk): boolean {
-  // Some runtimes write an empty one until the end.
+  // Some runtimes send an empty finish reason until the end.
   return reason !== undefined && reason !== null && reason !== ''
 }
 

@@ -1,4 +1,4 @@
-/** Embeddings in OpenAI's own wire: bytes pass where the upstream answers as the client asked. */
+/** Embeddings in OpenAI's wire: bytes pass if the upstream's answer has the requested form. */
 
 import { valuesMaxOf } from '../../json/bounds.ts'
 import type { Change } from '../../json/edit.ts'
@@ -39,7 +39,7 @@ import { inWire, leaveOut } from './request.ts'
 
 type Vector = string | readonly number[]
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 const WIRE = 'openai-embeddings'
 const PATH = '/embeddings'
 
@@ -95,10 +95,10 @@ function encodeBody(
 interface CheckedVectors {
   readonly kind: 'answer'
   readonly json: Json
-  /** In the order of the inputs. */
+  /** The vectors in the order of the inputs. */
   readonly entries: readonly Json[]
   readonly vectors: readonly Vector[]
-  /** Whether the entries came in that order. */
+  /** Whether the entries arrived in that order. */
   readonly isOrdered: boolean
   readonly usage: Usage | undefined
 }
@@ -122,11 +122,11 @@ function readAnswer(
   const fault = faultOf(vectors, request)
   if (fault !== undefined) return { kind: 'failure', failure: fault }
   const usage = usageOf(json.usage)
-  // None of them is anything else.
+  // The check has refused all other values.
   return { kind: 'answer', json, entries, vectors: vectors as Vector[], isOrdered, usage }
 }
 
-/** By their indices, each of which must be there once; without any, as they came. */
+/** By index, where each index must occur once; without indices, in the order of arrival. */
 function inOrder(came: readonly Json[]): readonly Json[] | undefined {
   if (came.every(({ index }) => index === undefined || index === null)) return came
   const ordered: Json[] = []
@@ -179,7 +179,7 @@ function passed(
       return failed('The upstream answered with something else than vectors.')
     data.push({ ...entries[index], index, embedding })
   }
-  // Clients read the usage without asking whether it is there.
+  // Clients read the usage without a check.
   const tokens = usage?.promptTokens ?? inputTokens.sum
   const counts = { prompt_tokens: tokens, total_tokens: tokens }
   const written = { ...json, data, usage: isCounted ? json.usage : counts }

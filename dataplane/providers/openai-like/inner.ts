@@ -1,4 +1,4 @@
-/** OpenAI's answers and chunks in the inner form: for clients that speak another wire. */
+/** OpenAI's answers and chunks in the inner form, for clients with another wire. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf, listOf, recordOf, textOf } from '../../json/values.ts'
 import type {
@@ -130,7 +130,7 @@ function choiceEventsOf(
   return [...events, { kind: 'end', choice, finish: finishOf(reason), ...stopIn(rest) }]
 }
 
-/** The stop sequence that ended the answer: vLLM's name for it, or SGLang's. Numbers are tokens. */
+/** The stop sequence that ended the answer, by vLLM's or SGLang's name. Numbers are tokens. */
 function stopIn({ stop_reason: own, matched_stop: matched }: Chunk): { readonly stop?: string } {
   const stop = textOf(own) ?? textOf(matched)
   return stop ? { stop } : {}
@@ -153,7 +153,7 @@ function deltasOf(delta: Chunk, calls: CallPieces): ChatDelta[] {
   ]
 }
 
-/** The pictures of a message or a delta; those that are only an address are words, which every API carries. */
+/** The pictures of a message or a delta. A picture by address becomes text, which every API supports. */
 function paintedIn({ images }: Chunk): {
   readonly pictures: readonly Picture[]
   readonly addresses: string

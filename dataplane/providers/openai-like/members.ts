@@ -4,10 +4,10 @@ import { countOf, isRecord, type Json, listOf, recordOf, textOf } from '../../js
 import type { Usage } from '../../wire/inner-form.ts'
 import type { CallPiece } from '../answers/call-pieces.ts'
 
-/** More choices than a client can ask for have no calls to remember. */
+/** Choices beyond the client's limit have no calls to store. */
 export const CHOICES_MAX = 128
 
-/** Usage as far as its numbers make sense, else undefined. `extras` is the answer around it. */
+/** The usage if its numbers are valid, else undefined. `extras`: the answer around it. */
 export function readUsage(
   usage: unknown,
   extras: Readonly<Record<string, unknown>> = {},
@@ -16,10 +16,10 @@ export function readUsage(
   const { prompt, completion } = halvesOf(usage)
   if (prompt === undefined && completion === undefined) return undefined
   const details = recordOf(usage.prompt_tokens_details)
-  // Older llama.cpp tells cached tokens only beside the usage.
+  // Older llama.cpp reports cached tokens only beside the usage.
   const cached = countOf(details.cached_tokens) ?? countOf(recordOf(extras.timings).cache_n)
   const written = countOf(details.cache_write_tokens)
-  // SGLang tells reasoning tokens one level higher than OpenAI.
+  // SGLang reports reasoning tokens one level higher than OpenAI.
   const reasoning =
     countOf(recordOf(usage.completion_tokens_details).reasoning_tokens) ??
     countOf(usage.reasoning_tokens)
@@ -35,7 +35,7 @@ export function readUsage(
   }
 }
 
-/** A half that is not there, or is no count, is the rest of the total. */
+/** A missing or invalid half is the total less the other half. */
 function halvesOf({ prompt_tokens, completion_tokens, total_tokens }: Json) {
   const [prompt, completion] = [countOf(prompt_tokens), countOf(completion_tokens)]
   const total = countOf(total_tokens)
@@ -44,17 +44,17 @@ function halvesOf({ prompt_tokens, completion_tokens, total_tokens }: Json) {
   return { prompt: prompt ?? rest(completion), completion: completion ?? rest(prompt) }
 }
 
-/** Stands in every event and answer that uses the other name. */
+/** Occurs in every event and answer with the other name. */
 export const OTHER_NAME = '"reasoning"'
 
-/** A message or a delta; the same object where nothing has to change. */
+/** A message or a delta; the same object if nothing changes. */
 export function withReasoning(message: Json): Json {
   if (typeof message.reasoning !== 'string' || textOf(message.reasoning_content)) return message
   const { reasoning, ...rest } = message
   return { ...rest, reasoning_content: reasoning }
 }
 
-/** An answer or a chunk of one; the same object where nothing has to change. */
+/** An answer or a chunk of one; the same object if nothing changes. */
 export function withReasonings(answer: Json, member: 'message' | 'delta'): Json {
   let renamed = false
   const choices = listOf(answer.choices).map((choice) => {
@@ -78,7 +78,7 @@ function withTokenBytes(token: unknown): unknown {
   return { bytes: null, ...token, ...(top.length > 0 && { top_logprobs: top.map(withTokenBytes) }) }
 }
 
-/** The place of a choice among those that were asked for. */
+/** The index of a choice among the requested choices. */
 export function indexOf({ index }: Readonly<Record<string, unknown>>): number {
   return countOf(index) ?? 0
 }

@@ -1,4 +1,4 @@
-/** The differences of a runtime that speaks OpenAI's wire. */
+/** The differences of a runtime with OpenAI's wire. */
 import type { ChatBody, CompletionsBody, EmbeddingsRequest } from '../../wire/inner-form.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'
@@ -8,86 +8,86 @@ import type { Takes } from './asking/conversation.ts'
 import type { Repair } from './repair.ts'
 
 export interface OpenAiLike {
-  /** The member that bounds a completion when the gateway sets the bound. */
+  /** The member for a limit that the gateway sets. */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens'
-  /** The other of the two is not understood, or not beside it: a client's value moves. */
+  /** The member that the runtime does not support, or not beside the other one: a client's value moves. */
   readonly maxTokensOnly?: boolean
-  /** The limit sent where neither client nor route gives one, because the runtime's own default cuts answers short. */
+  /** The limit if neither client nor route sets one, because the runtime's short default would cut answers. */
   readonly maxTokensDefault?: number
-  /** A stream is never asked for its usage: it comes unasked, or a request that asks for it is refused. */
+  /** The gateway does not ask streams for usage: the runtime sends it anyway, or refuses to be asked. */
   readonly usageUnasked?: boolean
-  /** Whether it can say the usage so far beside each piece of a stream: then it is asked to. */
+  /** Whether the runtime can send the usage so far with each piece of a stream; the gateway then asks for it. */
   readonly repeatsUsage?: boolean
-  /** The messages that it takes as clients write them; others are changed. */
+  /** The messages that the runtime accepts unchanged; others are changed. */
   readonly takes?: Takes
-  /** Members that it cannot do: left out where they ask for nothing, else refused. */
+  /** Members that the runtime does not support: omitted if they request nothing, else refused. */
   readonly cannot?: readonly string[]
-  /** Members without effect there that only wish: left out. */
+  /** Hints without effect at the runtime: omitted. */
   readonly hints?: readonly string[]
-  /** Whether it bounds names of who asks, and wants types and properties in schemas of functions, as OpenAI does. */
+  /** Whether the runtime limits user names, and requires types and properties in function schemas, as OpenAI does. */
   readonly isStrict?: boolean
-  /** Members that are no client's to set: left out of every request. */
+  /** Members that clients may not set: omitted from every request. */
   readonly own?: readonly string[] | undefined
-  /** The only members understood, where others are refused: those are left out. */
+  /** The only members that the runtime accepts, if it refuses others: those are omitted. */
   readonly allow?: readonly string[]
-  /** Members that must have other values there; `undefined` removes one. */
+  /** Members that need other values there; `undefined` removes a member. */
   readonly rewrite?: (body: ChatBody) => Readonly<Record<string, unknown>>
   /** Finish reasons that are failures. */
   readonly failing?: readonly string[]
-  /** Members of a stream's usage event that say something else; clients get them though they asked for no usage. */
+  /** Other members of a stream's usage event; clients get them even if they asked for no usage. */
   readonly besideUsage?: readonly string[]
-  /** Whether it sends events with verdicts on content and no piece of an answer; clients do not get them. */
+  /** Whether the runtime sends events with verdicts on content and no part of an answer; clients do not get them. */
   readonly sendsVerdicts?: boolean
-  /** The name of the model there, where it is not the configured `model`. */
+  /** The model's name at the runtime, if it differs from the configured `model`. */
   readonly model?: (settings: ProviderSettings) => string
-  /** Corrections of answers; every event is read then. */
+  /** Corrections of answers; the gateway then reads every event. */
   readonly repair?: Repair
-  /** How chat requests differ for upstreams with some settings. */
+  /** Differences of chat requests for upstreams with some settings. */
   readonly variant?: {
     isFor(settings: ProviderSettings): boolean
     readonly options: Partial<OpenAiLike>
   }
-  /** Tried before those of every upstream. */
+  /** Tried before the recognisers of every upstream. */
   readonly recognisers: readonly Recogniser[]
-  /** Its embeddings; absent where it has none. */
+  /** Its embeddings; absent if it has none. */
   readonly embeddings?: EmbeddingsOptions
-  /** Its legacy completions; absent where it has none. */
+  /** Its legacy completions; absent if it has none. */
   readonly completions?: CompletionsOptions
-  /** Its transcriptions; absent where it has none. */
+  /** Its transcriptions; absent if it has none. */
   readonly transcription?: Pick<TranscriptionOptions, 'isLikeChat'>
-  /** Its own Responses API, where it is asked by that. */
+  /** Its own Responses API, if the gateway uses that. */
   readonly responses?: Pick<ResponsesOptions, 'seals' | 'keeps'>
-  /** Path and authentication where they are not OpenAI's; `path` gets OpenAI's own. */
+  /** Path and authentication if they differ from OpenAI's; `path` gets OpenAI's path. */
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly authentication?: (settings: ProviderSettings) => Readonly<Record<string, string>>
 }
 
 export interface EmbeddingsOptions {
-  /** Whether clients' token numbers are those of its models; elsewhere they would be other words. */
+  /** Whether clients' token numbers are valid for its models; for other models they would be other words. */
   readonly takesTokens?: boolean
-  /** Members without effect there that only wish: left out. */
+  /** Hints without effect at the runtime: omitted. */
   readonly hints?: readonly string[]
-  /** The only members understood, where all others are refused. */
+  /** The only members that the runtime accepts, if it refuses all others. */
   readonly allow?: readonly string[]
-  /** Members under other names there. */
+  /** Members with other names at the runtime. */
   readonly rewrite?: (request: EmbeddingsRequest) => Readonly<Record<string, unknown>>
 }
 
 export interface CompletionsOptions {
-  /** Members that it cannot do: left out where they ask for nothing, else refused. */
+  /** Members that the runtime does not support: omitted if they request nothing, else refused. */
   readonly cannot?: readonly string[]
-  /** Members without effect there that only wish: left out. */
+  /** Hints without effect at the runtime: omitted. */
   readonly hints?: readonly string[]
-  /** The only members understood, where others are refused: those are left out. */
+  /** The only members that the runtime accepts, if it refuses others: those are omitted. */
   readonly allow?: readonly string[]
-  /** Members that must have other values there; `undefined` removes one. */
+  /** Members that need other values there; `undefined` removes a member. */
   readonly rewrite?: (body: CompletionsBody) => Readonly<Record<string, unknown>>
-  /** The prompts that it takes; absent: texts and lists of tokens, one or several. */
+  /** The prompts that it accepts; absent: texts and lists of tokens, one or several. */
   readonly prompts?: 'texts' | 'one text'
-  /** Whether its streams have an empty finish reason until the end; clients would read one. */
+  /** Whether its streams send an empty finish reason until the end; clients would treat it as one. */
   readonly emptyReasons?: boolean
-  /** Its usage is that of one choice: of the first in a whole answer, of each at its end in a stream. */
+  /** The usage covers one choice: the first in a whole answer, each at its end in a stream. */
   readonly usagePerChoice?: boolean
-  /** Its log probabilities are those of chat completions, and 0 asks it for none. */
+  /** Its log probabilities have the form of chat completions, and 0 requests none. */
   readonly chatLogprobs?: boolean
 }

@@ -1,5 +1,5 @@
 /**
- * The base of every provider that speaks OpenAI's own wire: the differences of a runtime are data.
+ * The base of every provider with OpenAI's wire: the differences of a runtime are data.
  */
 import type { Headers, Provider, ProviderOperation, ProviderSettings } from '../../wire/provider.ts'
 import type { ProviderFacts } from '../../wire/provider-facts.ts'
@@ -96,7 +96,7 @@ export function openAiLike(facts: ProviderFacts, options: OpenAiLike): OpenAiLik
   }
 }
 
-/** They are the same for every request of an upstream, so they are made once for it. */
+/** Every request of an upstream has the same headers, so they are created once. */
 function headersFor(authentication: (settings: ProviderSettings) => Headers) {
   const made = new WeakMap<
     ProviderSettings,
@@ -108,7 +108,7 @@ function headersFor(authentication: (settings: ProviderSettings) => Headers) {
     const make = (accept: string): Headers => ({
       'content-type': 'application/json',
       accept,
-      // Compressed events would arrive in blocks.
+      // Compressed events would be delayed and arrive together.
       'accept-encoding': 'identity',
       ...authentication(settings),
     })

@@ -1,4 +1,4 @@
-/** Puts right what some runtimes get wrong in OpenAI's wire: ids, finish reasons, tool calls. */
+/** Corrects mistakes of some runtimes in OpenAI's wire: ids, finish reasons, tool calls. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../base/kept-text.ts'
 import { countOf, isRecord, listOf, recordOf, rowOf, textOf } from '../../json/values.ts'
@@ -8,13 +8,14 @@ import { CallPieces } from '../answers/call-pieces.ts'
 import { CHOICES_MAX, pieceOf, withBytes, withReasoning } from './members.ts'
 
 export interface Repair {
-  /** The answer's id is empty or not unique there. */
+  /** The runtime's answer id is empty or not unique. */
   readonly newIds: boolean
-  /** The runtime's finish reasons, numbers in decimal, and OpenAI's name for each. */
+  /** The runtime's finish reasons as decimal numbers, and OpenAI's name for each. */
   readonly finishReasons: Readonly<Record<string, string>>
   /**
-   * `stop` is reported even where the bound was reached; the bound that holds when the client gave
-   * none.
+   * The runtime reports `stop` even if the answer reached the limit. The value is the limit that applies if the
+   * client
+   * gave none.
    */
   readonly lengthAtBound?: { readonly withoutBound: number }
 }
@@ -24,14 +25,14 @@ type Chunk = Readonly<Record<string, unknown>>
 interface StreamRepair {
   /** The chunks to send instead; none while one is held back. */
   read(chunk: Chunk, data: string): readonly Chunk[]
-  /** Chunks still held back when the stream ended. */
+  /** Chunks still held back at the end of the stream. */
   end(): readonly Chunk[]
-  /** Whether a call of a tool has no name so far. */
+  /** Whether a tool call has no name so far. */
   readonly lacksName: boolean
 }
 
 const LEGAL = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
-/** Enough of a request to tell two apart: the newest message stands at its end. */
+/** Enough text to distinguish two requests: the newest message comes last. */
 const SEED_BYTES_MAX = 4_096
 
 export function repairAnswer(
@@ -103,7 +104,7 @@ export function openRepair(
       const repaired = { ...chunk, id, choices }
       if (repair.lengthAtBound === undefined) return [repaired]
       if (held === undefined && choices.some((choice) => choice.finish_reason === 'stop')) {
-        // Whether it was the end or the bound is known only with the usage.
+        // Only the usage shows whether the answer ended or reached the limit.
         if (!isRecord(chunk.usage)) {
           held = repaired
           return []
@@ -122,7 +123,7 @@ export function openRepair(
   }
 }
 
-/** Id, type and name stand once, in the first delta of a call. */
+/** Id, type and name appear once, in the first delta of a call. */
 function callDelta({ index, id, name, arguments: part }: ToolCallDelta): Chunk {
   if (id === undefined) return { index, function: { arguments: part } }
   return { index, id, type: 'function', function: { name, arguments: part } }
@@ -145,13 +146,13 @@ function reachedBound(
   { withoutBound }: { readonly withoutBound: number },
 ): boolean {
   const completion = countOf(recordOf(answer.usage).completion_tokens) ?? 0
-  // The runtime may have a larger limit; where the client gave none, only equality shows that it
-  // was reached.
+  // The runtime may have a larger limit. If the client gave none, only equality shows that the answer
+  // reached it.
   const bound = request.maxTokens
   return bound === undefined ? completion === withoutBound : completion >= bound
 }
 
-/** Only reasons that OpenAI's typed clients know; any other is an ordinary end. */
+/** The reasons that OpenAI's typed clients know; any other is an ordinary end. */
 function finishReason(reason: unknown, called: boolean, { finishReasons }: Repair): string | null {
   if (reason === undefined || reason === null || reason === '') return null
   const own = typeof reason === 'number' ? String(reason) : textOf(reason)
@@ -166,7 +167,7 @@ function knownLogprobs(choice: unknown): Chunk {
   return isRecord(logprobs) ? { logprobs: withBytes(logprobs) } : {}
 }
 
-/** Clients hand the id back, and parse the arguments. */
+/** Clients send the id back, and parse the arguments. */
 function repairCall(call: unknown, ids: CallIds, seed: string): Chunk {
   const { id, arguments: text } = pieceOf(recordOf(call))
   const called = recordOf(recordOf(call).function)
@@ -187,7 +188,7 @@ function answerId(id: unknown, seed: string, { newIds }: Repair): string {
 }
 
 /**
- * There is no chance in this folder, so ids are derived from what was asked and what was answered.
+ * This folder uses no random values, so ids are derived from the request and the answer.
  */
 function seedOf(request: Sent<ChatRequest>, answer: Buffer): string {
   const asked = request.bytes.subarray(-SEED_BYTES_MAX)

@@ -1,4 +1,4 @@
-/** The usage that a runtime says beside each piece of a stream, because the gateway asks for it: counted, and not shown. */
+/** The usage beside each piece of a stream, which the gateway requests: it is counted and hidden from the client. */
 
 import { parsed } from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
@@ -7,19 +7,19 @@ import { readUsage } from './members.ts'
 export interface RepeatedUsage {
   /** The events without it. */
   readonly text: string
-  /** That of the last event. */
+  /** The usage of the last event. */
   readonly usage: Usage | undefined
 }
 
-/** JSON puts no bare quote inside a string, so this is a member. */
+/** JSON strings contain no unescaped quote, so this is a member. */
 const MEMBER = ',"usage":{'
 /** The event with the usage of the whole answer, which clients may see. */
 const NO_CHOICES = '"choices":[]'
 const [OPEN, CLOSE] = [0x7b, 0x7d] as const
-/** No usage is longer; strings do not stand in one. */
+/** No usage is longer, and it contains no strings. */
 const LENGTH_MAX = 1_024
 
-/** `text` are whole events; undefined where they have to be read. */
+/** `text`: whole events; undefined if they have to be read. */
 export function withoutUsages(text: string): RepeatedUsage | undefined {
   if (text.includes(NO_CHOICES)) return undefined
   let shown = ''
@@ -37,7 +37,7 @@ export function withoutUsages(text: string): RepeatedUsage | undefined {
   return { text: shown + text.slice(from), usage }
 }
 
-/** The place behind it. */
+/** The position after it. */
 function endOfObject(text: string, start: number): number | undefined {
   let depth = 0
   for (let at = start; at < start + LENGTH_MAX; at++) {

@@ -1,5 +1,5 @@
 /**
- * Writes a request for OpenAI's own wire: the client's bytes, changed only where they have to be.
+ * Writes a request for OpenAI's own wire: the client's bytes, with only the necessary changes.
  */
 
 import { type Change, changedTree, editedBody } from '../../json/edit.ts'
@@ -20,7 +20,7 @@ import type { OpenAiLike } from './options.ts'
 /** Members that only OpenAI's own API obeys. */
 export const HOSTED_MEMBERS: readonly string[] = ['audio', 'modalities', 'web_search_options']
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 export const WIRE = 'openai-chat'
 
 type Edits = Map<string, Change>
@@ -29,7 +29,7 @@ type Unused = Pick<OpenAiLike, 'allow' | 'cannot' | 'own'> & {
 }
 type Bounds = Pick<OpenAiLike, 'maxTokens' | 'maxTokensOnly' | 'maxTokensDefault'>
 
-/** The body, and what was left out of it. */
+/** The body, and the omitted members. */
 type Encoded = Pick<UpstreamRequest, 'body' | 'leftOut' | 'lost'>
 
 export function encodeBody(
@@ -71,7 +71,7 @@ function bindNames(edits: Edits, body: ChatBody): void {
     edits.set(name, JSON.stringify(value))
 }
 
-/** An effort is a hint, which models that do not reason refuse, and sampling is one to those that do. */
+/** The effort is a hint that models without reasoning refuse; sampling is a hint for reasoning models. */
 function hintsOf(
   body: ChatBody,
   { capabilities }: ProviderSettings,
@@ -82,13 +82,13 @@ function hintsOf(
   return refused.length === 0 ? hints : [...(hints ?? []), ...refused]
 }
 
-/** The effort in the place of one that the model does not take. */
+/** Replaces an effort that the model refuses. */
 function otherEffort(body: ChatBody, { capabilities }: ProviderSettings): string | undefined {
   const effort = effortOf(body, capabilities)
   return effort === body.reasoning_effort ? undefined : effort
 }
 
-/** A limit beyond the model's is refused. */
+/** The model refuses a limit above its own. */
 function lowerLimits(edits: Edits, body: ChatBody, { capabilities }: ProviderSettings): void {
   const { outputMost } = capabilities
   if (outputMost === undefined) return
@@ -103,16 +103,16 @@ function boundsOf({ capabilities: { limitMember } }: ProviderSettings, bounds: B
   return { ...bounds, maxTokens: limitMember, maxTokensOnly: true }
 }
 
-/** Those of the members that are written. */
+/** The members that the body has. */
 type Names = Pick<ReadonlySet<string>, 'has' | 'keys'>
 
-/** A body in a wire that is yet to be changed. */
+/** A body in a wire that may still change. */
 export interface InWire {
   readonly names: Names
   changed(edits: Edits): UpstreamRequest['body']
 }
 
-/** The body in a wire: the client's bytes, or the inner form in writing. */
+/** The body in a wire: the client's bytes, or the inner form as JSON. */
 export function inWire(wire: string, { wire: own, bytes, spans, body }: ModelRequest): InWire {
   if (own === wire) return { names: spans, changed: (edits) => editedBody(bytes, spans, edits) }
   const written = Object.entries(body).filter(([, member]) => member !== undefined)
@@ -120,7 +120,7 @@ export function inWire(wire: string, { wire: own, bytes, spans, body }: ModelReq
   return { names, changed: (edits) => changedTree(body, edits, bytes) }
 }
 
-/** The members that the client sent and this runtime has no use for. */
+/** The client's members that this runtime does not need. */
 export function leaveOut(
   edits: Edits,
   names: Names,
@@ -129,8 +129,8 @@ export function leaveOut(
 ): string[] | undefined {
   let leftOut: string[] | undefined
   for (const name of names.keys()) {
-    // Members that it cannot do and that ask for something have been refused.
-    // A limit may take the place of one that is omitted.
+    // Unsupported members that request something have already been refused.
+    // A limit may replace an omitted one.
     const isOmitted = omitted?.has(name) && edits.get(name) === undefined
     if (ROUTING.has(name) || isOmitted || cannot?.includes(name) || own?.includes(name)) {
       edits.set(name, undefined)
@@ -144,15 +144,15 @@ export function leaveOut(
 }
 
 /**
- * Usage is always asked for, because it is what gets metered; the reader hides it where the client
- * did not ask. Beside each piece it is exact for a client that leaves.
+ * The gateway always asks for usage, because it charges by it. The reader hides the usage from clients that did not
+ * ask. Usage beside each piece is exact even if the client disconnects.
  */
 export function askUsage(
   edits: Edits,
   body: Pick<ChatBody, 'stream_options'>,
   { repeatsUsage }: Pick<OpenAiLike, 'repeatsUsage'>,
 ): void {
-  // Something that is no object is a client's mistake, which the upstream explains best.
+  // If the value is not an object, the client made a mistake, and the upstream explains it best.
   const given: unknown = body.stream_options ?? {}
   if (!isRecord(given)) return
   const asked = { include_usage: true, ...(repeatsUsage && { continuous_usage_stats: true }) }

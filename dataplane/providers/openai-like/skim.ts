@@ -1,16 +1,16 @@
-/** Passes runs of ordinary events on without parsing them: most of a stream says nothing but the next word. */
+/** Passes ordinary events without parsing them: most stream events contain only the next word. */
 import type { Hearer, WireReader } from '../../wire/provider.ts'
 import { OTHER_NAME } from './members.ts'
 import type { OpenAiLike } from './options.ts'
 import { type RepeatedUsage, withoutUsages } from './repeated-usage.ts'
 
-/** JSON puts no bare quote inside a string, so these can only be names and markers of the event itself. */
+/** JSON strings contain no unescaped quote, so these are member names and markers of the event itself. */
 const USAGE = '"usage"'
 const NULL_USAGE = ',"usage":null'
 const DELTA = '"delta":'
-/** How a chunk ends whose last event is a JSON object in full. */
+/** The end of a chunk whose last event is a complete JSON object. */
 const WHOLE = '}\n\n'
-/** Marks of events that must be read and not only passed on. */
+/** Markers of events that must be parsed, not only passed on. */
 const MARKS = [
   USAGE,
   'event:',
@@ -20,20 +20,20 @@ const MARKS = [
   '"finish_reason": "',
   OTHER_NAME,
 ]
-/** Stands in each piece of a call. */
+/** Occurs in each piece of a call. */
 export const CALLS = '"tool_calls"'
-/** Found sooner than the whole: a quote stands nearly everywhere. */
+/** A faster search than for the whole name, because most texts contain quotes. */
 const CALLS_END = '_calls"'
 const NAMES = ['"name":"', '"name": "']
 const ID = '"id"'
-/** The ends of the names of members that hold text of the answer. */
+/** The ends of member names that contain text of the answer. */
 const TEXTS = ['content":', 'arguments":', '"text":', 'refusal":']
 const [BLANK, QUOTE, BACKSLASH] = [0x20, 0x22, 0x5c] as const
 
 export interface Skimming extends Pick<OpenAiLike, 'sendsVerdicts' | 'repeatsUsage'> {
-  /** Whether clients see no usage but that of the whole answer. */
+  /** Whether clients get only the usage of the whole answer. */
   readonly hidesUsage: boolean
-  /** Whether they see it beside each piece. */
+  /** Whether clients get usage beside each piece. */
   readonly showsRepeated: boolean
 }
 
@@ -53,7 +53,7 @@ export function skimmer({
     if (MARKS.some((mark) => shown.includes(mark))) return undefined
     const events = countEvents(text)
     if (shown.includes(CALLS_END) && beginsCall(shown, events)) return undefined
-    // One without a delta is a verdict.
+    // An event without a delta is a verdict.
     if (sendsVerdicts && shown.split(DELTA).length <= events) return undefined
     hearer.contentEvents += events
     hearTexts(text, frames, events, hearer)
@@ -63,7 +63,7 @@ export function skimmer({
   }
 }
 
-/** Whether there is the name of a call, or its id beside that of the chunk; other pieces have neither. */
+/** Whether a call starts: the text has its name, or its id beside that of the chunk. Other pieces have neither. */
 function beginsCall(text: string, events: number): boolean {
   return NAMES.some((name) => text.includes(name)) || text.split(ID).length - 1 > events
 }
@@ -72,7 +72,7 @@ function reportLast({ usage }: RepeatedUsage, hearer: Hearer): void {
   if (usage !== undefined) hearer.report(usage, true)
 }
 
-/** Each byte is a character of `text`. An event has mostly one text. */
+/** Each byte is a character of `text`. Most events have one text. */
 function hearTexts(text: string, frames: Buffer, events: number, hearer: Hearer): void {
   let heard = 0
   for (const name of TEXTS) {
@@ -89,7 +89,7 @@ function hearTexts(text: string, frames: Buffer, events: number, hearer: Hearer)
   }
 }
 
-/** The place of the quote that ends it. */
+/** The position of the quote that ends the string. */
 function endOfString(text: string, frames: Buffer, start: number): number {
   for (let at = text.indexOf('"', start); at !== -1; at = text.indexOf('"', at + 1)) {
     let before = at - 1
@@ -102,7 +102,7 @@ function endOfString(text: string, frames: Buffer, start: number): number {
 function countEvents(text: string): number {
   let count = 0
   for (let at = text.indexOf('data:'); at !== -1; at = text.indexOf('data:', at + 5)) {
-    // Inside of a line it is text of the answer.
+    // Inside a line it is text of the answer.
     if (at === 0 || text[at - 1] === '\n' || text[at - 1] === '\r') count++
   }
   return count

@@ -1,4 +1,4 @@
-/** Server-sent events as bytes: whole events out of chunks cut anywhere, and the fields of one event. */
+/** Server-sent events as bytes: whole events from chunks that may end anywhere, and the fields of an event. */
 
 import type { Framing, WireEvent } from '../../wire/provider.ts'
 import { BoundaryFramer } from '../boundary-framer.ts'
@@ -15,14 +15,14 @@ const CR = 13
 const LF = 10
 const BLANK_LINE = Buffer.from('\n\n')
 
-/** Lines end with LF, CRLF or CR, as the standard allows. */
+/** Lines end with LF, CRLF or CR, as in the standard. */
 export class SseFramer extends BoundaryFramer {
   constructor(bytesMax?: number) {
     super(lastBoundary, bytesMax)
   }
 }
 
-/** The bytes of each event in a run of whole events, blank lines included. */
+/** The bytes of each event in a series of whole events, with blank lines. */
 export function* splitEvents(bytes: Buffer): Generator<Buffer> {
   let start = 0
   for (let at = 0; at < bytes.length; at++) {
@@ -36,7 +36,7 @@ export function* splitEvents(bytes: Buffer): Generator<Buffer> {
   if (start < bytes.length) yield bytes.subarray(start)
 }
 
-/** The fields of one event; undefined when it has no data (a comment, a blank line). */
+/** The fields of one event; undefined if it has no data (a comment, a blank line). */
 export function parseEvent(bytes: Buffer): WireEvent | undefined {
   let event = ''
   let data: string | undefined
@@ -56,7 +56,7 @@ function fieldValue(line: string, from: number): string {
   return line.slice(line.charCodeAt(from) === 32 ? from + 1 : from)
 }
 
-/** Index behind the last blank line at or after `from`; 0 without one. */
+/** Index after the last blank line at or after `from`; 0 if there is no such line. */
 function lastBoundary(bytes: Buffer, from: number): number {
   if (!bytes.includes(CR, from)) {
     const at = bytes.subarray(from).lastIndexOf(BLANK_LINE)
@@ -72,7 +72,7 @@ function endsLine(bytes: Buffer, at: number): boolean {
   return bytes[at] === LF || bytes[at] === CR
 }
 
-/** Index of the byte before the line end that finishes at `at`: CRLF is one line end. */
+/** Index of the byte before the line end that ends at `at`: CRLF is one line end. */
 function previousLineEnd(bytes: Buffer, at: number): number {
   return bytes[at] === LF && bytes[at - 1] === CR ? at - 2 : at - 1
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the events of OpenAI's own wire, for clients of the same wire. Without repairs it remembers only which choices
- * have ended, so it need not be shown events without a finish reason.
+ * Reads the events of OpenAI's own wire, for clients of the same wire. Without repairs it stores only which choices
+ * have ended, so it can skip events without a finish reason.
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, recordOf } from '../../json/values.ts'
@@ -24,7 +24,7 @@ import { CALLS, skimmer } from './skim.ts'
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const END = 'data: [DONE]\n\n'
 const NO_USAGE = ',"usage":null'
-/** Beside the name of its field an event has this length at least if it is cut. */
+/** Least length of a truncated event, beside the name of its field. */
 const LARGE = EVENT_BYTES_MAX - 64
 const IMAGES = '"images"'
 const CONTENT = [
@@ -67,7 +67,7 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
       const read = chunks.read(event)
       if (read.kind === 'failure') return { ...PASSED, out: '', failure: read.failure }
       if (read.kind === 'unknown') {
-        // Its pieces would not pass as they came.
+        // Its pieces would not pass unchanged.
         if (isRead && read.broken) return { ...PASSED, out: '', failure: BROKEN }
         return { ...PASSED, broken: read.broken, content: read.broken && beginsPicture(event.data) }
       }
@@ -91,7 +91,7 @@ function readerOf(request: Streamed, options: Streaming, kept: KeptText): WireRe
   }
 }
 
-/** Whether it is the first piece of an event that is too large to be held whole, and passes in pieces. */
+/** Whether this is the first piece of an event that is too large to hold, so that it passes in pieces. */
 function beginsPicture(data: string): boolean {
   return data.length > LARGE && data.includes(IMAGES)
 }
@@ -104,7 +104,10 @@ function identified(withIds: (chunk: Chunk) => Chunk) {
   }
 }
 
-/** The usage beside a finish reason, which is shown at the end unless the runtime says it apart, perhaps with more. */
+/**
+ * The usage beside a finish reason. The client gets it at the end, unless the runtime then sends a separate usage
+ * event.
+ */
 function openLast(request: Streamed, { repeatsUsage }: Streaming) {
   const isShown = repeatsUsage && request.includeUsage && !showsRepeated(request)
   let event = ''
@@ -127,8 +130,8 @@ function showsRepeated({ includeUsage, isUsageRepeated }: Streamed): boolean {
 }
 
 /**
- * Where clients ask for usage they read it from an event without choices. Some runtimes say it beside the finish reason,
- * and some say it twice.
+ * Clients that ask for usage read it from an event without choices. Some runtimes send it beside the finish reason,
+ * and some send it twice.
  */
 function openUsage(request: Streamed, { repeatsUsage }: Streaming) {
   const isSaidOnce = request.includeUsage && !showsRepeated(request) && !repeatsUsage
@@ -160,7 +163,7 @@ function written(texts: readonly string[]): string {
   return texts.map((json) => `data: ${json}\n\n`).join('')
 }
 
-/** Whether an event with a finish reason ends the answer: the last of several choices that were asked for. */
+/** Whether an event with a finish reason ends the answer: it is the last of several requested choices. */
 function openEndings({ choices: asked }: Streamed): (pieces: readonly Piece[]) => boolean {
   if (asked === 1) return () => true
   const ended = new Set<number>()
@@ -196,7 +199,7 @@ function meaning(
   }
 }
 
-/** Few events are read: the others are skimmed. */
+/** Few events are read; the others are skimmed. */
 function note(chunk: Chunk, isFinishing: boolean, facts: AnswerFacts): void {
   facts.begin(chunk.id, chunk.model)
   if (!isFinishing) return
@@ -208,7 +211,7 @@ function holdsText({ text }: Chunk): boolean {
   return typeof text === 'string' && text !== ''
 }
 
-/** The words of a choice, as far as they are text. */
+/** The text of a choice. */
 function saidIn({ text, delta }: Chunk): string {
   const {
     content,
@@ -234,7 +237,7 @@ function holdsDelta(choice: Chunk): boolean {
   return CONTENT_OBJECTS.some((name) => Object.keys(recordOf(delta[name])).length > 0)
 }
 
-/** The part of a chunk that a client gets who did not ask for usage. */
+/** The part of a chunk for a client that did not ask for usage. */
 function withoutUsage({ chunk, text }: Piece): string[] {
   if (!('usage' in chunk)) return [text]
   const isEmpty = Array.isArray(chunk.choices) && chunk.choices.length === 0
@@ -243,9 +246,9 @@ function withoutUsage({ chunk, text }: Piece): string[] {
 
 function cutUsage(chunk: Chunk, text: string): string {
   const at = text.indexOf(NO_USAGE)
-  // OpenAI says so in every chunk. The member is cut out, so that the rest of the chunk stays as it came. A quote
-  // inside of a text is escaped, so these bytes are a member; when they are there once and the top
-  // level has it, it is that one.
+  // OpenAI sends this member in every chunk. It is cut out, so that the other bytes stay unchanged. A quote
+  // in a text is escaped, so these bytes are a member. If they occur once and the top level has the member,
+  // it is the same one.
   if (chunk.usage === null && at !== -1 && at === text.lastIndexOf(NO_USAGE)) {
     return text.slice(0, at) + text.slice(at + NO_USAGE.length)
   }

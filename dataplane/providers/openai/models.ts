@@ -1,4 +1,4 @@
-/** The facts about OpenAI's own models, by their names. */
+/** The facts about OpenAI's models, by their names. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 
 const checked = '2026-11-26'
@@ -7,7 +7,7 @@ const PRICES = 'PyPI litellm 1.110.2, model_prices_and_context_window'
 const TIKTOKEN = 'PyPI tiktoken 0.14.0, model.py'
 const REASONING = 'https://developers.openai.com/api/docs/guides/reasoning'
 const AI_SDK = 'npm @ai-sdk/openai 3.0.141, getOpenAILanguageModelCapabilities'
-/** Each effort was tried there at each of the models. */
+/** Each effort was tried at each model of the API. */
 const TRIED = 'https://community.openai.com/t/1371738'
 
 const TO_HIGH = ['low', 'medium', 'high'] as const
@@ -21,7 +21,7 @@ const WIRES: readonly ModelRow[] = [
     checked,
     source: TYPES,
   },
-  // Functions with an effort are refused in chats; of the newer ones also functions without one.
+  // Chats refuse functions with an effort; newer models also refuse functions without one.
   {
     of: /^gpt-(?:5\.(?:[6-9]|\d\d)|[6-9])/,
     responses: 'with_tools',
@@ -38,7 +38,7 @@ const WIRES: readonly ModelRow[] = [
 ]
 
 const THINKING: readonly ModelRow[] = [
-  // Unknown members of messages are refused.
+  // The API refuses unknown members of messages.
   {
     of: /^(?:gpt-(?!oss)|chatgpt-|o\d|codex-|computer-use-|davinci-|babbage-)/,
     thinkingMember: 'none',
@@ -123,7 +123,7 @@ export const OPENAI_MODELS: readonly ModelRow[] = [...WIRES, ...THINKING, ...SIZ
 
 const TUNED = /^ft:([^:]+)/
 
-/** A tuned model is one of its base. */
+/** A tuned model has the facts of its base model. */
 export function baseName(model: string): string {
   return TUNED.exec(model)?.[1] ?? model
 }

@@ -1,10 +1,10 @@
-/** The facts about models of services that speak OpenAI's API; they write a model behind the name of its maker. */
+/** The facts about models of services with OpenAI's API; their names include the maker, such as `maker/model`. */
 import type { ModelRow } from '../../wire/models/capabilities.ts'
 
 const checked = '2026-11-26'
 
 export const SERVICE_MODELS: readonly ModelRow[] = [
-  // Groq refuses thinking and efforts with models that do not reason.
+  // Groq refuses thinking and efforts for models that do not reason.
   {
     of: /llama|gemma|kimi-k2-instruct|mixtral/,
     thinkingMember: 'none',
@@ -12,21 +12,21 @@ export const SERVICE_MODELS: readonly ModelRow[] = [
     checked,
     source: 'https://github.com/vercel/ai/pull/8057',
   },
-  // Groq and Cerebras know it by this name alone.
+  // Groq and Cerebras support only this name.
   {
     of: /gpt-oss|^qwen\/qwen3|^zai-glm/,
     thinkingMember: 'reasoning',
     checked,
     source: 'https://github.com/janhq/jan/issues/8136',
   },
-  // Models that paint at OpenRouter.
+  // Models at OpenRouter that create pictures.
   {
     of: /image/,
     ownPictures: true,
     checked,
     source: 'https://openrouter.ai/docs/features/multimodal/image-generation',
   },
-  // OpenRouter hands them on to these.
+  // OpenRouter passes them on to these vendors.
   {
     of: /claude|gemini|^qwen\//,
     marks: true,

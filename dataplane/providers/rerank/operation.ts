@@ -1,4 +1,4 @@
-/** The order of documents in the wire that Cohere and the runtimes share. */
+/** Reranking in the wire that Cohere and the runtimes share. */
 
 import { bodyOf } from '../../json/unwritten.ts'
 import {
@@ -29,7 +29,7 @@ import { isError } from '../failures/bodies.ts'
 import { classifyError, malformed, type Recogniser } from '../failures/classify.ts'
 import { bearer } from '../openai-like/provider.ts'
 
-/** The gateway itself puts documents into an answer. */
+/** The gateway itself adds documents to an answer. */
 const TAKEN = new Set([
   'documents',
   'max_tokens_per_doc',
@@ -39,11 +39,11 @@ const TAKEN = new Set([
   'top_n',
 ])
 
-/** More are not shown. */
+/** More names are not shown. */
 const NAMES_MAX = 32
 
 export interface RerankOptions {
-  /** Members that the runtime ignores; they wish, and ask for nothing else. */
+  /** Hints that the runtime ignores. */
   readonly ignores?: readonly string[]
   /** Members for every request. */
   readonly always?: Readonly<Record<string, unknown>>
@@ -80,7 +80,7 @@ function sentOf(body: RerankBody, { model }: ProviderSettings, taken: ReadonlySe
     model,
     query,
     documents: body.documents.map((one) => (typeof one === 'string' ? one : one.text)),
-    // Zero, which asks for all, is an error at some.
+    // Some servers refuse zero, which requests all.
     ...(wanted && { top_n: wanted }),
     ...(most && taken.has('max_tokens_per_doc') && { max_tokens_per_doc: most }),
   }
@@ -121,7 +121,7 @@ function readAnswer(
   return { kind: 'answer', answer: read, usage: usageOf(recordOf(usage), recordOf(meta), request) }
 }
 
-/** An order alone, with the tokens beside each of its documents. */
+/** Only the order, with the tokens of each document. */
 function bareOf(answer: readonly unknown[]): Json {
   const all = answer.map(recordOf)
   const counts = all.map(({ meta_info: meta }) => countOf(recordOf(meta).prompt_tokens))
@@ -131,7 +131,7 @@ function bareOf(answer: readonly unknown[]): Json {
   return { results, usage: { prompt_tokens } }
 }
 
-/** The most relevant first, as many as were asked for; the fault where the results are not such an order. */
+/** The most relevant first, as many as requested; a fault if the results are no valid order. */
 function rankingOf(
   results: readonly unknown[],
   { items, wanted }: Sent<RerankRequest>,
@@ -146,7 +146,7 @@ function rankingOf(
       return 'The upstream numbered its results wrongly.'
     if (!Number.isFinite(score)) return 'The upstream left out the score of a document.'
     seen.add(place)
-    // It is finite, so it is a number.
+    // A finite value is a number.
     ranking.push({ index: place, score: score as number })
   }
   return ranking
@@ -154,7 +154,7 @@ function rankingOf(
     .slice(0, wanted)
 }
 
-/** An upstream that bills searches need not count tokens. */
+/** An upstream that bills searches need not report tokens. */
 function usageOf(usage: Json, meta: Json, request: Sent<RerankRequest>): Usage | undefined {
   const searches = countOf(recordOf(meta.billed_units).search_units)
   const reported =

@@ -8,7 +8,7 @@ import { usageOf } from '../native/responses-answer.ts'
 
 export const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
 
-/** Whether a whole answer is a response, and no chat completion. */
+/** Whether a whole answer is a response, not a chat completion. */
 export function isResponse(body: Buffer): boolean {
   const answer = parsedBytes(body)
   return isRecord(answer) && (answer.object === 'response' || Array.isArray(answer.output))

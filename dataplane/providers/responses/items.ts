@@ -30,7 +30,7 @@ export function itemsOf(messages: readonly ChatMessage[], provider: string): Jso
   })
 }
 
-/** An assistant's parts hold words alone. */
+/** An assistant's parts contain only text. */
 function wordsOf(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content) ?? ''
   return content

@@ -9,7 +9,7 @@ import { shortNames } from '../openai-like/asking/names.ts'
 import { objectSchema } from '../schemas.ts'
 import { itemsOf } from './items.ts'
 
-/** Members that it has no place for. */
+/** Members that the API does not have. */
 const CANNOT = [
   'audio',
   'frequency_penalty',
@@ -22,7 +22,7 @@ const CANNOT = [
   'stop',
   'web_search_options',
 ]
-/** Members by the same name. */
+/** Members with the same name. */
 const SAME = [
   'metadata',
   'parallel_tool_calls',
@@ -51,7 +51,7 @@ const TAKEN = new Set([
   'top_logprobs',
   'verbosity',
 ])
-/** The API takes no smaller limit. */
+/** The API accepts no smaller limit. */
 const OUTPUT_TOKENS_MIN = 16
 
 interface Upstream {
@@ -61,7 +61,7 @@ interface Upstream {
   readonly capabilities: Capabilities
 }
 
-/** `body` is that of the request, as the upstream takes its messages. */
+/** `body`: that of the request, with messages for the upstream. */
 export function responsesRequest(
   { stream }: Pick<ChatRequest, 'stream'>,
   body: ChatBody,
@@ -85,13 +85,13 @@ export function responsesRequest(
     ...(effort !== undefined && { reasoning: { effort } }),
     ...((format || verbosity) && { text: { ...format, ...(verbosity && { verbosity }) } }),
     ...logprobsOf(body),
-    // Without a word the API keeps it.
+    // By default the API stores the response.
     store: body.store === true,
     ...(stream && { stream }),
   }
 }
 
-/** The hints that it does not say. */
+/** The hints that the request omits. */
 export function leftOutOf(body: ChatBody): string[] {
   return membersLeftOut(body, TAKEN, CANNOT)
 }
@@ -105,7 +105,7 @@ function toolOf(tool: Json, provider: string): Json {
     name,
     ...(textOf(description) && { description }),
     parameters: objectSchema(parameters, true),
-    // Without a word a function is strict there.
+    // In this API functions are strict by default.
     strict: strict === true,
   }
 }

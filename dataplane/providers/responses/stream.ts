@@ -16,7 +16,7 @@ export function isOfResponse({ event, data }: WireEvent): boolean {
   return event.startsWith('response.') || TYPED.test(data)
 }
 
-/** The member of a delta by the type of its event. */
+/** The member of a delta, by the type of its event. */
 const WORDS: Readonly<Record<string, 'text' | 'refusal' | 'reasoning'>> = {
   'response.output_text.delta': 'text',
   'response.refusal.delta': 'refusal',
@@ -104,7 +104,7 @@ export class ResponseReader implements StreamReader<ChatEvent> {
     return [deltaOf({ call: { index: call.index, arguments: text } })]
   }
 
-  /** A server may send a call as a whole. */
+  /** A server may send a complete call in one event. */
   #done(place: unknown, item: Json): ChatEvent[] {
     const text = textOf(item.arguments) ?? ''
     const call = this.#calls.get(place)

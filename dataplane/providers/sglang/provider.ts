@@ -8,7 +8,7 @@ import { rerankOf } from '../rerank/operation.ts'
 import { facts } from './facts.ts'
 
 const RECOGNISERS: readonly Recogniser[] = [
-  // In a stream this is the first event of an answer that is 200.
+  // In a stream this is the first event of an answer with status 200.
   { class: 'overloaded', says: /request queue is full|aborted by a higher priority request/ },
   {
     class: 'context',
@@ -17,7 +17,7 @@ const RECOGNISERS: readonly Recogniser[] = [
   },
 ]
 
-/** They reach into the runtime: its queue, ids of others' requests, sessions, other servers, another model, code. */
+/** These change the runtime: its queue, ids of other requests, sessions, other servers, another model, code. */
 const OWN = [
   'bootstrap_host',
   'bootstrap_port',

@@ -17,15 +17,15 @@ const RECOGNISERS: readonly Recogniser[] = [
 ]
 
 export const tgi = openAiLike(facts, {
-  // The one is an alias of the other, and both together are a duplicate that is refused.
+  // One is an alias of the other, and TGI refuses both together as a duplicate.
   maxTokens: 'max_tokens',
   maxTokensOnly: true,
   cannot: [
     ...HOSTED_MEMBERS,
     'n',
-    // Typed as a list there, so that OpenAI's object is refused.
+    // TGI requires a list here, so it refuses OpenAI's object.
     'logit_bias',
-    // Turned into a repetition penalty two too large.
+    // TGI converts it to a repetition penalty that is larger by two.
     'presence_penalty',
   ],
   hints: hintsExcept('seed'),
@@ -41,7 +41,7 @@ export const tgi = openAiLike(facts, {
   recognisers: RECOGNISERS,
 })
 
-/** Its types are strict where OpenAI's are wide. */
+/** Its types are strict where OpenAI accepts several. */
 function typedAlike({ stop, top_p: topP }: ChatBody | CompletionsBody): Record<string, unknown> {
   return {
     ...(typeof stop === 'string' && { stop: [stop] }),
@@ -51,7 +51,7 @@ function typedAlike({ stop, top_p: topP }: ChatBody | CompletionsBody): Record<s
 
 function asTyped(body: ChatBody): Record<string, unknown> {
   const { response_format: format } = body
-  // Its grammar and tools exclude each other.
+  // TGI supports either a grammar or tools.
   const isBound = isRecord(format) && format.type !== 'text' && listOf(body.tools).length > 0
   if (isBound && body.tool_choice !== 'none')
     throw unsupported(facts.name, 'response_format', 'leave it out where you send tools')
@@ -74,12 +74,12 @@ function grammar(format: Readonly<Record<string, unknown>>): unknown {
   )
 }
 
-/** It keeps the text of a message with both, and loses the calls. */
+/** TGI keeps the text of a message with both, and drops the calls. */
 function saysAndCalls(message: ChatMessage): boolean {
   return Array.isArray(message.tool_calls) && (message.content ?? null) !== null
 }
 
-/** The words, then the calls. */
+/** The text, then the calls. */
 function apart(message: ChatMessage): readonly ChatMessage[] {
   if (!saysAndCalls(message)) return [message]
   const { role, content } = message

@@ -1,8 +1,8 @@
-/** Writes a client's form for an upstream: its values as they came, between heads that every server reads alike. */
+/** Writes a client's form for an upstream: unchanged values between headers that every server reads the same way. */
 import type { Form, FormPart } from '../../base/form.ts'
 import type { UpstreamRequest } from '../../wire/provider.ts'
 
-/** Other texts by name: undefined leaves a part out; names that the form lacks are added. */
+/** Other texts by name: undefined omits a part; missing names are added. */
 export type FormEdits = ReadonlyMap<string, string | undefined>
 
 export function writeForm(
@@ -29,10 +29,10 @@ export function writeForm(
   return { body, rest }
 }
 
-/** Shorter values are copied, so that a form is few writes. */
+/** Shorter values are copied, so that a form needs few writes. */
 const COPIED_BYTES_MAX = 16_384
 
-/** The pieces of a form: a recording is sent from where it was received. */
+/** The pieces of a form. The recording is sent from the received bytes. */
 class Pieces {
   readonly #all: Buffer[] = []
   #short: Buffer[] = []

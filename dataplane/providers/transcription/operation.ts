@@ -1,4 +1,4 @@
-/** Transcriptions at upstreams that take OpenAI's form: the client's values, with the upstream's model. */
+/** Transcriptions at upstreams with OpenAI's form: the client's values, with the upstream's model. */
 
 import { isRecord, parsedBytes, recordOf } from '../../json/values.ts'
 import type { Sent, TranscriptionRequest, Usage } from '../../wire/inner-form.ts'
@@ -16,7 +16,7 @@ import { formType, writeForm } from './form.ts'
 import { openChunks, openEvents } from './stream.ts'
 import { usageOf } from './usage.ts'
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 const WIRE = 'openai-transcriptions'
 const PATH = '/audio/transcriptions'
 
@@ -24,7 +24,7 @@ export interface TranscriptionOptions {
   readonly path?: (settings: ProviderSettings, path: string) => string
   readonly model?: (settings: ProviderSettings) => string
   readonly recognisers: readonly Recogniser[]
-  /** Streams have chunks as those of conversations, and plain text comes as JSON, as at vLLM. */
+  /** Streams have chunks like those of conversations, and plain text comes as JSON, as at vLLM. */
   readonly isLikeChat?: boolean
 }
 
@@ -73,14 +73,14 @@ function editsOf(
     if (ROUTING.has(name) || omitted?.has(name) || (isLikeChat && name.startsWith('stream_')))
       edits.set(name, undefined)
   edits.set('model', model?.(settings) ?? settings.model)
-  // Some spell it with a capital.
+  // Some servers write it with a capital.
   if (body.stream !== undefined) edits.set('stream', String(stream))
   if (isLikeChat && stream) edits.set('stream_include_usage', 'true')
   return edits
 }
 
 interface TranscriptAnswer {
-  /** Absent where the body is the text. */
+  /** Absent if the body is the text. */
   readonly text?: string
   readonly usage?: Usage | undefined
   readonly failure?: Failure
@@ -109,7 +109,7 @@ function passed(
 ): Passed {
   const { text, usage, failure } = readAnswer(body, request, options)
   if (failure !== undefined) return { kind: 'failure', failure }
-  // The recording has been heard, so it is charged.
+  // The upstream has processed the recording, so it is charged.
   if (request.stream) return { kind: 'failure', failure: NO_STREAM, usage }
   return { kind: 'body', body: request.isJson || text === undefined ? body : text, usage }
 }

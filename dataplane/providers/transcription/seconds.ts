@@ -1,6 +1,6 @@
-/** Sound as tokens: budgets and limits know nothing else. */
+/** Sound as tokens, because budgets and limits count only tokens. */
 
-/** OpenAI's models hear a tenth of a second as a token. */
+/** OpenAI's models use one token for a tenth of a second. */
 const TOKENS_PER_SECOND = 10
 
 export function tokensOf(seconds: number): number {

@@ -1,4 +1,4 @@
-/** Streams of transcriptions: OpenAI's own events, and chunks like those of conversations, which clients read as OpenAI's. */
+/** Streams of transcriptions: OpenAI's events, and chunks like those of conversations, which become OpenAI's events. */
 import type { KeptText } from '../../base/kept-text.ts'
 import { isRecord, listOf, parsed, recordOf, textOf } from '../../json/values.ts'
 import { AnswerFacts } from '../../wire/answer-facts.ts'
@@ -10,7 +10,7 @@ import { usageOf } from './usage.ts'
 const NOTHING: WireMeaning = { out: '', content: false, finished: false, done: false }
 const END = '[DONE]'
 
-/** OpenAI's events pass as they come; `transcript.text.done` ends them. */
+/** OpenAI's events pass unchanged; `transcript.text.done` ends them. */
 export function openEvents(recognisers: readonly Recogniser[]): WireReader {
   return {
     passesComments: true,
@@ -30,7 +30,7 @@ export function openEvents(recognisers: readonly Recogniser[]): WireReader {
   }
 }
 
-/** vLLM's chunks, written as OpenAI's events, of which the last one repeats the text. */
+/** vLLM's chunks as OpenAI's events; the last event repeats the text. */
 export function openChunks(recognisers: readonly Recogniser[], kept: KeptText): WireReader {
   let text = ''
   let usage: WireMeaning['usage']

@@ -1,13 +1,13 @@
-/** The usage of a transcription: tokens, or the seconds that were heard. */
+/** The usage of a transcription: tokens, or the seconds of sound. */
 
 import { countOf, type Json, recordOf } from '../../json/values.ts'
 import type { Usage } from '../../wire/inner-form.ts'
 import { tokensOf } from './seconds.ts'
 
-/** No recording within the bounds of a body lasts a month. */
+/** No recording within the body limit lasts a month. */
 const SECONDS_MAX = 2_592_000
 
-/** A whole answer and the last event of a stream say it alike; undefined where it says nothing. */
+/** The same member in a whole answer and in the last stream event; undefined if it is missing. */
 export function usageOf({ usage, duration }: Json): Usage | undefined {
   const { input_tokens, prompt_tokens, output_tokens, completion_tokens, seconds } = recordOf(usage)
   const prompt = countOf(input_tokens) ?? countOf(prompt_tokens)
@@ -22,7 +22,7 @@ function usageWith(promptTokens: number, completionTokens: number): Usage {
   return { promptTokens, completionTokens, ...others, estimated: false }
 }
 
-/** Some write a duration as text. */
+/** Some servers write a duration as text. */
 function secondsOf(value: unknown): number | undefined {
   if (typeof value !== 'number' && typeof value !== 'string') return undefined
   const seconds = value === '' ? Number.NaN : Number(value)

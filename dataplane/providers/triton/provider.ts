@@ -32,7 +32,7 @@ const UNDERSTOOD = [
   'function_call',
   'functions',
 ]
-/** Refused there, or without effect. */
+/** Triton refuses these, or they have no effect there. */
 const CANNOT = [...HOSTED_MEMBERS, 'n', 'logit_bias', 'parallel_tool_calls', 'response_format']
 /** The same for legacy completions. */
 const UNDERSTOOD_OF_TEXT = [
@@ -51,7 +51,7 @@ const UNDERSTOOD_OF_TEXT = [
   'top_p',
   'user',
 ]
-/** Its own default is 16 tokens. */
+/** Triton's default is 16 tokens. */
 const MAX_TOKENS_DEFAULT = 4_096
 
 const RECOGNISERS: readonly Recogniser[] = [
@@ -68,7 +68,7 @@ export const triton = openAiLike(facts, {
   failing: ['abort', 'error'],
   repair: {
     newIds: false,
-    // TensorRT-LLM numbers its reasons.
+    // TensorRT-LLM numbers its finish reasons.
     finishReasons: { 1: 'stop', 2: 'stop', 3: 'length' },
     lengthAtBound: { withoutBound: MAX_TOKENS_DEFAULT },
   },
@@ -86,13 +86,13 @@ function explicit(body: ChatBody): Record<string, unknown> {
     if (listOf(content).some((part) => recordOf(part).type !== 'text'))
       throw unsupported(facts.name, `messages.${index}.content`, 'send parts of type text')
   if (body.tool_choice === 'required' && Array.isArray(body.tools) && body.tools.length > 1) {
-    // It would silently force the first of them.
+    // Triton would silently force the first of them.
     throw unsupported(facts.name, 'tool_choice', 'name one tool in tool_choice, or send auto')
   }
   return evenly(body)
 }
 
-/** Its own default is 0.7. */
+/** Triton's default is 0.7. */
 function evenly({ temperature }: ChatBody | CompletionsBody): Record<string, unknown> {
   return (temperature ?? null) === null ? { temperature: 1 } : {}
 }

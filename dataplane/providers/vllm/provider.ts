@@ -22,10 +22,10 @@ const like = openAiLike(facts, {
   cannot: HOSTED_MEMBERS,
   hints: hintsExcept('reasoning_effort', 'seed'),
   failing: ['abort', 'error'],
-  // They reach into the runtime: its queue, ids of others' requests, caches of other servers, tensors.
+  // These change the runtime: its queue, ids of other requests, caches of other servers, tensors.
   own: ['kv_transfer_params', 'priority', 'prompt_embeds', 'request_id'],
   completions: {
-    // It ignores that one.
+    // vLLM ignores this one.
     cannot: ['best_of'],
     hints: hintsExcept('seed'),
   },

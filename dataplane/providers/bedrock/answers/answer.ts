@@ -88,7 +88,7 @@ function choiceOf(
     ...(thoughts.length > 0 && { thoughts }),
     ...(refusal !== undefined && { refusal }),
     ...(pictures.length > 0 && { pictures }),
-    // Not every model can be asked for one call at once.
+    // Not every model can be limited to one call at a time.
     calls: oneCall ? calls.slice(0, 1) : calls,
     finish: finishReason(reason, calls.length > 0),
   }
@@ -103,7 +103,7 @@ function reasoningIn({ reasoningContent }: Json): string {
   return textOf(recordOf(recordOf(reasoningContent).reasoningText).text) ?? ''
 }
 
-/** As Anthropic writes it; models of other makers sign nothing. */
+/** The thinking in Anthropic's form; models of other makers sign nothing. */
 function thinkingBlock({ reasoningText, redactedContent }: Json): Json {
   if (redactedContent !== undefined) return { type: 'redacted_thinking', data: redactedContent }
   const { text, signature } = recordOf(reasoningText)
@@ -115,12 +115,12 @@ function callOf({ toolUseId, name, input }: Json, ids: CallIds, place: string): 
   return { id: ids.of(textOf(toolUseId), place), name: textOf(name) ?? '', arguments: text }
 }
 
-/** The words in place of an answer that was filtered away. */
+/** The text in place of an answer that the filter removed. */
 export function refusalOf(reason: unknown): string | undefined {
   return rowOf(FINISH, reason) === 'content_filter' ? REFUSED : undefined
 }
 
-/** A model that spoiled its own answer. */
+/** The model's own answer was malformed. */
 export function failureOf(reason: unknown): Failure | undefined {
   const isSpoiled = reason === 'malformed_model_output' || reason === 'malformed_tool_use'
   return isSpoiled ? unlikeAsked(`The model's answer could not be read: ${reason}.`) : undefined
@@ -131,7 +131,7 @@ export function finishReason(reason: unknown, called: boolean): FinishReason {
   return known === 'stop' && called ? 'tool_calls' : known
 }
 
-/** The prompt is what was read anew, what was read from the cache and what was written into it. */
+/** The prompt has tokens without a cache, tokens read from the cache, and tokens written into it. */
 export function readUsage(usage: unknown): Usage | undefined {
   const counts = recordOf(usage)
   const input = countOf(counts.inputTokens)
@@ -151,7 +151,7 @@ export function readUsage(usage: unknown): Usage | undefined {
   }
 }
 
-/** Tokens of the prompt that were written for an hour. */
+/** Prompt tokens that were cached for an hour. */
 function hourlyIn(details: unknown): number {
   return listOf(details)
     .map(recordOf)
@@ -159,7 +159,7 @@ function hourlyIn(details: unknown): number {
     .reduce((sum, { inputTokens }) => sum + (countOf(inputTokens) ?? 0), 0)
 }
 
-/** Some models count cached tokens as input already; the total shows it. */
+/** Some models already include cached tokens in the input; the total shows it. */
 function promptTokens(input: number, output: number, cached: number, total: unknown): number {
   const isCounted = countOf(total) === input + output && cached <= input
   return isCounted ? input : input + cached

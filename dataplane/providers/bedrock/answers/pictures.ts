@@ -1,4 +1,4 @@
-/** Pictures in answers of models that paint: a block of an answer, which comes in pieces in a stream. */
+/** Pictures of the model: one block of an answer, in several pieces in a stream. */
 import type { KeptText } from '../../../base/kept-text.ts'
 import { isRecord, type Json, recordOf, textOf } from '../../../json/values.ts'
 import type { Picture } from '../../../wire/inner-form.ts'
@@ -14,7 +14,7 @@ export function pictureIn({ image }: Json): Picture | undefined {
   return data === undefined ? undefined : pictureOf(format, data)
 }
 
-/** For a block that no API here has a place for, or a picture that could not be painted. */
+/** The failure for a block that no API here supports, or for a picture that the model could not create. */
 export function mediaFailure(block: Json): Failure | undefined {
   const isLost = OTHERS.some((name) => isRecord(block[name]))
   const { error } = recordOf(block.image)
@@ -35,7 +35,7 @@ export class PictureReader {
     this.#open = new Blocks(kept)
   }
 
-  /** False for an index that no block can have. Throws AnswerTooLarge. */
+  /** Returns false for an index that no block can have. Throws AnswerTooLarge. */
   begin(index: unknown, { format }: Json): boolean {
     return this.#open.begin(index, { format, pieces: [] })
   }

@@ -15,9 +15,9 @@ import { mediaFailure, PictureReader } from './pictures.ts'
 /** The state after the events so far. */
 interface Progress {
   readonly origin: AnswerOrigin
-  /** Not every model can be asked for one call at once: later ones are left out. */
+  /** Not every model can be limited to one call at a time: later calls are omitted. */
   readonly callsMax: number
-  /** Place among the calls, and whether any input has come. */
+  /** Index among the calls, and whether it has any input yet. */
   readonly calls: Blocks<{ readonly index: number; hasInput: boolean }>
   readonly ids: CallIds
   readonly thoughts: ThoughtReader
@@ -59,7 +59,7 @@ export function openConverseStream(
       if (event === FAILED) return { ...NOTHING, failure: classifyException(data) }
       const content = parsed(data)
       if (isBroken(data, content)) return { ...NOTHING, failure: BROKEN }
-      // Kinds that are not known have no meaning.
+      // Unknown events have no meaning.
       if (!isRecord(content)) return NOTHING
       return rowOf(READERS, event)?.(content, progress) ?? NOTHING
     },
@@ -71,7 +71,7 @@ function startMessage(_event: Json, { origin }: Progress): Meaning<ChatEvent> {
   return { ...NOTHING, events: [{ kind: 'start', id: `chatcmpl-${id}`, model }] }
 }
 
-/** Only calls of tools and pictures begin with an event. */
+/** Only tool calls and pictures have a start event. */
 function startBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   const { calls, callsMax, ids, thoughts, pictures } = progress
   const { toolUse, image } = recordOf(event.start)
@@ -109,7 +109,7 @@ function continueBlock(event: Json, progress: Progress): Meaning<ChatEvent> {
   return delta({ call: { index: call.index, arguments: part } })
 }
 
-/** A tool without input may get no delta at all, and clients parse what they got. */
+/** A tool call without input may have no delta, but clients parse its arguments. */
 function endBlock(event: Json, { calls, thoughts, pictures }: Progress): Meaning<ChatEvent> {
   const picture = pictures.end(event.contentBlockIndex)
   if (picture !== undefined) return delta({ picture })
@@ -123,7 +123,7 @@ function endBlock(event: Json, { calls, thoughts, pictures }: Progress): Meaning
   return delta({ call: { index: call.index, arguments: '{}' } })
 }
 
-/** The counts come behind it. */
+/** The counts follow it. */
 function endMessage({ stopReason }: Json, { calls, hasText }: Progress): Meaning<ChatEvent> {
   const failure = failureOf(stopReason)
   if (failure !== undefined) return { ...NOTHING, failure }

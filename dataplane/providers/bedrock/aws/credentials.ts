@@ -1,4 +1,4 @@
-/** The credential of a request: an API key, a written access key, or one from AWS's default chain. */
+/** The credential of a request: an API key, a configured access key, or one from AWS's default chain. */
 
 import type {
   CredentialSource,
@@ -8,12 +8,12 @@ import type {
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { accessKeyIn, joined } from './access-key.ts'
 
-/** The metadata of a machine; the package's own limit of a second is short for a process that starts. */
+/** Timeout of the instance metadata; the package's default of a second is short for a starting process. */
 const METADATA_MS_MAX = 3_000
 const WAYS =
   'write api_key, or give the process AWS_BEARER_TOKEN_BEDROCK, AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or a role'
 
-/** undefined where a request carries the written API key. */
+/** undefined if requests carry the configured API key. */
 export function credentialSource(
   { credential, region }: ProviderSettings,
   env: Environment,
@@ -21,7 +21,7 @@ export function credentialSource(
   const written = accessKeyIn(credential)
   if (written !== undefined) {
     const { secret, token } = written
-    // Not sent as it is: its parts are what must never be shown.
+    // The value is not sent; its parts are the secrets.
     return constant('api_key', { value: credential, secrets: [secret, token].filter(Boolean) })
   }
   if (credential !== '') return undefined
@@ -35,10 +35,10 @@ function constant(from: string, fetched: FetchedCredential): CredentialSource {
   return { from, fetch: async () => fetched }
 }
 
-/** The package is large: a process without such an upstream never loads it. */
+/** The package is large, so only a process with such an upstream loads it. */
 async function fromChain(region: string): Promise<FetchedCredential> {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
-  // A provider keeps what it fetched, so each fetch has its own.
+  // A provider caches its credentials, so each fetch uses a new one.
   const place = region === '' ? {} : { clientConfig: { region } }
   const chain = defaultProvider({ ...place, timeout: METADATA_MS_MAX })
   const found = await chain().catch((cause: Error) => {

@@ -1,7 +1,7 @@
-/** Where Bedrock is: a host for each region, in the domain of the region's partition. */
+/** Bedrock's address: a host for each region, in the domain of the region's partition. */
 
 const DOMAIN = 'amazonaws.com'
-/** Partitions with a domain that is not the common one, by how the names of their regions begin. */
+/** Partitions with another domain, by the prefix of their region names. */
 const DOMAINS: readonly (readonly [region: RegExp, domain: string])[] = [
   [/^cn-/, 'amazonaws.com.cn'],
   [/^eusc-/, 'amazonaws.eu'],
@@ -18,14 +18,14 @@ export function endpointIn(region: string): string {
   return `https://bedrock-runtime.${region}.${domain}`
 }
 
-/** The region in an address of Bedrock itself; undefined where a proxy stands in front of it. */
+/** The region in an address of Bedrock itself; undefined for a proxy. */
 export function regionIn(origin: string): string | undefined {
   return HOST.exec(new URL(origin).hostname)?.[1]
 }
 
-/** A model's name, the id of an inference profile or an ARN, as one segment of a path. */
+/** A model's name, the id of an inference profile, or an ARN, as one path segment. */
 export function segmentOf(model: string): string {
-  // A segment of dots alone would lead elsewhere.
+  // A segment of only dots would change the path.
   const bare = /^\.{1,2}$/.test(model) ? /[.]/g : /[!'()*]/g
   return encodeURIComponent(model).replace(bare, percent)
 }

@@ -1,9 +1,9 @@
-/** AWS event streams: frames with their length, headers and two checksums. */
+/** AWS event streams: frames with a length, headers and two checksums. */
 import { crc32 } from 'node:zlib'
 import { parsed, recordOf } from '../../../json/values.ts'
 import type { Framer, Framing, WireEvent } from '../../../wire/provider.ts'
 
-/** Total length, length of the headers, and the checksum of the two. */
+/** Total length, header length, and the checksum of both. */
 const PRELUDE_BYTES = 12
 const CRC_BYTES = 4
 const FRAME_BYTES_MIN = PRELUDE_BYTES + CRC_BYTES
@@ -18,9 +18,9 @@ export const EVENT_STREAM: Framing = {
   parse,
 }
 
-/** The event of exceptions, of errors and of frames that are damaged; their kind stands in `__type`. */
+/** The event of exceptions, errors and damaged frames; `__type` has their kind. */
 export const FAILED = 'error'
-/** The `__type` of a frame that is damaged. */
+/** The `__type` of a damaged frame. */
 export const DAMAGED = 'DamagedFrame'
 const DAMAGE: WireEvent = {
   event: FAILED,
@@ -28,7 +28,7 @@ const DAMAGE: WireEvent = {
 }
 
 class EventStreamFramer implements Framer {
-  /** The beginning of a frame that has not ended, and room behind it for more. */
+  /** The start of an unfinished frame, with spare room after it. */
   #kept: Buffer = NOTHING
   #length = 0
   #damaged = false
@@ -38,7 +38,7 @@ class EventStreamFramer implements Framer {
     const bytes = this.#length === 0 ? chunk : this.#append(chunk)
     const end = endOfWhole(bytes)
     if (end === undefined) {
-      // No length can be trusted any more: the rest is one last frame, and it is damaged.
+      // No later length can be trusted: the rest becomes one last, damaged frame.
       this.#damaged = true
       this.#length = 0
       return bytes
@@ -56,7 +56,7 @@ class EventStreamFramer implements Framer {
     this.#length = bytes.length
   }
 
-  /** A frame may come byte by byte: it moves to twice the room when the room is used up, not with every piece. */
+  /** Frames may arrive byte by byte, so the room doubles when it is full. Nothing is copied for each piece. */
   #append(chunk: Buffer): Buffer {
     const length = this.#length + chunk.length
     if (length > this.#kept.length) {
@@ -70,7 +70,7 @@ class EventStreamFramer implements Framer {
   }
 }
 
-/** Where the last whole frame ends; undefined where a prelude is damaged. */
+/** The end of the last complete frame; undefined if a prelude is damaged. */
 function endOfWhole(bytes: Buffer): number | undefined {
   let end = 0
   while (end + PRELUDE_BYTES <= bytes.length) {
@@ -82,7 +82,7 @@ function endOfWhole(bytes: Buffer): number | undefined {
   return end
 }
 
-/** The length of the frame whose prelude stands there; undefined where the prelude is damaged. */
+/** The length of the frame at this position; undefined if its prelude is damaged. */
 function lengthOf(bytes: Buffer, at: number): number | undefined {
   const total = bytes.readUInt32BE(at)
   const headers = bytes.readUInt32BE(at + 4)
@@ -92,7 +92,7 @@ function lengthOf(bytes: Buffer, at: number): number | undefined {
   return isPossible ? total : undefined
 }
 
-/** Behind damage the lengths make no sense: then a frame is all that is left, and `parse` finds it out. */
+/** After damage the lengths are meaningless: the frame is the rest of the bytes, and `parse` reports the damage. */
 function* split(frames: Buffer): Generator<Buffer> {
   for (let at = 0; at < frames.length; ) {
     const isLong = at + FRAME_BYTES_MIN <= frames.length
@@ -131,11 +131,11 @@ function isSound(frame: Buffer): boolean {
   return frame.readUInt32BE(end) === crc32(frame.subarray(0, end))
 }
 
-/** Bytes of the values by their type, from `true` to a UUID; texts and bytes have their length in front. */
+/** Value sizes in bytes by type, from `true` to a UUID; texts and bytes start with their length. */
 const VALUE_BYTES = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16] as const
 const TYPE_TEXT = 7
 
-/** Those that are texts, by name; undefined where they do not fill their room exactly. */
+/** The text values by name; undefined if the values do not fill their room exactly. */
 function headersIn(bytes: Buffer): Map<string, string> | undefined {
   const headers = new Map<string, string>()
   let at = 0

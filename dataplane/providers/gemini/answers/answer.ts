@@ -19,7 +19,7 @@ import {
 } from './candidates.ts'
 import { logprobsIn } from './logprobs.ts'
 
-/** The parts of the provider that reading an answer needs. */
+/** The parts of the provider that are necessary to read an answer. */
 export interface AnswerReaders {
   readonly recognisers: readonly Recogniser[]
   readonly signatures: Signatures
@@ -63,7 +63,7 @@ export function readAnswer(
   }
 }
 
-/** Some ways to the API wrap an error into a list. */
+/** Some addresses of the API return an error inside a list. */
 export function isErrorBody(value: unknown): boolean {
   const body = Array.isArray(value) ? value[0] : value
   return isRecord(body) && isError(body)

@@ -1,4 +1,4 @@
-/** Finish reasons, refusals, tool calls and usage, alike in whole answers and in the events of a stream. */
+/** Finish reasons, refusals, tool calls and usage, in whole answers and in stream events. */
 import { createHash } from 'node:crypto'
 import type { KeptText } from '../../../base/kept-text.ts'
 import { countOf, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
@@ -25,14 +25,14 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
   IMAGE_RECITATION: 'content_filter',
   IMAGE_OTHER: 'content_filter',
 }
-/** Answers that make no sense; another try may. */
+/** Malformed answers; a retry may succeed. */
 const BROKEN =
   /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL$|TOO_MANY_TOOL_CALLS$|MISSING_THOUGHT_SIGNATURE$)/
 const REASON_LENGTH_MAX = 100
-/** Ids that every wire takes. */
+/** A form of ids that every wire accepts. */
 const ID = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** The answer that the events or the body are of. */
+/** The answer that the events or the body belong to. */
 export interface Answered {
   readonly id: string
   readonly model: string
@@ -48,7 +48,7 @@ export function finishReason(reason: unknown, called: boolean): FinishReason {
   return known === 'stop' && called ? 'tool_calls' : known
 }
 
-/** The failure that a finish reason stands for, or a part that no API here has a place for; undefined without either. */
+/** The failure for a finish reason, or for a part that no API here supports; undefined if there is neither. */
 export function failureIn(candidate: Json): Failure | undefined {
   const text = textOf(candidate.finishReason)
   const media = partsIn(candidate).find(isOtherMedia)
@@ -60,13 +60,13 @@ export function failureIn(candidate: Json): Failure | undefined {
   return unlikeAsked(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)
 }
 
-/** The words of a blocked answer; undefined where it was not blocked. */
+/** The text of a blocked answer; undefined if the answer was not blocked. */
 export function refusalIn({ finishReason: reason, finishMessage: words }: Json) {
   if (rowOf(FINISH, reason) !== 'content_filter') return undefined
   return textOf(words) ?? `The answer was blocked (${String(reason)}).`
 }
 
-/** The words about a blocked prompt, which gets no candidates; undefined where it was not blocked. */
+/** The text about a blocked prompt, which gets no candidates; undefined if the prompt was not blocked. */
 export function blockIn({ promptFeedback }: Json): string | undefined {
   const { blockReason: reason, blockReasonMessage: words } = recordOf(promptFeedback)
   const text = textOf(reason)
@@ -127,7 +127,7 @@ export class CallReader {
     this.#signatures = signatures
   }
 
-  /** `place`: the choice, and the number of the call within it. */
+  /** `place`: the choice, and the index of the call in it. */
   read({ functionCall, thoughtSignature }: Json, answered: Answered, ...place: number[]): ToolCall {
     const { id: own, name: called, args } = recordOf(functionCall)
     const name = textOf(called) ?? ''
@@ -144,7 +144,7 @@ export class CallReader {
   }
 }
 
-/** Derived from its place where the API gives none: a repeated reading gives the same. */
+/** Derived from its index if the API gives no id, so that reading the answer again gives the same id. */
 function callId(own: unknown, place: string): string {
   const text = textOf(own)
   if (text !== undefined && ID.test(text)) return text
@@ -160,13 +160,13 @@ const COUNTS = [
   'cachedContentTokenCount',
 ] as const
 
-/** The counts that are there. */
+/** The counts in the usage. */
 export function countsIn(usage: Json): Json {
   const known = COUNTS.map((name) => [name, countOf(usage[name])] as const)
   return Object.fromEntries(known.filter(([, count]) => count !== undefined))
 }
 
-/** Thoughts are counted apart from the answer, and what tools of the API read apart from the prompt. */
+/** The API counts thoughts apart from the answer, and the input of its tools apart from the prompt. */
 export function readUsage(usage: unknown): Usage | undefined {
   const counts = recordOf(usage)
   const prompt = countOf(counts.promptTokenCount)

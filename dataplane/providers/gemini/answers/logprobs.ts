@@ -1,7 +1,7 @@
-/** Log probabilities as OpenAI shapes them. */
+/** Log probabilities in OpenAI's form. */
 import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 
-/** The member of a choice or a delta; empty where the answer has none. */
+/** The member of a choice or a delta; empty if the answer has none. */
 export function logprobsIn({ logprobsResult }: Json): { readonly logprobs?: unknown } {
   const result = recordOf(logprobsResult)
   const chosen = listOf(result.chosenCandidates)

@@ -1,4 +1,4 @@
-/** Reads Gemini's stream, whose events are answers in pieces. */
+/** Reads Gemini's stream, whose events are parts of an answer. */
 
 import type { KeptText } from '../../../base/kept-text.ts'
 import {
@@ -159,7 +159,7 @@ class AnswerStream {
     ]
   }
 
-  /** Counts are cumulative, but not every event has all of them. */
+  /** Counts are cumulative, but some events lack some of them. */
   #count(usage: unknown) {
     if (!isRecord(usage)) return undefined
     this.#usage = { ...this.#usage, ...countsIn(usage) }

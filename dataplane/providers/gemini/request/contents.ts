@@ -1,4 +1,4 @@
-/** Turns OpenAI's messages into the turns of Gemini's conversation. */
+/** Converts OpenAI's messages to the turns of Gemini's conversation. */
 
 import { argumentsOf } from '../../../json/steps/arguments.ts'
 import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
@@ -17,7 +17,7 @@ interface Turn {
   readonly parts: Placed[]
 }
 
-/** A part of a turn; results of tools stand in the order of their calls, before everything else. */
+/** A part of a turn. Tool results come first, in the order of their calls. */
 interface Placed {
   readonly part: Json
   readonly place: number
@@ -68,7 +68,7 @@ function turnOf(message: ChatMessage, index: number, calls: Calls, signatures: S
   throw unsupported(facts.name, `messages.${index}.role`, `send one of the roles ${ROLES}`)
 }
 
-/** Only texts stand in a result. */
+/** A result contains only texts. */
 function isText({ type }: Json): boolean {
   return type === 'text' || type === 'refusal'
 }
@@ -77,7 +77,7 @@ function behind(parts: readonly Json[]): Placed[] {
   return parts.map((part) => ({ part, place: Number.MAX_SAFE_INTEGER }))
 }
 
-/** The pictures that the model has painted. */
+/** The pictures of the model. */
 function paintedOf(message: ChatMessage, index: number, signatures: SignaturesOf): Json[] {
   return picturesOf(message).map((image) => {
     const [part] = partsOf([image], index)
@@ -113,7 +113,7 @@ function callsOf(
     })
 }
 
-/** The API matches a result to its call by the name of the function and the order. */
+/** The API matches a result to its call by function name and order. */
 function resultOf(message: ChatMessage, index: number, calls: Calls): Placed {
   const call = calls.byId.get(message.tool_call_id)
   const name = call?.name ?? textOf(message.name)
@@ -124,7 +124,7 @@ function resultOf(message: ChatMessage, index: number, calls: Calls): Placed {
       'send the id of an earlier tool call',
     )
   }
-  // As a text also where it is JSON: the API would read `$ref` in it as a reference, and its numbers as doubles.
+  // JSON is sent as a text too: the API would treat `$ref` in it as a reference, and its numbers as doubles.
   const response = { result: textIn(message.content) }
   return { part: { functionResponse: { name, response } }, place: call?.place ?? 0 }
 }

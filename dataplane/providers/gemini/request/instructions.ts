@@ -1,12 +1,12 @@
-/** The texts of system and developer messages, which stand apart from the conversation. */
+/** The texts of system and developer messages, which are separate from the conversation. */
 
 import { listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ChatMessage } from '../../../wire/inner-form.ts'
 
-/** All of them, in order, with a blank line between; empty without any. */
+/** All texts in order, with blank lines between them; empty if there are none. */
 export function systemOf(messages: readonly ChatMessage[]): string {
   const instructions = messages.filter(isInstruction)
-  // Where nothing but instructions were sent, the last of them is what to answer.
+  // If a request has only instructions, the last one is the text to answer.
   if (instructions.length === messages.length) instructions.pop()
   const texts = instructions.map(({ content }) => textIn(content))
   return texts.filter((text) => text !== '').join('\n\n')
@@ -16,7 +16,7 @@ export function isInstruction({ role }: ChatMessage): boolean {
   return role === 'system' || role === 'developer'
 }
 
-/** The text of a content that should hold nothing else. */
+/** The text of a content that must contain nothing else. */
 export function textIn(content: unknown): string {
   if (typeof content === 'string') return content
   const parts = listOf(content).map(recordOf)

@@ -1,9 +1,9 @@
-/** The parts of a message: text, and media by value or by address. */
+/** The parts of a message: text, and media as bytes or by address. */
 import { type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
 
-/** Media types of addresses, by the end of their path; the API asks for one and looks at the bytes. */
+/** Media types of addresses by file ending. The API requires a type, but reads it from the bytes. */
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   webp: 'image/webp',
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   pdf: 'application/pdf',
 }
 const TYPE_DEFAULT = 'image/jpeg'
-/** Addresses there name files of the account that the credential belongs to, not of the client. */
+/** Addresses of this form name files of the account behind the credential, not the client's. */
 const OWN_FILES = /(?:^|\.)generativelanguage\.googleapis\.com$/
 const URL_LENGTH_MAX = 8_192
 
@@ -69,12 +69,12 @@ function inlined(url: string): Json | undefined {
   const head = url.slice(0, Math.min(comma, 200))
   const type = /^data:([a-z]+\/[a-z0-9.+-]+)(?:;[a-z]+=[^;,]*)*;base64$/i.exec(head)?.[1]
   if (type === undefined) return undefined
-  // Only the one spelling is accepted.
+  // The API accepts only this spelling.
   const mimeType = type.toLowerCase().replace('image/jpg', 'image/jpeg')
   return { inlineData: { mimeType, data: url.slice(comma + 1) } }
 }
 
-/** The API fetches it, so that the gateway need not connect to addresses that clients choose. */
+/** The API fetches the address, so the gateway connects to no address that a client chooses. */
 function addressed(url: string): Json | undefined {
   if (url.length > URL_LENGTH_MAX) return undefined
   const address = URL.parse(url)

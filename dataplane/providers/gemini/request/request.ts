@@ -1,4 +1,4 @@
-/** Writes a chat completion request as Gemini's API wants it. */
+/** Writes a chat completion request for Gemini's API. */
 
 import { isRecord, type Json, listOf, recordOf, rowOf, textOf } from '../../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../../wire/inner-form.ts'
@@ -16,13 +16,13 @@ import { toolMembers } from './tools.ts'
 const CHOICES_MAX = 8
 const STOPS_MAX = 5
 const SEED_MAX = 2_147_483_647
-/** By OpenAI's names; the others ask for nothing here. */
+/** Modalities by OpenAI's names; other values request nothing here. */
 const SERVICE_TIERS: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' }
 const NO_PICTURES =
   'ask it through /v1/chat/completions or /v1/responses, which have a place for pictures, or ask a model that answers in text'
-/** Members without a place in the API. */
+/** Members that the API does not have. */
 const CANNOT = ['audio', 'function_call', 'functions', 'logit_bias', 'web_search_options']
-/** Members that are translated. */
+/** Members that the gateway translates. */
 const TAKEN = new Set([
   'frequency_penalty',
   'logprobs',
@@ -45,7 +45,7 @@ const TAKEN = new Set([
   'top_p',
 ])
 
-/** A request as it is sent, and the members of the client's that it does not say. */
+/** A request for the upstream, and the client's members that it omits. */
 export interface Translated {
   readonly sent: Json
   readonly leftOut: readonly string[]
@@ -60,7 +60,7 @@ export function generateRequest(
   const { body } = request
   const { capabilities } = settings
   refuseUnsupported(facts.name, body, CANNOT)
-  // The picture would be charged, and no client of this API could see it.
+  // The picture would cost money, and no client of this API could show it.
   if (capabilities.paints && !request.takesPictures)
     throw unsupported(facts.name, 'model', NO_PICTURES)
   const system = systemOf(body.messages)
@@ -78,7 +78,7 @@ export function generateRequest(
   return { sent, leftOut: leftOut.filter((name) => rowOf(hints, name) === undefined) }
 }
 
-/** The members for hints that some models or values have a place for; undefined: it is left out. */
+/** The members for hints that some models or values support; undefined: the gateway omits the hint. */
 function hintsOf(body: ChatBody, capabilities: Capabilities) {
   const { seed } = body
   const isSeed = Number.isInteger(seed) && Math.abs(Number(seed)) <= SEED_MAX
@@ -102,7 +102,7 @@ function configOf(body: ChatBody, bound: number | undefined, capabilities: Capab
   }
 }
 
-/** Text alone is what other models answer in anyway. */
+/** Other models answer with text alone anyway. */
 function modalitiesOf({ modalities }: ChatBody, { paints }: Capabilities): Json {
   const asked = listOf(modalities)
   if (asked.length === 0 || (asked.every((one) => one === 'text') && !paints)) return {}
@@ -111,7 +111,7 @@ function modalitiesOf({ modalities }: ChatBody, { paints }: Capabilities): Json 
   throw unsupported(facts.name, 'modalities', 'ask for text and image alone')
 }
 
-/** Those that equal the default of OpenAI's API ask for nothing, and older models refuse some of them. */
+/** Values that equal OpenAI's defaults are omitted, because older models refuse some of them. */
 function numbersOf(body: ChatBody): Json {
   const { n, temperature, top_p: topP } = body
   const { presence_penalty: presence, frequency_penalty: frequency } = body

@@ -5,7 +5,7 @@ import type { ChatBody } from '../../../wire/inner-form.ts'
 import { unsupported } from '../../../wire/unsupported.ts'
 import { facts } from '../facts.ts'
 
-/** The members `tools` and `toolConfig`; none where the client gives no tools. */
+/** The members `tools` and `toolConfig`; empty if the client gives no tools. */
 export function toolMembers(body: ChatBody): Json {
   const tools = listOf(body.tools).map((tool) => recordOf(recordOf(tool).function))
   if (tools.length === 0) return {}
@@ -49,7 +49,7 @@ function callingOf(body: ChatBody, tools: readonly Json[]): Json | undefined {
   }
   const mode = recordOf(given.allowed_tools).mode ?? choice
   if (mode === 'none') return { mode: 'NONE' }
-  // This mode holds calls to the schemas of the tools.
+  // In this mode calls follow the schemas of the tools.
   if (mode === 'required') return { mode: 'ANY' }
   if (tools.some(({ strict }) => strict === true)) return { mode: 'VALIDATED' }
   return mode === 'auto' ? { mode: 'AUTO' } : undefined

@@ -1,25 +1,25 @@
-/** The messages of a conversation as a runtime takes them, and the parts of them that it does not see. */
+/** The messages of a conversation for a runtime, and the parts that the runtime does not get. */
 import { type Json, listOf, recordOf } from '../../../json/values.ts'
 import type { ChatMessage, ChatRequest } from '../../../wire/inner-form.ts'
 import type { ThinkingMember } from '../../../wire/models/capabilities.ts'
 import type { ProviderSettings } from '../../../wire/provider.ts'
 import { shownByUser } from '../../pictures.ts'
 
-/** Where models and their servers differ in the messages that they take. */
+/** Differences between models and servers in the messages that they accept. */
 export interface Takes {
-  /** Whether messages may have the role `developer`; else it becomes `system`. */
+  /** Whether messages may have the role `developer`; otherwise it becomes `system`. */
   readonly developerRole?: boolean
-  /** The member in which it wants the thinking of an earlier answer back; absent: it refuses or ignores it. */
+  /** The member for the thinking of an earlier answer; absent: the runtime refuses or ignores it. */
   readonly reasoning?: ThinkingMember | undefined
-  /** Whether it takes cache marks, or hands them on to a vendor that does. */
+  /** Whether the runtime accepts cache marks, or passes them to a vendor that does. */
   readonly marks?: boolean
-  /** Whether results of tools may hold pictures; else they stand behind the results, as the user's. */
+  /** Whether tool results may contain pictures; otherwise the pictures follow the results as the user's. */
   readonly picturesInResults?: boolean
-  /** Whether messages of the model may hold the pictures that it painted; else the user shows them. */
+  /** Whether messages of the model may contain its pictures; otherwise the user's messages contain them. */
   readonly ownPictures?: boolean
 }
 
-/** The facts of the model win over those of the runtime; one that has refused thinking in a history gets none. */
+/** Facts of the model override those of the runtime. A model that refused thinking in a history gets none. */
 export function takesOf(
   { isUnsealed }: ChatRequest,
   { capabilities }: ProviderSettings,
@@ -39,9 +39,9 @@ export function takesOf(
 }
 
 export interface Taken {
-  /** The same list where nothing has to change. */
+  /** The same list if nothing changes. */
   readonly messages: readonly ChatMessage[]
-  /** As clients know them. */
+  /** The omitted parts, by the names that clients know. */
   readonly lost: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export function takenBy(given: readonly ChatMessage[], takes: Takes): Taken {
   const lost = new Set<string>()
   const taken: ChatMessage[] = []
   let isSame = true
-  /** Those of the results so far, which a user may send alone. */
+  /** Pictures of the results so far, which only a user may send. */
   let pictures: Json[] = []
   const show = () => {
     if (pictures.length === 0) return
@@ -73,7 +73,7 @@ export function takenBy(given: readonly ChatMessage[], takes: Takes): Taken {
   return { messages: isSame ? messages : taken, lost: [...lost] }
 }
 
-/** Whether the runtime takes the message as it is, as it does most; else some of it may change. */
+/** Whether the runtime accepts the message unchanged, as it does most; otherwise the gateway may change it. */
 function isTaken(message: ChatMessage, takes: Takes): boolean {
   switch (message.role) {
     case 'developer':
@@ -105,7 +105,7 @@ function messageFor(message: ChatMessage, takes: Takes, lost: Set<string>): Chat
   return message.role === 'assistant' ? thinkingFor(message, takes, lost) : message
 }
 
-/** Unsigned thinking goes back under the runtime's own name; no other model takes what one has signed. */
+/** Unsigned thinking goes back under the runtime's own name; no other model accepts signed thinking. */
 function thinkingFor(message: ChatMessage, { reasoning }: Takes, lost: Set<string>): ChatMessage {
   const there = THINKING.filter((name) => message[name] !== undefined)
   if (there.every((name) => name === reasoning && message[name] !== '')) return message

@@ -1,4 +1,4 @@
-/** Conversations that a model takes as responses alone: asked so, and read whichever of the two APIs answers. */
+/** Conversations for models with only the Responses API. Answers may be in either API, and are read in both forms. */
 import type { KeptText } from '../../../base/kept-text.ts'
 import { bodyOf } from '../../../json/unwritten.ts'
 import { listOf } from '../../../json/values.ts'
@@ -23,7 +23,7 @@ import { takenBy, takesOf } from './conversation.ts'
 
 export const DETOUR: Detour = { isWhole: isResponse, isEvent: isOfResponse }
 
-/** Whether the model takes this conversation as a response alone. */
+/** Whether the model accepts this conversation only as a response. */
 export function isForResponses({ body }: ChatRequest, { capabilities }: ProviderSettings): boolean {
   const { responses } = capabilities
   if (responses === 'always') return true
@@ -41,7 +41,7 @@ export function encodeResponse(
 ): Pick<UpstreamRequest, 'body' | 'leftOut' | 'lost'> {
   const model = options.model?.(settings) ?? settings.model
   const plain = withoutMarks(request.body)
-  // Results may hold pictures there.
+  // In that API results may contain pictures.
   const takes = { ...takesOf(request, settings, options), picturesInResults: true }
   const { messages, lost } = takenBy(plain.messages, takes)
   const upstream = { provider: options.name, model, maxTokens, capabilities: settings.capabilities }
@@ -54,7 +54,7 @@ export function encodeResponse(
   }
 }
 
-/** The answer as it was read, or as a response if it is one. */
+/** The chat answer, or the response if it is one. */
 export function decodeAnswerOr(
   read: Decoded<ChatAnswer>,
   body: Buffer,
@@ -68,7 +68,7 @@ export function decodeAnswerOr(
   return decodeResponse(body, request, recognisers)
 }
 
-/** The first event shows which of the two it is. */
+/** The first event shows which API answered. */
 export function eitherReader(
   reader: StreamReader<ChatEvent>,
   request: Asked,

@@ -1,4 +1,4 @@
-/** Refusals by servers that speak OpenAI's wire, and the facts about the model that they show. */
+/** Refusals by servers with OpenAI's wire, and the facts about the model that they show. */
 import { EFFORTS } from '../../../wire/models/capabilities.ts'
 import {
   EFFORTLESS,
@@ -14,7 +14,7 @@ const REFUSED =
 const OF_EFFORT = /reasoning[._]?effort/i
 const OF_MESSAGE = /messages?\b/i
 
-/** At OpenAI and Azure OpenAI, whose models may want another of their APIs. */
+/** At OpenAI and Azure OpenAI, whose models may require another API. */
 export const RESPONSES_LESSONS: readonly LessonRule[] = [
   {
     says: /only supported in v1\/responses|not (?:a chat model|supported in the v1\/chat\/completions)/i,
@@ -23,7 +23,7 @@ export const RESPONSES_LESSONS: readonly LessonRule[] = [
   { says: /use \/v1\/responses/i, teaches: { responses: 'with_tools' } },
 ]
 
-/** The first that matches; more special ones stand before more general ones. */
+/** The first match applies, so special rows come before general ones. */
 export const LESSONS: readonly LessonRule[] = [
   {
     says: /reasoning_content\b.*must be passed back/i,

@@ -1,4 +1,4 @@
-/** Names of who asks, which OpenAI bounds: a longer one is known by its digest, always by the same. */
+/** Shortens user names, whose length OpenAI limits: a digest replaces a longer name, always the same one. */
 import { hash } from 'node:crypto'
 
 const LENGTH_MAX = 64

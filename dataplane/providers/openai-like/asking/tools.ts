@@ -1,8 +1,8 @@
-/** The tools of a request as a runtime takes them. */
+/** The tools of a request in the form of a runtime. */
 import { isRecord, type Json, listOf, recordOf } from '../../../json/values.ts'
 import { objectSchema } from '../../schemas.ts'
 
-/** Functions whose parameters have a type and properties; the same list where nothing has to change. */
+/** Functions whose parameters have a type and properties; the same list if nothing changes. */
 export function withSchemas(tools: unknown): unknown {
   return changed(tools, (tool) => {
     const called = recordOf(tool.function)
@@ -14,7 +14,7 @@ export function withSchemas(tools: unknown): unknown {
   })
 }
 
-/** The same of a response, whose functions may stand in a namespace. */
+/** The same for a response, whose functions may be in a namespace. */
 export function withSchemasOfResponse(tools: unknown): unknown {
   return changed(tools, (tool) => {
     if (tool.type === 'namespace') {

@@ -17,7 +17,7 @@ import { readUsage } from '../members.ts'
 import type { CompletionsOptions, OpenAiLike } from '../options.ts'
 import { openLogprobs } from './logprobs.ts'
 
-/** The options by which answers are read. */
+/** The options for reading answers. */
 export type CompletionsReading = Pick<OpenAiLike, 'failing' | 'recognisers' | 'repeatsUsage'> &
   Pick<CompletionsOptions, 'chatLogprobs' | 'emptyReasons' | 'usagePerChoice'>
 
@@ -26,13 +26,13 @@ interface CheckedAnswer {
   readonly json: Json
   readonly choices: readonly Json[]
   readonly usage: Usage | undefined
-  /** Whether the usage that the answer names is that of all its choices. */
+  /** Whether the reported usage covers all choices of the answer. */
   readonly isCounted: boolean
-  /** Whether it says anything in another way than the bytes. */
+  /** Whether the answer must be changed, so that its bytes do not pass. */
   readonly isChanged: boolean
 }
 
-/** Characters that make about one token, where nothing better is known. */
+/** Characters for about one token, if nothing better is known. */
 const CHARACTERS_PER_TOKEN = 4
 
 export function readCompletion(

@@ -1,4 +1,4 @@
-/** Log probabilities of legacy completions, from a runtime that writes them in the shape of chat completions. */
+/** Log probabilities of legacy completions, from a runtime that writes them in the form of chat completions. */
 import { StringDecoder } from 'node:string_decoder'
 import {
   countOf,
@@ -13,7 +13,7 @@ import type { CompletionsRequest, Sent } from '../../../wire/inner-form.ts'
 import { indexOf } from '../members.ts'
 import type { CompletionsOptions } from '../options.ts'
 
-/** Where the text of a choice has got to: an emoji may be several tokens. */
+/** The position in the text of a choice: an emoji may be several tokens. */
 interface TextOffset {
   readonly decoder: StringDecoder
   characters: number
@@ -21,7 +21,7 @@ interface TextOffset {
 
 const IN_CHAT_SHAPE = '"logprobs":{'
 
-/** For clients that ask for log probabilities of a runtime with `chatLogprobs`; undefined for all others. */
+/** For clients that request log probabilities from a runtime with `chatLogprobs`; undefined for all others. */
 export function openLogprobs(
   { bytes, spans, choices }: Sent<CompletionsRequest>,
   { chatLogprobs }: Pick<CompletionsOptions, 'chatLogprobs'>,
@@ -42,14 +42,14 @@ export class Logprobs {
     this.#choices = choices
   }
 
-  /** The JSON text of an event as legacy completions write it. */
+  /** The JSON text of an event in the form of legacy completions. */
   event(data: string): string {
     if (!data.includes(IN_CHAT_SHAPE)) return data
     const chunk = parsed(data)
     return isRecord(chunk) ? JSON.stringify(this.answer(chunk)) : data
   }
 
-  /** The same of an event or a whole answer. */
+  /** The same for an event or a whole answer. */
   answer(json: Json): Json {
     return {
       ...json,
@@ -73,7 +73,7 @@ export class Logprobs {
     }
   }
 
-  /** The token itself is there too, however unlikely it was. */
+  /** The token itself is in the list too, however unlikely it was. */
   #topOf({ token, logprob, top_logprobs: top }: Json): Json {
     const likely = listOf(top).slice(0, this.#most).map(recordOf)
     const shown = [...likely, { token, logprob }].map((one) => [
@@ -85,13 +85,13 @@ export class Logprobs {
 
   #placeOf(index: number): TextOffset {
     const known = this.#places.get(index) ?? { decoder: new StringDecoder('utf8'), characters: 0 }
-    // No place is kept of a choice that was not asked for.
+    // No position is stored for a choice that the client did not request.
     if (index < this.#choices) this.#places.set(index, known)
     return known
   }
 }
 
-/** The place where the token begins, in characters of the choice's text. */
+/** The position where the token begins, in characters of the choice's text. */
 function advance(place: TextOffset, { bytes, token }: Json): number {
   const start = place.characters
   const raw = Array.isArray(bytes)

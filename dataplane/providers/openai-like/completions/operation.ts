@@ -1,4 +1,4 @@
-/** Legacy completions in OpenAI's own wire: bytes pass, and only what has to changes. */
+/** Legacy completions in OpenAI's own wire: bytes pass, with only the necessary changes. */
 
 import type { Change } from '../../../json/edit.ts'
 import { memberOf } from '../../../json/unwritten.ts'
@@ -15,7 +15,7 @@ import { askUsage, inWire, leaveOut } from '../request.ts'
 import { decodeCompletion, readCompletion } from './answer.ts'
 import { openTextReader, openTextWireReader } from './stream.ts'
 
-/** Name of this wire; clients' dialects have the same. */
+/** Name of this wire; dialects of clients have the same name. */
 const WIRE = 'openai-completions'
 const PATH = '/completions'
 
@@ -55,7 +55,7 @@ export function completionsOf(
   }
 }
 
-/** Throws `unsupported` for prompts that the runtime would not read, or only in part. */
+/** Throws `unsupported` for prompts that the runtime would not read, or would read only in part. */
 function refusePrompts(
   provider: string,
   { prompt }: CompletionsBody,

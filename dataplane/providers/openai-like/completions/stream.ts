@@ -115,7 +115,7 @@ export function openTextWireReader(
     },
   }
 
-  /** Events that say an end or a usage are read once more: there are few of them. */
+  /** Events with an end or a usage are parsed again: there are few of them. */
   function seen(data: string, meaning: WireMeaning): WireMeaning {
     if (!meaning.usage && !data.includes('"finish_reason"')) return meaning
     const chunk = recordOf(parseJson(data))
@@ -126,14 +126,14 @@ export function openTextWireReader(
   }
 }
 
-/** A quote inside of a text is escaped, so these bytes are a member. */
+/** A quote in a text is escaped, so these bytes are a member. */
 function withReason(data: string): string {
   return data.replaceAll(EMPTY_REASON, '"finish_reason":null')
 }
 
 const EMPTY_REASON = '"finish_reason":""'
 
-/** Nothing, or a verdict on content: clients read the first choice of every event without asking whether it is there. */
+/** Nothing, or a verdict on content. Clients read the first choice of every event without a check. */
 function isEmpty(data: string, { out, usage }: WireMeaning): boolean {
   if (out !== 'same' || usage !== undefined) return false
   return data.trim() === 'null' || NO_CHOICES.test(data)
@@ -141,7 +141,7 @@ function isEmpty(data: string, { out, usage }: WireMeaning): boolean {
 
 const NO_CHOICES = /"choices":\s?\[\]/
 
-/** Whether every choice that was asked for has had its end. */
+/** Whether every requested choice has ended. */
 class Endings {
   readonly #asked: number
   readonly #ended = new Set<number>()
@@ -156,7 +156,10 @@ class Endings {
     }
   }
 
-  /** At the end of the stream: a client would take for whole what is not. A single choice may end without a reason. */
+  /**
+   * At the end of the stream: the client would treat a partial answer as complete. A single choice may end without a
+   * reason.
+   */
   failure(): Failure | undefined {
     if (this.#asked === 1 || this.#ended.size >= this.#asked) return undefined
     return unlikeAsked(`The answer ended after ${this.#ended.size} of ${this.#asked} choices.`)

@@ -1,4 +1,4 @@
-/** The usage of a stream that says it choice by choice, unasked, instead of once at its end. */
+/** The usage of a stream that reports it for each choice, unasked, instead of once at its end. */
 
 import { listOf, recordOf } from '../../../json/values.ts'
 import type { CompletionsRequest, Sent, Usage } from '../../../wire/inner-form.ts'
@@ -17,13 +17,13 @@ export class UsagePerChoice {
     this.#isAsked = includeUsage
   }
 
-  /** The usage so far; undefined where this chunk adds none. */
+  /** The usage so far; undefined if this chunk adds none. */
   add(chunk: Chunk): Usage | undefined {
     const one = readUsage(chunk.usage, chunk)
     if (one === undefined) return undefined
     const { choices, usage: _, timings: __, ...frame } = chunk
     this.#frame = frame
-    // Every choice of a prompt names the same tokens of it.
+    // Every choice of a prompt reports the same prompt tokens.
     const isFirst = indexOf(recordOf(listOf(choices)[0])) % this.#perPrompt === 0
     const { promptTokens, completionTokens, cachedTokens } = one
     const before = this.#sum ?? { ...one, promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
@@ -40,7 +40,7 @@ export class UsagePerChoice {
     return `data: ${JSON.stringify(rest)}\n\n`
   }
 
-  /** The event with the usage of all, for a client that asked for it. */
+  /** The event with the usage of all choices, for a client that asked for it. */
   lastEvent(): string | undefined {
     if (!this.#isAsked || this.#sum === undefined) return undefined
     const { promptTokens, completionTokens } = this.#sum
