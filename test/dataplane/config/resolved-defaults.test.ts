@@ -29,7 +29,8 @@ api_keys_file auth.jwt[].jwks.url auth.jwt[].jwks.file auth.jwt[].jwks.keys auth
 auth.jwt[].tenant.name auth.jwt[].tenant.claim auth.jwt[].tenant.map auth.jwt[].routes_from auth.jwt[].routes_from.map
 rate_limits.default.tokens_per_minute rate_limits.tenants[].tokens_per_minute rate_limits.redis
 budgets[].tenant budgets[].tenants budgets[].name budgets[].key budgets[].tokens_per_day budgets[].spend_per_month_usd
-budgets[].downgrade_route pricing pricing.models[].search pricing.models[].tiers pricing.infra_cost_per_hour_usd
+budgets[].downgrade_route pricing pricing.models[].search pricing.models[].tiers pricing.models[].source pricing.models[].as_of
+pricing.infra_cost_per_hour_usd
 tls tls.ca_bundle_path tls.client_cert_path tls.client_key_path http_proxy context context.reserve_completion_tokens
 vector_stores[].api_key vector_stores[].embedding vector_stores[].tenant_field vector_stores[].vector_field
 retrieval[].max_context_tokens guardrails[].headers slo alerts alerts.webhook_url alerts.headers state_dir
