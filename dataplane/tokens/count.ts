@@ -1,4 +1,4 @@
-/** Estimates the tokens of a prompt by a linear count over its characters, for windows and reservations. */
+/** Estimates the tokens of a prompt from its characters, for windows and reservations. */
 import type {
   ChatBody,
   ChatMessage,
@@ -12,13 +12,13 @@ import type {
 /** Tokens that a chat template puts around each message. */
 const PER_MESSAGE = 4
 const CHARACTERS_PER_TOKEN = 4
-/** Above U+2E80 (CJK and beyond) a character is about a token. */
+/** Above U+2E80 (CJK and beyond), a character is about one token. */
 const DENSE_FROM = 0x2e80
 const BYTES_PER_TOKEN_MIN = 3
-/** The tokens that a model reads at most of one picture, or of one recording. */
+/** The most tokens that a model reads from one picture, or from one recording. */
 const MEDIA_TOKENS_MAX = 16_384
 
-/** As clients send them; nothing is known of its types. */
+/** As received from clients; the types are unknown. */
 interface MediaPart {
   readonly image_url?: string | { readonly url?: unknown } | null
   readonly input_audio?: { readonly data?: unknown } | null
@@ -36,7 +36,7 @@ export function conversationEstimate({
   return Math.ceil(conversationTokens(body, counter(sparse)))
 }
 
-/** Whether answers are tokens that a limit bounds; vectors, scores and transcriptions are not. */
+/** Whether a limit bounds the tokens of the answer; it does not bound vectors, scores and transcriptions. */
 export function isGenerated(operation: Operation): boolean {
   return operation === 'chat' || operation === 'completions'
 }
@@ -82,7 +82,7 @@ export function inputTokensMax(
   return Math.max(sum, Math.ceil(bytes.length / BYTES_PER_TOKEN_MIN))
 }
 
-/** How many texts, or lists of tokens, there are. */
+/** The number of texts, or of token lists. */
 export function inputsIn(input: TextInput): number {
   return typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 }
@@ -130,7 +130,7 @@ function messageTokens({ content, tool_calls: calls }: ChatMessage, count: Count
   return tokens
 }
 
-/** For text without a dense character, which need not be looked at. */
+/** For text without dense characters, which needs no check of each character. */
 function sparseTokens(text: string): number {
   return text.length / CHARACTERS_PER_TOKEN
 }

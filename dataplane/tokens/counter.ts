@@ -1,28 +1,28 @@
-/** The tokens of a prompt, as its possible upstreams count them. */
+/** The tokens of a prompt, counted as its possible upstreams count them. */
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { estimatePromptTokens } from './count.ts'
 
 /** The tokens of a prompt. */
 export interface PromptCount {
   readonly tokens: number
-  /** Counted as the model does; else estimated. */
+  /** Whether the number is a count with the model's tokenizer; otherwise it is an estimate. */
   readonly exact: boolean
   /** Whether the number is an upper bound instead of a count. */
   readonly isBound?: true
 }
 
-/** The kind of number by which a prompt was decided. */
+/** The kind of number that decided about a prompt. */
 export type CountedBy = 'exact' | 'upper bound' | 'estimate'
 
 /** Counts prompts for the models of one tokenizer. */
 export interface Counter {
-  /** The way it counts, for status: an encoding, a file, `upstream`, or `characters` for an estimate. */
+  /** How it counts, for status: an encoding, a file, `upstream`, or `characters` for an estimate. */
   readonly by: string
-  /** Why the counter estimates at present instead of counting. */
+  /** Why the counter currently estimates. */
   readonly whyEstimated?: string | undefined
-  /** A promise never rejects: where counting fails, it is estimated. */
+  /** A promise never rejects: if counting fails, the result is an estimate. */
   count(request: ModelRequest): PromptCount | Promise<PromptCount>
-  /** The most tokens that an exact count may give, without a count; undefined if only a count tells. */
+  /** The largest possible result of an exact count, without counting; undefined if only a count shows it. */
   most?(request: ModelRequest): number | undefined
 }
 
@@ -44,7 +44,7 @@ interface Counting {
  */
 export class PromptTokens {
   readonly #request: ModelRequest
-  /** The first counter is mostly the only one. */
+  /** Most requests need only one counter. */
   #first: Counter | undefined
   #count = PENDING
   #others: Map<Counter, PromptCount> | undefined
@@ -53,7 +53,7 @@ export class PromptTokens {
     this.#request = request
   }
 
-  /** Counts where no upper bound is known yet. Returns a promise if a counter needs time. */
+  /** Counts where there is no upper bound yet. Returns a promise if a counter needs time. */
   bound(upstreams: readonly Counting[]): Promise<unknown> | undefined {
     return this.#ask(upstreams, true)
   }
@@ -63,23 +63,23 @@ export class PromptTokens {
     return this.#ask(upstreams, false)
   }
 
-  /** The count for an upstream that has been counted for. */
+  /** The count for an upstream whose prompt was counted. */
   at({ counter }: Counting): number {
     return this.#countOf(counter).tokens
   }
 
-  /** The same where it is exact; else undefined. */
+  /** The same number if it is exact; otherwise undefined. */
   exactAt({ counter }: Counting): number | undefined {
     const { tokens, exact } = this.#countOf(counter)
     return exact ? tokens : undefined
   }
 
-  /** Whether all of these have been counted for, and not estimated. */
+  /** Whether the counts of all these are exact. */
   areExact(upstreams: readonly Counting[]): boolean {
     return upstreams.every(({ counter }) => this.#countOf(counter).exact)
   }
 
-  /** Whether an upper bound stands for the count of any of these. */
+  /** Whether the number of any of these is an upper bound. */
   hasBounds(upstreams: readonly Counting[]): boolean {
     return upstreams.some(({ counter }) => this.#countOf(counter).isBound === true)
   }
@@ -90,7 +90,7 @@ export class PromptTokens {
     return most
   }
 
-  /** The largest count or upper bound; 0 if all of these estimate. */
+  /** The largest count or upper bound; 0 if all of these are estimates. */
   mostCounted(upstreams: readonly Counting[]): number {
     let most = 0
     for (const { counter } of upstreams) {
@@ -100,7 +100,7 @@ export class PromptTokens {
     return most
   }
 
-  /** The largest estimate; undefined if none of these has one. */
+  /** The largest estimate; undefined if none of these is one. */
   mostEstimated(upstreams: readonly Counting[]): number | undefined {
     let most: number | undefined
     for (const { counter } of upstreams) {

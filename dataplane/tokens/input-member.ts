@@ -1,4 +1,4 @@
-/** The member of a client's request that the context window has to hold. */
+/** The member of a client's request that counts towards the context window. */
 import type { ModelRequest, Operation } from '../wire/inner-form.ts'
 
 const MEMBERS: Readonly<Record<Operation, string>> = {
@@ -8,7 +8,7 @@ const MEMBERS: Readonly<Record<Operation, string>> = {
   rerank: 'documents',
   transcription: 'file',
 }
-/** The client's wire in which a conversation has another name. */
+/** The client's wire in which this member has another name. */
 const RESPONSES = 'openai-responses'
 
 export function inputMember({ operation, wire }: Pick<ModelRequest, 'operation' | 'wire'>): string {

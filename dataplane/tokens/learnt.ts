@@ -2,41 +2,46 @@
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { Worths } from './worth.ts'
 
-/** Least requests before the ratio is used. */
+/** Least requests before the gateway uses the ratio. */
 const SEEN_MIN = 8
-/** A hold is never further from the estimate than this. */
+/** A hold differs from the estimate by at most this factor. */
 const RATIO_MIN = 0.5
 const RATIO_MAX = 2
-/** A prompt that used more than was held moves the ratio further than one that used less: holds are rather too large. */
+/**
+ * A prompt that used more than its hold moves the ratio further than one that used less, so that holds tend to be
+ * large enough.
+ */
 const STEP_UP = 1 / 8
 const STEP_DOWN = 1 / 10
-/** Estimated tokens at which a prompt moves the ratio by half its step: short ones are mostly template. */
+/**
+ * Estimated tokens at which a prompt moves the ratio by half its step: short prompts consist mostly of the template.
+ */
 const HALF_WEIGHT = 128
-/** Bytes to an estimated token; a body with more holds much that is no text, such as pictures. */
+/** Bytes for an estimated token. A body with more contains much data beside text, such as pictures. */
 const BYTES_PER_TOKEN_MAX = 8
 const BYTES_FREE = 512
 
-/** test/bench/micro/learnt-estimates.ts: 15 ns to take a usage and to hold by it. */
+/** test/bench/micro/learnt-estimates.ts: 15 ns for a usage and a hold. */
 export class Learnt {
-  /** For what is charged without a usage; that estimate errs to neither side. */
+  /** For charges without a usage; this estimate has no bias to either side. */
   readonly worths = new Worths()
-  /** For texts that are ASCII alone: others have more tokens, or fewer, to an estimated one. */
+  /** For ASCII texts. Other texts have another ratio. */
   readonly #sparse = new Ratio()
   readonly #dense = new Ratio()
 
-  /** The tokens to hold for a prompt that was estimated; undefined if too little is known. */
+  /** The tokens to hold for an estimated prompt; undefined if too little is known. */
   held(request: ModelRequest, estimate: number): number | undefined {
     if (!isOfText(request, estimate)) return undefined
     return (request.sparse ? this.#sparse : this.#dense).of(estimate)
   }
 
-  /** Takes the tokens that an upstream has counted for such a prompt. */
+  /** Adds the tokens that an upstream counted for such a prompt. */
   note(request: ModelRequest, estimate: number, used: number): void {
     if (used > 0 && isOfText(request, estimate))
       (request.sparse ? this.#sparse : this.#dense).note(estimate, used)
   }
 
-  /** Counted tokens to an estimated one, of ASCII and of other texts; undefined if too little is known. */
+  /** Counted tokens for an estimated one, of ASCII and of other texts; undefined if too little is known. */
   get ratios(): { readonly ascii: number | undefined; readonly other: number | undefined } {
     return { ascii: this.#sparse.known, other: this.#dense.known }
   }
@@ -57,7 +62,7 @@ class Ratio {
   note(estimate: number, used: number): void {
     const ratio = Math.min(RATIO_MAX, Math.max(RATIO_MIN, used / estimate))
     const weight = estimate / (estimate + HALF_WEIGHT)
-    // The first requests count alike; nothing is held by them yet.
+    // The first requests have equal weight, because no hold uses the ratio yet.
     const step = this.#seen < SEEN_MIN ? 1 / (this.#seen + 1) : stepTo(ratio, this.#ratio) * weight
     this.#ratio += step * (ratio - this.#ratio)
     if (this.#seen < SEEN_MIN) this.#seen++

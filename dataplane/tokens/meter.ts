@@ -1,4 +1,4 @@
-/** The usage of one request, attempt by attempt; owned by the admission, fed by attempts and the relay, read by settle. */
+/** The usage of one request, by attempt. The admission owns it, attempts and the relay fill it, and settle reads it. */
 
 import type { ModelRequest, Usage } from '../wire/inner-form.ts'
 import { isGenerated } from './count.ts'
@@ -6,9 +6,9 @@ import { MeteredAttempt } from './metered-attempt.ts'
 import { promptWeight } from './prompt-weight.ts'
 import type { Worths } from './worth.ts'
 
-/** Bytes of a whole answer that make about one token, where nothing better is known. */
+/** Bytes of a whole answer for about one token, if nothing better is known. */
 const BYTES_PER_TOKEN = 4
-/** Most tokens of a request: a larger count is a fault of the upstream, and must not spend a tenant's budget. */
+/** Most tokens of a request. A larger count is the upstream's mistake, and must not spend a tenant's budget. */
 const TOKENS_MAX = 100_000_000
 
 /** The usage of one attempt that cost something. */
@@ -19,14 +19,14 @@ export interface AttemptCharge {
 
 export class Meter {
   readonly attempts: MeteredAttempt[] = []
-  /** Tokens that retrieval has put into the prompt, for an upstream that does not report its usage. */
+  /** Tokens that retrieval added to the prompt, for an upstream that reports no usage. */
   addedTokens = 0
-  /** The tokens of the prompt as an upstream counts them; undefined if nothing was counted, or for that upstream. */
+  /** The tokens of the prompt as an upstream counts them; undefined if nothing was counted for that upstream. */
   counted: ((upstream: string) => number | undefined) | undefined
   #promptWeight: number | undefined
   #final: readonly AttemptCharge[] | undefined
 
-  /** `worths`: the corrections that the route has learnt. */
+  /** `worths`: the route's corrections. */
   begin(upstream: string, model: string, worths?: Worths): MeteredAttempt {
     const worth = worths?.of(upstream, model)
     const attempt = new MeteredAttempt(this.attempts.length, upstream, model, worth)
@@ -34,13 +34,13 @@ export class Meter {
     return attempt
   }
 
-  /** Whether an attempt is charged for its prompt without a report of it. */
+  /** Whether an attempt is charged for its prompt although no upstream reported it. */
   lacksPrompt(request: ModelRequest): boolean {
     if (this.attempts.every(hasPrompt)) return false
     return this.charges(request).some(({ attempt }) => !hasPrompt(attempt))
   }
 
-  /** Usage of each attempt that cost something: reported, or estimated from what was sent and seen. */
+  /** The usage of each attempt that cost something: reported, or estimated from the sent and received text. */
   charges(request: ModelRequest): readonly AttemptCharge[] {
     if (this.#final !== undefined) return this.#final
     const charges: AttemptCharge[] = []
@@ -51,19 +51,19 @@ export class Meter {
     return charges
   }
 
-  /** Fixes the charges: the answer, the budgets, the trace and the log then agree. */
+  /** Fixes the charges, so that the answer, the budgets, the trace and the log agree. */
   close(request: ModelRequest): void {
     this.#final = this.charges(request)
   }
 
-  /** Teaches the route what the usage that was reported is worth. */
+  /** Improves the route's estimates by the reported usage. */
   learn(request: ModelRequest): void {
     for (const attempt of this.attempts) {
       const { usage, worth, weight } = attempt
       if (usage === undefined || usage.lacks !== undefined || !isCredible(usage)) continue
       if (usage.estimated || !attempt.isCurrent) continue
       worth.noteCaches(usage)
-      // Reasoning that clients do not see has no weight.
+      // Reasoning that clients do not get has no weight.
       if (usage.reasoningTokens === 0) worth.noteAnswer(weight, usage.completionTokens)
       worth.notePace(attempt.tookMs, usage.completionTokens)
       if (worth.wantsPrompt)
@@ -82,12 +82,15 @@ export class Meter {
       const estimate = this.#estimateOf(attempt, request)
       return { ...reported, [lacks]: estimate[lacks], estimated: true }
     }
-    // Some upstreams know the prompt's tokens only at the end.
+    // Some upstreams report the prompt's tokens only at the end.
     const isWhole = attempt.hasEnded || reported.promptTokens > 0
     return attempt.isCurrent && isWhole ? reported : this.#continued(reported, attempt, request)
   }
 
-  /** Some upstreams report the prompt first and the answer at its end; a client that leaves earlier still received text. */
+  /**
+   * Some upstreams report the prompt first and the answer at its end. A client that disconnects earlier has received
+   * text.
+   */
   #continued(reported: Usage, attempt: MeteredAttempt, request: ModelRequest): Usage {
     const { contentEvents, countedEvents, weight, countedWeight } = attempt
     const all = answerOf(attempt, contentEvents, weight)
@@ -120,14 +123,14 @@ export class Meter {
     return worth.promptOf(this.#weightOf(request) + this.addedTokens)
   }
 
-  /** Asked for once while the request runs, with each beat of its lease, and at its end. */
+  /** Computed once. Each renewal of the lease and the end of the request use it. */
   #weightOf(request: ModelRequest): number {
     this.#promptWeight ??= promptWeight(request)
     return this.#promptWeight
   }
 }
 
-/** An event is at least a token, and may be many. */
+/** An event has at least one token, and may have many. */
 function answerOf({ worth }: MeteredAttempt, events: number, weight: number): number {
   return Math.max(events, worth.answerOf(weight))
 }

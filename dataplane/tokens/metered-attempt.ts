@@ -1,34 +1,34 @@
-/** The usage of one attempt so far; updated by the attempt and the reader of its answer. */
+/** The usage of one attempt so far. The attempt and the reader of its answer update it. */
 
 import type { Usage } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
 import { Worth } from './worth.ts'
 
 export class MeteredAttempt {
-  /** Its place among the attempts of the request. */
+  /** Its index among the attempts of the request. */
   readonly index: number
   readonly upstream: string
   /** The model whose price applies. */
   readonly model: string
-  /** The lessons of the route about the upstream. */
+  /** The route's corrections for the upstream. */
   readonly worth: Worth
-  /** Whether a connection has taken the request, so that the upstream may have read the prompt. */
+  /** Whether the request was written to a connection, so that the upstream may have read the prompt. */
   isWritten = false
   /** Whether the upstream refused the request or failed, so that it bills nothing. */
   hasFailed = false
-  /** As the upstream reported it; later reports replace earlier ones. */
+  /** The upstream's report; a later report replaces an earlier one. */
   usage: Usage | undefined
-  /** Content events read: at least one token each, for a stream that never reported its usage. */
+  /** Content events so far: at least one token each if a stream never reports its usage. */
   contentEvents = 0
-  /** The tokens of the text in them, about. */
+  /** The approximate tokens of their text. */
   weight = 0
-  /** The bytes of a whole answer, for one that never reported its usage. */
+  /** The bytes of a whole answer that reported no usage. */
   answerBytes = 0
-  /** Milliseconds from the request to the end of an answer that is no stream. */
+  /** Milliseconds from the request to the end of an answer that is not a stream. */
   tookMs = 0
-  /** The same where the client left before that end, and there is no answer. */
+  /** The same until the client disconnected without an answer. */
   waitedMs = 0
-  /** Number of content events that the reported usage includes; all of them after a stream has ended. */
+  /** Number of content events in the reported usage; infinite after the end of a stream. */
   countedEvents = Number.POSITIVE_INFINITY
   /** The weight of these events. */
   countedWeight = 0
@@ -42,23 +42,23 @@ export class MeteredAttempt {
     this.worth = worth
   }
 
-  /** For one call of several that are one attempt. */
+  /** For one call of an attempt with several calls. */
   ofCall(): MeteredAttempt {
     return new MeteredAttempt(this.index, this.upstream, this.model, this.worth)
   }
 
-  /** Text of content events, as it stands in JSON. */
+  /** Adds the text of content events, in its JSON form. */
   hear(bytes: Uint8Array, start: number, end: number): void {
     this.weight += weightOf(bytes, start, end)
   }
 
-  /** One content event with its text; one without is a token. */
+  /** Adds a content event with its text; an event without text is a token. */
   hearEvent(text: string): void {
     this.contentEvents++
     this.weight += text === '' ? 1 : weightOf(Buffer.from(text))
   }
 
-  /** `isBeside`: the report came with content or before it, so it may count only earlier content, or none. */
+  /** `isBeside`: the report arrived with content or before it, so it may omit that content. */
   report(usage: Usage, isBeside: boolean): void {
     const grows = usage.completionTokens > (this.usage?.completionTokens ?? 0)
     this.usage = usage
@@ -71,14 +71,14 @@ export class MeteredAttempt {
     } else if (this.countedEvents === Number.POSITIVE_INFINITY) this.countedEvents = 0
   }
 
-  /** Notes a whole answer. */
+  /** Records a whole answer. */
   answered(usage: Usage | undefined, bytes: number, tookMs: number): void {
     this.usage = usage
     this.answerBytes = bytes
     this.tookMs = tookMs
   }
 
-  /** Notes the end of the stream, so that the reported usage includes all content. */
+  /** Records the end of the stream: the reported usage includes all content. */
   end(): void {
     this.countedEvents = Number.POSITIVE_INFINITY
   }
@@ -88,12 +88,12 @@ export class MeteredAttempt {
     return this.countedEvents === Number.POSITIVE_INFINITY
   }
 
-  /** Whether the usage that was reported counts all that has been read of a stream. */
+  /** Whether the reported usage includes all content read from a stream. */
   get isCurrent(): boolean {
     return this.usage !== undefined && this.contentEvents <= this.countedEvents
   }
 
-  /** Whether the upstream has read the prompt, as far as can be known. */
+  /** Whether the upstream has probably read the prompt. */
   get hasCost(): boolean {
     return this.isWritten && !this.hasFailed
   }

@@ -1,14 +1,16 @@
-/** The words of vendors by which clients know that a prompt is too long for the model: they then shorten it themselves. */
+/**
+ * The phrases of vendors that tell clients that a prompt is too long for the model. Clients then shorten the prompt.
+ */
 
 const LIMIT = /maximum context length is \d+ tokens/i
 const ADVICE = /reduce the length of the messages/i
 
-/** The first words of a refusal by the gateway. */
+/** The first words of the gateway's refusal. */
 export function limitWords(window: number): string {
   return `This model's maximum context length is ${window} tokens`
 }
 
-/** An upstream's own words, and behind them those that it lacks. */
+/** An upstream's own text, followed by the phrases that it lacks. */
 export function tooLongWords(said: string, window: number | undefined): string {
   const parts = [/[.!?]\s*$/.test(said) ? said.trimEnd() : `${said}.`]
   const limit = window === undefined ? 'exceeded' : `${window} tokens`

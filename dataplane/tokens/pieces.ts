@@ -1,8 +1,8 @@
-/** A request for vectors in pieces of its inputs. */
+/** Splits a request for vectors by its inputs. */
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { inputTokens } from './count.ts'
 
-/** Only lists of texts are cut. */
+/** Only lists of texts are split. */
 export function piecesOf(request: ModelRequest, most: number): ModelRequest[] {
   if (request.operation !== 'embeddings') return [request]
   const { body, sparse } = request
@@ -12,7 +12,7 @@ export function piecesOf(request: ModelRequest, most: number): ModelRequest[] {
     const input = texts.slice(at, at + most)
     pieces.push({
       ...request,
-      // No upstream speaks it, so none gets the bytes of the whole.
+      // No upstream has this wire, so none gets the client's bytes.
       wire: 'piece',
       body: { ...body, input },
       items: input.length,

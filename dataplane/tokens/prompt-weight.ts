@@ -1,26 +1,26 @@
-/** The tokens of a prompt, about: counted when it is to be charged and its upstream reported none. */
+/** Estimates the tokens of a prompt at charge time if its upstream reported none. */
 
 import { isRecord, listOf, recordOf, textOf } from '../json/values.ts'
 import { isForgotten } from '../wire/dropped-tree.ts'
 import type { ChatBody, ChatMessage, ModelRequest, TextInput } from '../wire/inner-form.ts'
 import { weightOf } from './weight.ts'
 
-/** A chat template puts them around each message. */
+/** Tokens of a chat template around each message. */
 const PER_MESSAGE = 4
-/** A picture of the usual size; the usage of others shows what they are worth. */
+/** A picture of the usual size; reported usage corrects the value. */
 const PICTURE_TOKENS = 1_000
 const SOUND_BYTES_PER_TOKEN = 1_000
 const MEDIA_TOKENS_MAX = 16_384
-/** A longer text is read in parts, so that no request holds up the others. */
+/** A longer text is read in parts, so that it does not delay other requests. */
 const READ_WHOLE = 262_144
 const SLICES = 64
 const SLICE_BYTES = 4_096
-/** Pictures and sounds in bytes that are not read as a tree: what stands before them, and the shortest. */
+/** Pictures and sounds in bytes without a parsed tree: their prefix, and their least length. */
 const MEDIA_STARTS = [';base64,', '"data":"', '"data": "', '"result":"', '"result": "']
 const MEDIA_BYTES_MIN = 1_024
 
 export function promptWeight(request: ModelRequest): number {
-  // The tree of a large body is gone by then.
+  // The tree of a large body has been dropped by then.
   if (isForgotten(request))
     return request.operation === 'chat' ? bytesWeight(request.bytes) : request.inputTokens.sum
   if (request.operation === 'chat') return conversationWeight(request.body)
@@ -72,7 +72,7 @@ function soundTokens(bytes: number): number {
   return Math.min(MEDIA_TOKENS_MAX, Math.ceil(bytes / SOUND_BYTES_PER_TOKEN))
 }
 
-/** A body as it came, without its pictures and sounds. */
+/** A body as received, without its pictures and sounds. */
 function bytesWeight(bytes: Buffer): number {
   let weight = 0
   let from = 0
@@ -88,7 +88,7 @@ function bytesWeight(bytes: Buffer): number {
   }
 }
 
-/** Where the text of the next one may begin; -1 without one. */
+/** The next position where a text may begin; -1 if there is no next text. */
 function nextMedium(bytes: Buffer, from: number): number {
   let first = -1
   for (const mark of MEDIA_STARTS) {

@@ -1,17 +1,17 @@
 /**
- * The tokens of a text, about, by what tokenizers cut it into: words, numbers, marks, and characters that are tokens
- * themselves. It reads bytes, in UTF-8, as they stand in JSON or without escapes.
+ * Estimates the tokens of a text by the units of tokenizers: words, numbers, punctuation, and characters that are
+ * tokens themselves. It reads UTF-8 bytes, in JSON form or without escapes.
  */
 
-/** A word up to this long is mostly one token; a longer one is cut. */
+/** Most words up to this length are one token; a longer word is split. */
 const WORD_LETTERS = 8
 const LETTERS_PER_TOKEN = 4
 const DIGITS_PER_TOKEN = 3
-/** A few marks are often one token, such as the end of a string in JSON; many in a row are as good as random. */
+/** A few punctuation marks are often one token, such as the end of a string in JSON; long rows are like random text. */
 const MARKS_PER_TOKEN = 2
 const MARKS_FEW = 4
 
-/** Bytes that make runs: a capital begins another word, after small letters. */
+/** Bytes that form runs: after small letters, a capital starts another word. */
 const NONE = 0
 const SMALL = 1
 const CAPITAL = 2
@@ -19,7 +19,7 @@ const DIGIT = 3
 const MARK = 4
 const SPACE = 5
 const LINE = 6
-/** A byte that makes no run: it begins a character, or is another byte of one. */
+/** A byte that forms no run: it starts a character, or continues one. */
 const CHARACTER = 7
 const ESCAPE = 8
 
@@ -37,7 +37,7 @@ function kindOf(byte: number): number {
   return character === '\\' ? ESCAPE : MARK
 }
 
-/** Tokens to a character by its first byte: European letters, those of South Asia, those of East Asia, and pictures. */
+/** Tokens per character by its first byte: letters of Europe, of South Asia, of East Asia, and emoji. */
 function weightOfLead(byte: number): number {
   if (byte < 0xc0) return 0
   if (byte < 0xd8) return 0.5
@@ -46,7 +46,7 @@ function weightOfLead(byte: number): number {
   return byte < 0xf0 ? 1 : 2.5
 }
 
-/** test/bench/micro/weight.ts has its price. */
+/** test/bench/micro/weight.ts measures it. */
 export function weightOf(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let weight = 0
   let kind = NONE
@@ -88,7 +88,7 @@ function kindOfEscape(escaped: number | undefined): number {
   return escaped === 0x74 ? SPACE : MARK
 }
 
-/** A character that is written as its number, `\u4e2d`; `at` is the place of the u. */
+/** A character as its number, `\u4e2d`; `at` is the position of the u. */
 function weightOfNumber(bytes: Uint8Array, at: number): number {
   if (bytes[at + 1] !== 0x30) return 1
   return (bytes[at + 2] ?? 0) > 0x34 ? 0.7 : 0.5
@@ -99,6 +99,6 @@ function weightOfRun(kind: number, length: number, next: number): number {
   if (kind === DIGIT) return Math.ceil(length / DIGITS_PER_TOKEN)
   if (kind === MARK) return Math.ceil(length / (length > MARKS_FEW ? 1 : MARKS_PER_TOKEN))
   if (kind === LINE) return 1
-  // One space is part of the word after it, and none of a number.
+  // One space belongs to the word after it, but not to a number.
   return length > 1 || next === DIGIT ? 1 : 0
 }

@@ -1,17 +1,17 @@
-/** Corrects estimates for attempts without usage, by the reports of an upstream on one route. */
+/** Corrects estimates for attempts without usage, by an upstream's reports on one route. */
 import type { Usage } from '../wire/inner-form.ts'
 
-/** The tokens that have to be reported before they count as much as the estimates of the gateway. */
+/** The reported tokens that have the same weight as the gateway's own estimate. */
 const PRIOR = 256
-/** Older usage counts less: beyond this many estimated tokens all of it is halved. */
+/** Older usage counts less: beyond this many estimated tokens, all sums are halved. */
 const MEMORY = 262_144
-/** Tokens to an estimated one: no tokenizer is further off, and a usage beyond it is about something else. */
+/** Tokens for an estimated one: no tokenizer differs more, so a usage beyond it has another cause. */
 const RATIO_MAX = 8
-/** A prompt is weighed again to learn from it: each of the first ones, then one of a few. */
+/** How often a prompt is weighed to learn from it: all of the first prompts, later one of several. */
 const PROMPTS_FIRST = 8
 const PROMPTS_EVERY = 16
 
-/** A whole answer that took less says nothing of the pace at which its upstream writes. */
+/** A faster whole answer shows nothing about the upstream's speed. */
 const PACE_MS_MIN = 250
 
 /** A quotient of two sums. */
@@ -37,17 +37,17 @@ class Quotient {
   }
 }
 
-/** test/bench/micro/weight.ts has the price of a note. */
+/** test/bench/micro/weight.ts measures it. */
 export class Worth {
   readonly #prompt = new Quotient(PRIOR)
   readonly #answer = new Quotient(PRIOR)
   readonly #cached = new Quotient(0)
   readonly #written = new Quotient(0)
-  /** Tokens to a millisecond. */
+  /** Tokens per millisecond. */
   readonly #pace = new Quotient(0)
   #prompts = 0
 
-  /** A prompt of this weight, and the parts of it that the upstream's cache mostly has. */
+  /** A prompt of this weight, and the share of it that the upstream usually caches. */
   promptOf(weight: number): Pick<Usage, 'promptTokens' | 'cachedTokens' | 'cacheWriteTokens'> {
     return this.inCaches(Math.round(weight * this.#prompt.value))
   }
@@ -67,7 +67,7 @@ export class Worth {
     return Math.round(weight * this.#answer.value)
   }
 
-  /** The tokens of a whole answer after so long; none while the pace is not known. */
+  /** The tokens of a whole answer after this time; 0 while the speed is unknown. */
   madeIn(milliseconds: number): number {
     return Math.round(milliseconds * this.#pace.value)
   }
@@ -76,7 +76,7 @@ export class Worth {
     if (milliseconds >= PACE_MS_MIN) this.#pace.note(tokens, milliseconds)
   }
 
-  /** Whether the weight of this prompt is wanted. */
+  /** Whether this prompt should be weighed. */
   get wantsPrompt(): boolean {
     const count = this.#prompts++
     return count < PROMPTS_FIRST || count % PROMPTS_EVERY === 0
@@ -102,7 +102,7 @@ function bounded(tokens: number, weight: number): number {
   return Math.min(weight * RATIO_MAX, Math.max(weight / RATIO_MAX, tokens))
 }
 
-/** The corrections of one route's upstreams. Another model at the same upstream starts without any. */
+/** The corrections for one route's upstreams. Another model at the same upstream starts without corrections. */
 export class Worths {
   readonly #known = new Map<string, { readonly model: string; readonly worth: Worth }>()
 

@@ -1,13 +1,16 @@
-/** The calls of an answer as the client is to see them: with the names that it gave its tools, and a finish that fits them. */
+/**
+ * The calls of an answer for the client: with the client's names of its tools, and a finish reason that fits the
+ * calls.
+ */
 import type { Answer, AnswerEvent, ChatAnswer, FinishReason } from '../wire/inner-form.ts'
 
-/** The client's names of tools by those that the upstream has, where they differ. */
+/** The client's tool names by the upstream's, if they differ. */
 export type CallNames = ReadonlyMap<string, string>
 
 /** The calls in the events of a stream. */
 export class StreamedCalls {
   readonly #names: CallNames | undefined
-  /** The choices that have calls. */
+  /** The choices with calls. */
   readonly #calling = new Set<number>()
 
   constructor(names: CallNames | undefined) {
@@ -41,7 +44,7 @@ function settledChoice(names: CallNames | undefined) {
   })
 }
 
-/** Agents go by it; an answer that was cut or filtered is no order to run its calls. */
+/** Agents act on the finish reason: a truncated or filtered answer must not run its calls. */
 function settledFinish(finish: FinishReason, hasCalls: boolean): FinishReason {
   if (finish !== 'stop' && finish !== 'tool_calls') return finish
   return hasCalls ? 'tool_calls' : 'stop'

@@ -1,17 +1,17 @@
-/** Ids of the calls in a history, each once: a model may number them anew in each turn, and clients hand that back. */
+/** Makes the call ids of a history unique: a model may reuse its numbers in each turn, and clients send them back. */
 import { createHash } from 'node:crypto'
 import { listOf, recordOf, textOf } from '../json/values.ts'
 import type { ChatBody } from '../wire/inner-form.ts'
 import type { CallRules } from '../wire/provider-facts.ts'
 
-/** The ids that the upstream takes. */
+/** The ids that the upstream accepts. */
 export type IdForm = Required<Pick<CallRules, 'id'>> & Pick<CallRules, 'idMax'>
 
 function fits(id: string, { id: form, idMax = Number.POSITIVE_INFINITY }: IdForm): boolean {
   return id.length <= idMax && form.test(id)
 }
 
-/** Whether an id stands there twice, or in a form that the upstream refuses. */
+/** Whether an id occurs twice, or in a form that the upstream refuses. */
 export function hasOddIds({ messages }: ChatBody, form: IdForm): boolean {
   const seen = new Set<unknown>()
   for (const message of messages)
@@ -24,11 +24,14 @@ export function hasOddIds({ messages }: ChatBody, form: IdForm): boolean {
   return false
 }
 
-/** Asked in the order of the history. Made of an id and its number alone, so an id is the same in each turn. */
+/**
+ * Called in the order of the history. A new id depends only on the old id and its number, so each turn gets the same
+ * one.
+ */
 export class DistinctIds {
   readonly #form: IdForm
   readonly #counts = new Map<string, number>()
-  /** The ids that were made for calls without a result so far. */
+  /** New ids of calls that have no result so far. */
   readonly #open = new Map<string, string[]>()
   readonly #last = new Map<string, string>()
 
@@ -46,7 +49,7 @@ export class DistinctIds {
     return given
   }
 
-  /** The result of the first call with that id which has none. */
+  /** The result of the first call with that id and no result. */
   ofResult(id: string): string {
     const given = this.#open.get(id)?.shift() ?? this.#last.get(id)
     if (given === undefined) return fits(id, this.#form) ? id : made(id, 0)

@@ -1,4 +1,4 @@
-/** Answers that pass, or that are translated because another API of the upstream gave them: the answer shows which. */
+/** Answers that pass, or that are translated because another API of the upstream sent them. The answer shows which. */
 import { KeptText } from '../base/kept-text.ts'
 import type { AnswerFacts } from '../wire/answer-facts.ts'
 import type { ModelRequest, Sent, Usage } from '../wire/inner-form.ts'
@@ -15,7 +15,7 @@ import type {
   WireReader,
 } from '../wire/provider.ts'
 
-/** The half of a pair that reads answers. */
+/** The functions of a pair that read answers. */
 interface Answers {
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
   openStream(
@@ -55,7 +55,7 @@ class EitherReader implements WireReader {
   readonly facts: AnswerFacts
   readonly #other: WireReader
   readonly #detour: Detour
-  /** The one that reads, if the first event has come. */
+  /** The reader, once the first event has arrived. */
   #chosen: WireReader | undefined
   readonly #passing: WireReader
 

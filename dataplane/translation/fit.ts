@@ -1,4 +1,4 @@
-/** Fits the calls of a request to its upstream: names of tools that it takes, and ids that stand in the history once. */
+/** Adapts the calls of a request to its upstream: tool names that it accepts, and unique ids. */
 import { scanMembers } from '../json/members.ts'
 import { listOf, parsed, recordOf, textOf } from '../json/values.ts'
 import type { ChatRequest, ModelRequest } from '../wire/inner-form.ts'
@@ -10,10 +10,10 @@ import { isFree, NAME_OR_ID } from './places.ts'
 import { shortNames } from './short-names.ts'
 import { changedStrings, changedStringsOf, type StringChange } from './strings.ts'
 
-/** The names of a server whose own rule is not known. */
+/** The names of a server whose own rule is unknown. */
 const NAME = /^/
 
-/** The members of all wires in which names and ids stand. */
+/** The members of all wires that contain names and ids. */
 const MEMBERS: ReadonlySet<unknown> = new Set([
   'function_call',
   'functions',
@@ -23,7 +23,7 @@ const MEMBERS: ReadonlySet<unknown> = new Set([
   'tools',
 ])
 
-/** The same request where nothing has to change. `passes`: the upstream gets the client's bytes. */
+/** The same request if nothing changes. `passes`: the upstream gets the client's bytes. */
 export function fitted(
   request: ModelRequest,
   known: CallRules | undefined,
@@ -45,7 +45,7 @@ export function fitted(
   return passes ? { ...fit, ...passing(request, names, form) } : fit
 }
 
-/** The lengths that are known of the model win. */
+/** Known lengths of the model apply first. */
 function rulesOf(
   rules: CallRules | undefined,
   { nameMax, idMax }: Capabilities,
@@ -86,7 +86,7 @@ function renamed(
   return changedStrings(Buffer.from(text), NAME_OR_ID, change).toString()
 }
 
-/** `isResult` tells the items of a Responses request apart, whose calls and results have the same member. */
+/** `isResult` distinguishes the items of a Responses request, whose calls and results use the same member. */
 function changeOf(
   names: ReadonlyMap<string, string> | undefined,
   form: IdForm | undefined,
@@ -105,7 +105,7 @@ function changeOf(
   }
 }
 
-/** The `id` of a call in a message; items of Responses have ids of themselves. */
+/** The `id` of a call in a message; items of Responses have separate ids. */
 function isCall(path: readonly unknown[]): boolean {
   if (path.length !== 5 || path[0] !== 'messages') return false
   return path[2] === 'tool_calls' || path[2] === 'content'

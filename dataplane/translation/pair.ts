@@ -35,7 +35,7 @@ export interface Pair {
     settings: ProviderSettings,
     maxTokens: number | undefined,
   ): UpstreamRequest
-  /** Parameters that this upstream does not get, by the client's names; absent: it gets all. */
+  /** Parameters that this upstream does not get, by the client's names; absent: it gets all of them. */
   lost?(request: ModelRequest, settings: ProviderSettings): readonly string[] | undefined
   decode(body: Buffer, request: Sent<ModelRequest>, origin: AnswerOrigin): Passed | Inspection
   /** undefined if the operation has no streams. `kept` counts the bytes that the reader stores between events. */
@@ -86,7 +86,7 @@ export function pairOf(
 
 const madeNative = new WeakMap<object, Pair>()
 
-/** Bytes pass, though the provider's own wire is another one. */
+/** Bytes pass, although the provider's own wire is another one. */
 function nativePair(
   dialect: Dialect,
   operation: ProviderOperation,
@@ -126,7 +126,7 @@ export function serves({ operations }: Provider, operation: Operation): boolean 
   return operations[operation] !== undefined
 }
 
-/** Any part may ask for a place in the cache, so the bytes are searched: a quote within a text has a backslash. */
+/** Any part may have a cache mark, so the bytes are searched: a quote inside a text has a backslash before it. */
 const MARK = Buffer.from('"cache_control"')
 
 function translation(dialect: Dialect, operation: ProviderOperation, provider: Provider): Pair {
@@ -185,13 +185,13 @@ function encodeWith(
 }
 
 interface Passing {
-  /** Whether the request is written out of the inner form. */
+  /** Whether the request is written from the inner form. */
   isTranslated(request: ModelRequest): boolean
   /** Whether the client speaks the upstream's wire. */
   readonly passes: boolean
 }
 
-/** Its answers with the calls as the client is to see them. */
+/** Its answers, with the calls in the client's terms. */
 function withCalls(wire: SameWire): SameWire {
   const { openStream } = wire
   return {

@@ -1,6 +1,6 @@
 /**
- * The calls in an answer that passes to a client of the same wire: with the names that it gave its tools, and with ids that
- * are new in its conversation. All other bytes stay as they are.
+ * The calls in an answer that passes to a client of the same wire: with the client's tool names, and with ids that
+ * are new in the conversation. All other bytes stay unchanged.
  */
 import type { KeptText } from '../base/kept-text.ts'
 import { CallIds, MESSAGES } from '../providers/answers/call-ids.ts'
@@ -11,7 +11,7 @@ import { namesOf } from './names.ts'
 import { isFree, NAME_OR_ID } from './places.ts'
 import { changedStrings, type StringPath } from './strings.ts'
 
-/** Stands in every answer or event with a call that has an id: of Messages, and of chat completions and responses. */
+/** Occurs in every answer or event that has a call with an id: in Messages, and in chat completions and responses. */
 const TOOL_USE = '"tool_use"'
 const CALL = '_call'
 const BYTES_OF = { [TOOL_USE]: Buffer.from(TOOL_USE), [CALL]: Buffer.from(CALL) }
@@ -27,7 +27,7 @@ export class PassedCalls {
   readonly #names: CallNames | undefined
   readonly #mark: string
   readonly #ids: CallIds
-  /** An upstream that keeps the conversation knows its calls by its own ids. */
+  /** An upstream that stores the conversation knows its calls by its own ids. */
   readonly #keepsIds: boolean
   /** The client's ids by the upstream's. */
   readonly #known = new Map<string, string>()
@@ -49,13 +49,13 @@ export class PassedCalls {
     return this.#changed(body) ?? body
   }
 
-  /** undefined where nothing has changed. */
+  /** undefined if nothing has changed. */
   #changed(bytes: Buffer): Buffer | undefined {
     try {
       const changed = changedStrings(bytes, NAME_OR_ID, (value, path) => this.#change(value, path))
       return changed === bytes ? undefined : changed
     } catch {
-      // No JSON: its reader says so.
+      // The text is not JSON, which its reader reports.
       return undefined
     }
   }
@@ -82,7 +82,7 @@ function isCall(path: StringPath): boolean {
   return above === 'tool_calls' || above === 'content' || above === 'content_block'
 }
 
-/** Reads a stream that passes, and its calls as the client is to see them. */
+/** Reads a stream that passes, with its calls in the client's terms. */
 export class PassedCallsReader implements WireReader {
   readonly passesComments: boolean
   readonly facts: WireReader['facts']
@@ -96,7 +96,7 @@ export class PassedCallsReader implements WireReader {
     this.passesComments = reader.passesComments
     this.facts = reader.facts
     const { skim } = reader
-    // Events that are skimmed begin no call.
+    // Skimmed events start no call.
     if (skim !== undefined) this.skim = (frames, hearer) => skim.call(reader, frames, hearer)
   }
 

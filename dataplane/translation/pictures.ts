@@ -1,13 +1,16 @@
-/** Pictures of a model for a client whose API has no place for them: the answer fails by name, because it would have a gap. */
+/**
+ * Pictures of a model for a client whose API has no pictures: the answer fails with their name, because a part would
+ * be missing.
+ */
 import { unfitting } from '../providers/failures/classify.ts'
 import type { Answer, ModelRequest, Sent } from '../wire/inner-form.ts'
 import type { Decoded } from '../wire/provider.ts'
 
 export const PICTURED = unfitting(
-  'The model answered with a picture, for which this API has no place: ask it through /v1/chat/completions or /v1/responses.',
+  'The model answered with a picture, which this API does not support: use /v1/chat/completions or /v1/responses.',
 )
 
-/** A whole answer as this client can have it. */
+/** A whole answer for this client. */
 export function carried<A extends Answer>(
   decoded: Decoded<A>,
   request: Sent<ModelRequest>,

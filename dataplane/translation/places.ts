@@ -1,4 +1,4 @@
-/** Where names of tools and ids of calls stand, in the requests and answers of all wires. */
+/** The positions of tool names and call ids in the requests and answers of all wires. */
 import type { StringPath } from './strings.ts'
 
 export const NAME_OR_ID: ReadonlySet<string> = new Set([
@@ -9,7 +9,7 @@ export const NAME_OR_ID: ReadonlySet<string> = new Set([
   'tool_use_id',
 ])
 
-/** All below them is the model's, the tools' or the client's: no name of a tool, and no id. */
+/** Everything below these belongs to the model, the tools or the client, so it contains no tool name and no id. */
 const FREE: ReadonlySet<string> = new Set([
   'arguments',
   'input',
@@ -21,7 +21,7 @@ const FREE: ReadonlySet<string> = new Set([
   'schema',
 ])
 
-/** `input` and `output` are also lists of items at the top of a request or an answer. */
+/** `input` and `output` are also lists of items at the top level of a request or an answer. */
 export function isFree(path: StringPath): boolean {
   for (let at = 0; at < path.length - 1; at++) {
     const isList = typeof path[at + 1] === 'number'

@@ -1,4 +1,4 @@
-/** Names of tools that an upstream refuses, as it takes them: a longer one ends in a hash, so that no two become one. */
+/** Shortens tool names that an upstream refuses: a long name ends in a hash, so that no two names become equal. */
 import { createHash } from 'node:crypto'
 import { listOf, recordOf, textOf } from '../json/values.ts'
 import type { ChatBody } from '../wire/inner-form.ts'
@@ -6,7 +6,7 @@ import type { CallRules } from '../wire/provider-facts.ts'
 
 const HASH_LENGTH = 12
 
-/** The upstream's names by the client's; undefined where it takes them all. */
+/** The upstream's names by the client's; undefined if it accepts all of them. */
 export function shortNames(
   { tools, functions, messages }: ChatBody,
   rules: CallRules,
@@ -30,7 +30,7 @@ function calledIn(tool: unknown) {
   return recordOf(called ?? custom)
 }
 
-/** It depends on the name alone, so that it is the same in each turn. */
+/** The result depends only on the name, so it is the same in each turn. */
 function shortName(name: string, rules: CallRules): string {
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_LENGTH)
   const plain = name.replace(/[^a-zA-Z0-9_-]/g, '_')

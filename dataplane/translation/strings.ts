@@ -1,4 +1,4 @@
-/** Changes some strings of a JSON text, wherever they stand, and leaves all other bytes as they are. */
+/** Changes some strings of a JSON text at any depth, and leaves all other bytes unchanged. */
 import { memberName } from '../json/members.ts'
 import { type Edit, splice } from '../json/splice.ts'
 import {
@@ -11,20 +11,20 @@ import {
   QUOTE,
 } from '../json/tokens.ts'
 
-/** The names and places above a value, with its own. */
+/** The names and indices above a value, with its own. */
 export type StringPath = readonly (string | number)[]
 
-/** The text to stand there instead; undefined where it stays. */
+/** The new text; undefined: the text stays. */
 export type StringChange = (value: string, path: StringPath) => string | undefined
 
-/** An object or a list that has not ended. */
+/** An unfinished object or list. */
 interface Level {
-  /** The member or the entry that is being read. */
+  /** The member or entry that is being read. */
   at: string | number
   isNameNext: boolean
 }
 
-/** `change` is asked for the members with these names, in their order. The bytes themselves where nothing has changed. */
+/** Calls `change` for the members with these names, in order. Returns the same bytes if nothing has changed. */
 export function changedStrings(
   bytes: Buffer,
   names: ReadonlySet<string>,
@@ -37,7 +37,7 @@ export function changedStrings(
     switch (bytes[at]) {
       case QUOTE: {
         const end = closingQuoteIn(bytes, at + 1) + 1
-        // No JSON: its reader says so.
+        // The text is not JSON, which its reader reports.
         if (end <= 0) return bytes
         if (level?.isNameNext) {
           level.at = memberName(bytes, at, end)
@@ -68,7 +68,7 @@ export function changedStrings(
   return edits.length === 0 ? bytes : splice(bytes, edits)
 }
 
-/** The same of a value that was parsed. */
+/** The same for a parsed value. */
 export function changedStringsOf<Value>(
   value: Value,
   names: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** A stream that is read into the inner form and written out of it, and the facts of answers in that form. */
+/** A stream that is read into the inner form and written from it, and the facts of answers in that form. */
 import { BAD_INDEX, indexIn } from '../providers/answers/blocks.ts'
 import { AnswerFacts, idIn } from '../wire/answer-facts.ts'
 import type { StreamWriter } from '../wire/dialect.ts'
@@ -28,7 +28,7 @@ interface TranslatedParts {
   readonly source: Source
 }
 
-/** A stream that is read into the inner form and written out of it. */
+/** A stream that is read into the inner form and written from it. */
 export class Translated implements WireReader {
   readonly passesComments = false
   readonly facts = new AnswerFacts()
@@ -84,7 +84,7 @@ export class Translated implements WireReader {
   }
 }
 
-/** Reads them out of an answer in the inner form. */
+/** Reads the facts from an answer in the inner form. */
 export function factsOf(answer: Answer, source: Source): AnswerFacts {
   const facts = new AnswerFacts()
   if ('model' in answer) begin(facts, answer, source)
@@ -93,14 +93,14 @@ export function factsOf(answer: Answer, source: Source): AnswerFacts {
   return facts
 }
 
-/** Ids in the inner form look like OpenAI's, and wires without ids get one of ours: neither is what the upstream says. */
+/** Ids in the inner form look like OpenAI's, and wires without ids get a generated one: the upstream sent neither. */
 function begin(facts: AnswerFacts, { id, model }: Begun, { origin, operation }: Source): void {
   const isOpenAi = operation.sameWire?.wire.startsWith('openai-')
   const said = isOpenAi ? id : id?.replace(/^chatcmpl-/, '')
   facts.begin(said === 'unknown' || said === origin.id ? undefined : said, model)
 }
 
-/** The upstream of an answer, and how it speaks. */
+/** The upstream of an answer, and its wire. */
 export interface Source {
   readonly origin: AnswerOrigin
   readonly operation: Pick<ProviderOperation, 'sameWire'>

@@ -1,10 +1,10 @@
 /** An answer's id, model and finish reasons, for traces, and the tokens that it used. */
 
-/** Upstreams may send ids of any length, and traces are kept. */
+/** Upstreams may send ids of any length, and traces store them. */
 const TEXT_MAX = 256
 const CHOICES_MAX = 128
 
-/** A stream fills them in as it passes. */
+/** A stream adds them while it passes. */
 export class AnswerFacts {
   id: string | undefined = undefined
   model: string | undefined = undefined
@@ -33,18 +33,18 @@ export function idIn(value: unknown): string | undefined {
 
 /** Tokens that one attempt used. */
 export interface Usage {
-  /** All tokens of the prompt: read anew, read from a cache, written into one. */
+  /** All tokens of the prompt: without a cache, read from a cache, and written into one. */
   readonly promptTokens: number
   readonly completionTokens: number
   readonly cachedTokens: number
-  /** Absent where the upstream does not say; below, those of them that are kept for an hour. */
+  /** Absent if the upstream does not report them. The next member is the part that is cached for an hour. */
   readonly cacheWriteTokens?: number
   readonly cacheWrite1hTokens?: number
   readonly reasoningTokens: number
   /** Searches that the upstream bills beside the tokens. */
   readonly searches?: number
-  /** Counted from what was seen, because the upstream did not say. */
+  /** Estimated from the received text, because the upstream reported no usage. */
   readonly estimated: boolean
-  /** The half that the upstream left out: it is 0 here, and the meter estimates it. */
+  /** The half that the upstream omitted: it is 0 here, and the meter estimates it. */
   readonly lacks?: 'promptTokens' | 'completionTokens'
 }

@@ -14,10 +14,10 @@ export interface CredentialSource {
 }
 
 export interface FetchedCredential {
-  /** The new `settings.credential`. A provider that needs several parts joins them in a form of its choice. */
+  /** The new `settings.credential`. A provider with several parts joins them in its own form. */
   readonly value: string
   /** Milliseconds since 1970; absent: unknown, so the credential is fetched again every few minutes. */
   readonly expiresAtMs?: number
-  /** The parts of `value` that must never be shown; absent: the whole `value`. */
+  /** The parts of `value` that are secret; absent: the whole `value`. */
   readonly secrets?: readonly string[]
 }

@@ -7,13 +7,13 @@ import type { Reading } from './reading.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** How an API writes texts that do not come from a model. */
+/** How an API writes texts that no model produced. */
 export interface ClientWire {
   /** Headers of a stream, name and value alternating. */
   readonly streamHead: readonly string[]
   /** A heartbeat without meaning, which may come between any two lines; it ends with a line end. */
   readonly heartbeat: string
-  /** An event as heartbeat, for the time between events; absent: use `heartbeat`. */
+  /** An event that serves as heartbeat between events; absent: `heartbeat`. */
   readonly ping?: string
   /** A second header for the request id, if clients of this API read it. */
   readonly requestIdHeader?: string

@@ -8,10 +8,10 @@ import { promptTexts } from './prompt-texts.ts'
 import { templateTexts } from './template-texts.ts'
 import { fileName, fileOf, type TokenizerName, TokenThread } from './token-thread.ts'
 
-/** Bytes. A longer prompt is estimated: it would keep the thread from others. */
+/** Bytes. A longer prompt is estimated, because it would occupy the thread. */
 export const COUNTED_BYTES_MAX = 1_048_576
 
-/** One thread for the process; it begins with the first prompt, or the first written setting, that needs it. */
+/** One thread for the process. It starts with the first prompt, or the first setting, that needs it. */
 const THREAD = new TokenThread()
 
 type Thread = Pick<TokenThread, 'count'> & Partial<Pick<TokenThread, 'whyBroken'>>
@@ -23,11 +23,11 @@ export class ThreadCounter implements Counter {
   readonly #isFile: boolean
   readonly #thread: Thread
   readonly #textsOf: typeof promptTexts | typeof templateTexts
-  /** Whether the thread has its tables, or requests wait for them. */
+  /** Whether the thread has loaded its tables, or requests wait for it. */
   #isReady: boolean
   #isLoading = false
 
-  /** `isAwaited`: requests wait while the tables load; otherwise their prompts are estimated meanwhile. */
+  /** `isAwaited`: requests wait while the tables load; otherwise their prompts are estimated. */
   constructor(tokenizer: TokenizerName, thread: Thread = THREAD, isAwaited = true) {
     this.#isReady = isAwaited
     this.#tokenizer = tokenizer
@@ -58,9 +58,9 @@ export class ThreadCounter implements Counter {
       )
   }
 
-  /** A token of an encoding has at least one byte. A file may make a longer text of a text before it cuts it. */
+  /** A token of an encoding has at least one byte. A tokenizer file may lengthen a text before it splits it. */
   most(request: ModelRequest): number | undefined {
-    // The tree of a large body is dropped once it has been sent, and could not be counted any more.
+    // The tree of a large body is dropped after sending, so it could not be counted later.
     if (this.#isFile || request.operation !== 'chat' || request.bytes.length > LARGE_BYTES)
       return undefined
     if (!this.#isReady) this.#load()
@@ -83,7 +83,7 @@ export class ThreadCounter implements Counter {
 /** Upstreams with the same tokenizer share a counter, so that a prompt is counted once for all of them. */
 const COUNTERS = new Map<TokenizerName, Counter>()
 
-/** `runtime` gives the counter that asks the upstream itself. */
+/** `runtime` returns the counter that asks the upstream itself. */
 export function counterOf({ section }: Pick<UpstreamSettings, 'section'>, runtime: () => Counter) {
   const { encoding, file, upstream } = section.tokenizer ?? {}
   if (upstream === true) return runtime()
@@ -94,7 +94,7 @@ export function counterOf({ section }: Pick<UpstreamSettings, 'section'>, runtim
 
 function threadCounter(tokenizer: TokenizerName, isWritten: boolean): Counter {
   const counter = COUNTERS.get(tokenizer) ?? new ThreadCounter(tokenizer, THREAD, isWritten)
-  // The tables take a moment to load; the first request need not wait for them.
+  // Loading the tables takes a moment; the first request does not wait for it.
   if (isWritten && !COUNTERS.has(tokenizer)) void THREAD.count(tokenizer, [])
   COUNTERS.set(tokenizer, counter)
   return counter

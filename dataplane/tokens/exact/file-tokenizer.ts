@@ -1,19 +1,19 @@
-/** Counts texts by a tokenizer.json, as the runtime of its model does. Only the thread that counts uses it. */
+/** Counts texts with a tokenizer.json, as the model's runtime does. Only the counting thread uses it. */
 import { readFile, stat } from 'node:fs/promises'
 import { parseJson } from '../../json/parse.ts'
 
-/** Bytes; the largest that are published have a third of it. */
+/** Bytes; the largest published files have a third of it. */
 const FILE_BYTES_MAX = 67_108_864
 
 export interface FileTokenizer {
-  /** Changes when the file does. */
+  /** Changes with the file. */
   readonly version: string
-  /** Tokens that it sets around every prompt, such as a mark of the beginning. */
+  /** Tokens that it adds around every prompt, such as a start token. */
   readonly around: number
   count(slice: string, isFirst: boolean): number
 }
 
-/** Throws when there is no such file. */
+/** Throws if the file does not exist. */
 export async function versionOf(file: string): Promise<string> {
   const { mtimeMs, size } = await stat(file)
   if (size > FILE_BYTES_MAX) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
@@ -24,7 +24,7 @@ export async function openFile(file: string, version: string): Promise<FileToken
   const { Tokenizer } = await import('@huggingface/tokenizers')
   const tokenizer = new Tokenizer(parseJson(await readFile(file, 'utf8')), {})
   const tokensOf = (text: string) => tokenizer.tokenize(text, { add_special_tokens: false })
-  // Some set a space before every text: after a cut it stands for the space that is there.
+  // Some tokenizers add a space before every text. After a split it replaces the removed space.
   const addsSpace = [...tokensOf('a'), ...tokensOf('b')].join('\n') === tokensOf('a b').join('\n')
   return {
     version,

@@ -1,13 +1,15 @@
-/** The tokens of a picture, by the published rule of tiles: scaled into a square, then to a shortest side, then cut. */
+/**
+ * The tokens of a picture by the published rule of tiles: scaled into a square, then to a shortest side, then split.
+ */
 
 const BASE_TOKENS = 85
 const TILE_TOKENS = 170
 const TILE_SIDE = 512
 const SQUARE_SIDE = 2048
 const SHORTEST_SIDE = 768
-/** A picture of unknown size has at most the tiles of the longest that is left after scaling. */
+/** A picture of unknown size has at most the tiles of the longest possible picture after scaling. */
 const TILES_MAX = 8
-/** Base64 characters of a picture in which its size is looked for. */
+/** Base64 characters in which the size of a picture is searched. */
 const HEAD_LENGTH_MAX = 65_536
 
 interface Size {
@@ -29,7 +31,7 @@ export function tilesOf({ width, height }: Size): number {
   return along(width) * along(height)
 }
 
-/** The size of a picture that stands in the request; undefined for others, and for other kinds. */
+/** The size of a picture in the request; undefined for a picture by address, and for other formats. */
 function sizeOf(url: string): Size | undefined {
   const [, start] = /^data:[^,]{0,100};base64,/d.exec(url)?.indices?.[0] ?? []
   if (start === undefined) return undefined
@@ -48,7 +50,7 @@ function gifSize(bytes: Buffer): Size | undefined {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) }
 }
 
-/** The size stands in the first segment that begins a frame; the others are passed over by their lengths. */
+/** The first segment that starts a frame has the size; earlier segments are skipped by their lengths. */
 function jpegSize(bytes: Buffer): Size | undefined {
   if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined
   let at = 2

@@ -1,4 +1,7 @@
-/** The texts of a conversation that a model reads, and the tokens around them, as the makers of the encodings published. */
+/**
+ * The texts of a conversation that a model reads, and the tokens around them, as the makers of the encodings
+ * published.
+ */
 
 import { isRecord, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatMessage } from '../../wire/inner-form.ts'
@@ -16,10 +19,10 @@ const PER_ENUM = -3
 const PER_ENUM_VALUE = 3
 const BEHIND_FUNCTIONS = 12
 
-/** Collects what a prompt consists of. */
+/** Collects the parts of a prompt. */
 export interface PromptTexts {
   readonly texts: string[]
-  /** Tokens beside those of the texts. */
+  /** Tokens that belong to no text. */
   extra: number
 }
 
@@ -73,7 +76,7 @@ function addFunction(one: Readonly<Record<string, unknown>>, found: PromptTexts)
       found.extra += PER_ENUM + PER_ENUM_VALUE * values.length
       found.texts.push(...values.map(String))
     }
-    // Nothing is published for what is nested; it is at most what its JSON is.
+    // There is no published rule for nested schemas; their JSON is an upper bound.
     if (Object.keys(more).length > 0) found.texts.push(JSON.stringify(more))
   }
 }

@@ -1,18 +1,18 @@
-/** The texts of a conversation as the templates of most open models write them, and the tokens around them. */
+/** The texts of a conversation in the form of most open models' templates, and the tokens around them. */
 
 import { listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatMessage } from '../../wire/inner-form.ts'
 import { imageTokens } from './images.ts'
 import type { PromptTexts } from './prompt-texts.ts'
 
-/** Templates set a mark before the role and one after it, an end of line, and a mark after the content. */
+/** Templates add a token before the role and one after it, a line end, and a token after the content. */
 const PER_MESSAGE = 4
-/** The marks around the role of the message that is to be written. */
+/** The tokens around the role of the answer. */
 const BEFORE_ANSWER = 2
 const ANSWERING_ROLE = 'assistant'
 
 export interface TemplateTexts extends PromptTexts {
-  /** Pictures and sounds are in it, whose tokens no rule gives. */
+  /** Whether it contains pictures or sounds, whose tokens follow no rule. */
   hasMedia: boolean
 }
 

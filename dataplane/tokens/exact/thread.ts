@@ -1,40 +1,40 @@
-/** The thread that counts tokens: it loads each tokenizer once, and requests are served while it counts. */
+/** The thread that counts tokens. It loads each tokenizer once, and the gateway serves requests while it counts. */
 import { parentPort } from 'node:worker_threads'
 import { ENCODINGS, type Encoding } from '../../wire/models/encodings.ts'
 import { type FileTokenizer, openFile, versionOf } from './file-tokenizer.ts'
 import { slicesOf } from './slices.ts'
 import { type Counted, fileOf, type Order, type TokenizerName } from './token-thread.ts'
 
-/** The package has a module of the same shape for each of its encodings. */
+/** The package has a module of the same form for each of its encodings. */
 const MODULES: Readonly<Record<Encoding, string>> = {
   o200k_base: import.meta.resolve('gpt-tokenizer/encoding/o200k_base'),
   cl100k_base: import.meta.resolve('gpt-tokenizer/encoding/cl100k_base'),
 }
 
-/** The part of such a module that is used. */
+/** The used part of such a module. */
 interface Encoder {
   countTokens(text: string, options: { readonly disallowedSpecial: ReadonlySet<string> }): number
   setMergeCacheSize(entries: number): void
 }
 
-/** Words whose tokens are remembered; each may be as long as a slice. */
+/** Words whose tokens are cached; each may be as long as a slice. */
 const CACHED_WORDS_MAX = 10_000
-/** A text that looks like a control token is a text. */
+/** A text that looks like a control token is counted as text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
-/** Each takes up to 200 MB, so the one that was used longest ago makes room. */
+/** Each uses up to 200 MB, so the least recently used one is removed. */
 const FILES_MAX = 2
 
 const encoders = new Map<Encoding, Promise<Encoder>>()
 const files = new Map<string, Promise<FileTokenizer>>()
 
 async function loadEncoder(encoding: Encoding): Promise<Encoder> {
-  // Which module it is is known when it is asked for, and so its type is said here.
+  // The module is chosen at run time, so its type is declared here.
   const encoder = (await import(MODULES[encoding])) as Encoder
   encoder.setMergeCacheSize(CACHED_WORDS_MAX)
   return encoder
 }
 
-/** A file that has changed is read again; one that has gone is used as it was. */
+/** A changed file is read again; if a file is gone, its last content is used. */
 async function loadFile(file: string): Promise<FileTokenizer> {
   const known = await files.get(file)?.catch(() => undefined)
   const version = await versionOf(file).catch((error) => {
@@ -49,7 +49,7 @@ async function loadFile(file: string): Promise<FileTokenizer> {
   return await opening
 }
 
-/** How a slice is counted, and the tokens around every prompt. */
+/** How to count a slice, and the tokens around every prompt. */
 async function counterOf(name: TokenizerName): Promise<Pick<FileTokenizer, 'around' | 'count'>> {
   const file = fileOf(name)
   if (file !== undefined) return await loadFile(file)
@@ -61,7 +61,7 @@ async function counterOf(name: TokenizerName): Promise<Pick<FileTokenizer, 'arou
   return { around: 0, count: (slice) => encoder.countTokens(slice, AS_TEXT) }
 }
 
-/** undefined once no request waits for it any more. */
+/** undefined once no request waits for it. */
 async function count({ tokenizer, texts, until }: Order): Promise<number | undefined> {
   const counter = await counterOf(tokenizer)
   let tokens = counter.around

@@ -1,4 +1,4 @@
-/** Asks the thread that counts tokens. It begins with the first question, and a question that it cannot answer is given up. */
+/** Sends counts to the thread, which starts with the first one. A count that the thread cannot answer is given up. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Encoding } from '../../wire/models/encodings.ts'
@@ -21,23 +21,23 @@ export interface Order {
   readonly id: number
   readonly tokenizer: TokenizerName
   readonly texts: readonly string[]
-  /** Milliseconds since 1970 from which on the count is waited for no more. */
+  /** Milliseconds since 1970; after this time no request waits for the count. */
   readonly until: number
 }
 
-/** `tokens` is undefined if counting failed, or took too long. */
+/** `tokens` is undefined if counting failed or took too long. */
 export interface Counted {
   readonly id: number
   readonly tokens: number | undefined
-  /** The reason why a tokenizer cannot be used. */
+  /** Why a tokenizer cannot be used. */
   readonly why?: string
 }
 
-/** A request waits no longer for its count: one tenant's prompts must not hold up those of the others. */
+/** A request waits no longer for its count, so that one tenant's prompts do not delay the others. */
 const PATIENCE_MS = 250
-/** Characters that wait to be counted, of all requests together: about half a second of work in English. */
+/** Most waiting characters of all requests together: about half a second of work in English. */
 const WAITING_MAX = 4_194_304
-/** Megabytes; the tables of both encodings take a sixth of it, and each of two files a fifth. */
+/** Megabytes; the tables of both encodings use a sixth of it, and two files a fifth each. */
 const HEAP_MAX = 1024
 
 interface PendingCount {
@@ -51,7 +51,7 @@ export class TokenThread {
   readonly #program: URL
   readonly #patienceMs: number
   #worker: Worker | undefined
-  /** Why a tokenizer could not be used when it was last needed. */
+  /** Why a tokenizer could not be used at the last attempt. */
   readonly #broken = new Map<TokenizerName, string>()
   #orders = 0
   #characters = 0
@@ -65,14 +65,14 @@ export class TokenThread {
     this.#patienceMs = patienceMs
   }
 
-  /** Resolves with undefined when too much is waiting, when it takes too long, and when the thread has ended. */
+  /** Resolves with undefined if too much is waiting, if it takes too long, or if the thread has ended. */
   count(tokenizer: TokenizerName, texts: readonly string[]): Promise<number | undefined> {
     const length = texts.reduce((sum, text) => sum + text.length, 0)
     if (this.#characters + length > WAITING_MAX) return Promise.resolve(undefined)
     const id = ++this.#orders
     const { promise, resolve } = Promise.withResolvers<number | undefined>()
     const timer = setTimeout(() => resolve(undefined), this.#patienceMs).unref()
-    // It is on the list until the thread is done with it: one that was given up is work all the same.
+    // It stays on the list until the thread has finished it, because a cancelled count is still work.
     this.#waiting.set(id, { length, tokenizer, resolve, timer })
     this.#characters += length
     this.#worker ??= this.#begin()
@@ -81,7 +81,7 @@ export class TokenThread {
     return promise
   }
 
-  /** Why the tokenizer could not be used when it was last needed; undefined when it could. */
+  /** Why the tokenizer could not be used at the last attempt; undefined if it could. */
   whyBroken(tokenizer: TokenizerName): string | undefined {
     return this.#broken.get(tokenizer)
   }
@@ -97,7 +97,7 @@ export class TokenThread {
     })
     worker.unref()
     worker.on('message', (counted: Counted) => this.#counted(counted))
-    // The end follows an error, and the next question begins a new thread.
+    // The end follows an error, and the next count starts a new thread.
     worker.on('error', () => undefined)
     worker.on('exit', () => this.#ended())
     return worker

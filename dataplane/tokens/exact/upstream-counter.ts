@@ -1,4 +1,4 @@
-/** Counts prompts at the tokenizer of the runtime itself, and estimates them while it does not answer. */
+/** Counts prompts with the runtime's own tokenizer, and estimates them if it does not answer. */
 import type { Clock } from '../../base/clock.ts'
 import { Breaker } from '../../connection/breaker.ts'
 import type { ChatBody, ModelRequest } from '../../wire/inner-form.ts'
@@ -6,10 +6,10 @@ import { type Counter, ESTIMATE, type PromptCount } from '../counter.ts'
 import { COUNTED_BYTES_MAX } from './counters.ts'
 
 const BREAKER = { failureThreshold: 5, openDurationMs: 5_000, halfOpenProbes: 1 }
-/** Questions under way; a prompt beyond them is estimated at once. */
+/** Questions in progress; further prompts are estimated at once. */
 const ASKED_AT_ONCE = 64
 
-/** The count, or the reason that it is missing. */
+/** The count, or the reason why it is missing. */
 export type Ask = (body: ChatBody) => Promise<number | string>
 
 export class UpstreamCounter implements Counter {
@@ -18,7 +18,7 @@ export class UpstreamCounter implements Counter {
   readonly #clock: Pick<Clock, 'now'>
   readonly #breaker = new Breaker(BREAKER)
   #asked = 0
-  /** Why the last question was not answered; undefined when it was. */
+  /** Why the last question got no answer; undefined if it got one. */
   whyEstimated: string | undefined
 
   constructor(ask: Ask, clock: Pick<Clock, 'now'>) {

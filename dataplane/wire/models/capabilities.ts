@@ -1,19 +1,19 @@
-/** The facts about a model, as far as a request shows them, and the row of a table that has them. */
+/** The facts about a model that affect requests, and the rows of the tables that contain them. */
 import type { Encoding } from './encodings.ts'
 
 /** From least to most. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 export type Effort = (typeof EFFORTS)[number]
 
-/** How a model is asked to think: a budget of tokens, as long as it likes, or an effort. */
+/** How a request enables thinking: with a budget of tokens, without a limit, or by an effort. */
 export const THINKING_FORMS = ['budget', 'adaptive', 'effort'] as const
 export type ThinkingForm = (typeof THINKING_FORMS)[number]
 
-/** The members of a message in which unsigned thinking goes back. */
+/** The message members that return unsigned thinking. */
 export const THINKING_MEMBERS = ['reasoning_content', 'reasoning', 'thinking'] as const
 export type ThinkingMember = (typeof THINKING_MEMBERS)[number]
 
-/** A fact that is absent is not known, and what the provider does for its newest models holds. */
+/** An absent fact is unknown; the provider then treats the model like its newest ones. */
 export interface Capabilities {
   readonly contextWindow?: number
   readonly encoding?: Encoding
@@ -44,40 +44,41 @@ export interface Capabilities {
 
 export type Fact = keyof Capabilities
 
-/** The facts as the page of models explains them. */
+/** The facts in the words of the page of models. */
 export const FACTS: Readonly<Record<Fact, string>> = {
   contextWindow: 'most tokens of prompt and answer together',
-  encoding: 'the encoding with which prompts are counted exactly',
-  outputTokens: 'most tokens of an answer with its thinking',
+  encoding: 'the encoding for exact counts of prompts',
+  outputTokens: 'most tokens of an answer, with its thinking',
   thinkingTokens: 'most tokens of thinking',
-  reasons: 'whether it takes an effort; else the effort is left out',
-  efforts: 'the efforts that it takes; another one becomes the next of these',
-  thinking: 'how it is asked to think: budget, adaptive or effort',
-  budgets: 'whether it takes a budget of tokens besides',
+  reasons: 'whether it accepts an effort; otherwise the gateway omits the effort',
+  efforts: 'the efforts that it accepts; another effort becomes the next of these',
+  thinking: 'how a request enables thinking: budget, adaptive or effort',
+  budgets: 'whether it also accepts a budget of tokens',
   thinkingOff:
-    'how it is asked for no thinking: a type of thinking, unsaid where it thinks only if asked, never where it always thinks',
-  summary: 'whether it shows its thinking only if asked for a summary',
-  sampling: 'whether it takes temperature and top_p while it reasons',
-  thinkingMember: 'the member in which unsigned thinking goes back; none: it is left out',
-  marks: 'whether it takes cache marks',
-  outputMost: 'the limit in the place of a larger one of a client',
+    'how a request disables thinking: by a type of thinking, by omission (unsaid), or not at all (never)',
+  summary: 'whether it returns its thinking only if a summary is requested',
+  sampling: 'whether it accepts temperature and top_p while it reasons',
+  thinkingMember: 'the member that returns unsigned thinking; none: the gateway omits it',
+  marks: 'whether it accepts cache marks',
+  outputMost: 'the limit that replaces a larger limit of a client',
   nameMax: 'most letters in the name of a tool',
   idMax: 'most letters in the id of a call',
-  responses: 'the chats that it takes as responses alone',
-  limitMember: 'the only member that bounds its answer',
-  refused: 'members that it refuses: they are left out, and a header names them',
+  responses: 'the chats that it accepts only as responses',
+  limitMember: 'the only member that limits its answer',
+  refused: 'members that it refuses: the gateway omits them, and a header names them',
   paints: 'whether it answers with pictures',
-  ownPictures: 'whether its messages may hold the pictures that it painted',
+  ownPictures: 'whether its messages may contain its own pictures',
   signs: 'whether it refuses a history of calls without signatures',
-  isClaude: 'whether it takes what Anthropic has beside the members of the API',
-  vectors: 'how it is asked for vectors: to predict, for the content, or with their purpose',
-  sizesVectors: 'whether a request may say the length of its vectors',
+  isClaude: 'whether it accepts additional members of Anthropic',
+  vectors:
+    'how a request asks for vectors: as a prediction, for the content, or with their purpose',
+  sizesVectors: 'whether a request may set the length of its vectors',
 }
 
-/** APIs in which a model may be asked. */
+/** The APIs that serve a model. */
 export const WIRES = ['chat', 'responses', 'messages'] as const
 
-/** The facts that a configuration writes about an upstream's model. */
+/** The facts about an upstream's model that a configuration may set. */
 export interface WrittenCapabilities {
   readonly reasoning?: boolean | undefined
   readonly efforts?: readonly Effort[] | undefined
@@ -91,7 +92,7 @@ export interface WrittenCapabilities {
 }
 export type WrittenName = keyof WrittenCapabilities
 
-/** The facts that are written under other names. */
+/** The configured facts with other names. */
 export const WRITTEN_AS: Readonly<Record<Exclude<WrittenName, 'wires'>, Fact>> = {
   reasoning: 'reasons',
   efforts: 'efforts',
@@ -103,12 +104,12 @@ export const WRITTEN_AS: Readonly<Record<Exclude<WrittenName, 'wires'>, Fact>> =
   call_id_length: 'idMax',
 }
 
-/** A row of a table: the first row that matches a model and has a fact says it. */
+/** A row of a table. The first row that matches a model and has a fact defines it. */
 export interface ModelRow extends Capabilities {
-  /** The models, by their names as the provider has them, without a date. */
+  /** The models by the provider's names, without a date. */
   readonly of: RegExp
   /** The day on which the source was read. */
   readonly checked: string
-  /** The vendor's document, or the package of types or prices, that says it. */
+  /** The source: the vendor's document, or the package of types or prices. */
   readonly source: string
 }
