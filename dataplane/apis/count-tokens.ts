@@ -1,6 +1,6 @@
 /**
- * The work of paths that count the tokens of a request. The route's first upstream counts them where it can, as a client
- * of that very API asks; else they are counted here, for that upstream. It costs one request of the tenant's rate.
+ * Paths that count the tokens of a request. The route's first upstream counts them if it can, as for a client of the
+ * same API. Otherwise the gateway counts them for that upstream. A count costs one request of the tenant's rate.
  */
 
 import { inSteps } from '../base/steps.ts'
@@ -46,7 +46,7 @@ interface Where {
   readonly visit: Visit
 }
 
-/** The upstream's own answer; undefined where it does not count. Throws where it finds the request at fault. */
+/** The upstream's own answer; undefined if it does not count. Throws if it refuses the request. */
 async function countAt(
   target: Target,
   request: ModelRequest,
@@ -56,7 +56,7 @@ async function countAt(
   const { settings, state, name } = target
   const pair = pairOf(dialect, settings.provider, settings.native)
   const path = pair?.counts
-  // Guardrails have not judged the words that would leave.
+  // Guardrails have not judged the texts that this call would send.
   if (pair === undefined || path === undefined || route.section.guardrails.length > 0)
     return undefined
   const asked = dialect.wire + path

@@ -7,12 +7,12 @@ interface Known {
   readonly pairs: ReadonlySet<string>
 }
 
-/** In the order of their use: of equals the first is meant. */
+/** In order of use: if two paths are equally near, the first applies. */
 const KNOWN: readonly Known[] = APIS.filter(({ path }) => path !== '/' && !path.endsWith('*')).map(
   (api) => ({ api, pairs: pairsOf(api.path) }),
 )
 
-/** By the pairs of letters that both paths have; `shown` is short. */
+/** Compares the letter pairs that both paths have; `shown` is short. */
 export function nearestPath(shown: string): Pick<Api, 'method' | 'path'> {
   const pairs = pairsOf(shown.toLowerCase())
   let best = KNOWN[0] as Known

@@ -1,4 +1,4 @@
-/** Every path that is not an API: the answer says what this gateway offers, in the dialect of the client that asks. */
+/** Every path that is not an API: the answer lists what the gateway offers, in the dialect of the client. */
 import { GatewayError } from '../base/errors.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 import { shownPath } from '../base/shown-text.ts'
@@ -21,15 +21,15 @@ export const UNKNOWN: Api = {
   path: '*',
   summary: 'Everything that is not an API.',
   wire: openAiWire,
-  // A path of one API says more than a header, which not all clients send.
+  // The path shows the API more reliably than a header, which some clients do not send.
   wireOf: (incoming) =>
     isBelow(pathOf(incoming.url), anthropicMessages.path) ? anthropicWire : wireOfClient(incoming),
   async run(visit) {
-    // A client needs no key to learn that there is nothing here, so a bad one is not refused.
+    // A client needs no key for a 404, so a bad key is not refused.
     try {
       await identify(visit)
     } catch {
-      // The answer is the same without a caller.
+      // Without a caller the answer is the same.
     }
     const { method, url } = visit.call.incoming
     const path = pathOf(url)
@@ -39,7 +39,7 @@ export const UNKNOWN: Api = {
     if (isSocket && method === 'GET' && taken === 'POST')
       throw new GatewayError(
         'ERR_GW_UPGRADE_REQUIRED',
-        `${shown} is no WebSocket here; send a POST.`,
+        `${shown} is not a WebSocket path; send a POST.`,
         { upgrade: 'HTTP/1.1' },
       )
     if (taken !== undefined) {

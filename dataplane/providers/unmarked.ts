@@ -9,5 +9,5 @@ export function whyUnmarked(upstream: {
   const { provider, model } = upstream
   const { cacheable } = PROVIDER_FACTS[provider]
   if (cacheable === undefined) return `${provider} has no cache marks`
-  return cacheable(model) === undefined ? `${provider} takes none for ${model}` : undefined
+  return cacheable(model) === undefined ? `${provider} supports none for ${model}` : undefined
 }

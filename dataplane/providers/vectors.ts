@@ -18,8 +18,7 @@ export function faultOf(
   let length = dimensions
   for (const vector of vectors) {
     const own = lengthOf(vector)
-    if (own === undefined)
-      return malformed('The upstream answered with something else than vectors.')
+    if (own === undefined) return malformed("The upstream's answer has no valid vectors.")
     length ??= own
     if (own !== length) return differing(own, length, dimensions)
   }

@@ -148,7 +148,7 @@ for (const api of ['chat', 'responses'] as const)
   })
 
 test('messages: a picture of a model that is not known to paint ends the answer with its reason', () => {
-  const reason = /The model answered with a picture, for which this API has no place/
+  const reason = /The model answered with a picture, which this API does not support/
   assert.match(String(whole('messages', 'gemini', geminiWhole(PARTS)).failure), reason)
   const came = stream('messages', 'gemini', geminiStream(PARTS))
   assert.match(String(came.failure), reason)
@@ -158,8 +158,14 @@ test('messages: a picture of a model that is not known to paint ends the answer 
 for (const api of ['chat', 'responses', 'messages'] as const)
   test(`${api}: a recording of the model ends the answer with its reason`, () => {
     const sound = { inlineData: { mimeType: 'audio/L16;rate=24000', data: DATA } }
-    assert.match(String(whole(api, 'gemini', geminiWhole([sound])).failure), /no picture/)
-    assert.match(String(stream(api, 'gemini', geminiStream([sound])).failure), /no picture/)
+    assert.match(
+      String(whole(api, 'gemini', geminiWhole([sound])).failure),
+      /media other than pictures/,
+    )
+    assert.match(
+      String(stream(api, 'gemini', geminiStream([sound])).failure),
+      /media other than pictures/,
+    )
   })
 
 test('a draft of a picture is a thought of the model, and no part of the answer', () => {
@@ -217,7 +223,7 @@ test("pictures of Bedrock, whole and in the pieces of a stream, are those of the
   assert.equal(eventsOf(text).at(-1).response.output[0].result, DATA)
   assert.match(String(stream('messages', 'bedrock', events).failure), /picture/)
   const sound = JSON.stringify({ output: { message: { content: [{ audio: {} }] } } })
-  assert.match(String(whole('chat', 'bedrock', sound).failure), /no picture/)
+  assert.match(String(whole('chat', 'bedrock', sound).failure), /media other than pictures/)
 })
 
 /** The conversation that a client makes of the answer. */

@@ -243,7 +243,7 @@ test('a WebSocket hears at once that the path speaks HTTP/1.1, with a key and wi
       assert.equal(answer.status, 426, path)
       assert.equal(answer.headers.upgrade, 'HTTP/1.1')
       assert.match(String(answer.headers.connection), /^upgrade$/i)
-      assert.match(JSON.parse(answer.text).error.message, /is no WebSocket here; send a POST/)
+      assert.match(JSON.parse(answer.text).error.message, /is not a WebSocket path; send a POST/)
     }
 })
 

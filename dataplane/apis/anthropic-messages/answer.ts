@@ -1,4 +1,4 @@
-/** Writes whole answers as messages; streams share its members. */
+/** Writes whole answers as messages. Streams use the same members. */
 
 import { randomBytes } from 'node:crypto'
 import { argumentsOf } from '../../json/steps/arguments.ts'
@@ -50,14 +50,14 @@ export function writeAnswer(
   }
 }
 
-/** A signature is the model's own; an empty one is never handed back to it. */
+/** Only the model itself signs; it never gets an empty signature back. */
 function thinkingOf(reasoning: string | undefined, thoughts: readonly Thought[]): Json[] {
   const isSigned = thoughts.some(({ type }) => type === 'thinking')
   const unsigned = [{ type: 'thinking', thinking: reasoning, signature: '' }]
   return [...(reasoning === undefined || isSigned ? [] : unsigned), ...thoughts.map(blockOf)]
 }
 
-/** The API has no place for the model that vouches for it. */
+/** The API has no member for the model that signed. */
 export function blockOf({ model: _model, ...block }: Thought): Json {
   return block
 }
@@ -76,7 +76,7 @@ interface Ended {
   readonly stop?: string | undefined
 }
 
-/** Why it ended, and at which of the client's texts. */
+/** Why the answer ended, and at which stop sequence of the client. */
 export function stopOf({ finish, stop }: Ended, isRefused: boolean): Json {
   const isStopped = finish === 'stop' && !isRefused && stop !== undefined
   if (isStopped) return { stop_reason: 'stop_sequence', stop_sequence: stop }
@@ -84,7 +84,7 @@ export function stopOf({ finish, stop }: Ended, isRefused: boolean): Json {
   return { stop_reason: reason, stop_sequence: null }
 }
 
-/** Cached tokens stand beside the others here, not among them. */
+/** Here the input count excludes cached tokens. */
 export function usageOf(usage: Usage | undefined, request: Sent<ChatRequest>, seen = 0): Json {
   if (usage === undefined) return usageText(request.promptTokens ?? 0, seen)
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0 } = usage

@@ -1,4 +1,4 @@
-/** POST /v1/messages, and the count of tokens that it would read. */
+/** POST /v1/messages, and the count of a request's tokens. */
 
 import type { Api } from '../../request/api.ts'
 import { handle } from '../../request/pipeline.ts'
@@ -17,7 +17,8 @@ export const anthropicMessages: Api = {
 export const anthropicCountTokens: Api = {
   method: 'POST',
   path: '/v1/messages/count_tokens',
-  summary: 'About how many tokens a message has; it costs one request of the rate and no budget.',
+  summary:
+    'An estimate of the tokens in a message; it costs one request of the rate and no budget.',
   wire: anthropicWire,
   run: (visit) =>
     handle(

@@ -1,4 +1,4 @@
-/** Anthropic's turns of blocks as the messages of the inner form. */
+/** Converts Anthropic's turns of blocks to messages of the inner form. */
 
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { AskedExtra } from '../../wire/extras.ts'
@@ -7,18 +7,18 @@ import type { ChatMessage, ChatRequest } from '../../wire/inner-form.ts'
 type Lack = NonNullable<ChatRequest['untranslated']>
 
 /**
- * An agent's note to Anthropic's billing; in front of a prompt it would spoil the cache of every other model. Words are
- * no such note.
+ * An agent's note for Anthropic's billing. At the start of a prompt it would prevent cache hits of every other model.
+ * Other texts are not such a note.
  */
 const BILLING = /^x-anthropic-billing-header:(?: ?[\w-]{1,40}=[^\s;]{0,100};?){0,10}$/
 
 export class Conversation {
   readonly messages: ChatMessage[] = []
   untranslated: Lack | undefined
-  /** Blocks that name files of the account. */
+  /** Blocks that name stored files of the account. */
   readonly files: AskedExtra[] = []
 
-  /** Notes the first part of the request that has no counterpart in the inner form. */
+  /** Reports the first part of the request that the inner form lacks. */
   lacks(what: Lack): void {
     this.untranslated ??= what
   }
@@ -29,7 +29,7 @@ export class Conversation {
     )
     if (blocks.length === 0) return
     const isMarkedWithin = blocks.slice(0, -1).some((block) => isRecord(block.cache_control))
-    // Parts keep the place of a mark; one behind all of it is the message's.
+    // A mark stays at its part; a mark after all parts belongs to the message.
     const message = isMarkedWithin
       ? { content: blocks.map((block) => withMark(textPart(String(block.text)), block)) }
       : { content: blocks.map(({ text }) => text).join('\n\n'), ...markIn(blocks) }
@@ -58,14 +58,14 @@ export class Conversation {
       role: 'assistant',
       content,
       ...(calls.length > 0 && { tool_calls: calls }),
-      // Signed thinking belongs to the model that had it; others are not sent it.
+      // Signed thinking belongs to the model that produced it; other models do not get it.
       ...(thoughts.length > 0 && { thinking_blocks: thoughts }),
       ...(unsigned.length > 0 && { reasoning_content: unsigned.join('\n') }),
       ...markIn(blocks),
     })
   }
 
-  /** Results of tools stand before everything else of their turn. */
+  /** Tool results come first in their turn. */
   #user(blocks: readonly Json[], index: number): void {
     const results = blocks.filter(({ type }) => type === 'tool_result')
     const parts: Json[] = []
@@ -87,7 +87,7 @@ export class Conversation {
     return blocks.filter(({ type }) => type !== 'text').flatMap((block) => this.#part(block, index))
   }
 
-  /** A mark stands behind all parts that a block becomes. */
+  /** The mark comes after all parts of its block. */
   #marked(block: Json, index: number): Json[] {
     const parts = this.#part(block, index)
     const last = parts.at(-1)
@@ -126,7 +126,7 @@ export class Conversation {
   }
 }
 
-/** Whether the block, or one in it, is a file that the account keeps. */
+/** Whether the block, or a block inside it, is a stored file of the account. */
 function namesFile(block: unknown): boolean {
   const { file_id: id, source, content } = recordOf(block)
   return id != null || listOf(content).some(namesFile) || (source != null && namesFile(source))
@@ -140,7 +140,7 @@ function withMark(part: Json, { cache_control: mark }: Json): Json {
   return isRecord(mark) ? { ...part, cache_control: mark } : part
 }
 
-/** The last mark of blocks that become one message. */
+/** The last mark of the blocks of one message. */
 function markIn(blocks: readonly Json[]): Json {
   const mark = blocks.map((block) => block.cache_control).findLast(isRecord)
   return mark === undefined ? {} : { cache_control: mark }
@@ -159,7 +159,7 @@ function urlOf({ type, url, media_type: media, data }: Json): string | undefined
   return type === 'base64' ? `data:${String(media)};base64,${String(data)}` : undefined
 }
 
-/** The texts of a document behind what it is called. */
+/** The texts of a document after its title. */
 function named({ title, context }: Json, texts: readonly unknown[]): Json[] {
   return [title, context, ...texts].flatMap((one) => textOf(one) ?? []).map(textPart)
 }

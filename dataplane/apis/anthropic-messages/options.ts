@@ -8,14 +8,14 @@ import type { MessagesBody } from './shape.ts'
 type Lacks = (what: NonNullable<ChatRequest['untranslated']>) => void
 
 const CHOICES: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
-/** Budgets of thinking below these numbers of tokens are a low and a medium effort. */
+/** Thinking budgets below these numbers of tokens become a low and a medium effort. */
 const LOW_BELOW = 4_096
 const MEDIUM_BELOW = 16_384
 
 export function optionsOf(body: MessagesBody, lacks: Lacks): Json {
   for (const member of ['container', 'mcp_servers']) {
     if (body[member] != null)
-      lacks({ param: member, message: `"${member}" exists at Anthropic's own API alone.` })
+      lacks({ param: member, message: `"${member}" is supported only by Anthropic's own API.` })
   }
   if (body.max_tokens === 0)
     lacks({ param: 'max_tokens', message: 'This model answers with at least one token.' })
@@ -46,7 +46,7 @@ function toolsOf(body: MessagesBody, lacks: Lacks): Json[] {
     const { name, description, input_schema: parameters, strict } = tool
     if (!isRecord(parameters)) {
       const what = textOf(tool.type) ?? textOf(name) ?? ''
-      const message = `The tool "${what}" runs at Anthropic's own API alone; give an input_schema.`
+      const message = `The tool "${what}" runs only at Anthropic's own API; give an input_schema.`
       lacks({ param: `tools.${index}`, message })
     }
     const written = textOf(description) && { description }
@@ -65,7 +65,7 @@ function choiceOf({ type, name, disable_parallel_tool_use: alone }: Json): Json 
   return { ...(choice && { tool_choice: choice }), ...parallel }
 }
 
-/** An effort that is written wins over a budget of thinking. */
+/** An explicit effort overrides a thinking budget. */
 function effortOf({ output_config: output, thinking }: MessagesBody): string | undefined {
   const { type, budget_tokens: budget } = recordOf(thinking)
   const written = textOf(recordOf(output).effort)

@@ -35,14 +35,14 @@ export const messagesReading: Reading<ChatRequest> = {
   request: (tree, facts) => requestOf(tree, facts, true),
 }
 
-/** To count tokens no answer is asked for, so no limit of it is required. */
+/** A request that only counts tokens needs no limit for an answer. */
 export const countReading: Reading<ChatRequest> = {
   ...messagesReading,
   request: (tree, facts) => requestOf(tree, facts, false),
 }
 
 function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRequest {
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const message = tree as MessagesBody
   checkShape(message)
   const maxTokens = countOf(message.max_tokens)
@@ -78,7 +78,7 @@ function requestOf(tree: unknown, facts: BodyFacts, isAnswered: boolean): ChatRe
   }
 }
 
-/** undefined where other models see all of it. */
+/** undefined if other models can read the whole block. */
 function droppedOf({ spans }: BodyFacts): readonly string[] | undefined {
   const dropped = [...spans.keys()].filter((name) => !MEMBERS.has(name))
   return dropped.length > 0 ? dropped : undefined

@@ -1,9 +1,9 @@
-/** How Anthropic's API refuses, and how its streams look around the answer. */
+/** Anthropic's refusals, and the parts of its streams around the answer. */
 import type { GatewayError } from '../../base/errors.ts'
 import type { ClientWire } from '../../wire/dialect.ts'
 import { openAiWire } from '../openai/wire.ts'
 
-/** Types of errors by the status of the answer. */
+/** Types of errors by HTTP status. */
 const TYPES: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   402: 'billing_error',
@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<number, string>> = {
   529: 'overloaded_error',
 }
 
-/** Those that a later request of the same client will not meet; clients of this API know them by 529. */
+/** Temporary errors; clients of this API identify them by 529. */
 const BUSY: ReadonlySet<string> = new Set([
   'ERR_GW_NO_HEALTHY_UPSTREAM',
   'ERR_GW_OVERLOADED',
@@ -51,7 +51,7 @@ function typeOf(error: GatewayError): string {
   return TYPES[status] ?? (status >= 400 && status < 499 ? 'invalid_request_error' : 'api_error')
 }
 
-/** Clients compact their conversation where they read these words. */
+/** Clients compact their conversation after this text. */
 function messageOf({ code, message, details }: GatewayError): string {
   if (code !== 'ERR_GW_CONTEXT_OVERFLOW') return message
   const { prompt_tokens: prompt, context_window: window } = details.facts ?? {}
@@ -60,7 +60,7 @@ function messageOf({ code, message, details }: GatewayError): string {
   return `prompt is too long${numbers}. ${message}`
 }
 
-/** Clients show the message of an event and nothing else of it. */
+/** Clients show only the message of an event. */
 function messageInStream(error: GatewayError): string {
   const message = messageOf(error)
   return error.code === 'ERR_GW_CONTEXT_OVERFLOW' ? message : `${error.code}: ${message}`
@@ -68,7 +68,7 @@ function messageInStream(error: GatewayError): string {
 
 const LIMIT = /^x-ratelimit-(limit|remaining|reset)-(requests|tokens)$/
 
-/** Headers of OpenAI's form become Anthropic's: another order of words, and moments instead of durations. */
+/** Converts headers from OpenAI's form to Anthropic's: other names, and times instead of durations. */
 function limitHeaders(
   headers: Readonly<Record<string, string>>,
   wallMs: number,

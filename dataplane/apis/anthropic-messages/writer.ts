@@ -1,4 +1,4 @@
-/** Writes a stream of messages: blocks in a row, of which one is open at a time. */
+/** Writes a stream of messages: a sequence of blocks, of which one is open at a time. */
 
 import type { KeptText } from '../../base/kept-text.ts'
 import type { Json } from '../../json/values.ts'
@@ -17,7 +17,7 @@ import { blockOf, messageOf, mintedId, stopOf, usageOf } from './answer.ts'
 
 type BlockKind = 'text' | 'thinking'
 
-/** Comes while a call is open, and waits until that one has ended. */
+/** Arrives while a call is open, and waits until that call ends. */
 type HeldCall = WaitingCall | Thought | { readonly kind: BlockKind; text: string }
 
 interface WaitingCall {
@@ -64,7 +64,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     return this.#closeAll()
   }
 
-  /** Behind the usage: clients read the counts of a whole stream from the event before the last. */
+  /** Waits for the usage, because clients read the counts of the whole stream from the last event but one. */
   end(usage: Usage | undefined): string {
     const delta = stopOf({ finish: this.#finish, stop: this.#stop }, this.#isRefused)
     const counted = usageOf(usage, this.#request, this.#deltas)
@@ -92,7 +92,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     if (reasoning) return this.#said('thinking', reasoning)
     if (refusal) this.#isRefused = true
     const said = text ?? refusal
-    // An empty text would open a block beside a call.
+    // An empty text would open an unnecessary block.
     return said ? this.#said('text', said) : ''
   }
 
@@ -106,7 +106,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     return ''
   }
 
-  /** Ends the block whose pieces have gone out, or is one by itself. */
+  /** Ends the block with the pieces so far, or is a separate block. */
   #thought(thought: Thought): string {
     if (typeof this.#open === 'number') {
       this.#wait(thought, ...Object.values(thought))
@@ -135,7 +135,7 @@ export class MessageWriter implements StreamWriter<ChatEvent> {
     }
     if (this.#open === index) return this.#input(part)
     const call = { index, id: id || mintedId('toolu'), name: name ?? '', arguments: part }
-    // One that may still grow stays open, so the next one waits.
+    // A call that may still grow stays open, so the next call waits.
     if (typeof this.#open === 'number') {
       this.#wait(call, call.id, call.name, part)
       return ''

@@ -1,11 +1,11 @@
-/** GET /v1/debug/echo-headers: what arrived, to see whether an intermediary stripped or rewrote it. */
+/** GET /v1/debug/echo-headers: the headers as received, to find an intermediary that removed or changed one. */
 
 import { maskKeys } from '../../base/shown-text.ts'
 import type { Api } from '../../request/api.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
 import { openAiWire } from '../openai/wire.ts'
 
-/** Names of headers that carry credentials, of clients and of what stands in front of the gateway. */
+/** Names of headers that contain credentials of clients and of proxies before the gateway. */
 const SECRET_NAME = new RegExp(
   [
     '^(?:proxy-)?authorization$|^(?:set-)?cookie$|^x-amz-|^x-goog-iap-|^cf-access-',
@@ -14,10 +14,10 @@ const SECRET_NAME = new RegExp(
 )
 /** A JSON web token anywhere, or a scheme with its credential. */
 const SECRET_VALUE = /(?<![\w-])eyJ[\w-]*\.[\w-]+\.[\w-]*|^\s*(?:bearer|basic)\s+\S/i
-/** Of Authorization: "Bearer " and the first characters of the key. */
+/** The shown part of Authorization: "Bearer " and the first characters of the key. */
 const CREDENTIAL_SHOWN = 12
 const OTHER_SHOWN = 4
-/** No more than this part of a value is shown. */
+/** The largest shown part of a value. */
 const SHOWN_PART = 4
 
 export const echoHeaders: Api = {
@@ -34,7 +34,7 @@ export const echoHeaders: Api = {
       const name = (rawHeaders[index] ?? '').toLowerCase()
       const value = shownValue(name, rawHeaders[index + 1] ?? '')
       const earlier = headers.get(name)
-      // One that was sent twice shows both: intermediaries add rather than replace.
+      // A repeated header shows all values, because intermediaries add values rather than replace them.
       headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`)
     }
     visit.response.send(
@@ -56,7 +56,7 @@ function isSecret(name: string, value: string): boolean {
   return SECRET_NAME.test(name) || SECRET_VALUE.test(value) || maskKeys(value) !== value
 }
 
-/** None of a short value: four characters of a password would be half of it. */
+/** A short value shows nothing: four characters could be half of a password. */
 function prefixLength(most: number): number {
   return most < OTHER_SHOWN ? 0 : OTHER_SHOWN
 }

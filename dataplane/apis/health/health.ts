@@ -25,5 +25,5 @@ export const readyz: Api = {
   },
 }
 
-/** Several load balancers probe this path unless another one is written. */
+/** The default path of several load balancers. */
 export const root: Api = { ...readyz, path: '/', summary: 'The same as `/readyz`.' }

@@ -1,4 +1,4 @@
-/** OpenAI's chat completions, written out of the inner form: for upstreams that speak another wire. */
+/** Writes OpenAI's chat completions from the inner form, for upstreams with another wire. */
 
 import type { KeptText } from '../../base/kept-text.ts'
 import type { Json } from '../../json/values.ts'
@@ -57,12 +57,12 @@ function choiceOf(choice: ChatChoice, index: number): Json {
   return { index, message, logprobs, finish_reason: finish }
 }
 
-/** Clients hand them back with the message, as they do with its calls. */
+/** Clients send them back with the message, like its calls. */
 function handedBack(thoughts: readonly Thought[] = []): Json {
   return thoughts.length > 0 ? { thinking_blocks: thoughts } : {}
 }
 
-/** As OpenRouter and LiteLLM write it. */
+/** The form of OpenRouter and LiteLLM. */
 function imageOf({ url, extra }: Picture, index: number): Json {
   return { type: 'image_url', image_url: { url }, index, ...(extra && { extra_content: extra }) }
 }
@@ -75,15 +75,15 @@ function callOf({ id, name, arguments: text, extra }: ToolCall): Json {
 function openWriter(request: Sent<ChatRequest>, kept: KeptText): StreamWriter<ChatEvent> {
   let frame: Json = {}
   let thoughts: Thought[] = []
-  /** Choices whose first chunk, with the role, has been written. */
+  /** Choices whose first chunk, with the role, has been sent. */
   const begun = new Set([0])
-  /** How many pictures each choice has. */
+  /** The number of pictures in each choice. */
   const painted = new Map<number, number>()
   const chunk = (members: Json) => `data: ${JSON.stringify({ ...frame, ...members })}\n\n`
   const choice = (index: number, delta: Json, finish: string | null, logprobs: unknown = null) =>
     chunk({ choices: [{ index, delta, logprobs, finish_reason: finish }] })
   const begin = (index: number) => {
-    // An upstream that counts without end must not fill the memory.
+    // An upstream that never stops counting must not fill the memory.
     if (begun.size > request.choices || begun.has(index)) return ''
     begun.add(index)
     return choice(index, BEGINNING, null)

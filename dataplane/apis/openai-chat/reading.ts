@@ -10,7 +10,7 @@ import { KEPT } from '../openai-responses/request/reading.ts'
 import { chatOfResponse, isResponseBody } from './response-body.ts'
 import { checkShape } from './shape.ts'
 
-/** A number may be written with a megabyte of digits, and counts all the same. */
+/** A number may have a megabyte of digits, so these members are read at any length. */
 const NUMBERS = [
   ...['frequency_penalty', 'logprobs', 'max_completion_tokens', 'max_tokens', 'n'],
   ...['parallel_tool_calls', 'presence_penalty', 'seed', 'stream', 'temperature'],
@@ -27,7 +27,7 @@ export const chatReading: Reading<ChatRequest> = {
 
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   if (isResponseBody(tree)) return chatOfResponse(tree, facts)
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const asked = tree as ChatBody
   checkShape(asked)
   const body = limited(asked, 1)
@@ -55,7 +55,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   }
 }
 
-/** Some runtimes obey the one and some the other: where both are there, the larger is reserved. */
+/** Runtimes differ in which of the two they obey. If both are present, the larger one is reserved. */
 function limitOf({ max_completion_tokens: one, max_tokens: other }: ChatBody): number | undefined {
   return one != null && other != null ? Math.max(one, other) : (one ?? other ?? undefined)
 }

@@ -1,4 +1,4 @@
-/** The body of a response at the path of chat completions, as Cursor sends it: it is answered with a chat completion. */
+/** The body of a response at the path of chat completions, as Cursor sends it. The answer is a chat completion. */
 import { invalid } from '../../body/request.ts'
 import { isRecord, recordOf } from '../../json/values.ts'
 import { extrasOf } from '../../providers/extras/asked.ts'
@@ -8,7 +8,7 @@ import type { BodyFacts } from '../../wire/reading.ts'
 import { MEMBERS, translated } from '../openai-responses/request/reading.ts'
 import { checkShape, type ResponsesBody, stateOf } from '../openai-responses/request/shape.ts'
 
-/** No upstream gets the client's bytes: they are neither of the two APIs. */
+/** No upstream gets the client's bytes, because neither API accepts them. */
 const WIRE = 'openai-response-at-chat'
 
 /** A chat completion has messages, and no input. */

@@ -1,4 +1,4 @@
-/** OpenAI's legacy completions, written out of the inner form: for answers that do not pass as they came. */
+/** Writes OpenAI's legacy completions from the inner form, for answers that do not pass unchanged. */
 
 import type { Json } from '../../json/values.ts'
 import type { Dialect, StreamWriter } from '../../wire/dialect.ts'

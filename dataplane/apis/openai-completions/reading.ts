@@ -9,7 +9,7 @@ import type { BodyFacts, Reading } from '../../wire/reading.ts'
 import { checkInputs, isWhole } from '../openai/inputs.ts'
 import { limited, saysNoLimit, unlimitedOf } from '../openai/no-limit.ts'
 
-/** A number may be written with a megabyte of digits, and counts all the same. */
+/** A number may have a megabyte of digits, so these members are read at any length. */
 const NUMBERS = ['best_of', 'echo', 'logprobs', 'max_tokens', 'n', 'stream', 'temperature', 'top_p']
 
 export const OPENAI_COMPLETIONS = 'openai-completions'
@@ -24,7 +24,7 @@ export const completionsReading: Reading<CompletionsRequest> = {
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): CompletionsRequest {
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const asked = tree as CompletionsBody
   checkShape(asked)
   const body = limited(asked, 0)
@@ -63,7 +63,7 @@ function checkShape(body: CompletionsBody): void {
   checkFlag(stream, 'stream')
   if (options != null && !isRecord(options))
     throw invalid('"stream_options" must be an object.', 'stream_options')
-  // Nothing is generated where only the prompt's probabilities are asked for.
+  // The request asks only for the prompt's probabilities, so the model generates nothing.
   if (!saysNoLimit(body.max_tokens, 0)) checkCount(body, 'max_tokens', 0, TOKENS_MAX)
   checkCount(body, 'n', 1, CHOICES_MAX)
   checkCount(body, 'best_of', 1, CHOICES_MAX)

@@ -1,4 +1,4 @@
-/** OpenAI's embeddings, written out of the inner form: for upstreams that speak another wire. */
+/** Writes OpenAI's embeddings from the inner form, for upstreams with another wire. */
 
 import { toBase64 } from '../../json/vectors.ts'
 import type { Dialect } from '../../wire/dialect.ts'
@@ -18,7 +18,7 @@ function writeAnswer(
   { format, inputTokens }: Sent<EmbeddingsRequest>,
 ): object {
   const written = format === 'base64' ? toBase64 : Array.from<number>
-  // Clients read the usage without asking whether it is there.
+  // Clients read the usage without a check.
   const tokens = usage?.promptTokens ?? inputTokens.sum
   return {
     object: 'list',

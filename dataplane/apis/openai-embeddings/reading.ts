@@ -17,7 +17,7 @@ export const embeddingsReading: Reading<EmbeddingsRequest> = {
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): EmbeddingsRequest {
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const body = tree as EmbeddingsBody
   checkShape(body)
   const tokens = inputTokens(body.input, facts.sparse)

@@ -1,4 +1,4 @@
-/** GET /v1/models: the routes a key may use, in one form that clients of OpenAI's and of Anthropic's API read. */
+/** GET /v1/models: the routes that a key may use, in one form for clients of OpenAI's and Anthropic's API. */
 
 import { GatewayError } from '../../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
@@ -39,7 +39,7 @@ export const openAiModel: Api = {
     const caller = await identify(visit)
     await describeLimits(visit)
     requireScope(caller)
-    // Route names may hold slashes and encoded characters, so the rest of the path is the name.
+    // Route names may contain slashes and encoded characters, so the rest of the path is the name.
     const asked = decodeURIComponent(pathOf(visit.call.incoming.url).slice(MODEL_PREFIX.length))
     const found = permitted(caller, visit).find(([name]) => name === asked)
     if (found === undefined) {
@@ -66,7 +66,7 @@ function requireScope(caller: Caller): void {
   )
 }
 
-/** A route has no birthday, so it is as old as the configuration in force. */
+/** A route has no creation time, so the list shows the time of the active configuration. */
 function modelOf(id: string, route: Route, { active, gateway }: Visit) {
   const created = Math.floor(gateway.metrics.reloadedAt.at().value)
   const window = windowOf(active.lanes.get(route.name))

@@ -1,4 +1,4 @@
-/** POST /v1/responses, the count of tokens that it would read, and the conversation made compact. */
+/** POST /v1/responses, the count of a request's tokens, and the compaction of a long conversation. */
 
 import type { Api } from '../../request/api.ts'
 import { handle } from '../../request/pipeline.ts'
@@ -21,7 +21,7 @@ export const openAiInputTokens: Api = {
   method: 'POST',
   path: '/v1/responses/input_tokens',
   summary:
-    'About how many tokens the input of a response has; it costs one request of the rate and no budget.',
+    'An estimate of the tokens in the input of a response; it costs one request of the rate and no budget.',
   wire,
   run: (visit) =>
     handle(
@@ -34,7 +34,7 @@ export const openAiInputTokens: Api = {
 export const openAiCompaction: Api = {
   method: 'POST',
   path: '/v1/responses/compact',
-  summary: 'A long conversation made compact, by an upstream that can.',
+  summary: 'Compacts a long conversation, at an upstream that supports it.',
   wire,
   run: (visit) => handle(visit, compactDialect, respond),
 }

@@ -1,4 +1,4 @@
-/** Usage of an answer whose upstream did not say: clients of this API read it without asking whether it is there. */
+/** Estimates the usage if the upstream reports none, because clients of this API read it without a check. */
 import type { ChatRequest, Sent, Usage } from '../../wire/inner-form.ts'
 
 const CHARACTERS_PER_TOKEN = 4

@@ -1,4 +1,4 @@
-/** Items of a stream that are growing: the events that open, extend and close each kind. */
+/** Growing items of a stream, with the events that open, extend and close each kind. */
 import type { Json } from '../../json/values.ts'
 import type { Picture } from '../../wire/inner-form.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import type { ClientTool } from './request/tools.ts'
 import { mintedId, type Session } from './session.ts'
 
-/** The events of an end, and the item as it stands in the output. */
+/** The events that end the item, and the item in its final form. */
 interface Closed {
   readonly text: string
   readonly whole: Json
@@ -53,7 +53,7 @@ abstract class Growing {
   }
 }
 
-/** Thinking, in the form of a summary: not all clients read its other form. */
+/** Thinking in the form of a summary, because some clients read no other form. */
 export class ReasoningItem extends Growing implements OpenItem {
   readonly kind = 'reasoning'
   readonly #id = mintedId('rs')
@@ -87,7 +87,7 @@ export class ReasoningItem extends Growing implements OpenItem {
   }
 }
 
-/** Words for the user: an answer, or a refusal. */
+/** Text for the user: an answer, or a refusal. */
 export class SaidItem extends Growing implements OpenItem {
   readonly kind: 'output_text' | 'refusal'
   readonly #id = mintedId('msg')
@@ -132,7 +132,7 @@ export class SaidItem extends Growing implements OpenItem {
   }
 }
 
-/** A picture, which comes as a whole. */
+/** A picture, which arrives complete. */
 export class PictureItem extends Growing {
   readonly #id = mintedId('ig')
   readonly #picture: Picture
@@ -153,7 +153,7 @@ export class PictureItem extends Growing {
   }
 }
 
-/** A call of a function, or of a custom tool, whose text can be read only once it is whole. */
+/** A call of a function or a custom tool. Its text is readable only when it is complete. */
 export class CallItem extends Growing implements OpenItem {
   readonly kind = 'call'
   readonly #id: string

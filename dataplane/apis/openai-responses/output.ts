@@ -1,4 +1,4 @@
-/** Items of a response's output, complete as they stand in answers and in the events that close them. */
+/** The items of a response's output in their final form, for answers and for closing events. */
 
 import { type Json, parsed, recordOf } from '../../json/values.ts'
 import type { FinishReason, Picture, ToolCall, Usage } from '../../wire/inner-form.ts'
@@ -24,7 +24,7 @@ export function reasoningItem(id: string, text: string | undefined): Json {
   return { id, type: 'reasoning', summary, encrypted_content: null }
 }
 
-/** `picture` is undefined until it has come. */
+/** `picture` is undefined until it arrives. */
 export function pictureItem(id: string, picture: Picture | undefined): Json {
   const item = { id, type: 'image_generation_call' }
   if (picture === undefined) return { ...item, status: 'in_progress', result: null }
@@ -45,7 +45,7 @@ export function callItem(
     : { ...shared, type: 'function_call', arguments: call.arguments }
 }
 
-/** The text within the arguments; where the model wrote something else, that. */
+/** The text in the arguments; the arguments themselves if the model wrote something else. */
 export function customInput(text: string): string {
   const { input } = recordOf(parsed(text))
   return typeof input === 'string' ? input : text
@@ -55,7 +55,7 @@ export function callItemId({ kind }: ClientTool): string {
   return mintedId(kind === 'custom' ? 'ctc' : 'fc')
 }
 
-/** How the response ends, in its status and in the reason for what is missing. */
+/** The end of the response: its status, and why it is incomplete. */
 export function endOf(finish: FinishReason): {
   readonly status: Status
   readonly details: Json | null

@@ -1,6 +1,6 @@
 /**
- * Answers of an upstream that has responses itself: they pass, with the id that the client knows and with numbers that
- * go on from those of the gateway's own events.
+ * Answers of an upstream that has the Responses API. They pass with the client's id of the response, and their
+ * numbers continue those of the gateway's own events.
  */
 import type { KeptText } from '../../base/kept-text.ts'
 import { editMembers } from '../../json/edit.ts'
@@ -19,23 +19,23 @@ import type { ChatRequest, Sent } from '../../wire/inner-form.ts'
 import type { WireEvent } from '../../wire/provider.ts'
 import { type Session, sessionOf } from './session.ts'
 
-/** Events with which a response begins. */
+/** Events at the start of a response. */
 const BEGINNING: readonly unknown[] = [
   'response.created',
   'response.queued',
   'response.in_progress',
 ]
-/** Events of a text, which has no other place than the first of its item. */
+/** Events of a text, whose index is always the first of its item. */
 const OF_A_PART =
   /^response\.(content_part|output_text|refusal|reasoning_text)\.(added|delta|done|annotation\.added)$/
 
 export const passing: Passing<Sent<ChatRequest>> = {
   answer(body, request) {
-    // A conversation that was made compact is no response.
+    // A compacted conversation is not a response.
     if (request.below !== undefined) return body
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     const session = sessionOf(request)
-    // Most answers are passed unread.
+    // Most answers pass without being parsed.
     const isKept = session.state !== undefined
     const shown = isKept ? session.shown(recordOf(parsedBytes(bytes))) : { id: session.id }
     const changes = Object.entries(shown).map(
@@ -49,13 +49,13 @@ export const passing: Passing<Sent<ChatRequest>> = {
 class ResponsePasser implements StreamPasser {
   readonly #session: Session
   readonly #kept: KeptText
-  /** Those before the first content, which commits the answer to this upstream. */
+  /** Events before the first content, which commits the answer to this upstream. */
   #held: WireEvent[] = []
   #isOpen = false
-  /** Items in the order in which they began, for servers that leave their places out. */
+  /** Items in order of their start, for servers that omit indices. */
   readonly #places = new Map<string | undefined, number>()
   #items = 0
-  /** For the output of a refusal. */
+  /** For the output in a refusal. */
   readonly #done: Json[] = []
 
   constructor(session: Session, kept: KeptText) {
@@ -72,7 +72,7 @@ class ResponsePasser implements StreamPasser {
     this.#isOpen = true
     const all = [...this.#held, event]
     this.#held = []
-    // A server may leave its beginning out, and a heartbeat may have brought one.
+    // A server may omit the first events, and a heartbeat may have sent them.
     const begun = all.some(isBeginning) ? '' : this.#session.begun()
     const rest = this.#session.hasBegun ? all.filter((one) => !isBeginning(one)) : all
     return begun + rest.map((one) => this.#event(one, false)).join('')
@@ -89,7 +89,7 @@ class ResponsePasser implements StreamPasser {
     return isSame ? 'same' : frame(type, { ...placed, type, sequence_number: number })
   }
 
-  /** With the client's id of the response, and with the places that some servers leave out. */
+  /** Adds the client's id of the response, and the indices that some servers omit. */
   #placed(type: string, members: Json, data: string): Json {
     const { response, item, item_id: id } = members
     if (isRecord(response))

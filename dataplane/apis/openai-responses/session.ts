@@ -1,6 +1,6 @@
 /**
- * One response on its way to the client: its id, and the numbers of the events that have been sent. Heartbeats, attempts
- * and refusals share it, because clients take neither a second beginning nor a gap.
+ * One response for the client: its id, and the numbers of the sent events. Heartbeats, attempts and refusals share
+ * it, because clients accept neither a second start nor a gap.
  */
 import { randomBytes } from 'node:crypto'
 import type { GatewayError } from '../../base/errors.ts'
@@ -19,7 +19,7 @@ interface SessionParts {
 }
 
 const ID_BYTES = 16
-/** By the bytes of the request, which all copies of it share. */
+/** By the request's bytes, which all its copies share. */
 const sessions = new WeakMap<Buffer, Session>()
 
 export function beginSession(bytes: Buffer, parts: SessionParts): void {
@@ -27,18 +27,18 @@ export function beginSession(bytes: Buffer, parts: SessionParts): void {
 }
 
 export function sessionOf({ bytes }: Sent<ChatRequest>): Session {
-  // The reading of the request has made it.
+  // The reader of the request has created it.
   return sessions.get(bytes) as Session
 }
 
 export class Session implements StreamVoice {
   readonly tools: Tools
-  /** Items that are complete, for the last event. */
+  /** Complete items, for the last event. */
   output: readonly Json[] = []
   id = mintedId('resp')
-  /** The use of responses that are kept; undefined for nearly all requests. */
+  /** How the request uses stored responses; undefined for nearly all requests. */
   readonly state: StateUse | undefined
-  /** The response that it goes on from, if no upstream knows that by its id. */
+  /** The previous response, if no upstream stores it under its id. */
   previous: string | undefined
   #sealed: ((id: string) => string) | undefined
   readonly #asked: Json
@@ -52,7 +52,7 @@ export class Session implements StreamVoice {
     this.#asked = echoed(asked)
   }
 
-  /** Whether the client has the beginning. */
+  /** Whether `response.created` has been sent. */
   get hasBegun(): boolean {
     return this.#next > 0
   }
@@ -62,12 +62,12 @@ export class Session implements StreamVoice {
     return this.#next++
   }
 
-  /** An upstream keeps the response: the client's id is made of the upstream's. */
+  /** The upstream stores the response, so the client's id is derived from the upstream's. */
   keep(sealed: (id: string) => string): void {
     this.#sealed = sealed
   }
 
-  /** The members of a response of the upstream, by the ids that the client knows. */
+  /** The members of an upstream's response, with the ids that the client knows. */
   shown(response: Json): Json {
     const { id, previous_response_id: previous, conversation } = response
     const raw = textOf(id)
@@ -82,12 +82,12 @@ export class Session implements StreamVoice {
   }
 
   ping(): string {
-    // The id is the upstream's to give, and a beginning has one.
+    // Only the upstream knows the id, and the first event contains it.
     if (this.#sealed !== undefined && this.#next === 0) return openAiWire.heartbeat
     return this.#next === 0 ? this.begun() : this.event('keepalive', {})
   }
 
-  /** The beginning, unless the client has it already. */
+  /** The first events, unless they have been sent. */
   begun(): string {
     if (this.#next > 0) return ''
     const response = this.response('in_progress', {})
@@ -133,7 +133,7 @@ export class Session implements StreamVoice {
   }
 }
 
-/** Agents read the time to wait out of the words. */
+/** Agents read the waiting time from the message. */
 function waitOf(error: GatewayError): string {
   const { message, details } = error
   const { retryAfterSeconds: seconds } = details
@@ -145,7 +145,7 @@ export function mintedId(kind: 'resp' | 'msg' | 'fc' | 'ctc' | 'rs' | 'ig' | 'ca
   return `${kind}_${randomBytes(ID_BYTES).toString('hex')}`
 }
 
-/** The settings that every response repeats, with the API's own defaults. */
+/** The settings that every response repeats, with the API's defaults. */
 function echoed(asked: ResponsesBody): Json {
   const { effort = null, summary = null } = recordOf(asked.reasoning)
   return {

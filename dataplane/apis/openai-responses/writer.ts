@@ -1,4 +1,4 @@
-/** Writes a stream of events: items that open, grow and close, then the response as a whole. */
+/** Writes a stream of events: items that open, grow and close, then the whole response. */
 
 import type { KeptText } from '../../base/kept-text.ts'
 import type { Json } from '../../json/values.ts'
@@ -30,10 +30,10 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   readonly #kept: KeptText
   readonly #session: Session
   readonly #output: Json[] = []
-  /** Calls may grow by turns; of all others one is open. */
+  /** Several calls may grow at once; of all other items only one is open. */
   readonly #calls = new Map<number, CallItem>()
   #open: ReasoningItem | SaidItem | undefined
-  /** Words and pictures that came while calls were open: they wait until those have ended. */
+  /** Texts and pictures that arrived while calls were open. They wait until the calls end. */
   #waiting: (Waiting | Picture)[] = []
   #finish: FinishReason = 'stop'
   #characters = 0
@@ -45,16 +45,16 @@ export class ResponseWriter implements StreamWriter<ChatEvent> {
   }
 
   write(event: ChatEvent): string {
-    // The beginning waits for the first content: an attempt may still fail, and another one begin.
+    // The start waits for the first content, because the attempt may still fail and another one may start.
     if (event.kind === 'start') return ''
-    // This wire has no place for it; the provider remembers it by its calls.
+    // This wire has no member for it; the provider remembers it by its calls.
     if (event.kind === 'thought') return ''
     if (event.kind === 'delta') return this.#session.begun() + this.#delta(event.delta)
     this.#finish = event.finish
     return this.#session.begun() + this.#closeAll(endOf(event.finish).status)
   }
 
-  /** Clients take the usage from the last event, and act at once on it. */
+  /** Clients read the usage from the last event, and act on it at once. */
   end(usage: Usage | undefined): string {
     const { status, details } = endOf(this.#finish)
     const closed = this.#session.begun() + this.#closeAll(status)

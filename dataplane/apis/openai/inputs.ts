@@ -1,11 +1,11 @@
-/** Texts, or lists of token numbers, as OpenAI's APIs take them beside conversations. */
+/** Texts, or lists of token numbers, in OpenAI's APIs other than conversations. */
 import { invalid } from '../../body/request.ts'
 
-/** As many as OpenAI takes. */
+/** The same limit as OpenAI's. */
 const INPUTS_MAX = 2_048
 const TOKEN_MAX = 4_294_967_295
 
-/** Throws ERR_GW_INVALID_REQUEST with the place that is at fault. */
+/** Throws ERR_GW_INVALID_REQUEST with the position of the mistake. */
 export function checkInputs(value: unknown, name: string, mayBeEmpty: boolean): void {
   if (typeof value === 'string') {
     checkText(value, name, mayBeEmpty)

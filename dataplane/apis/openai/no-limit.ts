@@ -1,16 +1,19 @@
-/** Some clients send -1 or 0 as the limit of tokens and mean that the answer has none, as their runtime reads it. */
+/**
+ * Handles token limits of -1 or 0, with which some clients request an answer without a limit, as their runtime
+ * allows.
+ */
 import type { ModelRequest } from '../../wire/inner-form.ts'
 
 const MEMBERS = ['max_completion_tokens', 'max_tokens'] as const
 
 type LimitMembers = { readonly [member in (typeof MEMBERS)[number]]?: unknown }
 
-/** Legacy completions know 0: nothing is generated where only the prompt's probabilities are asked for. */
+/** Legacy completions allow 0: it requests only the prompt's probabilities, without an answer. */
 export function saysNoLimit(value: unknown, least: 0 | 1): value is number {
   return value === -1 || (value === 0 && least === 1)
 }
 
-/** The body without the members that say no limit; the same object where it has none. */
+/** The body without the members that mean no limit; the same object if it has none. */
 export function limited<Body extends LimitMembers>(body: Body, least: 0 | 1): Body {
   const said = saying(body, least)
   if (said === undefined) return body
@@ -18,7 +21,7 @@ export function limited<Body extends LimitMembers>(body: Body, least: 0 | 1): Bo
   return Object.fromEntries(kept) as Body
 }
 
-/** The members of the request beside its body; `body` is what `limited` has left of `asked`. */
+/** The members of the request besides its body; `body` is the result of `limited` for `asked`. */
 export function unlimitedOf<Body extends LimitMembers>(
   asked: Body,
   body: Body,
@@ -27,7 +30,7 @@ export function unlimitedOf<Body extends LimitMembers>(
   if (asked === body) return undefined
   const said = saying(asked, least) ?? []
   const [member] = said
-  // Beside one of them the other may hold a limit, which then counts.
+  // The other member may contain a limit, which then applies.
   const isBounded = (body.max_completion_tokens ?? body.max_tokens ?? null) !== null
   const unlimited = member && !isBounded && { member, value: Number(asked[member]) }
   return { omitted: new Set(said), ...(unlimited && { unlimited }) }

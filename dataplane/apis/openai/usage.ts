@@ -1,4 +1,4 @@
-/** How OpenAI's APIs say what an answer used, and that its stream is over. */
+/** The usage of an answer, and the end of a stream, in OpenAI's form. */
 import type { Usage } from '../../wire/inner-form.ts'
 
 export const STREAM_END = 'data: [DONE]\n\n'

@@ -1,4 +1,4 @@
-/** How OpenAI's APIs refuse, and how their streams look around the answer. */
+/** OpenAI's refusals, and the parts of its streams around the answer. */
 import { ERRORS, type GatewayError } from '../../base/errors.ts'
 import type { ClientWire } from '../../wire/dialect.ts'
 
@@ -16,7 +16,7 @@ export const openAiWire: ClientWire = {
   refusalEvent: (error, requestId) => `data: ${envelope(error, requestId)}\n\n`,
 }
 
-/** OpenAI's own codes, for clients that search for them. */
+/** OpenAI's own codes, for clients that check for them. */
 const OPENAI_CODES: Readonly<Record<string, string>> = {
   ERR_GW_AUTH_INVALID_KEY: 'invalid_api_key',
   ERR_GW_BUDGET_EXCEEDED: 'insufficient_quota',
@@ -32,7 +32,7 @@ export function openAiCodeOf({ code, details, final }: GatewayError): string | u
   return OPENAI_CODES[code]
 }
 
-/** Four members always, the request id, then the facts. */
+/** Always the four members, then the request id and the facts. */
 export function envelope(error: GatewayError, requestId: string): string {
   const { code, details, message } = error
   const { param, facts, type, shownCode, passedOn } = details

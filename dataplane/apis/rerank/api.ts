@@ -1,4 +1,4 @@
-/** POST /v1/rerank and /v2/rerank: the whole pipeline. Cohere's SDKs know both paths, Jina's clients the first. */
+/** POST /v1/rerank and /v2/rerank: the whole pipeline. Cohere's SDKs use both paths, Jina's clients the first. */
 
 import type { Api } from '../../request/api.ts'
 import { handle } from '../../request/pipeline.ts'

@@ -1,4 +1,4 @@
-/** The order of documents as Cohere and Jina write it: each of their clients finds its own members. */
+/** Writes a ranking in the form of Cohere and Jina, so that clients of both find their members. */
 
 import type { Dialect } from '../../wire/dialect.ts'
 import type { RerankAnswer, RerankRequest, Sent, Usage } from '../../wire/inner-form.ts'
@@ -16,7 +16,7 @@ function writeAnswer(
   usage: Usage | undefined,
   { shown, inputTokens }: Sent<RerankRequest>,
 ): object {
-  // Clients read the usage without asking whether it is there.
+  // Clients read the usage without a check.
   const tokens = usage?.promptTokens ?? inputTokens.sum
   return {
     id,

@@ -1,4 +1,4 @@
-/** Reads the body of a request for an order of documents; the inner form has its members. */
+/** Reads the body of a rerank request; the inner form has its members. */
 import { checkFlag, checkModel, invalid } from '../../body/request.ts'
 import { isRecord } from '../../json/values.ts'
 import { inputTokens, inputTokensMax } from '../../tokens/count.ts'
@@ -8,7 +8,7 @@ import { isWhole } from '../openai/inputs.ts'
 
 export const RERANK = 'rerank'
 
-/** As many as Cohere takes. */
+/** The same limit as Cohere's. */
 const DOCUMENTS_MAX = 10_000
 const COUNT_MAX = 4_294_967_295
 
@@ -25,12 +25,12 @@ export const rerankReading: Reading<RerankRequest> = {
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): RerankRequest {
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const body = tree as RerankBody
   checkShape(body)
   const texts = body.documents.map((one) => (typeof one === 'string' ? one : one.text))
   const tokens = pairTokens(body.query, texts, facts.sparse)
-  // The bytes have the query once.
+  // The bytes contain the query once.
   const length = facts.bytes.length + (texts.length - 1) * Buffer.byteLength(body.query)
   return {
     operation: 'rerank',
@@ -40,7 +40,7 @@ function requestOf(tree: unknown, facts: BodyFacts): RerankRequest {
     found: facts.found,
     spans: facts.spans,
     items: texts.length,
-    // Zero asks for all of them, as at vLLM.
+    // Zero requests all of them, as at vLLM.
     wanted: Math.min(body.top_n || texts.length, texts.length),
     shown: body.return_documents === true ? texts : undefined,
     inputTokens: tokens,
@@ -53,7 +53,7 @@ function requestOf(tree: unknown, facts: BodyFacts): RerankRequest {
   }
 }
 
-/** A model reads the query anew with each document. */
+/** A model reads the query again with each document. */
 function pairTokens(query: string, texts: readonly string[], sparse: boolean): InputTokens {
   const asked = inputTokens(query, sparse).sum
   const { sum, longest, longestAt } = inputTokens(texts, sparse)

@@ -1,10 +1,10 @@
-/** Transcriptions as OpenAI's SDKs ask for them: a form that holds a recording. */
+/** Transcriptions in the form of OpenAI's SDKs: a multipart form with a recording. */
 import type { Dialect } from '../../wire/dialect.ts'
 import { TRANSCRIPTION, transcriptionReading } from './reading.ts'
 
-/** As OpenAI bounds a recording. */
+/** OpenAI's limit for a recording. */
 export const RECORDING_BYTES_MAX = 26_214_400
-/** The other parts, and what stands between them. */
+/** Room for the other parts and the boundaries. */
 const REST_BYTES_MAX = 131_072
 
 export const transcriptionDialect: Dialect<'transcription'> = {
@@ -12,6 +12,6 @@ export const transcriptionDialect: Dialect<'transcription'> = {
   operation: 'transcription',
   form: { bytesMax: RECORDING_BYTES_MAX + REST_BYTES_MAX },
   reading: transcriptionReading,
-  // Every upstream speaks the client's wire, so that answers pass.
+  // Every upstream has the client's wire, so answers pass.
   writeAnswer: ({ text }) => ({ text }),
 }

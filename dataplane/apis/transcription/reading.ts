@@ -8,7 +8,7 @@ import { recordingTokens } from './recording.ts'
 
 export const TRANSCRIPTION = 'openai-transcriptions'
 
-/** A form has one of each: servers differ about which of two they take. */
+/** Members that a form has once, because servers differ in which of two they use. */
 const SINGLE = new Set([
   'file',
   'language',
@@ -20,11 +20,11 @@ const SINGLE = new Set([
 ])
 const JSON_FORMATS = ['json', 'verbose_json', 'diarized_json']
 const FORMATS = [...JSON_FORMATS, 'text', 'srt', 'vtt']
-/** All texts together. */
+/** The length of all texts together. */
 const TEXT_BYTES_MAX = 65_536
 
 export const transcriptionReading: Reading<TranscriptionRequest> = {
-  // A form is never read anew.
+  // A form is never parsed again.
   members: new Set(),
   request: requestOf,
 }
@@ -51,7 +51,7 @@ function requestOf(_tree: unknown, { bytes, form, ...facts }: BodyFacts): Transc
     body,
     form,
     isJson: JSON_FORMATS.includes(format),
-    // Models hear a recording in pieces, so that no window has to hold it.
+    // Models process a recording in pieces, so no window has to hold it.
     inputTokens: { sum: tokens, longest: 0, longestAt: 0 },
     stream: stream === 'true',
     maxTokens: undefined,
@@ -73,7 +73,7 @@ function checkNames({ parts }: Form): void {
   }
 }
 
-/** Where a name is there several times, the last value counts: only lists are. */
+/** If a name occurs several times, the last value applies; only lists keep all. */
 function textsOf(bytes: Buffer, { parts }: Form): TranscriptionRequest['body'] {
   let left = TEXT_BYTES_MAX
   const read = ({ name, start, end }: FormPart) => {

@@ -1,28 +1,28 @@
-/** How long a recording may last, by its bytes alone. */
+/** The longest duration of a recording, judged by its bytes. */
 import { tokensOf } from '../../providers/transcription/seconds.ts'
 
-/** 32 kbit/s: speech is rarely packed more tightly. */
+/** 32 kbit/s: few recordings of speech are smaller. */
 const BYTES_PER_SECOND = 4_000
-/** Two channels of 16 bits at 48 kHz: a head that names more would make a recording look short. */
+/** Two channels of 16 bits at 48 kHz: a header with larger values would make a recording look short. */
 const WAVE_BYTES_PER_SECOND_MAX = 192_000
 
-/** The places of a WAV file's head, where the format comes first. */
+/** The positions in a WAV header whose format comes first. */
 const AT = { format: 20, channels: 22, rate: 24, bits: 34, inner: 44 }
 const HEAD_BYTES = 46
 
-/** Sound that is not packed: PCM, floats, and the two of telephones. */
+/** Uncompressed sound: PCM, floats, and the two telephone encodings. */
 const PLAIN_FORMATS = new Set([1, 3, 6, 7])
 const EXTENSIBLE = 0xfffe
 const PLAIN_BITS = new Set([8, 16, 24, 32, 64])
 
-/** The tokens of it as they are reserved, and charged where the upstream says nothing. */
+/** The tokens to reserve, and to charge if the upstream reports none. */
 export function recordingTokens(bytes: Buffer): number {
   return tokensOf(bytes.length / bytesPerSecond(bytes))
 }
 
 /**
- * Sound that is not packed says in its head how it is to be played. The head's own sum of that, its byte rate, is for players
- * that are in a hurry, and may say anything.
+ * The header of uncompressed sound shows how to play it. The byte rate in the header is redundant and may be wrong,
+ * so it is not used.
  */
 function bytesPerSecond(bytes: Buffer): number {
   const isWave = bytes.length > HEAD_BYTES && bytes.toString('latin1', 0, 4) === 'RIFF'

@@ -1,4 +1,4 @@
-/** GET /v1/usage: what the caller's own key has used, and how its limits and budgets stand. */
+/** GET /v1/usage: the usage of the caller's own key, and the state of its limits and budgets. */
 
 import type { BudgetScope, Figures } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
@@ -11,7 +11,7 @@ import { reportOf } from '../../usage/report.ts'
 import { openAiWire } from '../openai/wire.ts'
 
 const QUERY = ['by', 'hours', 'from', 'to', 'tz'] as const
-/** Names of tenants and keys are no business of the holder of a key. */
+/** The holder of a key must not see the names of tenants and other keys. */
 const COLUMNS = /^(?:route|upstream|model|day|hour|tags|tag:.+)$/
 const DAY_HOURS = '24'
 

@@ -9,7 +9,7 @@ export const CALLS_MAX = 4_096
 
 /** The failure for an index that is not a whole number below the bound. */
 export const BAD_INDEX: Failure = malformed(
-  `The upstream numbered a part of its answer with something else than a whole number below ${CALLS_MAX}.`,
+  `An index in the upstream's answer is not a whole number below ${CALLS_MAX}.`,
 )
 
 export function indexIn(value: unknown): number | undefined {

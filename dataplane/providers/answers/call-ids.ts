@@ -29,8 +29,7 @@ export class CallIds {
 
   /**
    * The upstream's own id if the client can use it. Otherwise an id derived from it and from the call's `place`. The
-   * result
-   * is not random, so reading the answer again gives the same id. Throws AnswerTooLarge.
+   * result is not random, so reading the answer again gives the same id. Throws AnswerTooLarge.
    */
   of(own: string | undefined, place: string): string {
     if (own && this.#fits(own)) return this.#take(own)

@@ -8,7 +8,7 @@ export const BROKEN = unreadable(1)
 export function unreadable(mebibytesMax: number): Failure {
   const size = `larger than ${mebibytesMax} MiB`
   return malformed(
-    `The upstream sent an event that cannot be read: it is no JSON object, or ${size}.`,
+    `The upstream sent an event that cannot be read: it is not a JSON object, or it is ${size}.`,
   )
 }
 

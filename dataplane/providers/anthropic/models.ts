@@ -122,8 +122,7 @@ const UNKNOWN_CACHE: Cacheable = { from: 4_096 }
 /**
  * The first matching row. All rows: 2026-11-26,
  * https://platform.claude.com/docs/en/build-with-claude/prompt-caching#cache-limitations, which applies to every
- * platform;
- * the third generation follows an earlier version of that page.
+ * platform; the third generation follows an earlier version of that page.
  */
 const CACHED_FROM: readonly (readonly [of: RegExp, size: Cacheable | undefined])[] = [
   [/^claude-(?:instant|2)/, undefined],

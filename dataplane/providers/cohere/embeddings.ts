@@ -68,7 +68,7 @@ export function readEmbeddings(
 
 function notNumbers(vectors: readonly unknown[]): Failure | undefined {
   if (vectors.every((vector) => typeof vector !== 'string')) return undefined
-  return malformed('The upstream answered with something else than lists of numbers.')
+  return malformed("The upstream's vectors are not lists of numbers.")
 }
 
 function usageOf(meta: unknown): Usage | undefined {

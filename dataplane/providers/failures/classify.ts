@@ -121,7 +121,7 @@ function failureOf(
     class: kind,
     status,
     message: withDropReason(
-      error.message ?? `The upstream answered ${status} without saying why.`,
+      error.message ?? `The upstream answered ${status} without a reason.`,
       headers,
     ),
     type,

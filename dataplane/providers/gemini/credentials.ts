@@ -50,7 +50,7 @@ async function clientWith(written: string): Promise<AuthClient> {
   // The library checks the members of such a document.
   const client = ExternalAccountClient.fromJSON(key as unknown as ExternalAccountClientOptions)
   if (client === null)
-    throw new Error('api_key is no JSON key of type service_account or external_account.')
+    throw new Error('api_key is not a JSON key of type service_account or external_account.')
   client.scopes = [SCOPE]
   return client
 }

@@ -81,7 +81,7 @@ function embeddingsIn({ embeddings, embedding, predictions }: Json): Json[] {
 function notLists(vectors: readonly unknown[]): Failure | undefined {
   return vectors.every(Array.isArray)
     ? undefined
-    : malformed('The upstream answered with something else than lists of numbers.')
+    : malformed("The upstream's vectors are not lists of numbers.")
 }
 
 /** undefined unless the API reports all texts; most of its models do not. */

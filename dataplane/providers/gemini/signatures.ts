@@ -1,8 +1,7 @@
 /**
  * Signatures of thoughts, without which newer models refuse a history with tool calls or with their pictures. They
- * travel
- * to the client and back in the call or the picture, so any replica has them. If a client drops them, the gateway
- * remembers them for a while.
+ * travel to the client and back in the call or the picture, so any replica has them. If a client drops them, the
+ * gateway remembers them for a while.
  */
 import { hash } from 'node:crypto'
 

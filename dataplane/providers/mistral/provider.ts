@@ -1,7 +1,6 @@
 /**
  * Mistral's hosted API. Its requests are almost OpenAI's, so only the differing bytes change. Chats differ in
- * content,
- * finish reasons and usage, so they use the inner form; embeddings pass.
+ * content, finish reasons and usage, so they use the inner form; embeddings pass.
  */
 import type { Provider } from '../../wire/provider.ts'
 import type { Recogniser } from '../failures/classify.ts'

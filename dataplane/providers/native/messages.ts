@@ -12,7 +12,7 @@ type HeadersOf = (settings: ProviderSettings) => {
 
 /** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
-  ...malformed('The upstream answered with a chat completion where a message was asked for.'),
+  ...malformed('The upstream answered with a chat completion instead of a message.'),
   concession: 'translated',
 }
 

@@ -20,7 +20,7 @@ const HIDDEN: WireMeaning = { ...PASSED, out: '' }
 const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
 /** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
-  ...malformed('The upstream answered with a chat completion where a response was asked for.'),
+  ...malformed('The upstream answered with a chat completion instead of a response.'),
   concession: 'translated',
 }
 const PENDING: readonly unknown[] = ['queued', 'in_progress']
@@ -33,8 +33,7 @@ export function readResponse(
   recognisers: readonly Recogniser[],
 ): Passed {
   const answer = parsedBytes(body)
-  if (!isRecord(answer))
-    return failed(malformed('The upstream answered with something else than a response.'))
+  if (!isRecord(answer)) return failed(malformed("The upstream's answer is not a response."))
   if (Array.isArray(answer.choices)) return failed(OF_CHAT)
   const isPending = PENDING.includes(answer.status)
   const usage = usageOf(answer.usage) ?? (isPending ? mostOf(request) : undefined)

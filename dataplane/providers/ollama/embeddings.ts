@@ -44,7 +44,7 @@ export function readEmbeddings(
   const vectors = listOf(answer.embeddings)
   const isText = vectors.some((vector) => typeof vector === 'string')
   const fault = isText
-    ? malformed('The upstream answered with texts for vectors.')
+    ? malformed('The upstream answered with texts instead of vectors.')
     : faultOf(vectors, request)
   if (fault !== undefined) return { kind: 'failure', failure: fault }
   const promptTokens = countOf(answer.prompt_eval_count)

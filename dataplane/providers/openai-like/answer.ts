@@ -45,8 +45,7 @@ export function readAnswer(
   options: OpenAiLike,
 ): WholeRead {
   const answer = parsedBytes(body, { holdsValues: hasOpenArguments })
-  if (!isRecord(answer))
-    return failed(malformed('The upstream answered with something else than a JSON object.'))
+  if (!isRecord(answer)) return failed(malformed("The upstream's answer is not a JSON object."))
   if (isError(answer)) return failed(classifyError(options.recognisers, answer))
   const choices = listOf(answer.choices)
   if (choices.length === 0) return failed(malformed('The upstream answered without choices.'))

@@ -111,8 +111,7 @@ function readAnswer(
   { recognisers }: OpenAiLike,
 ): CheckedVectors | Failed {
   const json = parsedBytes(body, { valuesMax: valuesMaxOf(request.items) })
-  if (!isRecord(json))
-    return failed('The upstream answered with something else than a JSON object.')
+  if (!isRecord(json)) return failed("The upstream's answer is not a JSON object.")
   if (isError(json)) return { kind: 'failure', failure: classifyError(recognisers, json) }
   const came = listOf(json.data).map(recordOf)
   const isOrdered = came.every(({ index }, place) => index === place)
@@ -155,7 +154,7 @@ function decoded(
   const numbers: ArrayLike<number>[] = []
   for (const vector of vectors) {
     const one = typeof vector === 'string' ? fromBase64(vector) : vector
-    if (one === undefined) return failed('The upstream answered with something else than vectors.')
+    if (one === undefined) return failed("The upstream's answer has no valid vectors.")
     numbers.push(one)
   }
   return { kind: 'answer', answer: { model: textOf(json.model) ?? model, vectors: numbers }, usage }
@@ -175,8 +174,7 @@ function passed(
   const data: Json[] = []
   for (const [index, vector] of vectors.entries()) {
     const embedding = isAsked(vector) ? vector : rewritten(vector, format)
-    if (embedding === undefined)
-      return failed('The upstream answered with something else than vectors.')
+    if (embedding === undefined) return failed("The upstream's answer has no valid vectors.")
     data.push({ ...entries[index], index, embedding })
   }
   // Clients read the usage without a check.

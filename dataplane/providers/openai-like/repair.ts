@@ -14,8 +14,7 @@ export interface Repair {
   readonly finishReasons: Readonly<Record<string, string>>
   /**
    * The runtime reports `stop` even if the answer reached the limit. The value is the limit that applies if the
-   * client
-   * gave none.
+   * client gave none.
    */
   readonly lengthAtBound?: { readonly withoutBound: number }
 }

@@ -94,8 +94,7 @@ function readAnswer(
   if (!isJson && !isLikeChat) return {}
   const json = parsedBytes(body)
   if (!isJson && typeof recordOf(json).text !== 'string') return {}
-  if (!isRecord(json))
-    return { failure: malformed('The upstream answered with something else than a JSON object.') }
+  if (!isRecord(json)) return { failure: malformed("The upstream's answer is not a JSON object.") }
   if (isError(json)) return { failure: classifyError(recognisers, json) }
   if (typeof json.text !== 'string')
     return { failure: malformed('The upstream answered without a text.') }

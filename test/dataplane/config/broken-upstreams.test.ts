@@ -133,7 +133,7 @@ const PROVIDERS: Row[] = [
       'model: meta.llama3-3-70b-instruct-v1:0',
     ),
     path: 'gw.upstreams[0].cache',
-    says: 'cannot take effect: bedrock takes none for meta.llama3-3-70b-instruct-v1:0',
+    says: 'cannot take effect: bedrock supports none for meta.llama3-3-70b-instruct-v1:0',
     fix: 'Remove it; anthropic, bedrock use it',
   },
   {

@@ -71,7 +71,7 @@ test('the message of a web page is its title, and of a large body little is read
     'The upstream answered with a web page: Blocked',
   )
   assert.equal(classify(500, 'x'.repeat(1_000_000)).message.length, 65_536)
-  assert.equal(classify(500, '').message, 'The upstream answered 500 without saying why.')
+  assert.equal(classify(500, '').message, 'The upstream answered 500 without a reason.')
 })
 
 test('an error under 200 is judged by what it names, and a nameless one has no status', () => {

@@ -237,7 +237,7 @@ test('a second message while a response is under way is refused, and the respons
   assert.equal((await client.turn(question)).at(-1)?.type, 'response.completed')
 })
 
-test('only the last response of the connection can be gone on from', async () => {
+test('a message can continue only the last response of the connection', async () => {
   const client = await connected()
   const id = (await client.turn(question)).at(-1)?.response.id
   const other = await connected()

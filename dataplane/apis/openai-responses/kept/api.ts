@@ -1,4 +1,4 @@
-/** Responses that upstreams keep, by the ids that their tenants know: read, deleted, cancelled. */
+/** Stored responses at upstreams, by their tenants' ids: read, delete, cancel. */
 import { isRecord, textOf } from '../../../json/values.ts'
 import { type Kept, sealedId, secretOf } from './ids.ts'
 import { keptApi, type Resource } from './resource.ts'
@@ -25,13 +25,13 @@ const RESPONSES: Resource = {
 export const keptResponse = keptApi(
   RESPONSES,
   'GET',
-  'A response that the upstreams of its route keep for the tenant; `/input_items` below its id lists its input.',
+  'A response that the upstreams of its route store for the tenant; `/input_items` below its id lists its input.',
 )
 
 export const keptResponseCancelled = keptApi(
   RESPONSES,
   'POST',
-  '`/cancel` below the id of such a response that runs in the background ends it.',
+  'Ends such a response that runs in the background, with `/cancel` below its id.',
 )
 
 export const keptResponseDeleted = keptApi(RESPONSES, 'DELETE', 'Deletes such a response.')

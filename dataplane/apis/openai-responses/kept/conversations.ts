@@ -1,4 +1,4 @@
-/** Conversations that upstreams keep, by the ids that their tenants know: begun, read, filled and deleted. */
+/** Stored conversations at upstreams, by their tenants' ids: create, read, extend and delete. */
 import { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
@@ -36,7 +36,7 @@ const CONVERSATIONS: Resource = {
 export const conversation: Api = {
   method: 'POST',
   path: '/v1/conversations',
-  summary: 'Begins a conversation that the upstreams of a route keep for the tenant.',
+  summary: 'Creates a conversation that the upstreams of a route store for the tenant.',
   wire,
   run: begin,
 }
@@ -79,7 +79,7 @@ async function beginAt(
 ): Promise<void> {
   const { gateway, response, notes } = visit
   const now = gateway.clock.now()
-  // A route without upstreams keeps nothing.
+  // A route without upstreams stores nothing.
   const target = targets.find(({ state }) => state.outBecause(now) === undefined) ?? targets[0]
   if (target === undefined) return
   const { name: upstream, settings } = target
@@ -107,7 +107,7 @@ interface Home {
   readonly targets: readonly Target[]
 }
 
-/** The API has no member for a model: the gateway reads one, and needs it where a key has several such routes. */
+/** The API has no member for a model. The gateway reads one, and requires it if the key may use several such routes. */
 function homeFor(model: string | undefined, caller: Caller, { active }: Visit): Home {
   const { snapshot } = active
   if (model !== undefined) {

@@ -1,4 +1,6 @@
-/** The rules for questions that ask no model: they cost a request of the rate, and their bodies have the same bounds. */
+/**
+ * The limits for requests that use no model: they cost a request of the rate, and their bodies have the usual bounds.
+ */
 
 import type { Rules } from '../../../accounts/store.ts'
 import { readObject } from '../../../body/request.ts'
@@ -14,7 +16,7 @@ interface KeptAsker {
   readonly visit: Visit
 }
 
-/** Takes one request off the rate. Throws where the tenant may not ask. */
+/** Takes one request from the rate. Throws if the tenant's rate is used up. */
 export async function charge({ tenant, key }: Caller, visit: Visit): Promise<Rules> {
   const { call, active, gateway } = visit
   const rules = withoutBudget(active.snapshot.limits.rules.of(tenant, key.record.id))
@@ -24,7 +26,7 @@ export async function charge({ tenant, key }: Caller, visit: Visit): Promise<Rul
   return rules
 }
 
-/** Works on the JSON object of the request, whose bytes count as held until the work is done. */
+/** Runs the work on the JSON object of the request. Its bytes count as held until the work ends. */
 export async function withObject(
   { caller, rules, visit }: KeptAsker,
   work: (body: Readonly<Record<string, unknown>>) => Promise<void>,

@@ -1,4 +1,4 @@
-/** Which routes keep responses: each of their upstreams does so itself, and every byte passes. */
+/** Routes that store responses: each of their upstreams stores them, and every byte passes. */
 
 import type { Route } from '../../../config/snapshot.ts'
 import type { Visit } from '../../../request/api.ts'
@@ -11,8 +11,8 @@ import { type Kept, type ObjectPlace, openedId, secretOf } from './ids.ts'
 type Asking = NonNullable<Pair['kept']>
 
 /**
- * Its upstreams; undefined for a route that keeps nothing. Guardrails and passages are for the words of a request, and
- * those that an upstream keeps are not in it.
+ * The route's upstreams; undefined for a route that stores nothing. Guardrails and passages need the texts of a
+ * request, and a stored conversation is not part of the request.
  */
 export function homesOf(route: Route, { lanes }: Visit['active']): readonly Target[] | undefined {
   const targets = lanes.get(route.name)?.targets ?? []
@@ -21,14 +21,14 @@ export function homesOf(route: Route, { lanes }: Visit['active']): readonly Targ
   return mayPass && targets.length > 0 && targets.every(keptAt) ? targets : undefined
 }
 
-/** How the target is asked for what it keeps; undefined where it keeps nothing. */
+/** How to request stored objects at the target; undefined if it stores nothing. */
 export function keptAt({ settings, state }: Target): Asking | undefined {
   const { wire } = openAiResponsesDialect
   if (isLacking(state, wire)) return undefined
   return pairOf(openAiResponsesDialect, settings.provider, settings.native)?.kept
 }
 
-/** The place of what the tenant has there; undefined for every other id. */
+/** The location of the tenant's object; undefined for every other id. */
 export function placeOf(
   kind: Kept,
   id: string,

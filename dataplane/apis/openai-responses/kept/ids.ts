@@ -1,34 +1,34 @@
 /**
- * The ids of what an upstream keeps, as a tenant knows them. They say where the response or conversation is, so that
- * every replica can find it; they are signed for one tenant, so that no other one can use or make them.
+ * The tenant's ids of stored objects. An id contains the location of the response or conversation, so every replica
+ * can find it. The gateway signs it for one tenant, so no other tenant can use or create it.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { listOf, parsed, textOf } from '../../../json/values.ts'
 
-/** The things that an upstream keeps. */
+/** The kinds of stored objects. */
 export type Kept = 'response' | 'conversation'
 
-/** The place of a response or a conversation. */
+/** The location of a response or a conversation. */
 export interface ObjectPlace {
   readonly kind: Kept
   readonly route: string
   readonly upstream: string
-  /** As the upstream calls it. */
+  /** The upstream's id. */
   readonly id: string
 }
 
 const PREFIXES: Readonly<Record<Kept, string>> = { response: 'resp_gw', conversation: 'conv_gw' }
 const SIGNATURE_LENGTH = 32
 const LENGTH_MAX = 2_048
-/** A shorter one could be found by trying, with an id to compare. */
+/** A client could guess a shorter one. */
 const CREDENTIAL_LENGTH_MIN = 16
 
 /** Only this process knows it. */
 const PROCESS_SECRET = randomBytes(32).toString('base64')
 
 /**
- * The credential of the upstream: replicas share it, and with another account the ids of the old one mean nothing. Where
- * it is fetched, or too short, only the process that made an id knows it.
+ * The credential of the upstream, because replicas share it, and ids are invalid for another account. If the
+ * credential is fetched or too short, the secret is known only to the process that created the id.
  */
 export function secretOf(settings: { readonly credential: string }): string {
   const { credential } = settings
@@ -41,12 +41,12 @@ export function sealedId(place: ObjectPlace, tenant: string, secret: string): st
   return PREFIXES[place.kind] + named + signatureOf(place.kind, text, tenant, secret)
 }
 
-/** Whether an id has the form of those that name a response at an upstream. */
+/** Whether an id has the form of these ids. */
 export function isSealed(id: string): boolean {
   return id.startsWith(PREFIXES.response)
 }
 
-/** undefined for an id that was not made for this tenant. `secretFor` gives the secret of an upstream by its name. */
+/** undefined for an id that was not created for this tenant. `secretFor` returns the secret of an upstream. */
 export function openedId(
   kind: Kept,
   sealed: string,

@@ -1,4 +1,4 @@
-/** A thing that an upstream keeps is found by the id that its tenant knows, for that tenant alone, and asked for there. */
+/** Finds a stored object by its tenant's id, for that tenant only, and requests it from its upstream. */
 import { GatewayError } from '../../../base/errors.ts'
 import { pathOf } from '../../../base/path-spelling.ts'
 import { shownPath } from '../../../base/shown-text.ts'
@@ -19,15 +19,15 @@ import type { Kept, ObjectPlace } from './ids.ts'
 
 export interface Resource {
   readonly kind: Kept
-  /** The path above its ids, behind that of all APIs. */
+  /** The path above its ids, after the common path of all APIs. */
   readonly top: string
   /** Paths below an id, by method. */
   readonly below: Readonly<Record<Api['method'], RegExp>>
   /** The end of the refusal of every other id. */
   readonly missing: string
-  /** The members that go along of the body of a POST; absent: it has none. Throws ERR_GW_INVALID_REQUEST. */
+  /** The members of a POST body to forward; absent: it has none. Throws ERR_GW_INVALID_REQUEST. */
   readonly bodyOf?: (body: Json, below: string) => Json
-  /** The members of the answer that are other ones for the client. */
+  /** The answer's members with other values for the client. */
   shown(answer: Json, found: Found): Json
 }
 
@@ -43,11 +43,11 @@ export interface Found {
 
 const VERSION = '/v1'
 const PATH_SHOWN_MAX = 100
-/** Queries that go along. */
+/** Query parameters to forward. */
 const ASKED: ReadonlySet<string> = new Set(['after', 'include', 'include[]', 'limit', 'order'])
 const NO_STREAM: ReadonlySet<string> = new Set(['stream', 'starting_after', 'include_obfuscation'])
 
-/** A row of the table of APIs: these things by their ids. */
+/** A row of the table of APIs for these objects. */
 export function keptApi(resource: Resource, method: Api['method'], summary: string): Api {
   const path = `${VERSION}${resource.top}/*`
   return { method, path, summary, wire, run: (visit) => passOn(resource, method, visit) }
@@ -94,13 +94,13 @@ async function pass(
 
 interface Question {
   readonly method: Api['method']
-  /** Behind the path of all APIs. */
+  /** Appended to the common path of all APIs. */
   readonly path: string
   readonly query?: string
   readonly body: string | undefined
 }
 
-/** Asks an upstream that keeps what is asked for. */
+/** Sends the request to the upstream that stores the object. */
 export function askKeeper(
   target: Target,
   { method, path, query = '', body }: Question,
@@ -109,7 +109,7 @@ export function askKeeper(
   return askBeside(
     target,
     (settings) => {
-      // A home keeps things.
+      // A home stores objects.
       const kept = keptAt(target) as NonNullable<ReturnType<typeof keptAt>>
       const asked = kept(settings, path)
       const withBody = body !== undefined && { body }
@@ -125,7 +125,7 @@ export function objectOf(body: Buffer, { name }: Target): Json {
   return answer
 }
 
-/** undefined for everything that is not the tenant's, with nothing to tell one reason from another. */
+/** undefined for everything that is not the tenant's. The refusal does not show the reason. */
 function find(
   { kind, top, below: paths }: Resource,
   method: Api['method'],
@@ -142,7 +142,7 @@ function find(
   return target && { id, tenant, place, target, below }
 }
 
-/** undefined for a bad key, which learns no more than that there is nothing. */
+/** undefined for a bad key, whose refusal shows only that nothing was found. */
 async function knownCaller(visit: Visit): Promise<Caller | undefined> {
   try {
     return await identify(visit)
@@ -157,7 +157,7 @@ function notThere({ missing }: Resource, method: string, { call }: Visit): Gatew
   return new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message)
 }
 
-/** Throws ERR_GW_INVALID_REQUEST for what would not have its effect. */
+/** Throws ERR_GW_INVALID_REQUEST for parameters that would have no effect. */
 function queryOf(url: string): string {
   const query = new URLSearchParams(url.slice(pathOf(url).length))
   for (const [name, value] of query) {

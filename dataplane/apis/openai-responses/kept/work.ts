@@ -1,4 +1,4 @@
-/** Requests that use what an upstream keeps: they go to routes that keep responses, and to the tenant's own responses. */
+/** Requests that use stored objects: they need a route that stores responses, and the tenant's own responses. */
 import { invalid } from '../../../body/request.ts'
 import type { Applicant } from '../../../limits/decision.ts'
 import type { Visit } from '../../../request/api.ts'
@@ -10,7 +10,7 @@ import { sessionOf } from '../session.ts'
 import { homesOf, placeOf } from './homes.ts'
 import { type Kept, sealedId, secretOf } from './ids.ts'
 
-/** It goes on without its client, so it needs a limit, and is charged for it. */
+/** It continues after the client disconnects, so it needs a limit, and is charged for the limit. */
 const BACKGROUND_TOKENS = 4_096
 
 export const respond: Work = (applicant, dialect, visit) => {
@@ -30,7 +30,7 @@ export function stateless(work: Work): Work {
   }
 }
 
-/** Throws ERR_GW_INVALID_REQUEST where the route keeps nothing, or what it goes on from is not the tenant's. */
+/** Throws ERR_GW_INVALID_REQUEST if the route stores nothing, or the previous response is not the tenant's. */
 function keeping(
   request: ChatRequest,
   state: StateUse,
@@ -40,7 +40,7 @@ function keeping(
   const homes = homesOf(route, active)
   if (homes === undefined) throw invalid(state.message, state.param)
   const edits = new Map(request.edits)
-  // The API's own default holds: it is kept.
+  // By the API's default the response is stored.
   edits.delete('store')
   const known = state.previous ?? state.conversation
   const kind = state.previous === undefined ? 'conversation' : 'response'
@@ -76,5 +76,5 @@ function limited(
 }
 
 function unknown(kind: Kept, param: string) {
-  return invalid(`"${param}" names no ${kind} that this route keeps for you.`, param)
+  return invalid(`"${param}" names no ${kind} that this route stores for you.`, param)
 }

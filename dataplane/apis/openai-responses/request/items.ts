@@ -1,4 +1,4 @@
-/** The items of a response's input as messages of the inner form. */
+/** Converts the items of a response's input to messages of the inner form. */
 import { invalid } from '../../../body/request.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import { withoutHosted } from '../../../providers/extras/hosted-tools.ts'
@@ -8,16 +8,16 @@ import { partsOf, textParts } from './parts.ts'
 import type { ResponsesBody } from './shape.ts'
 import { Tools } from './tools.ts'
 
-/** Files belong to an account, and nothing tells one tenant's from another's. */
+/** Files belong to an account, and do not show to which tenant. */
 const FILE_ID = '"file_id":'
 const NO_FILES = 'This gateway stores no files; send the data itself.'
 const NO_REFERENCES =
-  'An item_reference names an item that the API keeps, and this gateway keeps none; send the items themselves. ' +
+  'An item_reference names a stored item, but this gateway stores none; send the items themselves. ' +
   'SDKs do so with "store": false, a provider option in the Vercel AI SDK.'
-/** As those in the `tools` of a request, which are left out. */
+/** Like the entries of `tools` in a request, which are omitted. */
 const NO_HOSTED =
-  'The upstream would run these tools, at a cost that nothing here bounds; send functions alone.'
-/** They name what an account keeps, or change what the gateway has decided about the request. */
+  'The upstream would run these tools at a cost that the gateway cannot limit; send only functions.'
+/** They name stored objects of an account, or change what the gateway has decided about the request. */
 const REFUSED: readonly string[] = ['configuration_update', 'item_reference']
 const ROLES: readonly unknown[] = ['user', 'assistant', 'system', 'developer']
 
@@ -38,7 +38,7 @@ export function messagesOf(
   return turns.end()
 }
 
-/** Throws ERR_GW_INVALID_REQUEST for items that a conversation of a tenant must not hold. */
+/** Throws ERR_GW_INVALID_REQUEST for items that a tenant's conversation must not contain. */
 export function checkItems(items: unknown, param: string): void {
   if (!Array.isArray(items)) throw invalid(`"${param}" must be an array of items.`, param)
   const lacks = new Lacks()
@@ -48,18 +48,18 @@ export function checkItems(items: unknown, param: string): void {
   if (file !== undefined) throw invalid(NO_FILES, file.param)
 }
 
-/** Joins calls of one turn into one message; results follow it, and their pictures come behind the last result. */
+/** Joins the calls of one turn into one message. Their results follow, and the results' pictures come last. */
 class Turns {
   readonly #tools: Tools
   readonly #lacks: Lacks
-  /** Whether calls may stand in an earlier response. */
+  /** Whether calls may be in an earlier response. */
   readonly #isContinued: boolean
   readonly #messages: ChatMessage[] = []
-  /** The assistant's message that is being put together. */
+  /** The unfinished assistant message. */
   #text: string | undefined
   #thought: string | undefined
   #calls: Json[] = []
-  /** Those that the model has painted. */
+  /** Pictures of the model. */
   #images: Json[] = []
   #results: ChatMessage[] = []
   #pictures: Json[] = []
@@ -109,7 +109,7 @@ class Turns {
     this.#messages.push(message)
   }
 
-  /** Throws where a call has no result: an upstream would have to guess. */
+  /** Throws if a call has no result, because an upstream would have to guess it. */
   end(): ChatMessage[] {
     this.#flush()
     const open = [...this.#called].find((id) => !this.#answered.has(id))
@@ -136,7 +136,7 @@ class Turns {
     this.#text = this.#text === undefined ? text : `${this.#text}\n${text}`
   }
 
-  /** In words alone: what is sealed only its own model could read back, and that one is not known here. */
+  /** Only its text: only the unknown model that sealed the rest could open it. */
   #think({ content, summary, encrypted_content: sealed }: Json): void {
     if (textOf(sealed) !== undefined) return
     const parts = listOf(content).length > 0 ? listOf(content) : listOf(summary)
@@ -146,7 +146,7 @@ class Turns {
     this.#thought = this.#thought === undefined ? text : `${this.#thought}\n${text}`
   }
 
-  /** False without its bytes, which only the API that made it has. */
+  /** Returns false without the bytes, which only the API that created the picture has. */
   #paint({ result, output_format: format }: Json): boolean {
     const data = textOf(result)
     if (data === undefined) return false

@@ -1,4 +1,4 @@
-/** The parts of a request for a response that a chat completion cannot say. */
+/** The parts of a request for a response that a chat completion cannot express. */
 
 import type { AskedExtra } from '../../../wire/extras.ts'
 import type { ChatRequest } from '../../../wire/inner-form.ts'
@@ -10,7 +10,7 @@ export class Lacks {
   /** Files of the account. */
   readonly files: AskedExtra[] = []
 
-  /** Only an upstream that has responses itself takes the request then. */
+  /** Only an upstream with the Responses API then accepts the request. */
   note(message: string, param: string): void {
     this.first ??= { message, param }
   }

@@ -2,7 +2,7 @@
 import { type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { ResponsesBody } from './shape.ts'
 
-/** Members that mean the same in both. */
+/** Members with the same meaning in both APIs. */
 const SAME = [
   'parallel_tool_calls',
   'prompt_cache_key',

@@ -1,4 +1,4 @@
-/** The parts of an item as parts of the inner form. */
+/** Converts the parts of an item to parts of the inner form. */
 import { invalid } from '../../../body/request.ts'
 import { isRecord, type Json, listOf, recordOf, textOf } from '../../../json/values.ts'
 import type { Lacks } from './lacks.ts'
@@ -12,7 +12,7 @@ export function partsOf(content: unknown, param: string, lacks: Lacks): Json[] {
   return content.flatMap((part, index) => partOf(part, `${param}[${index}]`, lacks))
 }
 
-/** The words of an assistant, which may hold nothing else. */
+/** The text of an assistant, which may contain nothing else. */
 export function textParts(content: unknown, param: string, lacks: Lacks): string {
   const parts = listOf(content).map((one, index) => {
     const { type, text, refusal, file_id: file } = recordOf(one)

@@ -59,12 +59,12 @@ const READ = [
   'user',
 ]
 export const MEMBERS: ReadonlySet<string> = new Set(READ)
-/** Large members are kept for the rest. */
+/** Large members are stored for the rest. */
 export const KEPT: ReadonlySet<string> = new Set([...READ, ...EXTRA_MEMBERS])
 
 const NO_COMPACTION = {
   param: 'model',
-  message: 'No upstream of this route makes conversations compact; summarise it with a response.',
+  message: 'No upstream of this route can compact conversations; request a summary instead.',
 }
 
 export const responsesReading: Reading<ChatRequest> = {
@@ -73,12 +73,12 @@ export const responsesReading: Reading<ChatRequest> = {
   request: requestOf,
 }
 
-/** A conversation that is made compact is read as one that is answered, and has no answer. */
+/** A request for compaction is read like a request for an answer, but has no limit of output. */
 export const compactReading: Reading<ChatRequest> = {
   ...responsesReading,
   request(tree, facts) {
     const request = requestOf(tree, facts)
-    if (request.stream) throw invalid('There is no stream of this; leave "stream" out.', 'stream')
+    if (request.stream) throw invalid('This request cannot be streamed; omit "stream".', 'stream')
     const edits = new Map(request.edits)
     edits.delete('store')
     return { ...request, below: '/compact', untranslated: NO_COMPACTION, edits }
@@ -86,7 +86,7 @@ export const compactReading: Reading<ChatRequest> = {
 }
 
 function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
-  // The next line checks it; until then only the name of the type is claimed.
+  // The next line checks the body.
   const asked = tree as ResponsesBody
   checkShape(asked)
   const state = stateOf(asked)
@@ -120,7 +120,7 @@ function requestOf(tree: unknown, facts: BodyFacts): ChatRequest {
   }
 }
 
-/** An upstream that has responses itself would store them, and run tools. */
+/** By default an upstream with this API would store responses and run tools. */
 function editsOf({ store, tools, tool_choice: choice }: ResponsesBody): Edits {
   const edits = new Map<string, string | undefined>()
   if (store !== false) edits.set('store', 'false')
@@ -131,7 +131,7 @@ function editsOf({ store, tools, tool_choice: choice }: ResponsesBody): Edits {
   return edits
 }
 
-/** Responses that are kept have rules of their state. */
+/** Stored responses have separate rules for state. */
 function isNoState({ extra }: AskedExtra): boolean {
   return extra !== 'store'
 }
@@ -145,9 +145,9 @@ interface Translated {
 export function translated(asked: ResponsesBody): Translated {
   const lacks = new Lacks()
   const tools = new Tools(asked, lacks)
-  // Nothing here would do it.
+  // The gateway cannot do this itself.
   if (asked.truncation === 'auto')
-    lacks.note('This gateway cuts no input short; leave "truncation" out.', 'truncation')
+    lacks.note('This gateway does not truncate input; omit "truncation".', 'truncation')
   const stream = asked.stream === true && { stream: true, stream_options: { include_usage: true } }
   const body = {
     model: asked.model,

@@ -1,4 +1,4 @@
-/** The shape of a request for a response, as far as the gateway reads it, and what needs a memory that it lacks. */
+/** The shape of a request for a response, as far as the gateway reads it, and its use of stored state. */
 import { checkFlag, checkModel, invalid } from '../../../body/request.ts'
 import { isRecord, recordOf } from '../../../json/values.ts'
 
@@ -12,25 +12,25 @@ export interface ResponsesBody {
   readonly [member: string]: unknown
 }
 
-/** The use that a request makes of responses that are kept. */
+/** How a request uses stored responses. */
 export interface StateUse {
-  /** The member that asks for it, and the words where the route keeps nothing. */
+  /** The member that requires stored state, and the refusal of a route that stores nothing. */
   readonly param: string
   readonly message: string
-  /** The id of the response that it goes on from. */
+  /** The id of the previous response. */
   readonly previous?: string
-  /** The id of the conversation that it goes on in. */
+  /** The id of the conversation. */
   readonly conversation?: string
-  /** Whether it goes on without its client. */
+  /** Whether it continues after the client disconnects. */
   readonly isBackground: boolean
 }
 
-/** Members that name something which the API keeps for an account: no tenant could be kept from another one's. */
+/** Members that name stored objects of an account, because the gateway could not separate tenants. */
 const NOWHERE = ['prompt', 'context_management'] as const
 const STORED = 'needs responses that are stored, and this gateway stores none.'
 const NO_BACKGROUND = 'This gateway does not run responses in the background.'
 const NO_STORE = 'This gateway stores no responses; leave "store" out or send false.'
-/** Members of other APIs: without a word they would have no effect. */
+/** Members of other APIs, which would silently have no effect. */
 const FOREIGN = [
   'stop',
   'seed',
@@ -62,7 +62,7 @@ export function checkShape(body: ResponsesBody): void {
   }
 }
 
-/** The first member that needs responses to be kept, where one does; throws for what no route keeps. */
+/** The first member that requires stored responses, if any. Throws for members that no route supports. */
 export function stateOf(body: ResponsesBody): StateUse | undefined {
   for (const name of NOWHERE) {
     if (body[name] == null) continue

@@ -1,6 +1,6 @@
 /**
- * Tools of a response as functions of the inner form, and their names back: functions in a namespace get one name, and
- * custom tools become functions with one text.
+ * Converts tools of a response to functions of the inner form, and their names back. Functions in a namespace get one
+ * name, and custom tools become functions with one text.
  */
 import { hash } from 'node:crypto'
 import type { GatewayError } from '../../../base/errors.ts'
@@ -13,7 +13,7 @@ import type { Lacks } from './lacks.ts'
 import type { ResponsesBody } from './shape.ts'
 import { isStrictable } from './strict.ts'
 
-/** A function of the inner form as the client knows it. */
+/** A function of the inner form, as the client knows it. */
 export interface ClientTool {
   readonly kind: 'function' | 'custom'
   readonly name: string
@@ -68,12 +68,12 @@ export class Tools {
     }
   }
 
-  /** The name in the inner form of a tool that the client calls so. */
+  /** The inner form's name of a tool that the client names. */
   innerName(name: string, namespace: string | undefined): string {
     return namespace === undefined ? name : flattened(namespace, name)
   }
 
-  /** The name that the client knows it by. */
+  /** The client's name of the tool. */
   clientTool(name: string): ClientTool {
     return this.#known.get(name) ?? { kind: 'function', name }
   }
@@ -131,7 +131,7 @@ function missing(what: unknown): GatewayError {
   return invalid(message, 'tool_choice')
 }
 
-/** Upstreams take 64 characters; a hash keeps longer ones apart. */
+/** Upstreams accept 64 characters; a hash keeps longer names distinct. */
 function flattened(namespace: string, name: string): string {
   const joined = `${namespace}__${name}`
   if (joined.length <= NAME_LENGTH_MAX) return joined
@@ -139,7 +139,7 @@ function flattened(namespace: string, name: string): string {
   return `${joined.slice(0, NAME_LENGTH_MAX - HASH_LENGTH - 1)}_${tail}`
 }
 
-/** Without a word a function is strict here, and is not in chat completions. */
+/** By default a function is strict in this API, but not in chat completions. */
 function functionOf({ description, parameters, strict }: Json, name: string): Json {
   const schema = isRecord(parameters) ? parameters : { type: 'object', properties: {} }
   return {
@@ -152,7 +152,7 @@ function functionOf({ description, parameters, strict }: Json, name: string): Js
 
 function customOf({ description, format }: Json, name: string, param: string, lacks: Lacks): Json {
   if (recordOf(format).type === 'grammar')
-    lacks.note('Models behind this gateway cannot be bound to a grammar.', `${param}.format`)
+    lacks.note('Models behind this gateway do not support grammars.', `${param}.format`)
   return {
     name,
     ...(textOf(description) && { description }),

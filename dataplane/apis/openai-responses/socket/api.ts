@@ -1,4 +1,4 @@
-/** POST /v1/responses on a WebSocket, as OpenAI's "WebSocket mode" has it. */
+/** POST /v1/responses on a WebSocket: OpenAI's "WebSocket mode". */
 import { GatewayError } from '../../../base/errors.ts'
 import type { SocketApi } from '../../../request/api.ts'
 import { openAiWire } from '../../openai/wire.ts'
@@ -11,7 +11,7 @@ export const responsesSocket: SocketApi = {
     `{"type":"error",${members}"status":${status},"headers":${JSON.stringify(facts)},${body.slice(1)}`,
   lastEvent(requestId) {
     const message =
-      'This connection has been open for 60 minutes, which is the limit. Open another one to go on.'
+      'This connection has been open for 60 minutes, which is the limit. Open a new one to continue.'
     const error = new GatewayError('ERR_GW_INVALID_REQUEST', message, {
       shownCode: 'websocket_connection_limit_reached',
     })

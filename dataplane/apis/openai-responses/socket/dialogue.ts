@@ -1,4 +1,4 @@
-/** One WebSocket of this API: the last response is kept, so that the next message can go on from it. */
+/** One WebSocket of this API. The gateway stores the last response, so that the next message can continue it. */
 import type { Bodies, HeldBody } from '../../../body/bodies.ts'
 import {
   isRecord,
@@ -41,7 +41,7 @@ export class ResponsesDialogue implements Dialogue {
     this.#last = undefined
   }
 
-  /** Keeps nothing that is larger than a request may be, and nothing if there is no room. */
+  /** Stores nothing larger than a request may be, and nothing if there is no room. */
   keep(last: LastResponse, tenant: string, bytesMax: number): void {
     this.close()
     if (last.items.length > bytesMax) return
@@ -84,7 +84,7 @@ class ResponsesTurn implements DialogueTurn {
     return `"headers":${JSON.stringify(facts)},`
   }
 
-  /** A response that has failed leaves the one before it. */
+  /** After a failed response, the previous one stays. */
   ended(data: Buffer | undefined): void {
     const { trace, active } = this.#visit ?? {}
     const event = data === undefined ? {} : recordOf(parsedExactly(data.toString()))
@@ -92,7 +92,7 @@ class ResponsesTurn implements DialogueTurn {
     const said = this.#message?.items
     if (typeof id !== 'string' || status === 'failed' || said === undefined) return
     const bytesMax = active?.snapshot.section.gateway.max_request_bytes ?? 0
-    // An upstream keeps it, and is asked for it by this id.
+    // An upstream stores it, and gets this id.
     if (isSealed(id)) this.#dialogue.close()
     else
       this.#dialogue.keep(
@@ -103,10 +103,10 @@ class ResponsesTurn implements DialogueTurn {
   }
 }
 
-/** Kinds of items that an upstream takes without the id of the answer that they were in. */
+/** Kinds of items that an upstream accepts without the id of their answer. */
 const WITHOUT_ID: ReadonlySet<unknown> = new Set(['custom_tool_call', 'function_call', 'message'])
 
-/** The output as input: thoughts go back only if they are sealed, for no upstream has kept them. */
+/** The output as input. Thinking goes back only if it is sealed, because no upstream has stored it. */
 function itemsOf(output: unknown): Buffer {
   const items = listOf(output).filter(isRecord).filter(canGoBack)
   return Buffer.from(items.map((item) => JSON.stringify(asInput(item))).join(','))

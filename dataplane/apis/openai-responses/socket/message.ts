@@ -1,4 +1,4 @@
-/** Reads a message of a client: the body of a POST and a few members more, perhaps with new items alone. */
+/** Reads a client's message: the body of a POST with a few more members, and perhaps only the new items. */
 import { GatewayError } from '../../../base/errors.ts'
 import { invalid, membersOf } from '../../../body/request.ts'
 import { editMembers } from '../../../json/edit.ts'
@@ -15,22 +15,22 @@ export interface LastResponse {
 
 export interface Message {
   readonly body: Buffer
-  /** Everything that has been said before the answer, as `LastResponse.items`. */
+  /** The whole conversation before the answer, in the form of `LastResponse.items`. */
   readonly items: Buffer
-  /** The id of the last response, if it goes on from that. */
+  /** The id of the last response, if the message continues it. */
   readonly previous: string | undefined
-  /** The client only prepares a conversation. */
+  /** Whether the client only prepares a conversation. */
   readonly isWarmUp: boolean
 }
 
 const CREATE = 'response.create'
 const STREAM_ID = /^[A-Za-z0-9_.-]{1,256}$/
-/** Members that are read are short. */
+/** Members that the gateway reads are short. */
 const VALUE_BYTES_MAX = 4_096
 const NOTHING = Buffer.alloc(0)
 const COMMA = Buffer.from(',')
 
-/** Throws ERR_GW_INVALID_REQUEST. `named` gets the name of the stream, also of a message that is refused. */
+/** Throws ERR_GW_INVALID_REQUEST. `named` gets the name of the stream, even if the message is refused. */
 export async function readMessage(
   bytes: Buffer,
   last: LastResponse | undefined,
@@ -54,14 +54,14 @@ export async function readMessage(
   }
   if (isWarmUp && items.length === 0) {
     changes.set('input', '[]')
-    // A conversation may begin with its tools alone.
+    // A conversation may start with only its tools.
     if (!spans.has('instructions')) changes.set('instructions', '""')
   }
   const previous = isContinued ? last.id : undefined
   return { body: editMembers(bytes, spans, changes), items, previous, isWarmUp }
 }
 
-/** Items one after the other. */
+/** Joins the items of both. */
 export function joined(...lists: readonly Buffer[]): Buffer {
   const some = lists.filter(({ length }) => length > 0)
   return Buffer.concat(some.flatMap((list, index) => (index === 0 ? [list] : [COMMA, list])))
@@ -96,12 +96,12 @@ function isPreparation(generate: unknown): boolean {
   return generate === false
 }
 
-/** Throws for a response that is neither the last one nor, by its id, one that an upstream keeps. */
+/** Throws unless the response is the last one, or an upstream stores it under its id. */
 function goesOn(previous: unknown, last: LastResponse | undefined): last is LastResponse {
   if (typeof previous !== 'string' || isSealed(previous)) return false
   if (previous === last?.id) return true
   const message =
-    'Only the last response of this connection can be gone on from. ' +
+    'A message can continue only the last response of this connection. ' +
     'Send the whole conversation in "input", without "previous_response_id".'
   throw new GatewayError('ERR_GW_INVALID_REQUEST', message, {
     param: 'previous_response_id',
@@ -109,7 +109,7 @@ function goesOn(previous: unknown, last: LastResponse | undefined): last is Last
   })
 }
 
-/** The items of an input; none of an input that is neither a list nor a text, which is refused later. */
+/** The items of an input; none if it is neither a list nor a text, which a later check refuses. */
 function itemsIn(bytes: Buffer, span: Span | undefined): Buffer {
   if (span === undefined) return NOTHING
   const { start, end } = span

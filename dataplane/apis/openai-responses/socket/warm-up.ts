@@ -1,4 +1,4 @@
-/** A message that prepares a conversation: it is read and kept, and no model is asked. It costs one request of the rate. */
+/** Reads and stores a message that prepares a conversation, without a model. It costs one request of the rate. */
 import { invalid } from '../../../body/request.ts'
 import { chargeRequest, withoutBudget } from '../../../limits/decision.ts'
 import type { Work } from '../../../request/pipeline.ts'

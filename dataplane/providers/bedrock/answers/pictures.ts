@@ -21,9 +21,9 @@ export function mediaFailure(block: Json): Failure | undefined {
   if (!isLost && error === undefined) return undefined
   if (isLost)
     return unfitting(
-      'The model answered with media that are no picture, which no API here carries.',
+      'The model answered with media other than pictures, which no API of the gateway supports.',
     )
-  return unlikeAsked(textOf(recordOf(error).message) ?? 'The model could not paint its picture.')
+  return unlikeAsked(textOf(recordOf(error).message) ?? 'The model could not create its picture.')
 }
 
 export class PictureReader {

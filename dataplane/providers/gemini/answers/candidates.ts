@@ -54,7 +54,7 @@ export function failureIn(candidate: Json): Failure | undefined {
   const media = partsIn(candidate).find(isOtherMedia)
   if (media !== undefined)
     return unfitting(
-      'The model answered with media that are no picture, which no API here carries.',
+      'The model answered with media other than pictures, which no API of the gateway supports.',
     )
   if (text === undefined || !BROKEN.test(text)) return undefined
   return unlikeAsked(`The model's answer was broken (${text.slice(0, REASON_LENGTH_MAX)}).`)

@@ -19,7 +19,7 @@ const SEED_MAX = 2_147_483_647
 /** Modalities by OpenAI's names; other values request nothing here. */
 const SERVICE_TIERS: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' }
 const NO_PICTURES =
-  'ask it through /v1/chat/completions or /v1/responses, which have a place for pictures, or ask a model that answers in text'
+  'ask it through /v1/chat/completions or /v1/responses, which support pictures, or use a model that answers in text'
 /** Members that the API does not have. */
 const CANNOT = ['audio', 'function_call', 'functions', 'logit_bias', 'web_search_options']
 /** Members that the gateway translates. */

@@ -84,8 +84,7 @@ function readAnswer(
   const read = parsedBytes(body)
   const logprobs = openLogprobs(request, options)
   const json = isRecord(read) && logprobs !== undefined ? logprobs.answer(read) : read
-  if (!isRecord(json))
-    return failed(malformed('The upstream answered with something else than a JSON object.'))
+  if (!isRecord(json)) return failed(malformed("The upstream's answer is not a JSON object."))
   if (isError(json)) return failed(classifyError(options.recognisers, json))
   const choices = listOf(json.choices).map(recordOf)
   if (choices.length !== request.choices) {
@@ -93,7 +92,7 @@ function readAnswer(
     return failed(unlikeAsked(message))
   }
   if (choices.some(({ text }) => typeof text !== 'string'))
-    return failed(malformed('The upstream answered with something else than texts.'))
+    return failed(malformed("The upstream's choices are not texts."))
   const failing = choices.map((choice) => failingReason(choice, options)).find(Boolean)
   if (failing) return failed(failing)
   const usage = readUsage(json.usage, json)
