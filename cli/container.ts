@@ -10,13 +10,13 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 }
 
 const [first, ...rest] = process.argv.slice(2)
-// The operator gives its pods no arguments, so that they can be of an image of another age.
+// The operator starts its pods without arguments, so that their image may be of another release.
 const asked = first ?? (process.env.GW_BUNDLE_DIR ? 'gateway' : '--help')
 const isProgram = Object.hasOwn(PROGRAMS, asked)
 const file = join(import.meta.dirname, '..', PROGRAMS[isProgram ? asked : ''] ?? 'cli/main.ts')
 const given = isProgram ? rest : [asked, ...rest]
 
-// Sets the flags at once, so that the gateway need not restart itself.
+// Sets the flags now, so that the gateway need not restart itself.
 if (file.endsWith('dataplane/main.ts')) startAnew(SMALL, process.env, [file, ...given])
-// The program replaces this process: signals reach it directly, and its exit code is the container's.
+// The program replaces this process, so it receives the signals and sets the exit code of the container.
 process.execve?.(process.execPath, [process.execPath, file, ...given], process.env)

@@ -1,4 +1,4 @@
-/** Readers of option values: what comes out is right, what is wrong is a usage error. */
+/** Parsers of option values: each returns a valid value, or ends with a usage error. */
 import { InvalidArgumentError } from 'commander'
 
 type Reader<Value> = (text: string) => Value
@@ -19,7 +19,7 @@ export function numberBetween(least: number, most: number): Reader<number> {
   }
 }
 
-/** `a,b` as ['a', 'b']; empty entries are slips of the hand and mean nothing. */
+/** `a,b` as ['a', 'b']; empty entries are typing mistakes and are ignored. */
 export function commaList(text: string): readonly string[] {
   const entries = text.split(',').map((entry) => entry.trim())
   const named = [...new Set(entries.filter((entry) => entry !== ''))]
@@ -27,7 +27,7 @@ export function commaList(text: string): readonly string[] {
   return named
 }
 
-/** `team=blue`, added to those before it. */
+/** `team=blue`, added to the earlier values. */
 export function namedValue(
   text: string,
   before: Readonly<Record<string, string>> = {},
@@ -66,7 +66,7 @@ function isoTime(text: string): number {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text)
   const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text)
   const time = isDate || isTime ? Date.parse(text) : Number.NaN
-  // Some parsers roll 31 February over into March; a key must not live longer than was meant.
+  // Some parsers turn 31 February into a day in March, which would extend the life of a key.
   const isReal = !Number.isNaN(time) && (!isDate || new Date(time).toISOString().startsWith(text))
   return isReal ? time : Number.NaN
 }

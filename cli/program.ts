@@ -1,4 +1,7 @@
-/** The commands of the tool under one name. Each loads what it needs when it runs, so that the help comes at once. */
+/**
+ * The commands of the tool under one name. A command loads its code only when it runs, so that the help appears at
+ * once.
+ */
 import { basename } from 'node:path'
 import { Command } from 'commander'
 import { VERSION } from '../dataplane/base/version.ts'
@@ -18,7 +21,7 @@ export function makeProgram(name: string): Command {
 }
 
 export async function main(): Promise<void> {
-  // A reader that closes the pipe early, as `head` does, has read enough.
+  // A reader that closes the pipe early, as `head` does, needs no more output.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     process.exit(error.code === 'EPIPE' ? EXIT.ok : EXIT.unanswered)
   })

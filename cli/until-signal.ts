@@ -1,8 +1,8 @@
-/** Commands that go on until Ctrl-C. */
+/** Commands that run until Ctrl-C. */
 import { constants } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Takes turns until a signal comes, and ends then as a shell says that a signal has ended a program. */
+/** Repeats the work until a signal arrives, and then exits with the code that a shell uses for the signal. */
 export async function untilSignal(everyMs: number, turn: () => Promise<void>): Promise<void> {
   const left = leaving()
   while (!left.aborted) {
@@ -11,7 +11,7 @@ export async function untilSignal(everyMs: number, turn: () => Promise<void>): P
   }
 }
 
-/** Aborted by the first signal; the process ends then with the code that a shell gives to a signal. */
+/** Aborted by the first signal; the process then exits with the code that a shell uses for the signal. */
 export function leaving(): AbortSignal {
   const left = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -1,4 +1,4 @@
-/** The change that applying a document to a cluster would make: a dry run of the API server, which stores nothing yet. */
+/** The change that applying a document to a cluster would make, from a dry run of the API server. */
 
 import { canonicalize } from '../../dataplane/config/document/canonical.ts'
 import {
@@ -11,11 +11,11 @@ import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 import { rollsPods } from '../../operator/workload/rolls.ts'
 import type { ClusterAccess } from '../asking/cluster-access.ts'
 
-/** Owns what `gw apply` writes. */
+/** The field manager of `gw apply`. */
 export const MANAGER = 'gw'
 
 export interface Change {
-  /** The object that is sent. */
+  /** The object to send. */
   readonly gateway: KubeObject
   /** Absent if the gateway is new. */
   readonly live: KubeObject | undefined
@@ -26,7 +26,7 @@ export interface Change {
 
 export interface ChangeOptions {
   readonly force: boolean
-  /** Drain time of pods that are replaced; no effect if no pod is. */
+  /** Drain time of replaced pods; no effect if no pod is replaced. */
   readonly drainSeconds?: number | undefined
 }
 
@@ -68,7 +68,7 @@ function between(live: KubeObject | undefined, next: KubeObject): Difference[] {
   return differencesBetween(side(live), side(next))
 }
 
-/** The part of a gateway that users write; both written forms of a field are one. */
+/** The part of a gateway that users write; both forms of a field are equal. */
 function shapeOf(object: KubeObject | undefined): unknown {
   if (object === undefined) return {}
   const { labels, annotations } = object.metadata
@@ -81,7 +81,7 @@ function shapeOf(object: KubeObject | undefined): unknown {
   }
 }
 
-/** kubectl keeps a whole copy of what it applied in here. */
+/** kubectl stores a copy of the applied object here. */
 function shownAnnotations(annotations: Readonly<Record<string, string>> | undefined) {
   if (annotations === undefined) return undefined
   const { 'kubectl.kubernetes.io/last-applied-configuration': _, ...rest } = annotations

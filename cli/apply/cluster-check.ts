@@ -1,4 +1,4 @@
-/** A document of a cluster is judged as `gw apply` judges it: its pods have other keys, files and variables than this machine. */
+/** Judges a cluster's document as `gw apply` does: its pods have other keys, files and variables than this machine. */
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
@@ -8,14 +8,14 @@ import { isRecord, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { KIND } from '../../dataplane/schema/index.ts'
 import { judge } from './document.ts'
 
-/** The command says so, or the document has what only a cluster reads. */
+/** The command requires it, or the document has members that only a cluster reads. */
 export function isForCluster(text: string, file: string): boolean {
   const tree = parseDocument(text, file).document?.tree
   if (!isRecord(tree) || tree.kind !== KIND) return false
   return isRecord(tree.spec) || textOf(valueBelow(tree, 'metadata', 'namespace')) !== undefined
 }
 
-/** `loaded`: the same text as a stand-alone gateway reads it. `needsName`: it would be applied as it is. */
+/** `loaded`: the same text as a stand-alone gateway reads it. `needsName`: the document would be applied unchanged. */
 export function judgedForCluster(loaded: Loaded, text: string, needsName: boolean): Loaded {
   const { file, configuration: _, ...rest } = loaded
   const { document, problems: unread } = parseDocument(text, file)

@@ -1,4 +1,4 @@
-/** `gw apply` to a cluster: server-side apply, then waiting until every pod enforces it. */
+/** `gw apply` to a cluster: server-side apply, then a wait until every pod enforces the configuration. */
 import type { GatewayStatus } from '../../crds/gateway-config.ts'
 import { ApiError } from '../../operator/kube/api-error.ts'
 import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
@@ -39,7 +39,7 @@ export async function applyToCluster(
   })
 }
 
-/** Statuses with which the API server refuses: conflict, or not valid. */
+/** Statuses of a refusal by the API server: conflict, or invalid. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 422])
 
 function adviceOn({ status, message }: ApiError): string {
@@ -49,7 +49,7 @@ function adviceOn({ status, message }: ApiError): string {
     : '\n    fix: The object has changed meanwhile; look with `gw diff`, and apply again.'
 }
 
-/** undefined if the file is refused before anything is sent; the problems are printed then. */
+/** undefined if the file is refused before it is sent; the problems are then printed. */
 export function judged(
   written: Written,
   place: InCluster,
@@ -78,7 +78,7 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
   const { name, generation = 0 } = applied.metadata
   const verb = verbOf(change)
   const names = [`gatewayconfig.inference.gw/${name}`]
-  // People read it before the pods have it.
+  // Printed before the pods have the configuration.
   if (isForPeople(output)) {
     printLine(`${names[0]} ${verb}`)
     if (change.live !== undefined) printDifferences(change.differences)
@@ -105,7 +105,7 @@ function printWaited(waited: Waited, timeoutMs: number): void {
   printRemark(`${late}${waited.why}`)
 }
 
-/** The configuration is active as written, but may still not be as intended. */
+/** The configuration is active, but may still not be what the user intended. */
 function warnOf({ conditions, keys }: GatewayStatus): void {
   const refs = conditions.find(({ type, status }) => type === 'ResolvedRefs' && status === 'False')
   if (refs !== undefined) printRemark(`warning: ${refs.message}`)
@@ -136,7 +136,7 @@ async function send(
   { api }: ClusterAccess,
   { force, onlyLimits }: Pick<Applying, 'force' | 'onlyLimits'>,
 ): Promise<KubeObject> {
-  // Either exactly the compared object changes, or nothing does.
+  // The object changes only if it is still the compared one.
   const { resourceVersion } = live?.metadata ?? {}
   const isPinned = onlyLimits && resourceVersion !== undefined
   const metadata = { ...gateway.metadata, ...(isPinned ? { resourceVersion } : {}) }

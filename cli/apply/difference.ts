@@ -1,4 +1,4 @@
-/** The change that applying a file would make, to a gateway of this machine or of a cluster. */
+/** The change that applying a file would make to a gateway, on this machine or in a cluster. */
 import type { Difference } from '../../dataplane/config/shown/differences.ts'
 import { readVerdict } from '../asking/admin-words.ts'
 import { withCluster } from '../asking/cluster-access.ts'
@@ -9,7 +9,7 @@ import { changeOf } from './change.ts'
 import { judged } from './cluster.ts'
 import type { Written } from './document.ts'
 
-/** undefined if the file would be refused; the problems are printed then. */
+/** undefined if the file would be refused; the problems are then printed. */
 export async function differencesOf(
   written: Written,
   place: Place,

@@ -1,4 +1,4 @@
-/** The file that is applied: read once, and judged for a cluster before anything is sent. */
+/** The file to apply: read once, and judged for a cluster before it is sent. */
 
 import { readFileSync } from 'node:fs'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
@@ -19,7 +19,7 @@ export interface Written {
   readonly text: string
 }
 
-/** undefined if the file cannot be read; the reason is printed then. */
+/** undefined if the file cannot be read; the reason is then printed. */
 export function readWritten(path: string): Written | undefined {
   const name = path === '-' ? 'stdin' : path
   try {
@@ -40,7 +40,7 @@ export interface JudgedDocument {
 
 export interface ApplyTarget {
   readonly name: string | undefined
-  /** The namespace of the option, else that of the context. */
+  /** The namespace in the option, else that of the context. */
   readonly namespace: string
   readonly isNamespaceSaid: boolean
 }
@@ -69,7 +69,7 @@ export function judge({ name: file, text }: Written, target: ApplyTarget): Judge
   }
   const namespace = typeof ownNamespace === 'string' ? ownNamespace : target.namespace
   const gateway = objectOf(written, { name, namespace })
-  // Keys may be GatewayKey resources, so the file alone does not show which are missing.
+  // Keys may be GatewayKey resources, so the file alone does not show which keys are missing.
   const { problems: findings } = compile({
     gateway,
     keys: [],
@@ -86,7 +86,7 @@ export function judge({ name: file, text }: Written, target: ApplyTarget): Judge
   return hasErrors(found) ? { problems: found } : { gateway, problems: found }
 }
 
-/** Members that the API server fills in are not sent. */
+/** Members that the API server sets are not sent. */
 function objectOf(
   tree: Readonly<Record<string, unknown>>,
   place: { readonly name: string; readonly namespace: string },
@@ -99,6 +99,6 @@ function objectOf(
     ...(isRecord(labels) ? { labels } : {}),
     ...(isRecord(annotations) ? { annotations } : {}),
   }
-  // The texts of labels and annotations are the API server's to check.
+  // The API server checks the texts of labels and annotations.
   return { ...rest, metadata } as KubeObject
 }

@@ -1,4 +1,6 @@
-/** TenantPolicies beside the configuration in one file: what is wrong with each, and which amounts its gateway bounds. */
+/**
+ * TenantPolicies beside the configuration in one file: the mistakes of each, and the amounts that its gateway limits.
+ */
 import { POLICY_KIND, POLICY_VERSION } from '../../crds/tenant-policy.ts'
 import { type ParsedDocument, parseDocument } from '../../dataplane/config/document/document.ts'
 import {

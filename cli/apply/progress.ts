@@ -6,7 +6,7 @@ import type { ClusterAccess } from '../asking/cluster-access.ts'
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const LOOK_MS = 400
-/** After this time the reason for waiting is shown. */
+/** After this time the command prints the reason for the wait. */
 const QUIET_MS = 1000
 
 export interface ProgressWait {
@@ -45,7 +45,7 @@ function verdictOf(status: GatewayStatus, generation: number): Waited | undefine
   const [accepted, programmed, available] = ['Accepted', 'Programmed', 'WorkloadAvailable'].map(
     condition,
   )
-  // A gateway that is paused keeps what it has, however long one waits.
+  // A paused gateway keeps its configuration, so waiting cannot help.
   if (accepted?.status === 'False' || accepted?.reason === 'Paused') {
     return { kind: 'refused', why: `${accepted.reason}: ${accepted.message}`, status }
   }
@@ -75,7 +75,7 @@ function whyNotYet(status: GatewayStatus, generation: number): string {
   return first === undefined ? 'it is not judged yet' : `${first.reason}: ${first.message}`
 }
 
-/** A line whenever something about a pod is new. */
+/** Prints a line when the state of a pod changes. */
 function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, shown: Map<string, string>) {
   for (const { name, state = 'Pending', ready, error } of pods) {
     const readiness = ready ? 'ready' : 'not ready'
@@ -85,7 +85,7 @@ function tellOfPods({ pods, programmedReplicas = 0 }: GatewayStatus, shown: Map<
   }
 }
 
-/** Only what is new about something. */
+/** Returns only changed states. */
 function tell(what: string, text: string, shown: Map<string, string>): void {
   if (shown.get(what) === text) return
   shown.set(what, text)

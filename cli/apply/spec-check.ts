@@ -1,4 +1,4 @@
-/** `spec` as the API server and the operator will judge it, so that a file that is right here is right there, too. */
+/** Judges `spec` as the API server and the operator do, so that a valid file is valid there, too. */
 
 import { specProblems } from '../../crds/spec-problems.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
@@ -11,7 +11,7 @@ export function withSpecProblems(loaded: Loaded, text: string): Loaded {
   const { document } = parseDocument(text, loaded.file)
   if (document === undefined || !isRecord(document.tree)) return loaded
   const { kind, spec } = document.tree
-  // The schema has said already what it must be; the spec of something else is not this one.
+  // The schema has already reported the mistake; a document of another kind has another spec.
   if (kind !== KIND || !isRecord(spec)) return loaded
   const found = specProblems(spec).map((finding) =>
     problemAt(finding, {

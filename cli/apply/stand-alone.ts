@@ -1,4 +1,4 @@
-/** Gives a stand-alone gateway another configuration, and says for how long that holds. */
+/** Applies another configuration to a stand-alone gateway, and reports how long it lasts. */
 import { realpathSync } from 'node:fs'
 import { readVerdict, type Taken } from '../asking/admin-words.ts'
 import { askAdmin } from '../asking/connection.ts'
@@ -45,7 +45,7 @@ export async function applyToGateway(
   await printData(output, { value, names, print })
 }
 
-/** A gateway takes the file of its start whenever that is saved, even if another document was applied in between. */
+/** A gateway reloads its start file after each save, even if another document was applied in between. */
 function whatAnEditDoes(lasts: Lasting, file: string): string {
   if (lasts === 'for good')
     return `This lasts: the gateway was started with ${file}, and takes each later edit of it by itself.`
@@ -64,7 +64,7 @@ function refuse({ refusal, differences }: Taken): void {
     )
 }
 
-/** Only the file of the start is read again at the next start. */
+/** At the next start, the gateway reads only its start file. */
 function lastsOf(startedWith: string | undefined, path: string): Lasting | undefined {
   if (startedWith === undefined) return undefined
   return real(path) === real(startedWith) ? 'for good' : 'until the next start'

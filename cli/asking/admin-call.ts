@@ -18,7 +18,7 @@ export interface Asking {
 const TIMEOUT_MS = 10_000
 const ANSWER_BYTES_MAX = 33_554_432
 
-/** Throws what the network says; `body` is undefined if the answer is no JSON. */
+/** Throws the error of the network; `body` is undefined if the answer is not JSON. */
 export async function ask(
   admin: string,
   path: string,

@@ -11,7 +11,7 @@ const DifferenceShape = z.object({
 })
 
 const Verdict = z.looseObject({
-  /** The file of the gateway's start. */
+  /** The gateway's start file. */
   file: z.string().optional(),
   differences: z.array(DifferenceShape).default([]),
   problems: z.array(z.string()).default([]),
@@ -23,16 +23,16 @@ export interface Taken {
   readonly file: string | undefined
   readonly differences: readonly Difference[]
   readonly problems: readonly string[]
-  /** Why it was not taken. */
+  /** Why the gateway refused it. */
   readonly refusal?: string
 }
 
-/** `name` replaces the name that the gateway gave the document: it knows no other. */
+/** `name` replaces the gateway's own name for the document, which the user does not know. */
 export function readVerdict(status: number, body: unknown, name: string): Taken {
   const verdict = status === 200 ? Verdict.parse(body) : Refused.parse(body).error
   return {
     file: verdict.file,
-    // Members that are absent stay absent: zod adds none.
+    // Absent members stay absent: zod adds none.
     differences: verdict.differences as readonly Difference[],
     problems: verdict.problems.map((text) => text.replace(/^.*?PUT config:/, `${name}:`)),
     ...('message' in verdict && status !== 200 ? { refusal: String(verdict.message) } : {}),

@@ -1,4 +1,4 @@
-/** The gateways that a command may ask: the one behind --admin, or every running pod of a gateway in a cluster. */
+/** The gateways that a command asks: the one in --admin, or every running pod of a gateway in a cluster. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { type AdminAnswer, type Asking, askAdmin } from './connection.ts'
@@ -68,7 +68,7 @@ function standAlone(admin: string): AskedGateway {
       const { body } = await askAdmin(admin, '/status')
       const url = URL.parse(String(valueBelow(body, 'listeners', 'clients')))
       if (url === null) throw new Error(`The gateway at ${admin} does not say where clients call.`)
-      // A server that listens on every address is reached at loopback.
+      // A server that listens on every address also listens on loopback.
       if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
       if (url.hostname === '[::]') url.hostname = '[::1]'
       return url.origin
@@ -76,7 +76,7 @@ function standAlone(admin: string): AskedGateway {
   }
 }
 
-/** Why a pod gave no answer, and what to do. */
+/** Why a pod gave no answer, and how to fix it. */
 export function silence(
   { pod, namespace }: { readonly pod: string; readonly namespace: string },
   fault: string | undefined,
@@ -104,7 +104,7 @@ export async function askEach<T>(
   return { answers, silent: faults.map((fault) => (fault as Error).message) }
 }
 
-/** A variable of the pod beats the configuration. */
+/** A variable of the pod overrides the configuration. */
 function adminPortOf(pod: KubeObject, gateway: KubeObject): number {
   const containers = valueBelow(pod, 'spec', 'containers')
   const env = Array.isArray(containers) ? valueBelow(containers[0], 'env') : undefined

@@ -1,4 +1,4 @@
-/** One request as a client sends it. */
+/** One request in the form of a client. */
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { listBelow, recordOf } from '../../dataplane/json/values.ts'
 import { reasonOf } from './connection.ts'

@@ -1,8 +1,8 @@
-/** Options of commands that call the gateway as a client would. */
+/** Options of commands that call the gateway as a client. */
 import { Option } from 'commander'
 import { urlOption } from './connection.ts'
 
-/** A key on a command line is seen by everybody on the machine; the variable is not. */
+/** Every user of the machine can see a key on a command line, but not the variable. */
 export function keyOption(meaning: string): Option {
   return new Option('--key <key>', `${meaning}; better in the variable`).env('GW_KEY')
 }

@@ -1,4 +1,4 @@
-/** The cluster as the tool uses it: its API server, the gateway that is meant, and the gateway's pods. */
+/** The tool's access to a cluster: its API server, the gateway of the command, and the gateway's pods. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { ApiClient } from '../../operator/kube/api.ts'
 import { openCluster } from '../../operator/kube/cluster.ts'
@@ -12,7 +12,7 @@ export interface ClusterAccess {
   readonly api: ApiClient
   readonly server: string
   readonly namespace: string
-  /** As the user named it. */
+  /** The name that the user gave. */
   readonly gateway: string | undefined
 }
 
@@ -37,7 +37,7 @@ export async function withCluster<T>(
   }
 }
 
-/** The gateway that was named, or the only one of the namespace; throws a sentence if there is no such gateway. */
+/** The named gateway, or the only one of the namespace; throws a sentence if it does not exist. */
 export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   const { api } = access
   const { namespace, gateway } = gatewayPlace(access)
@@ -57,7 +57,7 @@ export async function findGateway(access: ClusterAccess): Promise<KubeObject> {
   throw new AnswerIsNo(`There ${what} in namespace "${namespace}". Choose with -n and --gateway.`)
 }
 
-/** Throws if the cluster does not know the kind, because the error would read as if an object were missing. */
+/** Throws if the cluster lacks the kind, because the server's error would only report a missing object. */
 async function thereAre(api: ApiClient, namespace: string): Promise<string> {
   const selection = { namespace }
   const { items } = await api
@@ -71,7 +71,7 @@ async function thereAre(api: ApiClient, namespace: string): Promise<string> {
     : `; there are: ${items.map(({ metadata }) => metadata.name).join(', ')}`
 }
 
-/** `--gateway NAMESPACE/NAME` is a gateway of another namespace than that of -n. */
+/** `--gateway NAMESPACE/NAME` names a gateway of another namespace than -n. */
 export function gatewayPlace({
   namespace,
   gateway,
@@ -83,7 +83,7 @@ export function gatewayPlace({
   return second === undefined ? { namespace, gateway } : { namespace: first, gateway: second }
 }
 
-/** Pods that run, those that take requests first. */
+/** Running pods; ready pods come first. */
 export async function podsOf({ api }: ClusterAccess, gateway: KubeObject): Promise<KubeObject[]> {
   const { namespace, name } = gateway.metadata
   const selection = { namespace, labelSelector: `${GATEWAY_LABEL}=${name}` }

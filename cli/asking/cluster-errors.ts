@@ -1,14 +1,14 @@
-/** Errors of the API server or of the connection to it, in the original words, with the next step. */
+/** Errors of the API server or of the connection to it, in the original words, followed by the next step. */
 import { ApiError } from '../../operator/kube/api-error.ts'
 
-/** Errors of other kinds stay as they are. */
+/** Other errors stay unchanged. */
 export function explained(error: unknown, server: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof ApiError) {
     const sentence = refusal(error, server)
     return sentence === undefined ? error : new Error(sentence)
   }
-  // An exception of the platform has a number there, and says in its name what it is.
+  // The platform's exception contains a number there, and its name says the reason.
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
   const isNetwork = /^(E[A-Z]+|UND_ERR_|TimeoutError|CERT_|DEPTH_|SELF_|UNABLE_|ERR_)/.test(code)
   if (!isNetwork) return error
@@ -19,7 +19,7 @@ export function explained(error: unknown, server: string): unknown {
   )
 }
 
-/** Whether the path is unknown; for an unknown object, the message has its name in quotes. */
+/** Whether the path is unknown; for an unknown object, the message contains its name in quotes. */
 export function isUnknownKind(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404 && !error.message.includes('"')
 }

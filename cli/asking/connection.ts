@@ -1,11 +1,11 @@
-/** Asks the admin API of a gateway: stand-alone by its socket or URL, a pod by the end of a tunnel to it. */
+/** Asks the admin API of a gateway: a stand-alone one by its socket or URL, a pod through a tunnel. */
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import type { AdminAnswer, Asking } from './admin-call.ts'
 
 export type { AdminAnswer, Asking } from './admin-call.ts'
 
-/** Address of a forwarded admin port of a pod, and the last place where the tool looks for a gateway. */
+/** Address of a forwarded admin port of a pod; the tool tries it last. */
 export const ADMIN_DEFAULT = 'http://127.0.0.1:9091'
 const TIMEOUT_MS = 10_000
 const LOOK_MS = 1000
@@ -20,7 +20,7 @@ export function adminOption(): Option {
     .argParser(adminPlace)
 }
 
-/** A URL, or `unix:` with a path. A port becomes one of them when it is asked, because sockets come and go. */
+/** A URL, or `unix:` with a path. A port is resolved when it is asked, because sockets come and go. */
 export function adminPlace(text: string): string {
   if (/^\d{1,5}$/.test(text) && Number(text) > 0 && Number(text) < 65_536) return text
   const path = /^unix:(?:\/\/(?=\/))?(.+)$/.exec(text)?.[1] ?? (isPath(text) ? text : undefined)
@@ -36,7 +36,7 @@ function isPath(text: string): boolean {
   return /^\.{0,2}\//.test(text) || /^[^:]+\.sock$/.test(text)
 }
 
-/** Throws a sentence when there is no answer that could be one of the admin API. */
+/** Throws a sentence if no answer can be one of the admin API. */
 export async function askAdmin(
   said: string,
   path: string,
@@ -56,7 +56,7 @@ export async function askAdmin(
   }
   const { body, status } = answer
   if (body === undefined) throw new Error(`The server at ${admin} is not a gateway. ${ADVICE}`)
-  // Only answers to clients have an id: it is the other port of the same gateway.
+  // Only answers to clients have a request id, so this is the client port of the same gateway.
   if ('request_id' in Object(Object(body).error)) {
     throw new Error(`${admin} is where clients call; the admin API listens elsewhere. ${ADVICE}`)
   }
@@ -64,7 +64,7 @@ export async function askAdmin(
   return answer
 }
 
-/** Other programs use the port, too: only what looks like a gateway is one. */
+/** Other programs use the port, too, so the tool checks that the answer is a gateway's. */
 export async function isGatewayAt(admin: string): Promise<boolean> {
   try {
     const { status, body } = await askAdmin(admin, '/status', { timeoutMs: LOOK_MS })
@@ -83,7 +83,7 @@ export function urlOption(text: string, example: string): string {
   throw new InvalidArgumentError(`Give a URL such as ${example}.`)
 }
 
-/** fetch wraps the reason that says something. */
+/** fetch wraps the error with the actual reason. */
 export function reasonOf(error: unknown, timeoutMs: number): string {
   if (!(error instanceof Error)) return String(error)
   const { cause, message, name } = error

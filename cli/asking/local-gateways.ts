@@ -1,4 +1,4 @@
-/** The gateways that this user runs on this machine, found by their admin sockets, and the tokens of those on TCP. */
+/** The gateways of this user on this machine, found by their admin sockets, and the tokens of those on TCP. */
 import { lstatSync, readFileSync } from 'node:fs'
 import {
   adminFolder,
@@ -20,10 +20,10 @@ export interface LocalGateway {
 }
 
 const LOOK_MS = 1000
-/** Sockets that are asked at a time: those without a listener refuse at once. */
+/** Number of sockets to ask at once; sockets without a listener refuse at once. */
 const ASKED_MAX = 100
 
-/** The gateways that answer, by port. */
+/** The gateways that answer, in the order of their ports. */
 export async function localGateways(): Promise<LocalGateway[]> {
   const folder = trustedFolder()
   const ports = folder === undefined ? [] : portsIn(folder).filter((port) => isSocket(folder, port))
@@ -43,7 +43,7 @@ export function socketOf(listenPort: number): string | undefined {
   return candidateIn(folder, listenPort).admin
 }
 
-/** The token for an admin API at a URL, of the gateway that says itself that it listens there. */
+/** The token for an admin API at a URL, from the gateway that reports to listen there. */
 export async function tokenFor(url: URL): Promise<string | undefined> {
   if (url.protocol !== 'http:' || !/^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname)) return
   const port = url.port || '80'
@@ -66,7 +66,7 @@ function candidateIn(folder: string, listenPort: number): Candidate {
   return { admin, listenPort, tokenFile: tokenIn(folder, listenPort) }
 }
 
-/** Nothing is believed that another user may have put there. */
+/** The tool trusts nothing that another user may have created there. */
 function trustedFolder(): string | undefined {
   const folder = adminFolder(process.env)
   try {

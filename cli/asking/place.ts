@@ -36,7 +36,7 @@ export function addPlace(command: Command): Command {
   return addCluster(command.addOption(adminOption()))
 }
 
-/** For commands that no gateway outside a cluster can answer. */
+/** For commands that need a cluster. */
 export function addCluster(command: Command): Command {
   return command
     .addOption(new Option('--kubeconfig <path>', 'kubeconfig of the cluster (KUBECONFIG)'))
@@ -56,7 +56,7 @@ export function addCluster(command: Command): Command {
 
 const LABEL = '[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?'
 
-/** Another text would be part of a path, and ask for something else. */
+/** Another text would become part of a path and request something else. */
 function namespaceNamed(text: string): string {
   if (new RegExp(`^${LABEL}$`).test(text)) return text
   throw new InvalidArgumentError('Give a name of lower-case letters, digits and -.')
@@ -88,10 +88,10 @@ export async function askedPlace(options: PlaceOptions, command: Command): Promi
   return (await foundPlace()) ?? clusterOf(options)
 }
 
-/** No gateway runs on this machine, which may change. */
+/** No gateway runs on this machine; one may start later. */
 export class NothingRuns extends Error {}
 
-/** Throws an error text if no gateway runs here, or more than one. */
+/** Throws an error text if no gateway runs here, or several do. */
 async function localPlace(): Promise<StandAlone> {
   const found = await foundPlace()
   if (found !== undefined) return found
@@ -116,7 +116,7 @@ async function foundPlace(): Promise<StandAlone | undefined> {
 
 const DEFAULT: StandAlone = { kind: 'stand-alone', admin: ADMIN_DEFAULT }
 
-/** The place named by an option or by GW_ADMIN; undefined without either. */
+/** The place in an option or in GW_ADMIN; undefined if neither is set. */
 export function saidPlace(options: PlaceOptions, command: Command): Place | undefined {
   const { admin } = options
   const flag = CLUSTER_FLAGS.find((name) => options[name] !== undefined)
@@ -129,13 +129,13 @@ export function saidPlace(options: PlaceOptions, command: Command): Place | unde
   return admin === undefined ? undefined : { kind: 'stand-alone', admin }
 }
 
-/** The cluster that is named, or that of the kubeconfig; undefined without either. */
+/** The named cluster, or that of the kubeconfig; undefined if there is neither. */
 export function clusterPlace(options: PlaceOptions): InCluster | undefined {
   const isNamed = CLUSTER_FLAGS.some((name) => options[name] !== undefined)
   return isNamed || hasKubeconfig() ? clusterOf(options) : undefined
 }
 
-/** `gwc/NAME`, as kubectl names it. */
+/** `gwc/NAME`, as in kubectl. */
 export function gatewayIn(text: string): string {
   const name = /^(?:gwc|gatewayconfigs?(?:\.inference\.gw)?)\/([a-z0-9-]+)$/.exec(text)?.[1]
   if (name !== undefined) return name
@@ -146,7 +146,7 @@ function clusterOf({ kubeconfig, context, namespace, gateway }: PlaceOptions): I
   return { kind: 'cluster', kubeconfig, context, namespace, gateway }
 }
 
-/** `kubectl gw` speaks to clusters as kubectl does. */
+/** `kubectl gw` uses clusters as kubectl does. */
 function isKubectl(): boolean {
   return basename(process.argv[1] ?? '').startsWith('kubectl-gw')
 }

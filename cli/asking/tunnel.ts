@@ -1,4 +1,4 @@
-/** A port of loopback that leads to a port of a pod, through the API server, as long as the command runs. */
+/** A loopback port that leads to a port of a pod, through the API server, while the command runs. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type Forward, openForward, type PodPort } from '../../operator/kube/cluster.ts'
@@ -7,7 +7,7 @@ import type { InCluster } from './place.ts'
 export interface Tunnel {
   /** Origin without a path. */
   readonly url: string
-  /** Why the API server opens no way to the pod; undefined while it does. */
+  /** Why the API server opens no connection to the pod; undefined if it does. */
   fault(): string | undefined
   close(): void
 }
@@ -20,10 +20,10 @@ export async function openTunnel(place: InCluster, to: PodPort): Promise<Tunnel>
   const server = createServer((socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // The reader of the answer notices that its connection is cut.
+    // The reader of the answer notices the cut connection.
     socket.on('error', () => socket.destroy())
     forward(to, socket).catch((error: unknown) => {
-      // The library rejects with the event of its WebSocket, which has a message, too.
+      // The library rejects with the event of its WebSocket, which also has a message.
       fault = String(Object(error).message ?? error)
       socket.destroy()
     })

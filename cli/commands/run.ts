@@ -24,6 +24,6 @@ interface RunOptions {
 
 async function runGateway({ file, logFormat }: RunOptions): Promise<void> {
   const gateway = await import('../../dataplane/main.ts')
-  // Probes and pools may keep the event loop alive, but after the last request the process may exit.
+  // Probes and connection pools may keep the event loop alive, but after the last request the process may exit.
   process.exit(await gateway.run(file, logFormat))
 }

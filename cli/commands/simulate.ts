@@ -47,7 +47,7 @@ async function simulateUpstream({ output, ...options }: SimulateOptions): Promis
   }
   const baseUrl = `${simulator.url}/v1`
   const facts = { base_url: baseUrl, url: simulator.url, model: options.model ?? null }
-  // One line, so that a script can read it while the program runs on.
+  // One line, so that a script can read it while the program runs.
   if (output === 'json') return printLine(JSON.stringify(facts))
   const print = () => printLine(`The simulator answers at ${baseUrl}`)
   await printData(output, { value: facts, names: [baseUrl], print })

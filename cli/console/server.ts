@@ -1,4 +1,4 @@
-/** The console on a port of loopback: its page, and the admin API of every gateway that is asked, for reading alone. */
+/** The console on a loopback port: its page, and read access to the admin APIs of all gateways in the command. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,13 +11,13 @@ import type { AdminAnswer } from '../asking/connection.ts'
 export interface ConsoleServer {
   /** The page, with the token that opens its data. */
   readonly url: string
-  /** From now on these gateways are shown. */
+  /** Shows these gateways from now on. */
   follow(gateways: readonly AskedGateway[]): void
   close(): Promise<void>
 }
 
 export interface ConsoleOptions {
-  /** 0 takes a free one. */
+  /** 0, the default, chooses a free port. */
   readonly port: number
   readonly token: string
   /** A gateway did not answer; it may be gone. */
@@ -26,11 +26,11 @@ export interface ConsoleOptions {
   readResource?(): Promise<unknown>
 }
 
-/** A pod that takes longer is shown as one that does not answer, and the others are shown in time. */
+/** A slower pod is shown as not answering, so that it does not delay the others. */
 const SAMPLE_MS = 2500
 const PAGE = '/console/'
 
-/** The page reads these; nothing else of the admin API is passed on. */
+/** The page reads these paths; the server passes on no other path of the admin API. */
 const READ =
   /^\/(?:status|config|models|activity|changes|limits|usage|traces|explain|keys)(?:[/?]|$)/
 
@@ -98,7 +98,7 @@ async function answer(
   const { method = '', url = '' } = incoming
   const isEvents = url === `${PAGE}events`
   const isOpen = url.startsWith(PAGE) && !isEvents
-  // A header that comes twice is no value that the guard knows.
+  // The guard does not accept a repeated header.
   const headers = incoming.headers as Record<string, string | undefined>
   const refusal = adminRefusal({ ...headers, method, isOpen }, { isSocket: false, token })
   if (refusal !== undefined) return send(outgoing, refusal.status, refused(refusal.message))

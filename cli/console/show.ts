@@ -1,4 +1,4 @@
-/** Serves the console until Ctrl-C, and follows the pods of a gateway as they come and go. */
+/** Serves the console until Ctrl-C, and follows the pods of a gateway. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,9 +14,9 @@ export interface Showing {
   readonly opensBrowser: boolean
 }
 
-/** Pods are looked for this often, because one that is new says nothing. */
+/** How often the tool looks for new pods, because a new pod does not announce itself. */
 const LOOK_MS = 60_000
-/** A pod that does not answer has them looked for sooner. */
+/** If a pod does not answer, the tool looks for pods sooner. */
 const AGAIN_MS = 5000
 const TOKEN_BYTES = 24
 
@@ -48,7 +48,7 @@ export async function showConsole({ place, port, opensBrowser }: Showing): Promi
         await until(AGAIN_MS, left)
         await until(LOOK_MS, AbortSignal.any([left, silence.signal]))
       })
-      // Without a first answer there is nothing to show; later the page says what is wrong.
+      // Without a first answer there is nothing to show; later the page shows the problem.
       await look.catch(async (error) => {
         if (!isShown) throw error
         await until(AGAIN_MS, left)
@@ -59,7 +59,7 @@ export async function showConsole({ place, port, opensBrowser }: Showing): Promi
   }
 }
 
-/** A pod knows itself alone; the operator knows what each of them enforces. The configuration itself comes from the pods. */
+/** A pod knows only its own state; the operator knows what each pod enforces. The configuration comes from the pods. */
 async function resourceOf(place: InCluster) {
   const { findGateway, withCluster } = await import('../asking/cluster-access.ts')
   return await withCluster(place, async (access) => {
@@ -86,7 +86,7 @@ const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   win32: ['cmd', '/c', 'start', ''],
 }
 
-/** Where there is no browser, the printed address is left to the person. */
+/** Without a browser, the user opens the printed address. */
 function open(url: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open']
   const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })

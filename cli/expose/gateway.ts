@@ -10,11 +10,11 @@ export interface Reached {
   readonly namespace?: string
   readonly port?: number
   readonly hostnames: readonly string[]
-  /** The Gateway of `spec.route`; the operator makes its HTTPRoute. */
+  /** The Gateway in `spec.route`; the operator creates its HTTPRoute. */
   readonly parent?: { readonly name: string; readonly namespace?: string }
 }
 
-/** If the file has no gateway, prints so and returns undefined. */
+/** If the file has no gateway, prints this and returns undefined. */
 export function reachedBy({ name: file, text }: Written): Reached | undefined {
   const { document } = parseDocument(text, file)
   const tree = document?.tree

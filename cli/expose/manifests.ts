@@ -1,17 +1,20 @@
-/** Manifests for a controller in front, so that it cuts no stream, repeats no request and reuses no dead connection. */
+/**
+ * Manifests for a controller in front of the gateway, so that it cuts no stream, repeats no request and reuses no
+ * dead connection.
+ */
 
 import { HTTP_ROUTE, routeTo } from '../../operator/workload/route.ts'
 import type { Front } from './fronts.ts'
 
 export interface Exposed {
-  /** The gateway's, and so its Service's. */
+  /** The name of the gateway and of its Service. */
   readonly name: string
   readonly namespace: string
   readonly port: number
   readonly host: string
   /** The Gateway in front, of the Gateway API or of Istio. */
   readonly parent: { readonly name: string; readonly namespace?: string }
-  /** `spec.route` is written, so that the operator makes the HTTPRoute. */
+  /** Whether `spec.route` is set, so that the operator creates the HTTPRoute. */
   readonly hasRoute: boolean
 }
 
@@ -37,7 +40,7 @@ const metadataOf = (
   ...(annotations && { annotations }),
 })
 
-/** Frees the pool of connections long before the gateway would close one. */
+/** Closes idle connections long before the gateway would close them. */
 const IDLE = '60s'
 
 function httpRoute(exposed: Exposed): readonly Manifest[] {

@@ -1,4 +1,4 @@
-/** Manifests in a line each, and their names as kubectl writes them. */
+/** Manifests in a line each, and their names in kubectl's form. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { Manifest } from './manifests.ts'
 

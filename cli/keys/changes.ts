@@ -29,7 +29,7 @@ export interface Revocation {
 export interface Rotation {
   readonly id: string
   readonly newId?: string | undefined
-  /** How long the old key still works; without it, it ends now. */
+  /** How long the old key still works; absent: it ends now. */
   readonly graceMs?: number | undefined
 }
 
@@ -66,13 +66,13 @@ export async function revoke(
   })
 }
 
-/** Returns the file that holds the record now. */
+/** Returns the path of the file that now contains the record. */
 export function storeInFile(record: ApiKeyRecord, file: string): string {
   const document = openKeysFile(file)
   if (document.records.some((other) => Object(other).id === record.id))
     throw new AnswerIsNo(`There is a key "${record.id}" already; choose another with --id.`)
   const { routes, tags } = document
-  // A gateway would refuse the whole file for either.
+  // A gateway would refuse the whole file because of either.
   const route = record.routes.find((name) => name !== '*' && routes?.includes(name) === false)
   if (route !== undefined) {
     const names = routes?.join(', ') || 'none'
@@ -88,7 +88,7 @@ export function storeInFile(record: ApiKeyRecord, file: string): string {
   return document.path
 }
 
-/** A key that the operator has made into a Secret, which the tool does not read. */
+/** A key that the operator stored in a Secret, which the tool does not read. */
 export interface Regenerated {
   readonly id: string
   readonly secret: string
@@ -124,7 +124,7 @@ export async function rotate(
     const old = await findKey(access, id)
     if (isGenerated(old)) return await regenerate(access, old, { id, newId, graceMs })
     const made = successorOf(known(recordOf(old), id), newId)
-    // The new one first: there is no moment without a key that works.
+    // The new record first, so that one of the keys always works.
     const { namespace = access.namespace } = old.metadata
     const gateway = String(valueBelow(old, 'spec', 'gateway'))
     await createKey({ ...access, namespace, gateway }, inCluster(made.record))
@@ -163,7 +163,7 @@ async function regenerate(
 const WHERE =
   'A running gateway takes its keys from files: give the file with --file, or a cluster with -n and --gateway.'
 
-/** Throws a sentence where it cannot be the name of an object. */
+/** Throws a sentence if it cannot be the name of an object. */
 export function inCluster(record: ApiKeyRecord): ApiKeyRecord {
   if (isObjectName(record.id)) return record
   throw new Error(
@@ -193,7 +193,7 @@ function known(record: unknown, id: string): KeyView {
   throw new Error(`The record of key "${id}" is not valid; \`gw config validate\` says why.`)
 }
 
-/** Whole seconds: Kubernetes keeps no smaller ones. */
+/** Whole seconds, because Kubernetes stores no fractions. */
 function momentFrom(laterMs: number): string {
   return `${new Date(Date.now() + laterMs).toISOString().slice(0, 19)}Z`
 }

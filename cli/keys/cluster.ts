@@ -1,4 +1,4 @@
-/** Keys in a cluster: GatewayKeys, and those that stand in the GatewayConfig itself. */
+/** Keys in a cluster: GatewayKeys, and those in the GatewayConfig itself. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
@@ -11,15 +11,15 @@ import { type ClusterAccess, findGateway, gatewayPlace, listAll } from '../askin
 import { AnswerIsNo, printRemark } from '../printing/output.ts'
 
 const LOOK_MS = 200
-/** The operator makes a key within a second, unless it may not. */
+/** The operator creates a key within a second, if it has the permission. */
 const GENERATED_MS = 15_000
 
 const MANAGER = 'gw'
-/** Separate managers: their fields stay when the author of the key applies it again. */
+/** Separate field managers: their fields stay when the author applies the key again. */
 const REVOKER = 'gw-revoke'
 const ROTATOR = 'gw-rotate'
 
-/** Records as they would stand in a file; the id of a key of another namespace carries that, as in logs. */
+/** Records in the form of a file. The id of a key from another namespace contains the namespace, as in logs. */
 export async function recordsIn(access: ClusterAccess): Promise<readonly unknown[]> {
   const gateway = await findGateway(access)
   const own = valueBelow(gateway, 'gw', 'api_keys')
@@ -35,7 +35,7 @@ function idOf({ metadata }: KubeObject, gateway: KubeObject): string {
   return isOwn ? metadata.name : `${metadata.namespace}/${metadata.name}`
 }
 
-/** GatewayKeys that count for this gateway: of its namespace, and of those that spec.keys.from admits. */
+/** GatewayKeys of this gateway: those of its namespace, and those that spec.keys.from admits. */
 async function keysOf(access: ClusterAccess, gateway: KubeObject): Promise<KubeObject[]> {
   const { namespace = '' } = gateway.metadata
   const all = await Promise.all(
@@ -57,7 +57,7 @@ async function keysOf(access: ClusterAccess, gateway: KubeObject): Promise<KubeO
     .filter((key) => isPermitted(gateway, key, String(valueBelow(key, 'spec', 'tenant'))))
 }
 
-/** undefined stands for all of them. */
+/** undefined means all of them. */
 function namespacesOf(gateway: KubeObject): ReadonlySet<string | undefined> {
   const from = valueBelow(gateway, 'spec', 'keys', 'from')
   const named = (Array.isArray(from) ? from : []).flatMap((grant: unknown) => {
@@ -82,19 +82,19 @@ export function recordOf(key: KubeObject): unknown {
   }
 }
 
-/** Whether the operator makes the key. */
+/** Whether the operator creates the key. */
 export function isGenerated(key: KubeObject): boolean {
   return valueBelow(key, 'spec', 'generate') !== undefined
 }
 
-/** The key that counts; until it is made, a hash that no key has. */
+/** The hash of the current key; until it exists, a hash that no key has. */
 function currentOf(key: KubeObject): { readonly hash?: unknown; readonly prefix?: unknown } {
   const hashes = listBelow(key, 'status', 'hashes')
   const current = hashes.find((one) => valueBelow(one, 'state') === 'Current')
   return Object(current ?? { hash: `sha256:${'0'.repeat(64)}` })
 }
 
-/** Throws a sentence where a key of the name is there. */
+/** Throws a sentence if a key with this name exists. */
 export async function createKey(access: ClusterAccess, record: ApiKeyRecord): Promise<KubeObject> {
   const place = gatewayPlace(access)
   const isForeign = place.namespace !== access.namespace
@@ -118,7 +118,7 @@ export async function createKey(access: ClusterAccess, record: ApiKeyRecord): Pr
   }
 }
 
-/** An author with rights in another namespace may not read the gateway; the key is made all the same. */
+/** The author may lack the permission to read a gateway in another namespace; the key is created anyway. */
 async function readableGateway(access: ClusterAccess): Promise<KubeObject | undefined> {
   try {
     return await findGateway(access)
@@ -128,7 +128,7 @@ async function readableGateway(access: ClusterAccess): Promise<KubeObject | unde
   }
 }
 
-/** A key may come before its routes and tags, so that this is no reason to refuse it. */
+/** A key may exist before its routes and tags, so a missing one is no reason for a refusal. */
 function warnOf(
   key: KubeObject,
   { tenant, routes, tags = {} }: ApiKeyRecord,
@@ -150,7 +150,7 @@ function warnOf(
   )
 }
 
-/** Throws a sentence where there is no such GatewayKey. `NAMESPACE/NAME` is one of another namespace. */
+/** Throws a sentence if the GatewayKey does not exist. `NAMESPACE/NAME` names one of another namespace. */
 export async function findKey(access: ClusterAccess, id: string): Promise<KubeObject> {
   const place = keyPlace(access, id)
   const key = await access.api.get(RESOURCES.gatewayKeys, place)
@@ -175,7 +175,7 @@ export async function revokeKey(
   await setInSpec(access, id, REVOKER, { revoked: reason === undefined ? { at } : { at, reason } })
 }
 
-/** With a replacement it ends now; with a moment it ends then. */
+/** With a replacement the key ends now; with a time it ends then. */
 export async function endKey(
   access: ClusterAccess,
   id: string,
@@ -186,11 +186,11 @@ export async function endKey(
 
 export interface Regeneration {
   readonly revision: number
-  /** As the GatewayKey says it, if absent. */
+  /** The value in the GatewayKey, if absent. */
   readonly overlapSeconds?: number | undefined
 }
 
-/** Has the operator make another key into the Secret. */
+/** Requests that the operator stores a new key in the Secret. */
 export async function regenerateKey(
   access: ClusterAccess,
   id: string,
@@ -200,7 +200,7 @@ export async function regenerateKey(
   await setInSpec(access, id, ROTATOR, { generate })
 }
 
-/** The GatewayKey once the Secret holds the key of this revision; undefined if that takes too long. */
+/** The GatewayKey once the Secret contains the key of this revision; undefined after a timeout. */
 export async function untilGenerated(
   access: ClusterAccess,
   id: string,

@@ -1,4 +1,4 @@
-/** Whether every pod of a gateway has taken a change of its keys, as the status of the gateway tells. */
+/** Whether every pod of a gateway has received a change of its keys, by the status of the gateway. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -9,16 +9,16 @@ import { type KubeObject, RESOURCES } from '../../operator/kube/objects.ts'
 type Api = Pick<ApiClient, 'get'>
 
 const LOOK_MS = 200
-/** A pod that hangs holds up the command no longer than this. */
+/** Most time to wait for a pod that does not respond. */
 const WAIT_MS = 15_000
 
-/** Reads the hash that pods should enforce; undefined if the key counts nowhere, or the gateway may not be read. */
+/** Reads the hash that pods should enforce; undefined if no gateway uses the key, or the gateway cannot be read. */
 export async function keysSequenceOf(api: Api, key: KubeObject): Promise<number | undefined> {
   const sequence = valueBelow(await statusFor(api, key), 'keys', 'sequence')
   return typeof sequence === 'number' ? sequence : undefined
 }
 
-/** False if it has taken too long; the operator goes on informing the pods. */
+/** Returns false after a timeout; the operator continues to inform the pods. */
 export async function untilPodsKnow(
   api: Api,
   key: KubeObject,
@@ -55,7 +55,7 @@ async function statusFor(api: Api, key: KubeObject): Promise<unknown> {
     const found = await api.get(RESOURCES.gatewayConfigs, { namespace, name: name ?? '' })
     return found?.status
   } catch (error) {
-    // An author with rights in another namespace may not read the gateway.
+    // The author may lack the permission to read a gateway in another namespace.
     if (error instanceof ApiError && error.status === 403) return undefined
     throw error
   }

@@ -1,4 +1,4 @@
-/** Keys in a file: a plain list, or the list of a configuration and of the file that it names. Comments and order stay. */
+/** Keys in a file: a plain list, or the lists of a configuration and of its keys file. Comments and order stay. */
 import { existsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
@@ -14,15 +14,15 @@ export interface EditableKeys {
   readonly routes: readonly string[] | undefined
   /** Tags that a whole configuration declares. */
   readonly tags: readonly string[] | undefined
-  /** Where new records go. */
+  /** The path of the file that gets new records. */
   readonly path: string
   set(index: number, fields: Readonly<Record<string, string>>): void
   add(record: object): void
-  /** Each file whole or not at all. */
+  /** Writes each file completely or not at all. */
   save(): void
 }
 
-/** Throws a sentence where there is no list of keys in it. */
+/** Throws a sentence if the file has no list of keys. */
 export function openKeysFile(path: string): EditableKeys {
   const own = openPart(path, textOf(path))
   const { tree } = own
@@ -44,14 +44,14 @@ export function openKeysFile(path: string): EditableKeys {
     },
     add: (record) => (other ?? own).add(record),
     save() {
-      // The new record first: there is no moment in which the old key is ended and the new one unknown.
+      // The new record first, so that one of the keys always works.
       other?.save()
       own.save()
     },
   }
 }
 
-/** A configuration may name a file that is still to be made. */
+/** The file in a configuration may not exist yet. */
 function openNamed(path: string) {
   return openPart(path, existsSync(path) ? textOf(path) : '[]\n')
 }

@@ -1,4 +1,4 @@
-/** Makes a key and its record; the key goes to the caller and nowhere else. */
+/** Creates a key and its record. Only the caller gets the key. */
 import { hash, randomBytes } from 'node:crypto'
 import { lastingMembers } from '../../dataplane/schema/key-members.ts'
 import { ApiKey, type ApiKeyRecord, SCOPES } from '../../dataplane/schema/keys.ts'
@@ -19,7 +19,7 @@ export interface Made {
   readonly record: ApiKeyRecord
 }
 
-/** Thrown with what the user wrote and why no gateway would take it. */
+/** Thrown with the user's value, and why a gateway would refuse it. */
 export class WishError extends Error {}
 
 export function make({ id, environment, expires, ...wish }: KeyWish): Made {
@@ -35,7 +35,7 @@ export function make({ id, environment, expires, ...wish }: KeyWish): Made {
   return { key, record }
 }
 
-/** The record as the gateway would read it: what it would refuse is refused here already. */
+/** The record as a gateway would read it; mistakes are refused here. */
 function checked(draft: Readonly<Record<string, unknown>>): ApiKeyRecord {
   const result = ApiKey.safeParse(draft)
   if (result.success) return result.data
@@ -66,19 +66,19 @@ export function idFor(tenant: string): string {
   return `${readable.slice(0, 40) || 'key'}-${randomBytes(3).toString('hex')}`
 }
 
-/** `team-a` becomes `team-a-r2`, that `team-a-r3`. */
+/** `team-a` becomes `team-a-r2`, and that becomes `team-a-r3`. */
 export function nextId(id: string, tenant: string): string {
   const [, base = id, count = '1'] = /^(.*?)(?:-r(\d{1,6}))?$/.exec(id) ?? []
   const next = `${base}-r${Number(count) + 1}`
   return isKeyPart(next) ? next : idFor(tenant)
 }
 
-/** The environment that the prefix of a key tells. */
+/** The environment in the prefix of a key. */
 export function environmentOf(prefix: string | undefined): string {
   return /^gw_([A-Za-z0-9-]+)_/.exec(prefix ?? '')?.[1] ?? 'live'
 }
 
-/** Names of objects in a cluster. */
+/** Valid names of objects in a cluster. */
 export function isObjectName(id: string): boolean {
   return /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(id)
 }

@@ -1,4 +1,4 @@
-/** Where keys are looked for: a file, a cluster, or a running gateway, which can only tell. */
+/** The sources of keys: a file, a cluster, or a running gateway, which only allows reading. */
 
 import { z } from 'zod'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -18,7 +18,7 @@ export interface KeyFilter {
 
 export interface FoundKeys {
   readonly keys: readonly KeyView[]
-  /** Other names of routes, where they are known. */
+  /** Other names of routes, if they are known. */
   readonly aliases: Readonly<Record<string, string>>
 }
 
@@ -44,7 +44,7 @@ export async function findKeys(
   return await askGateway(filter, place.admin)
 }
 
-/** A gateway would refuse the whole file for one of them. */
+/** A gateway would refuse the whole file because of one such record. */
 function tellOfInvalid(records: readonly unknown[], file: string): void {
   for (const [index, record] of records.entries()) {
     if (viewOf(record, 0) !== undefined) continue

@@ -1,4 +1,4 @@
-/** Judges by a record what its key may do, as the gateway does. */
+/** Judges the permissions of a key by its record, as the gateway does. */
 import { ModelNames } from '../../dataplane/config/model-names.ts'
 import type { KeyView } from './view.ts'
 
@@ -26,7 +26,7 @@ export function verdictOn(
   return { status: 200, why: 'it may call' }
 }
 
-/** Where only some routes are known, a name that no alias matches is taken for one. */
+/** If only some routes are known, a name without an alias counts as a route. */
 function routeOf(
   model: string,
   routes: readonly string[],

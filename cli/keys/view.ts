@@ -1,4 +1,4 @@
-/** A key as the tool tells of it, wherever its record stands. */
+/** A key in the form of the tool's output, from any source. */
 import { z } from 'zod'
 import { isRecord } from '../../dataplane/json/values.ts'
 import { MEMBERS, type NamedMember } from '../../dataplane/schema/key-members.ts'
@@ -16,7 +16,7 @@ export type KeyView = Omit<ApiKeyRecord, 'hash' | 'scopes'> & {
   readonly scopes: readonly string[]
 }
 
-/** A gateway of another release may have values that this one would refuse. */
+/** A gateway of another release may send values that this release would refuse. */
 export const KeyView = z.object({
   id: z.string(),
   tenant: z.string(),
@@ -33,16 +33,16 @@ function ofAnyValue(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodBoolean ? z.boolean() : z.string()
 }
 
-/** undefined where the record is not one that a gateway would take. */
+/** undefined if a gateway would refuse the record. */
 export function viewOf(record: unknown, now: number): KeyView | undefined {
   const parsed = ApiKey.safeParse(record)
   if (!parsed.success) return undefined
   const { hash: _, ...rest } = parsed.data
-  // Optional members that are undefined are left out when it is printed.
+  // Undefined members are omitted from the output.
   return KeyView.parse({ ...rest, status: stateOf(parsed.data as never, now) })
 }
 
-/** Either text may be the longer one: people paste whichever part of a key they have. */
+/** Either text may be longer, because users paste different parts of a key. */
 export function hasPrefix({ prefix }: KeyView, given: string): boolean {
   return prefix !== undefined && (prefix.startsWith(given) || given.startsWith(prefix))
 }

@@ -1,4 +1,4 @@
-/** One line of a gateway's log, and the filter for lines. */
+/** One line of a gateway's log, and the filters for lines. */
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 
@@ -6,9 +6,9 @@ export interface Entry {
   readonly text: string
   /** Members of a line that is JSON. */
   readonly fields: Readonly<Record<string, unknown>> | undefined
-  /** Milliseconds; a line without a time has that of the line before. */
+  /** Milliseconds; a line without a time gets that of the line before it. */
   readonly at: number
-  /** Where it was read, in a cluster. */
+  /** The pod, in a cluster. */
   readonly pod: string | undefined
 }
 
@@ -26,7 +26,7 @@ export function entryOf(text: string, before: number, pod: string | undefined): 
   return { text, fields, at: Number.isNaN(time) ? before : time, pod }
 }
 
-/** With a filter only lines about requests can be meant. */
+/** With a filter, only lines about requests match. */
 export function isAsked({ fields }: Entry, { tenant, route, status, requestId }: Filter): boolean {
   const ids = [fields?.request_id, fields?.client_request_id]
   return (

@@ -1,4 +1,4 @@
-/** The bytes of a log in a file, also those that are still to come. */
+/** The bytes of a log file, including those written later. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 
@@ -10,7 +10,7 @@ export interface FilePart {
   readonly to?: number
 }
 
-/** A part of the file as it is now. */
+/** A part of the file in its present state. */
 export async function* bytesOf(path: string, part: FilePart = {}): AsyncGenerator<Uint8Array> {
   const { to = Number.POSITIVE_INFINITY } = part
   const file = await open(path)
@@ -26,7 +26,7 @@ export async function* bytesOf(path: string, part: FilePart = {}): AsyncGenerato
   }
 }
 
-/** Where the last whole line ends. */
+/** The end of the last complete line. */
 export async function endOfLines(path: string): Promise<number> {
   const file = await open(path)
   try {
@@ -39,7 +39,7 @@ export async function endOfLines(path: string): Promise<number> {
   }
 }
 
-/** All that is written from an offset on, until the signal, through rotation and truncation. */
+/** Everything written after an offset, until the signal, through rotation and truncation. */
 export async function* newBytesOf(
   path: string,
   from: number,

@@ -1,7 +1,7 @@
-/** Lines of a stream of bytes, the last of them, and several streams in the order of their times. */
+/** The lines of a byte stream, its last lines, and several streams in the order of their times. */
 import { type Entry, entryOf } from './entry.ts'
 
-/** A longer line is cut: no gateway writes one. */
+/** A longer line is truncated; no gateway writes one. */
 const LINE_LENGTH_MAX = 1_048_576
 
 export async function* linesOf(chunks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string> {
@@ -28,7 +28,7 @@ export async function* entriesOf(
   }
 }
 
-/** The last `count`, once the stream has ended. */
+/** The last `count` lines, after the stream has ended. */
 export async function lastOf<T>(items: AsyncIterable<T>, count: number): Promise<T[]> {
   let kept: T[] = []
   for await (const item of items) {
@@ -38,7 +38,7 @@ export async function lastOf<T>(items: AsyncIterable<T>, count: number): Promise
   return count === 0 ? [] : kept.slice(-count)
 }
 
-/** By time; it holds one entry of each stream. */
+/** In the order of their times; holds one entry of each stream. */
 export async function* inOrder(streams: readonly AsyncGenerator<Entry>[]): AsyncGenerator<Entry> {
   const heads = await Promise.all(streams.map(async (stream) => (await stream.next()).value))
   for (;;) {

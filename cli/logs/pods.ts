@@ -9,11 +9,11 @@ import { entriesOf, inOrder, linesOf } from './lines.ts'
 export interface LogRange {
   readonly tail: number | undefined
   readonly sinceSeconds: number | undefined
-  /** The container before the one that runs. */
+  /** The container before the running one. */
   readonly previous?: boolean
 }
 
-/** The operator's name for it: sidecars have their own. */
+/** The operator's name for the container; sidecars have other names. */
 const CONTAINER = 'gateway'
 const LOOK_MS = 2000
 
@@ -35,14 +35,14 @@ async function* endedEntries(access: ClusterAccess, log: PodLog): AsyncGenerator
   }
 }
 
-/** Goes on until the signal; pods that come later are read from their beginning. */
+/** Runs until the signal; later pods are read from their start. */
 export async function followPods(
   access: ClusterAccess,
   { until, ...reading }: LogRange & { readonly until: AbortSignal },
   take: (entry: Entry) => void,
 ): Promise<void> {
   const followed: Followed = { last: new Map(), open: new Map(), faults: new Map(), take }
-  // A cluster that cannot be asked at first ends the command.
+  // If the first request to the cluster fails, the command ends.
   let found = await namesOf(access)
   let isFirst = true
   while (!until.aborted) {
@@ -85,7 +85,7 @@ async function follow(access: ClusterAccess, log: PodLog, followed: Followed): P
   } catch (error) {
     if (until.aborted || !(error instanceof Error)) return
     if (error instanceof ApiError && error.status === 403) followed.forbidden = error
-    // The next look tries it again.
+    // The next round tries it again.
     else if (faults.get(pod) !== error.message) printRemark(`pod ${pod}: ${error.message}`)
     faults.set(pod, error.message)
   } finally {
@@ -93,7 +93,7 @@ async function follow(access: ClusterAccess, log: PodLog, followed: Followed): P
   }
 }
 
-/** The API server counts whole seconds; what was seen already is left out by its time. */
+/** The API server counts whole seconds; lines already seen are skipped by their time. */
 function resumed(seen: number | undefined): LogRange {
   if (seen === undefined) return { tail: undefined, sinceSeconds: undefined }
   return { tail: undefined, sinceSeconds: Math.ceil((Date.now() - seen) / 1000) + 1 }

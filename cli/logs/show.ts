@@ -1,4 +1,4 @@
-/** Prints lines of a log that were asked for, from a file, from standard input or from pods. */
+/** Prints the requested lines of a log, from a file, from standard input or from pods. */
 import { withCluster } from '../asking/cluster-access.ts'
 import type { InCluster } from '../asking/place.ts'
 import { type Format, isForPeople } from '../printing/formats.ts'
@@ -12,7 +12,7 @@ import { textOf } from './text.ts'
 
 export interface Logs {
   readonly follows: boolean
-  /** In a cluster: of the containers before those that run. */
+  /** In a cluster: from the containers before the running ones. */
   readonly previous: boolean
   /** Lines of each pod or of the file, before the filter. */
   readonly tail: number | undefined
@@ -48,7 +48,7 @@ export async function logsOfFile(path: string, logs: Logs): Promise<void> {
   for await (const entry of entriesOf(lines, undefined)) print(entry)
 }
 
-/** A document for each line, so that a program can read them while they come. */
+/** A document for each line, so that a program can read them as they arrive. */
 async function printer({ filter, output }: Logs): Promise<(entry: Entry) => void> {
   const { stringify } = output === 'yaml' ? await import('yaml') : JSON
   return (entry) => {

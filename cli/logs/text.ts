@@ -1,4 +1,4 @@
-/** A line of the log for people, as `gw run` writes it on a terminal. */
+/** A line of the log for people, in the form of `gw run` on a terminal. */
 import { type Colour, paint, statusColour } from '../printing/colours.ts'
 import type { Entry } from './entry.ts'
 
@@ -6,7 +6,7 @@ const LEVEL_WIDTH = 5
 const LEVELS: Readonly<Record<string, Colour>> = { warn: 'yellow', error: 'red' }
 /** Fields with a fixed position in the line. */
 const PLACED = new Set(['time', 'level', 'event', 'message'])
-/** Names of pods differ at their end. */
+/** Pod names differ at their end. */
 const POD_TAIL = /[^-]+$/
 
 export function textOf(entry: Entry, isWide: boolean): string {
@@ -56,7 +56,7 @@ function valueText(value: unknown): string {
   return JSON.stringify(value)
 }
 
-/** Clients choose paths and names of models; none of their characters may steer a terminal. */
+/** Clients choose paths and model names, so their characters must not control a terminal. */
 function printable(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

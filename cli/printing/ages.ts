@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const YEAR = 365 * DAY
 
-/** As kubectl rounds ages: two units while the smaller one still matters, then one. */
+/** Rounds as kubectl does: two units while the smaller one matters, then one. */
 const STEPS: readonly (readonly [below: number, unit: number, name: string, rest?: Rest])[] = [
   [2 * MINUTE, SECOND, 's'],
   [10 * MINUTE, MINUTE, 'min', [SECOND, 's']],
@@ -38,7 +38,7 @@ export function relativeTime(time: string | null | undefined, now = Date.now()) 
   if (time === undefined || time === null) return undefined
   const moment = Date.parse(time)
   if (Number.isNaN(moment)) return time
-  // Two clocks differ a little: what has just happened is not in the future.
+  // Clocks differ a little, so a recent event is never shown in the future.
   const ahead = moment - now
   return ahead >= SECOND ? `in ${spanText(ahead)}` : `${spanText(-ahead)} ago`
 }

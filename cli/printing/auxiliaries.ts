@@ -1,4 +1,4 @@
-/** The services beside the models in a gateway's status: guardrails, vector stores, and the classifiers that judge by meaning. */
+/** The services beside the models in a gateway's status: guardrails, vector stores, and semantic classifiers. */
 import { z } from 'zod'
 import { state, yesOrNo } from './colours.ts'
 import { printLine } from './output.ts'

@@ -1,4 +1,4 @@
-/** Colours for people at a terminal. A colour only repeats what a word says. */
+/** Colours for people at a terminal. A colour only repeats the meaning of a word. */
 
 const COLOURS = { red: 31, green: 32, yellow: 33, grey: 90, bold: 1 } as const
 export type Colour = keyof typeof COLOURS
@@ -47,7 +47,7 @@ const STATES: Readonly<Record<string, Colour>> = {
   revoked: 'red',
 }
 
-/** A word for a state: green is good, yellow passes by or is planned, red needs you. */
+/** A word for a state: green is good, yellow is temporary or planned, red needs attention. */
 export function state(text: string): Painted {
   return { text, colour: STATES[text.toLowerCase()] }
 }
@@ -56,14 +56,14 @@ export function yesOrNo(is: boolean): Painted {
   return state(is ? 'yes' : 'no')
 }
 
-/** A condition of a resource: only of Degraded is `False` the good one. */
+/** A condition of a resource; only for Degraded is `False` the good value. */
 export function conditionState(type: string, status: string): Painted {
   if (status !== 'True' && status !== 'False') return { text: status, colour: 'yellow' }
   const isGood = (status === 'True') !== (type === 'Degraded')
   return { text: status, colour: isGood ? 'green' : 'red' }
 }
 
-/** A status of HTTP: yellow if the client can correct it. */
+/** An HTTP status: yellow if the client can correct the request. */
 export function statusColour(status: number): Colour {
   if (status >= 500 || status === 0) return 'red'
   return status >= 400 ? 'yellow' : 'green'

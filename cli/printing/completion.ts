@@ -1,4 +1,4 @@
-/** Scripts that complete the tool in a shell, made from the tree of its commands. */
+/** Scripts that complete the tool in a shell, generated from its commands. */
 import type { Command, Option } from 'commander'
 
 export type Shell = 'bash' | 'zsh' | 'fish'
@@ -32,7 +32,7 @@ function flagsOf({ options }: Node): string[] {
   return ['--help', ...flags.filter((flag) => flag !== undefined && flag !== null)]
 }
 
-/** Files are offered after options that take one, and words of a fixed choice after theirs. */
+/** Offers files after options that accept one, and the allowed words after other options. */
 function bash(nodes: readonly Node[]): string {
   const cases = nodes.map((node) => {
     const words = [...node.words.map(({ name }) => name), ...flagsOf(node)]
@@ -73,7 +73,7 @@ function valueCases(nodes: readonly Node[]): string {
   return lines.join('\n')
 }
 
-/** zsh understands bash's way, and need not be described twice. */
+/** zsh supports bash's form, so one description is enough. */
 function zsh(nodes: readonly Node[]): string {
   return `# zsh completion of gw
 autoload -U +X compinit && compinit

@@ -1,4 +1,4 @@
-/** Differences of configurations as people read them: one line a field. */
+/** Differences of configurations for people: one line a field. */
 import type { Difference } from '../../dataplane/config/shown/differences.ts'
 import { type Colour, paint } from './colours.ts'
 

@@ -1,4 +1,4 @@
-/** The answer of the admin API to `gw explain`, as far as people are shown it. */
+/** The answer of the admin API to `gw explain`, as far as the tool shows it. */
 import { z } from 'zod'
 import { GuardrailStatus, printGuardrails } from './auxiliaries.ts'
 import { state, yesOrNo } from './colours.ts'
@@ -67,7 +67,7 @@ export function wordsOf({
   retry_after_seconds: wait,
 }: ExplainedVerdict): string {
   if (!code) return `now: ${status}, ${message}`
-  // Until a breaker lets a request through: known to the second, and nothing helps before.
+  // The seconds until a breaker lets a request through; no action helps earlier.
   if (code === 'ERR_GW_NO_HEALTHY_UPSTREAM' && wait && wait > 1)
     return `now: ${status} for ${wait} s more, ${code}: ${message}`
   return `now: ${status}, ${code}: ${message}${wait ? ` Retry-After ${wait} s` : ''}`

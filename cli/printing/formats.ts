@@ -1,4 +1,4 @@
-/** The formats of every command that prints data: declared once, printed once. */
+/** The formats of every command that prints data: declared and printed in one place. */
 import { Option } from 'commander'
 import { printLine, printText } from './output.ts'
 
@@ -17,14 +17,14 @@ export interface Data {
 
 const MEANING = 'how to print; wide shows more columns, name only names'
 
-/** `more` are formats that only this command has. */
+/** `more`: formats that only this command has. */
 export function formatOption(initial: Format = 'table', more: readonly string[] = []): Option {
   return new Option('-o, --output <format>', MEANING)
     .choices([...FORMATS, ...more])
     .default(initial)
 }
 
-/** A key is shown once: its name alone would lose it. */
+/** A key is shown only once, so its name alone would lose it. */
 export function keyFormatOption(): Option {
   const formats = FORMATS.filter((format) => format !== 'name')
   return new Option('-o, --output <format>', 'how to print').choices(formats).default('table')

@@ -1,4 +1,4 @@
-/** How a tenant stands, as the admin API tells it and as a table. */
+/** The state of a tenant's limits, from the admin API and as a table. */
 import { z } from 'zod'
 import { relativeTime } from './ages.ts'
 import { printTable } from './table.ts'
@@ -15,7 +15,7 @@ const Figure = z.looseObject({
   resets_at: z.string().nullable(),
 })
 
-/** A gateway may be newer than the tool: limits that the tool does not know are shown all the same. */
+/** A gateway may be newer than the tool, so unknown limits are shown, too. */
 export const TenantLimits = z.object({ tenant: z.string() }).catchall(Figure)
 export type TenantLimits = z.output<typeof TenantLimits>
 
@@ -23,7 +23,7 @@ export const Unknown = z.object({ error: z.object({ message: z.string() }) })
 
 const HEAD = ['LIMIT', 'WINDOW', 'MAX', 'USED', 'RESERVED', 'REMAINING', 'RESETS']
 
-/** A bucket that is full again has nothing to wait for. */
+/** A full bucket has no reset to wait for. */
 function resetText(resetsAt: string | null): string | undefined {
   const isOver = resetsAt !== null && Date.parse(resetsAt) <= Date.now()
   return isOver ? 'now' : relativeTime(resetsAt)

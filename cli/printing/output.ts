@@ -1,11 +1,11 @@
-/** Lines of the tool, and what an exit code means. */
+/** Output of the tool, and the meaning of exit codes. */
 import type { Command, CommanderError } from 'commander'
 import { withHint } from './usage-hints.ts'
 
 /** Exit codes, for scripts. */
 export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
 
-/** The question could be asked, and the answer is no: not found, exists already, has ended. All other errors end with 2. */
+/** The tool got an answer, and the answer is no: not found, exists already, has ended. All other errors end with 2. */
 export class AnswerIsNo extends Error {}
 
 export function printLine(text: string): void {
@@ -16,14 +16,14 @@ export function printText(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-/** For people: remarks and faults, apart from what a program reads on standard output. */
+/** For people: remarks and errors, separate from the data on standard output. */
 export function printRemark(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
 const QUIET_MS = 1000
 
-/** Says what is waited for, once it takes longer than a second. */
+/** Prints what the tool waits for if it takes longer than a second. */
 export async function telling<T>(what: string, work: Promise<T>): Promise<T> {
   const timer = setTimeout(() => printRemark(`${what} …`), QUIET_MS)
   try {

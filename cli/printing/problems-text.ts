@@ -1,4 +1,4 @@
-/** Problems of a configuration as people read them, on standard error. */
+/** Problems of a configuration for people, on standard error. */
 import { type Problem, renderProblem } from '../../dataplane/config/judgement/problems.ts'
 import { paint } from './colours.ts'
 import { printRemark } from './output.ts'

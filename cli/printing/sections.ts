@@ -1,4 +1,4 @@
-/** A configuration at a glance: what each list of it names. */
+/** A configuration at a glance: the names in each of its lists. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { printTable } from './table.ts'
 

@@ -1,4 +1,4 @@
-/** Tables. On a terminal the widest cells go on in the next line; elsewhere a row is a line, for grep and awk. */
+/** Tables. On a terminal, long cells continue in the next line; elsewhere each row is one line, for grep and awk. */
 import { type Colour, type Painted, paint } from './colours.ts'
 import { printLine } from './output.ts'
 
@@ -8,7 +8,7 @@ const NARROWEST = 10
 
 type TableRow = readonly unknown[]
 
-/** A hyphen stands for an absent value, so that every line has all columns. With `isWide` nothing is wrapped. */
+/** A hyphen marks an absent value, so that every line has all columns. With `isWide` nothing is wrapped. */
 export function printTable(
   head: readonly string[],
   rows: readonly TableRow[],
@@ -20,7 +20,7 @@ export function printTable(
   for (const line of tableLines(head, rows, { width, colour })) printLine(line)
 }
 
-/** `label  value`, one a line; what is absent is left out. */
+/** `label  value`, one a line; absent values are omitted. */
 export function printFacts(facts: readonly (readonly [label: string, value: unknown])[]): void {
   const width = Math.max(...facts.map(([label]) => label.length))
   for (const [label, value] of facts) {
@@ -64,7 +64,7 @@ export function tableLines(
 
 const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
-/** Clients and upstreams choose some of these texts, so that nothing in them may steer a terminal. */
+/** Clients and upstreams choose some of these texts, so their characters must not control a terminal. */
 export function unsteered(text: string): string {
   return text.replace(STEERING, ' ')
 }
@@ -78,7 +78,7 @@ function isPainted(value: unknown): value is Painted {
   return typeof value === 'object' && value !== null && 'text' in value
 }
 
-/** The widest column gives way first. */
+/** The widest column shrinks first. */
 function fitted(wanted: readonly number[], width: number): number[] {
   const widths = [...wanted]
   const room = width - GAP.length * (widths.length - 1)

@@ -7,7 +7,7 @@ const Revision = z.object({
   served: z.string().optional(),
 })
 
-/** As the admin API reports it; older gateways do not. */
+/** As the admin API reports it; older gateways do not report it. */
 export const TOKENS = {
   tokens: z
     .looseObject({
@@ -28,7 +28,7 @@ export function countedText({ tokens }: CountedText): string {
   return tokens?.counted ?? '-'
 }
 
-/** A line for each upstream whose tokenizer is not what the configuration says. */
+/** A line for each upstream whose tokenizer differs from the configuration. */
 export function tokensLines(upstreams: readonly CountedText[]): string[] {
   return upstreams.flatMap(({ name, tokens }) => [
     ...(tokens?.why === undefined ? [] : [`prompts for ${name} are estimated: ${tokens.why}`]),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { relativeTime } from './ages.ts'
 
-/** As the admin API tells an upstream's breaker; older gateways tell its state alone. */
+/** As the admin API reports an upstream's breaker; older gateways report only its state. */
 export const BREAKER = {
   breaker: z.string(),
   breaker_reason: z.string().optional(),
@@ -18,7 +18,7 @@ interface Breaker {
   readonly breaker_seconds_left?: number | undefined
 }
 
-/** A line for each that keeps requests away; none if all are closed. */
+/** A line for each breaker that blocks requests; empty if all are closed. */
 export function breakerLines(upstreams: readonly Breaker[]): string[] {
   return upstreams
     .filter(({ breaker }) => breaker !== 'closed')
@@ -31,7 +31,7 @@ export function breakerLines(upstreams: readonly Breaker[]): string[] {
     })
 }
 
-/** As the admin API tells them; an upstream with its name alone has none. */
+/** As the admin API reports them; an upstream with only a host name has none. */
 export const ENDPOINTS = {
   endpoints: z
     .array(

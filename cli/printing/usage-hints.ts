@@ -1,7 +1,7 @@
-/** Hints about wrong usage: where a misplaced command stands, and which option does not exist. */
+/** Hints about wrong usage: the right place of a command, and the nearest option. */
 import type { Command } from 'commander'
 
-/** The error as it is shown; `words` is what was typed after the name of the tool. */
+/** The error for the user; `words`: the arguments after the name of the tool. */
 export function withHint(text: string, command: Command, words: readonly string[]): string {
   const unknown = /unknown command '([^']+)'/.exec(text)?.[1]
   if (unknown !== undefined) return hintAtCommand(text, unknown, command)

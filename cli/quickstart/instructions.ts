@@ -1,10 +1,10 @@
-/** The instructions that the quickstart prints: every block works when it is pasted into a shell. */
+/** The instructions of the quickstart: every block works when you paste it into a shell. */
 
 export interface Running {
-  /** Where clients call, with /v1. */
+  /** The address for clients, with /v1. */
   readonly baseUrl: string
   readonly metricsUrl: string
-  /** The port that clients call, by which the tool finds the gateway. */
+  /** The port for clients, by which the tool finds the gateway. */
   readonly port: number
   readonly key: string
   readonly configFile: string

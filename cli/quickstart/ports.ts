@@ -1,10 +1,10 @@
-/** Ports for the quickstart: the usual ones, or the next that are free. */
+/** Ports for the quickstart: the usual ones, or the next free ones. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { wholeNumber } from '../option-values.ts'
 
-/** Number of neighbours of a taken port that are tried. */
+/** Number of following ports to try if a port is in use. */
 const NEIGHBOURS_MAX = 200
 
 /** The ports in the example. */
@@ -14,7 +14,7 @@ export const PORT_NAMES = ['gateway', 'metrics', 'simulator'] as const
 
 export type QuickstartPorts = Readonly<Record<(typeof PORT_NAMES)[number], number>>
 
-/** `--port`, `--metrics-port`, `--simulator-port`; the usual ones if not given. */
+/** `--port`, `--metrics-port`, `--simulator-port`; absent: the usual ones. */
 export function wantedPorts(given: readonly string[]): QuickstartPorts {
   const type = 'string'
   const { values } = parseArgs({
@@ -67,7 +67,7 @@ async function isFree(port: number, host: string): Promise<boolean> {
   return true
 }
 
-/** The example with these ports in place of the usual ones. */
+/** The example with these ports instead of the usual ones. */
 export function withPorts(example: string, ports: QuickstartPorts): string {
   const places = [
     ['listen_port: ', 'gateway'],
@@ -75,7 +75,7 @@ export function withPorts(example: string, ports: QuickstartPorts): string {
     ['http://127.0.0.1:', 'simulator'],
     ['http://127.0.0.1:', 'gateway'],
   ] as const
-  // One pass, so that a replaced port is not replaced again.
+  // One pass, so that a new port is not replaced again.
   const pattern = new RegExp(
     places.map(([before, name]) => `${before}${USUAL_PORTS[name]}\\b`).join('|'),
     'g',

@@ -12,14 +12,14 @@ import { choosePorts, PORT_NAMES, type QuickstartPorts, wantedPorts, withPorts }
 
 const HOST = '127.0.0.1'
 const EXAMPLE = join(import.meta.dirname, '..', 'example.yaml')
-/** A copy of the example in which other ports stand. */
+/** A copy of the example with other ports. */
 const COPY = 'example.yaml'
 const TOOL = join(import.meta.dirname, '..', 'main.ts')
-/** Public on purpose: its hash is in the example, and it opens nothing but simulated models. */
+/** Public on purpose: the example contains its hash, and it gives access only to simulated models. */
 const DEMO_KEY = 'gw_demo_quickstart_EybL4RXJV0SSvvDyoPl7mJB0Q2Kq7sVLJJV7nWiocei3DP8Yb'
-/** Slow enough that a stream can be seen to be one. */
+/** Slow enough to show that the answer is a stream. */
 const PACE = { latencyMs: 200, tokensPerSecond: 20 }
-/** Far more than a slow machine needs; a gateway that ends is noticed at once. */
+/** Far more than a slow machine needs; the tool notices at once if the gateway ends. */
 const READY_SECONDS_MAX = 120
 const LOOK_MS = 50
 
@@ -72,7 +72,7 @@ async function quickstart(wanted: QuickstartPorts): Promise<number> {
   }
 }
 
-/** A copy of the example that was edited belongs to the user. */
+/** A copy of the example with changes belongs to the user. */
 function leaveNothing(folder: string, ports: QuickstartPorts): void {
   const copy = join(folder, COPY)
   const isTheirs = existsSync(copy) && readFileSync(copy, 'utf8') !== exampleWith(ports)
@@ -93,7 +93,7 @@ function placesOf(ports: QuickstartPorts) {
   }
 }
 
-/** Uses the example itself if its ports are free, so that people can edit the file that they read. */
+/** Uses the example itself if its ports are free, so that users can edit the file that they read. */
 function writeConfiguration(folder: string, ports: QuickstartPorts): string {
   const text = exampleWith(ports)
   if (text === readFileSync(EXAMPLE, 'utf8')) return relative('', EXAMPLE)
@@ -108,7 +108,7 @@ function startGateway(configFile: string, logFile: string): ChildProcess {
     stdio: ['ignore', openSync(logFile, 'a'), 'inherit'],
     env: {
       ...process.env,
-      // A person who presses Ctrl-C does not want to wait for a simulated stream.
+      // After Ctrl-C, the user should not wait for a simulated stream.
       GW_DRAIN_TIMEOUT_SECONDS: '1',
     },
   })

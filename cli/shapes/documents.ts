@@ -1,4 +1,4 @@
-/** The JSON of commands whose document the tool makes itself. */
+/** The JSON of commands whose output the tool itself creates. */
 import { z } from 'zod'
 import { TenantShare } from '../printing/upstreams-text.ts'
 

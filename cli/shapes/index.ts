@@ -55,7 +55,7 @@ const ClusterStatus = z.looseObject({
 
 type Variants = Readonly<Record<string, z.ZodType>>
 
-/** By the words of the command; several shapes if the options decide. */
+/** By the command; several shapes if its options decide. */
 export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   'config validate': documents.Validated,
   'config show': documents.Configuration,

@@ -50,7 +50,7 @@ function elementOf(path: string, node: Node): { readonly path: string; readonly 
   return elementOf(`${path}[]`, known(node.items))
 }
 
-/** Null says the same as an absent member. */
+/** Null means the same as an absent member. */
 function known(node: Node): Node {
   const others = node.anyOf?.filter(({ type }) => type !== 'null')
   return others?.length === 1 && others[0] !== undefined ? others[0] : node

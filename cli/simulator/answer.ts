@@ -17,7 +17,7 @@ export interface SimulatedCall {
 }
 
 export interface SimulatedChoice {
-  /** Tokens in order; joined they are the text, or what the called tool gets. */
+  /** Tokens in order; joined, they are the text or the arguments of the call. */
   readonly pieces: readonly string[]
   readonly call?: SimulatedCall
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
@@ -35,12 +35,12 @@ export interface SimulatedAnswer {
 }
 
 export interface AnswerSettings {
-  /** Length of the text; undefined: as long as the echo. */
+  /** Length of the text; undefined: the length of the echo. */
   readonly tokens: number | undefined
   readonly seed: number
 }
 
-/** A custom tool takes any text; a grammar is not looked at. */
+/** A custom tool accepts any text; the grammar is ignored. */
 const CUSTOM_INPUT = ['example', ' input']
 
 const FILLING = 'and so on with more words that a model would have said here in its own way'.split(
@@ -86,7 +86,7 @@ function echo({ messages }: SimulatedRequest, index: number): readonly string[] 
   const heard = last?.role === 'tool' ? last : messages.findLast(({ role }) => role === 'user')
   const words = heard === undefined ? [] : wordsOf(textOf(heard))
   const who = heard?.role === 'tool' ? 'The tool' : 'You'
-  // Several choices differ, as those of a model do.
+  // Several choices differ, like those of a model.
   const beginning = index === 0 ? [] : ['Again', `(${index + 1}):`]
   return [...beginning, ...wordsOf(`${who} said${words.length > 0 ? ':' : ' nothing.'}`), ...words]
 }
@@ -112,7 +112,7 @@ function cutAtStop(text: string, stop: SimulatedRequest['stop']): string {
   return text.slice(0, Math.min(text.length, ...ends))
 }
 
-/** After the result of a tool comes text: otherwise an agent would call for ever. */
+/** After a tool result the answer is text; otherwise an agent would call tools for ever. */
 function calledTool({ messages, tools, tool_choice }: SimulatedRequest): Tool | undefined {
   if (tool_choice === 'none' || messages.at(-1)?.role === 'tool') return undefined
   const wanted = typeof tool_choice === 'object' ? namesIn(tool_choice) : undefined
@@ -125,7 +125,7 @@ function namesIn(choice: ToolChoice | null): readonly string[] | undefined {
   return named.map(({ name }) => name)
 }
 
-/** Cut after commas and colons, so that a stream has several pieces. */
+/** Split after commas and colons, so that a stream has several pieces. */
 function jsonPieces(value: unknown): readonly string[] {
   return (
     JSON.stringify(value)

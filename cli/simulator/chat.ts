@@ -1,4 +1,4 @@
-/** `POST /v1/chat/completions`: waits for a slot, then says its answer at its pace. */
+/** `POST /v1/chat/completions`: waits for a slot, then sends its answer at its pace. */
 import { answerTo, type SimulatedAnswer, tokenLimit } from './answer.ts'
 import type { SimulatedExchange } from './exchange.ts'
 import { AnswerPace } from './pace.ts'
@@ -7,7 +7,7 @@ import { Chunks, type Identity, STREAM_END, wholeReply } from './reply.ts'
 import { promptWords, SimulatedRequest } from './request.ts'
 import type { SimulatorState } from './state.ts'
 
-/** Tokens that prompt and answer may have together, as `/v1/models` says. */
+/** Most tokens of prompt and answer together, as in `/v1/models`. */
 export const CONTEXT_TOKENS = 131_072
 
 export async function chat(exchange: SimulatedExchange, state: SimulatorState): Promise<void> {
@@ -20,7 +20,7 @@ export async function chat(exchange: SimulatedExchange, state: SimulatorState): 
     model: request.model,
   }
   const isStream = request.stream === true
-  // Runtimes send the head of a stream at once, even to a request that has to wait.
+  // Runtimes send the head of a stream at once, even if the request has to wait.
   if (isStream) exchange.openStream()
   await state.slots.take(exchange.left)
   try {
@@ -43,7 +43,7 @@ interface StreamShape {
   readonly includeUsage: boolean
 }
 
-/** Throws what a runtime would answer, or the error that was asked for by `errorRate`. */
+/** Throws the error of a runtime, or one that `errorRate` requests. */
 function refuseUnservable(request: SimulatedRequest, state: SimulatorState): void {
   refuseModel(request.model, state)
   const prompt = promptWords(request.messages).length

@@ -1,4 +1,4 @@
-/** `POST /v1/embeddings`: vectors without a model. Texts that share words are near each other. */
+/** `POST /v1/embeddings`: vectors without a model. Texts with common words have similar vectors. */
 import { crc32 } from 'node:zlib'
 import { z } from 'zod'
 import { refuseModel, refuseSome } from './chat.ts'
@@ -11,7 +11,7 @@ import type { SimulatorState } from './state.ts'
 const DIMENSIONS = 1536
 const DIMENSIONS_MAX = 4096
 const INPUTS_MAX = 2048
-/** The words after these change nothing: the work for a request has an end. */
+/** Further words have no effect, so that the work for a request is bounded. */
 const WORDS_MAX = 512
 
 const Tokens = z.array(z.int().min(0)).min(1)
@@ -53,7 +53,7 @@ export async function embeddings(
   }
 }
 
-/** The words of each text; a token that comes as a number is a word, too. */
+/** The words of each text; a token number is a word, too. */
 function inputsOf(input: z.output<typeof EmbeddingRequest>['input']): readonly string[][] {
   if (typeof input === 'string') return [[...wordsOf(input)]]
   if (typeof input[0] === 'number') return [input.map(String)]
@@ -62,7 +62,7 @@ function inputsOf(input: z.output<typeof EmbeddingRequest>['input']): readonly s
   )
 }
 
-/** The sum of a direction for each word, of length 1. */
+/** The sum of one direction for each word, with length 1. */
 function vectorOf(words: readonly string[], dimensions: number): Float32Array {
   const sum = new Float64Array(dimensions)
   const counted = words.length === 0 ? [''] : words.slice(0, WORDS_MAX)
@@ -76,7 +76,7 @@ function vectorOf(words: readonly string[], dimensions: number): Float32Array {
   return Float32Array.from(sum, (value) => value / length)
 }
 
-/** base64 is that of little-endian floats, as OpenAI's clients ask for by themselves. */
+/** base64 of little-endian floats, which OpenAI's clients request by default. */
 function encoded(vector: Float32Array, format: 'float' | 'base64' | null | undefined) {
   if (format !== 'base64') return [...vector]
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64')

@@ -1,4 +1,4 @@
-/** A text that a JSON schema of strings accepts: its format, its pattern, its length. */
+/** A text that a JSON schema for strings accepts, by its format, pattern and length. */
 
 const FORMATS: Readonly<Record<string, string>> = {
   'date-time': '2026-01-31T12:00:00Z',
@@ -34,7 +34,7 @@ export function matching({ format, pattern, minLength, maxLength }: Texts): stri
   return text.padEnd(least, '-').slice(0, most)
 }
 
-/** The shortest text that reads the pattern from left to right; undefined if it has parts that are not known here. */
+/** The shortest text that matches the pattern; undefined if the pattern has unsupported parts. */
 function sample(pattern: string): string | undefined {
   try {
     const reader = new PatternReader(pattern)
@@ -56,7 +56,7 @@ class PatternReader {
     this.#pattern = pattern
   }
 
-  /** The first of them; the others are read over. */
+  /** The first alternative; the others are skipped. */
   alternatives(): string {
     const text = this.#sequence()
     while (this.#take('|')) this.#sequence()
@@ -85,7 +85,7 @@ class PatternReader {
     return text
   }
 
-  /** A character that the set accepts, by asking the engine. */
+  /** A character that the set accepts, found with the regular expression engine. */
   #set(): string {
     const end = /(?<!\\)\]/g
     end.lastIndex = this.#at

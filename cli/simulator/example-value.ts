@@ -3,9 +3,9 @@ import { matching } from './example-text.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Schemas may refer to themselves; deeper than this they get null. */
+/** Schemas may refer to themselves; below this depth they get null. */
 const DEPTH_MAX = 8
-/** From here on nothing is added that may be left out. */
+/** Below this depth, optional members are omitted. */
 const DEEP = 4
 const ITEMS_MAX = 100
 
@@ -38,7 +38,7 @@ function build(given: Schema, root: Schema, depth: number): unknown {
   }
 }
 
-/** With what it refers to, all of `allOf`, and the first choice that ends. */
+/** With its references, all of `allOf`, and the first choice that ends. */
 function merged(schema: Schema, root: Schema, depth: number): Schema {
   const { $ref, allOf, anyOf, oneOf, ...own } = schema
   const choices = [anyOf ?? oneOf ?? []].flat()
@@ -63,7 +63,7 @@ function together(one: Schema, other: Schema): Schema {
   }
 }
 
-/** Only what is required: the shortest arguments that a tool has to cope with. */
+/** Only required members: the shortest arguments that a tool must accept. */
 function buildObject(schema: Schema, root: Schema, depth: number): unknown {
   const properties = asSchema(schema.properties)
   const names = [...new Set(listOf(schema.required).map(String))]
@@ -82,7 +82,7 @@ function buildArray(schema: Schema, root: Schema, depth: number): unknown[] {
   )
 }
 
-/** The least that is allowed, or 1, on the grid of `step`. */
+/** The smallest allowed value, or 1, as a multiple of `step`. */
 function numberIn(schema: Schema, step: number): number {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema
   const grid = typeof multipleOf === 'number' && multipleOf > 0 ? multipleOf : step
@@ -108,7 +108,7 @@ function typeOf({ type, properties, required, items, minimum, maximum }: Schema)
   return items === undefined ? 'string' : 'array'
 }
 
-/** `#/$defs/Name`: references within the document are all that tools use. */
+/** `#/$defs/Name`: tools use only references within the document. */
 function lookUp(reference: string, root: Schema): Schema {
   const steps = reference.split('/').slice(1)
   return steps.reduce((schema, step) => asSchema(schema[step]), root)

@@ -1,4 +1,4 @@
-/** One request and its answer: reading the body, writing JSON, noticing that the client left. */
+/** One request and its answer: reads the body, writes JSON, and notices that the client disconnected. */
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
@@ -10,7 +10,7 @@ const BODY_BYTES_MAX = 67_108_864
 export class SimulatedExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Aborted when the connection is gone or the answer is out: either way the client reads no more. */
+  /** Aborted when the connection closes or the answer is complete; in both cases the client reads no more. */
   readonly left: AbortSignal
 
   constructor(request: IncomingMessage, response: ServerResponse) {
@@ -34,7 +34,7 @@ export class SimulatedExchange {
   }
 
   sendJson(value: unknown, status = 200): void {
-    // The newline is for people who read it in a terminal.
+    // The newline is for people at a terminal.
     this.send(`${JSON.stringify(value)}\n`, 'application/json', status)
   }
 
@@ -45,7 +45,7 @@ export class SimulatedExchange {
 
   refuse(refusal: SimulatedRefusal): void {
     const { status } = refusal
-    // The rest of a body that was too large stays unread, so its connection cannot be used again.
+    // The rest of a too large body stays unread, so the connection cannot be used again.
     if (status === 413) this.response.setHeader('connection', 'close')
     if (status === 429 || status === 503) this.response.setHeader('retry-after', '1')
     this.sendJson(refusal.body, status)
@@ -59,7 +59,7 @@ export class SimulatedExchange {
     this.response.flushHeaders()
   }
 
-  /** Resolves when there is room for more; rejects when the client leaves. */
+  /** Resolves when there is room for more; rejects when the client disconnects. */
   async write(text: string): Promise<void> {
     this.left.throwIfAborted()
     if (!this.response.write(text)) await once(this.response, 'drain', { signal: this.left })
@@ -68,7 +68,7 @@ export class SimulatedExchange {
   async #readJson(): Promise<unknown> {
     const pieces: Buffer[] = []
     let size = 0
-    // Leaving the loop early must not close the connection: the refusal has yet to go out.
+    // The loop must not close the connection when it ends early, because the refusal is still to be sent.
     const body: AsyncIterable<Buffer> = this.request.iterator({ destroyOnReturn: false })
     for await (const piece of body) {
       size += piece.length

@@ -1,11 +1,11 @@
-/** Models, tokens and gauges as runtimes report them, in the words of vLLM. */
+/** Models, tokens and gauges as runtimes report them, in vLLM's form. */
 import { crc32 } from 'node:zlib'
 import { CONTEXT_TOKENS } from './chat.ts'
 import type { SimulatedExchange } from './exchange.ts'
 import { promptWords, TokenizeRequest, wordsOf } from './request.ts'
 import type { SimulatorState } from './state.ts'
 
-/** The shown name of a simulator that serves every name. */
+/** The name of a simulator that accepts every model name. */
 const ANY_MODEL = 'simulated'
 const VOCABULARY = 100_000
 

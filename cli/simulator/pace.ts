@@ -1,4 +1,4 @@
-/** When each token is due. Counted from the beginning, so that delays of timers do not add up. */
+/** When each token is due, counted from the start, so that timer delays do not add up. */
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface PaceSettings {
@@ -15,7 +15,7 @@ export class AnswerPace {
     this.#settings = settings
   }
 
-  /** Resolves when the token of this position is due; rejects when the client leaves first. */
+  /** Resolves when the token at this position is due; rejects if the client disconnects first. */
   async reach(position: number, signal: AbortSignal): Promise<void> {
     const { latencyMs, tokensPerSecond } = this.#settings
     const due = this.#begin + latencyMs + (position * 1000) / tokensPerSecond

@@ -1,6 +1,6 @@
-/** Chance that comes out the same on every run. */
+/** Random numbers that are the same on every run. */
 
-/** Numbers from 0 up to 1, always the same ones for a seed (mulberry32). */
+/** Numbers from 0 up to 1, the same for each seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

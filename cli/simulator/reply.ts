@@ -1,4 +1,4 @@
-/** OpenAI's shapes around an answer: the whole one and the chunks of a stream. */
+/** OpenAI's forms of an answer: the whole answer and the chunks of a stream. */
 import type { SimulatedAnswer, SimulatedCall, SimulatedChoice, SimulatedUsage } from './answer.ts'
 
 export interface Identity {
@@ -33,7 +33,7 @@ function calling({ id, type, name }: SimulatedCall, text: string): object {
 export class Chunks {
   readonly #frame: Readonly<Record<string, unknown>>
 
-  /** With usage asked for, OpenAI sends `usage: null` on every chunk but the last. */
+  /** If the client requests usage, OpenAI sends `usage: null` in every chunk but the last. */
   constructor(identity: Identity, includeUsage: boolean) {
     const usage = includeUsage ? { usage: null } : {}
     this.#frame = { ...identity, object: 'chat.completion.chunk', ...usage }

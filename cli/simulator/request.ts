@@ -8,7 +8,7 @@ const Message = z.looseObject({
   content: z.union([z.string(), z.array(Part)]).nullish(),
 })
 
-/** A tool that takes JSON is a function; a custom one takes text. */
+/** A tool with JSON arguments is a function; a custom tool gets text. */
 const Tool = z.union([
   z
     .looseObject({ type: z.literal('custom'), custom: z.looseObject({ name: z.string() }) })
@@ -67,7 +67,7 @@ export function textOf({ content }: Message): string {
   return (content ?? []).map((part) => part.text ?? '').join(' ')
 }
 
-/** A token of the simulator is a word, so that everybody can count along. */
+/** A token of the simulator is a word, so that people can count along. */
 export function wordsOf(text: string): readonly string[] {
   return text.split(/\s+/).filter((word) => word !== '')
 }

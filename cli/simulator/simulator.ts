@@ -12,10 +12,10 @@ import { Slots } from './slots.ts'
 import type { Counts, SimulatorSettings, SimulatorState } from './state.ts'
 
 export interface SimulatorOptions extends Partial<SimulatorSettings> {
-  /** 0, the default, takes a free one. */
+  /** 0, the default, chooses a free port. */
   readonly port?: number
   readonly host?: string
-  /** Requests answered at a time; the others wait. */
+  /** Number of requests answered at once; the others wait. */
   readonly slots?: number
 }
 
@@ -23,9 +23,9 @@ export interface Simulator {
   /** The origin, without a path. */
   readonly url: string
   readonly port: number
-  /** Counts of its past and present requests. */
+  /** Counts of its past and current requests. */
   state(): Counts & { readonly running: number; readonly waiting: number }
-  /** Cuts what is in flight. */
+  /** Closes the connections of running requests. */
   stop(): Promise<void>
 }
 
@@ -40,17 +40,17 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   'GET /metrics': (exchange, state) => exchange.send(renderMetrics(state), 'text/plain'),
 }
 
-/** Probes and scrapes come without a key. */
+/** Probes and scrapes have no key. */
 const OPEN_PATHS = new Set(['/health', '/metrics'])
 
-/** Resolves once it listens; rejects with the system's error when it cannot. */
+/** Resolves once it listens; rejects with the system's error if it cannot. */
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host = '127.0.0.1', port = 0 } = options
   const state = createState(options)
   const server = createServer((request, response) => void answer(request, response, state))
   server.listen(port, host)
   await once(server, 'listening')
-  // A server on a port has this kind of address.
+  // A server on a port has an address of this kind.
   const address = server.address() as AddressInfo
   const shownHost = address.family === 'IPv6' ? `[${host}]` : host
   return {
@@ -100,7 +100,7 @@ async function answer(
     authorize(request, path, state)
     await handlerOf(request.method ?? '', path)(exchange, state)
   } catch (error) {
-    // A client that left is no fault, and no client waits for an error.
+    // A disconnected client is not an error, and no client waits for an answer.
     if (exchange.left.aborted) return
     if (response.headersSent) response.destroy()
     else

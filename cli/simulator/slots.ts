@@ -1,4 +1,4 @@
-/** How many requests are answered at a time. The others wait in the order in which they came. */
+/** Limits the number of requests answered at once. The others wait in order of arrival. */
 export class Slots {
   readonly #size: number
   readonly #queue = new Set<() => void>()
@@ -16,7 +16,7 @@ export class Slots {
     return this.#queue.size
   }
 
-  /** Resolves once a slot is taken; rejects when the signal comes first. */
+  /** Resolves once a slot is taken; rejects if the signal arrives first. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     if (this.#running < this.#size) {
@@ -37,7 +37,7 @@ export class Slots {
     await promise
   }
 
-  /** The slot goes to the request that has waited longest, so it stays taken while any request waits. */
+  /** The longest waiting request gets the slot, so the slot stays taken while any request waits. */
   free(): void {
     const [next] = this.#queue
     if (next === undefined) {

@@ -2,7 +2,7 @@
 import type { Slots } from './slots.ts'
 
 export interface SimulatorSettings {
-  /** The only model served; undefined: every name is. */
+  /** The only model served; undefined: every name is accepted. */
   readonly model: string | undefined
   readonly latencyMs: number
   readonly tokensPerSecond: number
@@ -23,6 +23,6 @@ export interface SimulatorState {
   readonly settings: SimulatorSettings
   readonly slots: Slots
   readonly counts: Counts
-  /** Draws the requests that fail. */
+  /** Chooses the requests that fail. */
   readonly random: () => number
 }

@@ -62,7 +62,7 @@ function standOf(gateway: KubeObject) {
   return { status, isReady: isCurrent && ready?.status === 'True' }
 }
 
-/** Several gateways, a line each; ready when all of them are. */
+/** Several gateways, a line each; ready if all of them are. */
 function listOf(all: readonly KubeObject[]): Seen {
   const gateways = all.map((gateway) => {
     const { status, isReady } = standOf(gateway)
@@ -139,7 +139,7 @@ function print({ metadata }: KubeObject, status: GatewayStatus, isWide: boolean)
   printTable(head, status.pods.map(rowOf), isWide)
 }
 
-/** As kubectl and `gw wait` take it. */
+/** The form that kubectl and `gw wait` accept. */
 function nameOf({ metadata }: KubeObject): string {
   return `gatewayconfig.inference.gw/${metadata.name}`
 }

@@ -1,4 +1,4 @@
-/** Answers of the pods of a gateway about themselves: the status of the object is some seconds old. */
+/** Answers of the pods of a gateway, because the status of the resource is some seconds old. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { withGateways } from '../asking/asked-gateways.ts'
@@ -19,7 +19,7 @@ export interface PodStore {
 
 const ASK_MS = 3000
 
-/** The pods that answer; none without permission to reach pods. */
+/** The pods that answer; empty without permission to reach pods. */
 export async function askPods(
   { namespace }: ClusterAccess,
   gateway: KubeObject,

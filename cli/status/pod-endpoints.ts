@@ -11,17 +11,17 @@ type SeenEndpoint = NonNullable<SeenUpstream['endpoints']>[number]
 
 export interface EndpointOfAll {
   readonly address: string
-  /** `ready`, or the other state with the number of pods that see it. */
+  /** `ready`, or another state with the number of pods that report it. */
   readonly state: string
   /** Over all pods. */
   readonly in_flight: number
-  /** The newest is not known, so the largest that a pod has read. */
+  /** The newest version is unknown, so this is the largest that a pod has read. */
   readonly queue?: number | undefined
 }
 
 export interface UpstreamOfAll {
   readonly name: string
-  /** Absent: it has its name alone. */
+  /** Absent: the upstream has only a host name. */
   readonly endpoints?: readonly EndpointOfAll[] | undefined
   readonly cold_start?: { readonly has_endpoint: boolean; readonly waiting: number } | undefined
   readonly fairness?:

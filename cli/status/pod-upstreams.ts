@@ -1,4 +1,4 @@
-/** The upstreams of a gateway over all of its pods: sums, and which pods differ. */
+/** The upstreams of a gateway over all its pods: sums, and the pods that differ. */
 import { z } from 'zod'
 import { TOKENS } from '../printing/tokens-text.ts'
 import { BREAKER } from '../printing/upstreams-text.ts'
@@ -21,7 +21,7 @@ const Answer = z.looseObject({ upstreams: z.array(Upstream).default([]) })
 
 type SeenUpstream = z.output<typeof Upstream> & { readonly pod: string }
 
-/** As most pods see it; `differing` has the others. */
+/** The view of most pods; `differing` contains the others. */
 export interface PodsUpstream extends Omit<UpstreamOfAll, 'name'> {
   readonly name: string
   readonly provider: string
@@ -48,7 +48,7 @@ export interface PodsUpstreams {
   readonly rows: readonly ShownUpstream[]
 }
 
-/** In the order of the first pod. Answers that cannot be read add nothing. */
+/** In the order of the first pod. Invalid answers add nothing. */
 export function upstreamsOf(answers: readonly PodAnswer[]): PodsUpstreams {
   const seen = answers.flatMap(({ pod, body }): SeenUpstream[] => {
     const parsed = Answer.safeParse(body)
@@ -115,7 +115,7 @@ function whyOf(reasons: readonly SeenUpstream[], pods: number): string {
     .join('; ')
 }
 
-/** The views of the largest group; of equal ones the first. */
+/** The views of the largest group; the first of equal groups. */
 function usualOf(
   views: readonly SeenUpstream[],
   of: (view: SeenUpstream) => string,

@@ -1,13 +1,13 @@
-/** A status as it was read, of a stand-alone gateway or of one in a cluster. */
+/** A status of a stand-alone gateway or of one in a cluster. */
 
-/** A status that has been asked for. */
+/** A status from one request. */
 export interface Seen {
   readonly ready: boolean
   /** For programs. */
   readonly value: unknown
-  /** The part that counts as a change; times and counters that always run do not. */
+  /** The part whose change counts; times and running counters are not in it. */
   readonly essence: unknown
-  /** What `-o name` prints. */
+  /** The output of `-o name`. */
   readonly names: readonly string[]
   print(isWide: boolean): void
 }

@@ -1,4 +1,4 @@
-/** Shows a status once, or again whenever it has changed. */
+/** Shows a status once, or after each change. */
 import type { Place } from '../asking/place.ts'
 import { type Format, isForPeople, printData } from '../printing/formats.ts'
 import { EXIT, printLine } from '../printing/output.ts'
@@ -21,12 +21,12 @@ export async function showOnce({ place, ofAll, output }: Showing): Promise<void>
   if (!seen.ready) process.exitCode = EXIT.no
 }
 
-/** Shows changes until a signal; a gateway that does not answer for a moment is reported and asked again. */
+/** Shows changes until a signal. If a gateway does not answer, the tool reports it and asks again. */
 export async function showChanges({ place, ofAll, output }: Showing): Promise<void> {
   let last: string | undefined
   await untilSignal(LOOK_MS, async () => {
     const asked = statusOf(place, ofAll)
-    // The first answer decides whether there is anything to watch.
+    // The first answer decides whether there is something to watch.
     const seen = await (last === undefined ? asked : asked.catch((error: Error) => error))
     const essence = seen instanceof Error ? seen.message : JSON.stringify(seen.essence)
     if (essence !== last) {

@@ -37,7 +37,7 @@ export function printUpstreams(upstreams: readonly ShownUpstream[], isWide: bool
   printTable(head, rows, isWide)
 }
 
-/** Pods judge apart, and not all alike. */
+/** Pods judge upstreams separately, with different results. */
 function divided(text: string): Painted {
   return { text, colour: 'yellow' }
 }

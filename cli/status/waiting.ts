@@ -14,13 +14,13 @@ export interface ConditionWait {
   readonly timeoutMs: number
 }
 
-/** The gateway that meets the condition, and the sentence that says so. */
+/** The gateway that meets the condition, and the sentence about it. */
 export interface Met {
   readonly gateway: string
   readonly met: string
 }
 
-/** The success, or why it is too early. */
+/** The success, or why the condition is not met yet. */
 type Look = Met | { readonly reason: string }
 
 const LOOK_MS = 500
@@ -41,7 +41,7 @@ export async function waitInCluster(place: InCluster, waiting: ConditionWait): P
   })
 }
 
-/** A gateway that does not run yet, or does not answer, may do so later. */
+/** A gateway that does not run or answer yet may do so later. */
 export async function waitStandAlone(
   placeNow: () => Promise<Place>,
   { timeoutMs }: ConditionWait,
@@ -61,7 +61,7 @@ export async function waitStandAlone(
 async function readiness(place: Place, signal: AbortSignal): Promise<Look> {
   return await withGateways(place, async ([gateway]) => {
     const origin = await gateway.clientUrl()
-    // Only a client with the right authority, and perhaps a certificate, can ask over TLS.
+    // A client needs the right authority for TLS, and perhaps a certificate.
     if (origin.startsWith('https:')) return await serving(gateway)
     const url = `${origin}/readyz`
     const patience = AbortSignal.any([signal, AbortSignal.timeout(READY_MS)])
@@ -83,7 +83,7 @@ function readyAt({ name }: AskedGateway): Met {
   return { gateway: name, met: `gateway at ${name} is ready` }
 }
 
-/** A condition that was judged for an older generation says nothing of this one. */
+/** A condition for an older generation does not apply to this one. */
 export function judged({ metadata, status }: KubeObject, type: string): Look {
   const { name, generation = 0 } = metadata
   const { conditions } = GatewayStatus.parse(status ?? {})
@@ -115,7 +115,7 @@ async function untilMet(
   }
 }
 
-/** A look that has no answer by then has the reason `late`. */
+/** If a request has no answer by then, the reason is `late`. */
 async function until(
   end: number,
   look: (signal: AbortSignal) => Promise<Look>,

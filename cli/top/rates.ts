@@ -11,7 +11,7 @@ export interface Rates {
 export interface RouteRates extends Rates {
   readonly route: string
   readonly in_flight: number
-  /** The first tokens between the readings count; absent if none came. */
+  /** First tokens between the readings count; absent if there were none. */
   readonly ttft_p95_seconds?: number
 }
 
@@ -34,7 +34,7 @@ export interface Top {
 
 const QUANTILE = 0.95
 
-/** The busiest first. A gateway that one of the readings lacks, or that has started between them, adds no rate. */
+/** The busiest first. A gateway without both readings, or restarted between them, adds no rate. */
 export function ratesOf(before: ActivityReading, after: ActivityReading): Top {
   const routes = new Map<string, Sum>()
   const tenants = new Map<string, Sum>()
@@ -92,7 +92,7 @@ function addRoutes(sums: Map<string, Sum>, then: Activity, now: Activity): void 
   }
 }
 
-/** The tenant's errors are those of answered requests and its refusals. */
+/** The tenant's errors are failed requests and refusals. */
 function addTenants(sums: Map<string, Sum>, then: Activity, now: Activity): void {
   const seconds = (now.at_ms - then.at_ms) / 1000
   const earlier = new Map(then.tenants.map((tenant) => [tenant.name, tenant]))
@@ -137,7 +137,7 @@ function rounded(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** As Prometheus estimates it: evenly spread within a bucket; in the last one, its lower bound. */
+/** Estimated as in Prometheus: evenly distributed within a bucket; the lower bound in the last one. */
 export function quantile(
   share: number,
   bounds: readonly number[],

@@ -1,4 +1,4 @@
-/** Counters of every gateway that is asked, at one moment. */
+/** Counters of all gateways at one time. */
 import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
@@ -28,7 +28,7 @@ const Activity = z.object({
 export type Activity = z.output<typeof Activity>
 
 export interface ActivityReading {
-  /** By the name of the gateway; one that did not answer is absent. */
+  /** By the name of the gateway; absent if it did not answer. */
   readonly gateways: ReadonlyMap<string, Activity>
   readonly asked: number
 }

@@ -1,4 +1,4 @@
-/** Shows rates once, or again and again on the same screen. */
+/** Shows rates once, or repeatedly on the same screen. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Place } from '../asking/place.ts'
 import { type Format, isForPeople, printData } from '../printing/formats.ts'
@@ -15,7 +15,7 @@ export interface Showing {
   readonly output: Format
 }
 
-/** The table has this many tenants at most; all other formats have all. */
+/** The table shows at most this many tenants; all other formats show all. */
 const TENANTS_SHOWN = 20
 const CLEAR = '\u001b[H\u001b[J'
 
@@ -25,13 +25,13 @@ export async function showOnce({ place, intervalMs, output }: Showing): Promise<
   await show(ratesOf(before, await read(place)), output)
 }
 
-/** A gateway that does not answer for a moment is reported and asked again. */
+/** If a gateway does not answer, the tool reports it and asks again. */
 export async function showLive({ place, intervalMs, output }: Showing): Promise<void> {
-  // The first answer decides whether there is anything to watch.
+  // The first answer decides whether there is something to watch.
   let before = await read(place)
   let isFirst = true
   await untilSignal(intervalMs, async () => {
-    // The first screen comes at once, and has no rates yet.
+    // The first screen appears at once, without rates.
     const after = isFirst ? before : await read(place).catch((error: Error) => error)
     if (isForPeople(output)) process.stdout.write(CLEAR)
     isFirst = false

@@ -1,4 +1,6 @@
-/** Declared fields of a trace and of its attempts: the members that the tool reads, and those with a line in the tree. */
+/**
+ * Declared fields of a trace and of its attempts: the members that the tool reads, and those with a line in the tree.
+ */
 import { z } from 'zod'
 import type { Field, FieldFacts } from '../../dataplane/telemetry/trace/field.ts'
 
@@ -8,7 +10,7 @@ type Types = typeof TYPES
 
 type DeclaredFields = Readonly<Record<string, Field<unknown>>>
 
-/** Members of a type that JSON has no name for are written by hand. */
+/** Members whose type JSON lacks are written by hand. */
 type Members<F extends DeclaredFields> = {
   readonly [N in keyof F as F[N]['kind'] extends keyof Types ? N : never]: F[N] extends {
     kind: infer K extends keyof Types
@@ -28,7 +30,7 @@ export function membersOf<F extends DeclaredFields>(fields: F): Members<F> {
   return Object.fromEntries(members) as Members<F>
 }
 
-/** `trace id: 4bf9…`, for each field whose declaration has the words. */
+/** `trace id: 4bf9…`, for each field whose declaration has a text. */
 export function linesOf(
   fields: DeclaredFields,
   record: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** Judgements and waits of a request in its trace: the difficulty of its prompt, guardrails, upstreams that were down. */
+/** The judgements and waits in a trace: prompt difficulty, guardrails, and upstreams that were down. */
 import { z } from 'zod'
 
 export const Judgements = {

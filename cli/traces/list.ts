@@ -1,4 +1,4 @@
-/** The last decisions of every gateway that is asked, as one list. */
+/** The latest decisions of all gateways, as one list. */
 import { z } from 'zod'
 import { askEach, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
@@ -10,7 +10,7 @@ import { TraceAnswer } from './tree.ts'
 
 export const Listing = z.object({ traces: z.array(TraceAnswer) })
 
-/** Newest first. A pod that does not answer is a warning. */
+/** Newest first. A pod that does not answer causes a warning. */
 export async function askTraces(place: Place, limit: number): Promise<TraceAnswer[]> {
   const { answers, silent } = await withGateways(place, (gateways) =>
     askEach(gateways, async (gateway) => {

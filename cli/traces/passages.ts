@@ -1,4 +1,4 @@
-/** The searches of a request in its trace, and the passages that they found. */
+/** The searches in a trace, and the passages that they found. */
 import { z } from 'zod'
 
 export const Passages = {

@@ -1,4 +1,4 @@
-/** One decision of a gateway as a tree: who asked, what was decided, each attempt with its timing. */
+/** One decision of a gateway as a tree: the caller, the decisions, and each attempt with its timing. */
 import { z } from 'zod'
 import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../../dataplane/telemetry/trace/fields.ts'
 import { fullTime } from '../printing/ages.ts'
@@ -41,7 +41,7 @@ interface Branch {
   readonly below?: readonly Branch[]
 }
 
-/** `pod` is where it was found, in a cluster. */
+/** `pod`: the pod with the trace, in a cluster. */
 export function printTree(trace: TraceAnswer, pod: string | undefined): void {
   const { method, path, status, code, duration_ms, request_id } = trace
   const outcome = paint(`${status}${code ? ` ${code}` : ''}`, statusColour(status), process.stdout)
@@ -104,7 +104,7 @@ function branches(texts: readonly string[]): Branch[] {
   return texts.map((text) => ({ text }))
 }
 
-/** Id, model and finish reasons, as the answer says. */
+/** Id, model and finish reasons from the answer. */
 function answerOf({ answer }: Attempt): string[] {
   const { id, model, finish_reasons = [] } = answer ?? {}
   const reasons = finish_reasons.map((reason) => reason ?? 'none')

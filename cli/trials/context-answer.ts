@@ -82,7 +82,7 @@ function printPassages(passages: ContextAnswer['passages']): void {
   )
 }
 
-/** Clients and stores wrote these texts, so that nothing in them may steer a terminal. */
+/** Clients and stores wrote these texts, so their characters must not control a terminal. */
 const STEERING = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 function printTexts({ texts, passages }: ContextAnswer): void {
@@ -111,7 +111,7 @@ function countedText({ code, prompt }: ContextAnswer): string {
       by && by !== counted ? `, decided by ${by === 'exact' ? 'a count' : `an ${by}`}` : ''
     return `${tokens} tokens (${counted ?? 'estimate'}${decided})`
   }
-  // A refusal may have come before any count.
+  // The request may have been refused before any count.
   return code ? 'not counted' : 'not counted: no budget, and it fits every window'
 }
 

@@ -1,4 +1,4 @@
-/** `gw guardrail test`: asks the gateway what a guardrail says of a text. */
+/** `gw guardrail test`: asks the gateway for a guardrail's verdict on a text. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
 import type { Format } from '../printing/formats.ts'

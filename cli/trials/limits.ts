@@ -94,7 +94,7 @@ async function testAt(calling: Calling, options: LimitsTest, gateways: AskedGate
   await printData(output, { value: facts, names: [tenant], print })
 }
 
-/** A limit that nothing ran into has held, too, but nothing was shown by that. */
+/** A limit that no request reached has held, too, but the test shows nothing about it. */
 function verdictOn(found: {
   readonly held: boolean
   readonly most: number
@@ -120,13 +120,13 @@ async function checkTenant(
     throw new Error(`The key is of tenant "${verdict.tenant}", not of "${tenant}".`)
 }
 
-/** The tokens left in the bucket and those that ran into it; one more for a request under way at the end. */
+/** The tokens left in the bucket and those added since; one more for a request still running at the end. */
 function mostAdmitted(limit: number, burst: number, elapsedMs: number): number {
   if (Number.isNaN(limit)) return Number.POSITIVE_INFINITY
   return Math.floor(burst + (limit * elapsedMs) / 60_000) + 1
 }
 
-/** Only a gateway's admin API knows it; a load balancer alone does not reveal it. */
+/** Only a gateway's admin API knows the limit; a load balancer does not. */
 async function burstOf(
   tenant: string,
   gateways: AskedGateways | undefined,
@@ -142,7 +142,7 @@ function assumedBurst(limit: number): number {
   return Math.max(1, Math.floor(limit / 4))
 }
 
-/** Each at its moment, whether or not the earlier ones are answered. */
+/** Each at its time, even if earlier requests have no answer yet. */
 async function send(
   route: string,
   calling: Calling,
@@ -161,7 +161,7 @@ async function send(
       printRemark(`sent ${index} of ${total}`)
     }
     const answer = chat(route, calling)
-    // Awaited at the end; until then a failure has no handler.
+    // Awaited at the end; until then a failure would have no handler.
     answer.catch(() => undefined)
     under.push(answer)
   }

@@ -1,4 +1,4 @@
-/** `gw gateway test`: lets the gateway follow a request on its routes, and shows each attempt. */
+/** `gw gateway test`: runs a request on each route of the gateway, and shows each attempt. */
 import { z } from 'zod'
 import { type AskedGateway, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
@@ -32,7 +32,7 @@ const Configured = z.looseObject({
   gw: z.looseObject({ routes: z.array(z.looseObject({ name: z.string() })) }),
 })
 
-/** An upstream may take its whole time, and its fallbacks after it. */
+/** An upstream may use its whole timeout, and its fallbacks follow. */
 const TIMEOUT_MS = 600_000
 
 export interface RouteTest {

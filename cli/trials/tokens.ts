@@ -1,4 +1,4 @@
-/** `gw tokens verify`: asks the gateway how far its counts of prompts are from those of an upstream. */
+/** `gw tokens verify`: asks the gateway how much its counts of prompts differ from those of an upstream. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
 import type { Format } from '../printing/formats.ts'
@@ -19,7 +19,7 @@ export const TokensTrial = z.looseObject({
 })
 type TokensAnswer = z.output<typeof TokensTrial>
 
-/** The prompts are asked one after the other. */
+/** The gateway tries the prompts one after the other. */
 const TIMEOUT_MS = 600_000
 
 export interface TokensVerification {

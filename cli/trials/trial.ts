@@ -1,4 +1,4 @@
-/** The part that all trials share: one question, and an answer that is good, not good, or about something unknown. */
+/** The common part of all trials: one question, and an answer that is good, bad, or about something unknown. */
 import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Asking } from '../asking/connection.ts'
@@ -11,7 +11,7 @@ const Refusal = z.object({ error: z.object({ message: z.string() }) })
 interface Trial<Answer> {
   readonly path: string
   readonly asking: Asking
-  /** The work that takes its time, as a remark says it: `upstreams are tested`. */
+  /** The slow work, in the words of a remark: `upstreams are tested`. */
   readonly what?: string
   readonly output: Format
   readonly read: (body: unknown) => Answer

@@ -1,4 +1,4 @@
-/** `gw upstream test`: asks the gateway to try its upstreams, and shows what came of it. */
+/** `gw upstream test`: asks the gateway to try its upstreams, and shows the results. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
 import { paint, state } from '../printing/colours.ts'
@@ -31,7 +31,7 @@ type Test = z.output<typeof Test>
 
 export const UpstreamsTrial = z.object({ upstreams: z.array(Test) })
 
-/** Upstreams are asked in turns, each with its own time. */
+/** The gateway tries upstreams one after the other, each with its own timeout. */
 const TIMEOUT_MS = 600_000
 
 export interface UpstreamTest {

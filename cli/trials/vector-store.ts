@@ -1,4 +1,4 @@
-/** `gw vector test`: lets the gateway ask a vector store for passages. */
+/** `gw vector test`: asks the gateway to search a vector store for passages. */
 import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
 import type { Format } from '../printing/formats.ts'

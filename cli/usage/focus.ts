@@ -1,7 +1,7 @@
-/** Usage as the FOCUS specification of the FinOps Foundation has costs, version 1.2: one row for each kind of token. */
+/** Usage in the form of the FOCUS specification 1.2 of the FinOps Foundation: one row for each kind of token. */
 import { cell, type Row, type UsageAnswer, usd } from './table.ts'
 
-/** All columns of the specification, those without a value too. */
+/** All columns of the specification, including those without a value. */
 const COLUMNS = [
   ...['AvailabilityZone', 'BilledCost', 'BillingAccountId', 'BillingAccountName'],
   ...['BillingAccountType', 'BillingCurrency', 'BillingPeriodEnd', 'BillingPeriodStart'],
@@ -26,7 +26,7 @@ interface Charge {
   readonly meter: string
   readonly sku: string
   readonly quantity: number
-  /** USD per million, as listed now. */
+  /** The present list price, in USD per million. */
   readonly price: number
   nanos: number
 }
@@ -78,8 +78,8 @@ function chargesOf(row: Row, prices: NonNullable<UsageAnswer['prices']>): Charge
 }
 
 /**
- * The cost of the row was rounded up with each attempt, and may have been charged by tiers or by an older price list, so it is
- * divided as the listed prices would: the sum stays what was charged, to the nano-dollar.
+ * Each attempt rounded its cost up, perhaps by tiers or by an older price list. So the cost of the row is divided in
+ * proportion to the list prices: the sum stays exactly what was charged.
  */
 function split(nanos: number, charges: Charge[]): Charge[] {
   const last = charges.at(-1)
@@ -156,12 +156,12 @@ function countsOf({ by, requests, estimated }: Row, index: number) {
 }
 
 function tagsIn(tags: string): Record<string, string> {
-  // Beyond the bound of rows, tags count together.
+  // Beyond the bound of rows, tags are counted together.
   const pairs = tags.split(',').filter((pair) => pair.includes('='))
   return Object.fromEntries(pairs.map((pair) => pair.split('=')))
 }
 
-/** A day or an hour of UTC; the end does not belong to it. */
+/** A day or an hour of UTC; the end is exclusive. */
 function periodOf(name: string): [start: string, end: string] {
   const isDay = name.length === 10
   const start = Date.parse(isDay ? `${name}T00:00:00Z` : `${name}:00:00Z`)

@@ -1,4 +1,4 @@
-/** Predicts budgets at the end of their windows, at the present pace. */
+/** Predicts the state of budgets at the end of their windows, at the present pace. */
 import { z } from 'zod'
 import { printText } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
@@ -22,20 +22,20 @@ export interface Forecast {
   readonly budget: string
   readonly used: number
   readonly limit: number
-  /** How much of the budget is used for each part of the window that is over: above 1 it will not last. */
+  /** The used share of the budget divided by the elapsed share of the window: above 1 it will not last. */
   readonly pace: number | null
-  /** Used by the end of the window. */
+  /** The predicted use at the end of the window. */
   readonly at_end: number | null
-  /** When it is spent; null if it lasts. */
+  /** The time when the budget is spent; null if it lasts. */
   readonly spent_at: string | null
   readonly resets_at: string
 }
 
-/** A window that has hardly begun foretells nothing. */
+/** A window that has just begun allows no prediction. */
 const ELAPSED_MIN = 0.01
 const DAY_MS = 86_400_000
 
-/** A budget that several tenants share is in the figures of each, but is shown once. */
+/** All tenants of a shared budget report it, but it is shown once. */
 export function forecastsOf(
   answers: readonly z.output<typeof Standings>[],
   now: number,
@@ -49,7 +49,7 @@ export function forecastsOf(
       const forecast = forecastOf(isShared ? '' : String(tenant), name, budget.data, now)
       const id = `${forecast.tenant}\n${name}`
       const known = found.get(id)
-      // Pods read the same counter, one a moment after the other.
+      // Pods read the same counter at slightly different times.
       if (known === undefined || known.used < forecast.used) found.set(id, forecast)
     }
   }
@@ -106,7 +106,7 @@ function rounded(value: number): string {
   return String(Math.round(value * 10_000) / 10_000)
 }
 
-/** To the minute. */
+/** Rounded to the minute. */
 function shortTime(iso: string): string {
   return iso.slice(0, 16).replace('T', ' ')
 }

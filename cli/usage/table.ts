@@ -1,4 +1,4 @@
-/** Usage for people and for spreadsheets; the answers of several pods are one. */
+/** Usage for people and for spreadsheets; merges the answers of several pods. */
 import { z } from 'zod'
 import { printText } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
@@ -61,7 +61,10 @@ export const UsageAnswer = z.object({
 export type Row = z.output<typeof Row>
 export type UsageAnswer = z.output<typeof UsageAnswer>
 
-/** A shared store has the sum of all pods; else they count apart, and the sum of their rows is the gateway's. */
+/**
+ * A shared store has the sum of all pods. Otherwise pods count separately, and the gateway's usage is the sum of
+ * their rows.
+ */
 export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined {
   const [first] = answers
   if (first === undefined) return undefined
@@ -80,12 +83,12 @@ export function joined(answers: readonly UsageAnswer[]): UsageAnswer | undefined
   return { ...first, kept_from: begins.at(-1), rows: sorted }
 }
 
-/** Each pod writes what it has counted before it answers, so the last one knows most. */
+/** Each pod writes its counts before it answers, so the last answer has the most. */
 function later(one: UsageAnswer, other: UsageAnswer): UsageAnswer {
   return sumOf(other.rows).requests > sumOf(one.rows).requests ? other : one
 }
 
-/** Pods that were asked, and those that have answered. */
+/** The number of pods asked, and of those that answered. */
 interface Pods {
   readonly asked: number
   readonly answered: number
@@ -139,7 +142,7 @@ function cellsOf(row: Omit<Row, 'by'>): (string | number)[] {
   ]
 }
 
-/** By caches; less than 0 where more was written than read. */
+/** Saved by caches; negative if more was written than read. */
 function savedBy(row: Omit<Row, 'by'>): number {
   return row.cache_gain_nano_usd - row.cache_surcharge_nano_usd
 }
@@ -149,7 +152,7 @@ function sumOf(rows: readonly Row[]): Row {
   return Row.parse({ by: {}, ...Object.fromEntries(sums) })
 }
 
-/** Lines as RFC 4180 has them. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
+/** Lines as in RFC 4180. A cell that a spreadsheet would run as a formula begins with an apostrophe. */
 export function csvOf({ by, rows }: UsageAnswer): string {
   const names = NAMES.filter((name) => !name.endsWith('_nano_usd'))
   const lines = [
@@ -165,7 +168,7 @@ export function csvOf({ by, rows }: UsageAnswer): string {
   return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
 }
 
-/** Spreadsheets drop blanks and characters that cannot be seen, and take full-width signs for plain ones. */
+/** Spreadsheets remove blanks and invisible characters, and treat full-width signs as plain ones. */
 const FORMULA = /^\p{Cc}|^[\s\p{C}]*[=+\-@\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20]/u
 
 export function cell(text: string): string {

@@ -1,4 +1,4 @@
-/** A YAML file that the tool changes: comments and order stay, and other bytes too where the layout allows it. */
+/** A YAML file that the tool edits. Comments and order stay, and other bytes too if the layout allows it. */
 import {
   existsSync,
   readFileSync,

@@ -1,10 +1,10 @@
-/** Puts records and members into the text of a file and leaves every other byte as it is, where the file's layout allows it. */
+/** Adds records and members to the text of a file. Every other byte stays, if the file's layout allows it. */
 import { Document, isMap, isScalar, isSeq, type Node, visit, type YAMLMap } from 'yaml'
 
 export type Path = readonly (string | number)[]
 export type Fields = Readonly<Record<string, unknown>>
 
-/** Undefined where the list is written in a way that has to be written anew. */
+/** undefined if the list has to be rewritten. */
 export function insertedText(
   text: string,
   document: Document,
@@ -26,7 +26,7 @@ export function insertedText(
   return spliced(text, endOf(parent), { [String(root.at(-1))]: [record] }, indent)
 }
 
-/** The text with these members of the map at the path; undefined where the map has to be written anew. */
+/** The text with these members in the map at the path; undefined if the map has to be rewritten. */
 export function changedText(
   text: string,
   document: Document,
@@ -81,7 +81,7 @@ function spliced(text: string, end: number, value: object, indent: string): stri
   return `${before}${before === '' || before.endsWith('\n') ? '' : '\n'}${snippet}${text.slice(at)}`
 }
 
-/** As people write it: a line for each field. */
+/** In the usual layout: a line for each field. */
 function written(value: unknown): string {
   const document = new Document(value)
   visit(document, {
@@ -92,7 +92,7 @@ function written(value: unknown): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false })
 }
 
-/** Behind the last line of what the node holds; comments that follow stay behind it. */
+/** The end of the node's content; comments after it stay after it. */
 function endOf(node: unknown): number {
   return (node as Node).range?.[1] ?? 0
 }

@@ -129,8 +129,8 @@ async function printConfiguration(
 }
 
 /**
- * Nothing if the file cannot be read. `judging`: the cluster's rules apply if the document is for one, or with
- * `cluster`.
+ * Returns nothing if the file cannot be read. `judging`: the cluster's rules apply if the document is for a cluster,
+ * or with `cluster`.
  */
 async function load(
   path: string,

@@ -1,4 +1,4 @@
-/** `gw auth`: which answer a key gets. */
+/** `gw auth`: the answer that a key gets. */
 import { hash } from 'node:crypto'
 import { Command } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
@@ -70,7 +70,7 @@ async function judged(key: string, options: AuthTestOptions, command: Command) {
   return { status: verdict.status, why: verdict.why }
 }
 
-/** The request takes the whole way of a client, because a proxy may remove the header. */
+/** The request takes the same path as a client's, because a proxy may remove the header. */
 async function sent(calling: { url: string; key: string }, route: string | undefined) {
   const { chat, listModels } = await import('../../asking/client-call.ts')
   const called = await (route === undefined ? listModels(calling) : chat(route, calling))

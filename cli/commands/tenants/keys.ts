@@ -169,7 +169,7 @@ async function createKey(options: CreateOptions, command: Command): Promise<void
   await printMade(made, options, options.apply ? 'the cluster' : undefined)
 }
 
-/** The record is stored before the key is shown: a key without a record cannot be used. */
+/** The record is stored before the key is shown, because a key without a record cannot be used. */
 async function storeKey({ record }: Made, options: CreateOptions, command: Command) {
   const place = writtenPlace(options, command)
   if (place === undefined || place.kind === 'stand-alone') {
@@ -182,7 +182,7 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
   await withCluster(place, (access) => create(access, inCluster(record)))
 }
 
-/** `stored`: where the record is already. */
+/** `stored`: the place of the stored record. */
 async function printMade(made: Made, { output }: Common, stored: string | undefined) {
   const { key, record } = made
   const print = () => printOnce(made, stored)

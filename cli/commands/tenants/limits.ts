@@ -1,4 +1,4 @@
-/** `gw limits`: what a tenant has used of its limits, and whether a limit holds under load. */
+/** `gw limits`: a tenant's use of its limits, and whether a limit holds under load. */
 import { Command, Option } from 'commander'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'

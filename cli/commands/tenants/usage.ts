@@ -1,4 +1,4 @@
-/** `gw usage`: who used how many tokens, and what they cost. */
+/** `gw usage`: tokens and cost by tenant, key, route, upstream, model or tag. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { AskedGateway } from '../../asking/asked-gateways.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
