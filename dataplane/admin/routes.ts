@@ -3,8 +3,6 @@
 import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { knownTenants } from '../limits/known-tenants.ts'
-import { limitsOf, unknownTenant } from '../limits/tenants.ts'
 import type { Trace } from '../telemetry/trace/fields.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
@@ -15,6 +13,7 @@ import { modelsOf } from './models.ts'
 import { replaceConfiguration } from './replacement.ts'
 import { contextOf } from './requests/context.ts'
 import { runningOf, runningWith } from './requests/running.ts'
+import { counters, standing, standings } from './standings.ts'
 import { statusOf } from './status.ts'
 import { testGuardrail } from './trials/guardrail-test.ts'
 import { rehearse } from './trials/rehearsal.ts'
@@ -67,8 +66,6 @@ export interface AdminAccess {
 
 const TRACES_SHOWN = 100
 /** Each costs a look into the store. */
-const TENANTS_SHOWN = 50
-const TENANTS_MAX = 200
 
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
@@ -132,6 +129,14 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'How a tenant stands: every limit with what is left, its window and its reset; ' +
       '404 where no key, rule or budget names it.',
     run: ({ params }, { gateway }) => standing(params.tenant ?? '', gateway),
+  },
+  {
+    method: 'GET',
+    path: '/limit-counters',
+    summary:
+      'How counters of `limits[]` stand: `?limit=NAME`, `?tenant=NAME`, `?key=ID`, `?user=NAME`; those of end users only with ' +
+      '`user`, those of tags never; at most 200. 404 where there is no such limit or key.',
+    run: ({ query }, { gateway }) => counters(query, gateway),
   },
   {
     method: 'GET',
@@ -251,21 +256,6 @@ function traces({ limit, running }: AdminRequest['query'], gateway: Gateway) {
 function limitOf(asked: string | undefined): number {
   const limit = Number(asked ?? TRACES_SHOWN)
   return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
-}
-
-async function standing(tenant: string, gateway: Gateway): Promise<AdminResponse> {
-  const unknown = unknownTenant(tenant, gateway)
-  return unknown === undefined ? ok(await limitsOf(tenant, gateway)) : missing(unknown)
-}
-
-async function standings(query: AdminRequest['query'], gateway: Gateway): Promise<AdminResponse> {
-  const asked = Number(query.limit ?? TENANTS_SHOWN)
-  const most =
-    Number.isSafeInteger(asked) && asked > 0 ? Math.min(asked, TENANTS_MAX) : TENANTS_SHOWN
-  const names = new Set(knownTenants(gateway.active.snapshot))
-  const found = [...names].filter((name) => name.includes(query.name ?? ''))
-  const shown = found.slice(0, most).map((name) => limitsOf(name, gateway))
-  return ok({ total: found.length, tenants: await Promise.all(shown) })
 }
 
 function traceOf(

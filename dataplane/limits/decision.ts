@@ -140,8 +140,9 @@ function concluded(
   const { tenant } = caller
   if (result.outcome === 'refused') {
     // A limit may depend on the body, and the next body may be another.
-    if (result.scope?.kind !== 'limit')
-      refusals.learn(tenant, rules.base ?? rules, result, clock.now())
+    const { scope, by } = result
+    if (scope?.kind === 'limit') metrics.limitRefused.at(scope.name, by).value++
+    else refusals.learn(tenant, rules.base ?? rules, result, clock.now())
     throw refusalError(result, rules, clock.wall())
   }
   metrics.admitted.at(tenant).value++

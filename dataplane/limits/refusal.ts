@@ -50,7 +50,7 @@ export function noRoom(obstacle: 'process' | 'tenant'): GatewayError {
 }
 
 /** The figures of one counter. */
-type Known = Omit<ScopedFigures, 'scope'>
+type CounterFigures = Omit<ScopedFigures, 'scope'>
 
 interface Explanation {
   readonly limitedBy: string
@@ -148,7 +148,7 @@ function factsOf(by: Refusal, { limitedBy, facts }: Explanation) {
 }
 
 const EXPLANATIONS: Readonly<
-  Record<Refusal, (figures: Known, rules: Measures, wallMs: number) => Explanation>
+  Record<Refusal, (figures: CounterFigures, rules: Measures, wallMs: number) => Explanation>
 > = {
   rpm: ({ requests }, { requestsPerMinute, burst = 1 }, wallMs) => ({
     limitedBy: 'requests_per_minute',

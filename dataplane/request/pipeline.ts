@@ -1,8 +1,9 @@
 /** The life of one request of a model, top-down: a line is a stage, a stage is a file of that name. */
 
+import type { FurtherLimits } from '../accounts/further/limits.ts'
 import type { Subject } from '../accounts/further/selectors.ts'
 import type { Caller } from '../call/call.ts'
-import type { Route } from '../config/snapshot.ts'
+import type { Route, Snapshot } from '../config/snapshot.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
@@ -42,7 +43,7 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
   try {
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
-    const further = dialect.isFree === true ? undefined : snapshot.limits.further
+    const further = dialect.isFree === true ? undefined : limitsFor(caller, snapshot)
     const subject = further && subjectOf(caller, route, request, visit)
     const applied = subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
     await work({ call, request, caller, route, rules: applied }, dialect, visit)
@@ -80,6 +81,12 @@ export async function serve(
     await countLate(request, admission)
     notes.charged(settle(request, admission, gateway), admission.meter.addedTokens)
   }
+}
+
+/** The entries of `limits[]`, if any of them may be for the caller. */
+function limitsFor({ key, tenant }: Caller, { limits }: Snapshot): FurtherLimits | undefined {
+  const { further } = limits
+  return further?.mayLimit(key, { key: key.record.id, tenant }) ? further : undefined
 }
 
 /** The facts by which entries of `limits[]` select requests. */

@@ -143,6 +143,7 @@ export const METRICS = {
     'tenant',
     'reason',
   ),
+  limitRefused: counter('gw_limit_refused_total', 'Refusals by limits[].', 'limit', 'reason'),
   downgrades: counter(
     'gw_budget_downgrades_total',
     'Requests served by a downgrade route.',
@@ -162,7 +163,7 @@ export const METRICS = {
   scopedBudgetSpend: gauge('gw_scoped_budget_spend_usd', OF_GROUPS, 'budget', 'window'),
   scopedBudgetAlerts: counter(
     'gw_scoped_budget_alerts_total',
-    'Thresholds reached, of a group or a key.',
+    'Thresholds reached, of a group, a key or a limit.',
     'budget',
     'window',
     'threshold',

@@ -116,12 +116,12 @@ test('rooms make no circle', () => {
 
 test('an import that points up is found in every top folder', () => {
   const planted: readonly Import[] = [
-    { from: 'dataplane/limits/tenants.ts', to: 'dataplane/gateway/gateway.ts' },
+    { from: 'dataplane/limits/gauges.ts', to: 'dataplane/gateway/gateway.ts' },
     { from: 'operator/status/facts.ts', to: 'operator/reconcilers/workload.ts' },
     { from: 'cli/printing/output.ts', to: 'cli/keys/view.ts' },
     { from: 'dataplane/wire/inner-form.ts', to: 'operator/kube/api.ts' },
   ]
   for (const one of planted) assert.match(complaintOf(one) ?? '', /^\S+ imports \S+: \S+/)
   const text = ['import type { Gateway } from', "'../gateway/gateway.ts'"].join(' ')
-  assert.deepEqual(importsOf('dataplane/limits/tenants.ts', text), ['dataplane/gateway/gateway.ts'])
+  assert.deepEqual(importsOf('dataplane/limits/gauges.ts', text), ['dataplane/gateway/gateway.ts'])
 })

@@ -8,7 +8,10 @@ import { EXIT, endUsageWith64, printLine, printRemark } from '../../printing/out
 import type { LimitsTest } from '../../trials/limits.ts'
 
 interface ShowOptions extends PlaceOptions {
-  readonly tenant: string
+  readonly tenant?: string
+  readonly key?: string
+  readonly user?: string
+  readonly limit?: string
   readonly output: Format
 }
 
@@ -21,9 +24,13 @@ const RATE_MAX = 600_000
 const show = addPlace(
   new Command('show')
     .description(
-      'Show every limit of a tenant: the amounts used, reserved and left, and the time of the reset.',
+      'Show every limit of a tenant: the amounts used, reserved and left, and the time of the reset. With --key, --user or ' +
+        '--limit, show counters of limits[]; several of them narrow the answer.',
     )
-    .requiredOption('--tenant <name>', 'tenant that a key, a rule or a budget names'),
+    .option('--tenant <name>', 'tenant that a key, a rule or a budget names')
+    .option('--key <id>', 'counters of the key with this id')
+    .option('--user <name>', 'counters of the end user with this name')
+    .option('--limit <name>', 'counters of the entry of limits[] with this name'),
 )
   .addOption(formatOption())
   .action(showLimits)
@@ -58,12 +65,17 @@ export const limits = endUsageWith64(
 )
 
 async function showLimits(options: ShowOptions, command: Command): Promise<void> {
-  const { tenant, output } = options
+  const { output } = options
+  const asked = questionOf(options)
+  if (asked === undefined) {
+    const message = 'error: give --tenant, --key, --user or --limit'
+    return command.error(message, { exitCode: EXIT.usage })
+  }
   const { withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
   const { TenantLimits, Unknown, printStanding } = await import('../../printing/limits-table.ts')
   const { name, status, body } = await withGateways(place, async ([gateway]) => {
-    const answer = await gateway.ask(`/limits/${encodeURIComponent(tenant)}`)
+    const answer = await gateway.ask(asked.path)
     return { name: gateway.name, ...answer }
   })
   if (status === 404) {
@@ -71,13 +83,28 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
     return printRemark(`error: ${Unknown.parse(body).error.message}`)
   }
   if (status !== 200) throw new Error(`The gateway at ${name} answered with ${status}.`)
-  const standing = TenantLimits.parse(body)
+  const standing = TenantLimits.parse({ tenant: '', ...(body as object) })
   const names = Object.keys(standing).filter((limit) => limit !== 'tenant')
   const print = (isWide: boolean) => {
-    printLine(`tenant ${tenant}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
+    printLine(`${asked.shown}${place.kind === 'cluster' ? `, as pod ${name} sees it` : ''}\n`)
     printStanding(standing, isWide)
   }
   await printData(output, { value: body, names, print })
+}
+
+/** The question to the gateway; undefined if no option names anything. */
+function questionOf({ tenant, key, user, limit }: ShowOptions) {
+  const given = Object.entries({ limit, tenant, key, user }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  )
+  const [first] = given
+  if (first === undefined) return undefined
+  const shown = given.map((one) => one.join(' ')).join(', ')
+  const isTenantAlone = given.length === 1 && tenant !== undefined
+  const path = isTenantAlone
+    ? `/limits/${encodeURIComponent(tenant)}`
+    : `/limit-counters?${new URLSearchParams(given.map(([name, value]) => [name, value]))}`
+  return { path, shown }
 }
 
 async function testLimits(options: LimitsTestOptions, command: Command): Promise<void> {

@@ -3,49 +3,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { FurtherLimitSection } from '../../schema/further-limits.ts'
 import { EACH_TENANT } from '../holders.ts'
-import { Period } from '../period.ts'
-import { MONEY_MAX_NANOS, nanosOf } from '../price.ts'
-import type {
-  BudgetRule,
-  BudgetScope,
-  CountedTokens,
-  Measures,
-  Rules,
-  ScopedBudget,
-} from '../store.ts'
-import {
-  type Counted,
-  countedOf,
-  hasTags,
-  isOfOneTenant,
-  looksAtTags,
-  looksAtUser,
-  matcherOf,
-  type Subject,
-} from './selectors.ts'
+import type { BudgetRule, BudgetScope, Rules } from '../store.ts'
+import { type Compiled, compile, countersOf, endOfRaise } from './compiled.ts'
+import { countedOf, hasTags, looksAtUser, type Subject } from './selectors.ts'
 
-/** Most models, and most combinations of tags and end users, whose counters are remembered for a caller: clients may make up names. */
+/** Most models, and most combinations of tags and end users, that are remembered for a caller: clients may make up names. */
 const REMEMBERED_MAX = 128
-
-interface Compiled {
-  readonly section: FurtherLimitSection
-  /** Its place in the list. */
-  readonly place: number
-  readonly fits: (subject: Subject) => boolean
-  readonly looksAtTags: boolean
-  readonly looksAtUser: boolean
-  readonly isOfTenant: boolean
-  readonly rates: Measures | undefined
-  readonly rule: BudgetRule | undefined
-  readonly period: Period
-  /** Rates of the tokens of prompts and of answers, which have separate counters. */
-  readonly ofParts: readonly PartRate[]
-}
-
-interface PartRate {
-  readonly counts: Exclude<CountedTokens, 'all'>
-  readonly rates: Measures
-}
 
 /** The limits of a caller's requests for one model and operation. */
 interface Combination {
@@ -59,6 +22,15 @@ interface Combination {
   readonly byValues: Map<string, Rules>
 }
 
+/** The combinations of a caller. */
+interface CallerLimits {
+  readonly mayLimit: boolean
+  /** By model. */
+  readonly ofChat: Map<string, Combination>
+  /** By operation and model. */
+  readonly ofOthers: Map<string, Combination>
+}
+
 export class FurtherLimits {
   /** Whether a limit has a counter for each end user. */
   readonly looksAtUser: boolean
@@ -70,8 +42,8 @@ export class FurtherLimits {
   readonly #sections: readonly FurtherLimitSection[]
   /** The end of the next raise of a budget. */
   #changesAt = Number.POSITIVE_INFINITY
-  /** By the record of a key and then by operation and model. Weak: a key that is gone takes its entries along. */
-  #known = new WeakMap<object, Map<string, Combination>>()
+  /** By the record of a key. Weak: a key that is gone takes its entries along. */
+  #known = new WeakMap<object, CallerLimits>()
 
   constructor(sections: readonly FurtherLimitSection[]) {
     this.#sections = sections
@@ -84,17 +56,16 @@ export class FurtherLimits {
    * key, and always comes with the same `base`.
    */
   of(base: Rules, caller: object, subject: Subject, clock: Pick<Clock, 'wall'>): Rules {
+    const { operation, model } = subject
     if (this.#changesAt !== Number.POSITIVE_INFINITY) this.#endRaises(clock.wall())
-    let known = this.#known.get(caller)
-    if (known === undefined) {
-      known = new Map()
-      this.#known.set(caller, known)
-    }
-    const name = `${subject.operation} ${subject.model}`
-    let combination = known.get(name)
+    const known = this.#knownOf(caller, subject)
+    // Most requests are conversations, and need no text made for them.
+    const [list, name] =
+      operation === 'chat' ? [known.ofChat, model] : [known.ofOthers, `${operation} ${model}`]
+    let combination = list.get(name)
     if (combination === undefined) {
       combination = this.#combine(base, subject)
-      remember(known, name, combination)
+      remember(list, name, combination)
     }
     if (combination.rules !== undefined) return combination.rules
     const { byValues, limits } = combination
@@ -105,6 +76,30 @@ export class FurtherLimits {
       remember(byValues, values, rules)
     }
     return rules
+  }
+
+  /** All entries, with the raises that last. */
+  list(clock: Pick<Clock, 'wall'>): IteratorObject<Compiled> {
+    if (this.#changesAt !== Number.POSITIVE_INFINITY) this.#endRaises(clock.wall())
+    return this.#byName.values()
+  }
+
+  /** Whether any request of the caller may have a limit. */
+  mayLimit(caller: object, subject: Pick<Subject, 'tenant' | 'key'>): boolean {
+    return this.#knownOf(caller, subject).mayLimit
+  }
+
+  #knownOf(caller: object, { key, tenant }: Pick<Subject, 'tenant' | 'key'>): CallerLimits {
+    let known = this.#known.get(caller)
+    if (known === undefined) {
+      const mayLimit =
+        this.#others.length + this.#byRoute.size > 0 ||
+        this.#byKey.has(key) ||
+        this.#byTenant.has(tenant)
+      known = { mayLimit, ofChat: new Map(), ofOthers: new Map() }
+      this.#known.set(caller, known)
+    }
+    return known
   }
 
   /** The rule that the counter has now; undefined if its limit is gone, or counts in other windows. */
@@ -165,108 +160,15 @@ export function compileFurther(
   return sections.length === 0 ? undefined : new FurtherLimits(sections)
 }
 
-function compile(section: FurtherLimitSection, place: number, wallMs: number): Compiled {
-  const { budget } = section
-  const unit = budget === undefined ? undefined : budget.usd === undefined ? 'tokens' : 'usd'
-  return {
-    section,
-    place,
-    fits: matcherOf(section.for),
-    looksAtTags: looksAtTags(section.for),
-    looksAtUser: looksAtUser(section.for),
-    isOfTenant: isOfOneTenant(section.for),
-    rates: ratesOf(section),
-    rule: budget && ruleOf(budget, endOfRaise(section) > wallMs),
-    period: new Period(budget?.per ?? 'day', unit, budget?.time_zone),
-    ofParts: [
-      ...partRate('input', section.input_tokens_per_minute),
-      ...partRate('output', section.output_tokens_per_minute),
-    ],
-  }
-}
-
-function partRate(counts: PartRate['counts'], tokensPerMinute: number | undefined): PartRate[] {
-  return tokensPerMinute === undefined
-    ? []
-    : [{ counts, rates: Object.freeze({ tokensPerMinute }) }]
-}
-
-/** Milliseconds since the epoch; before all times if nothing is raised. */
-function endOfRaise({ budget }: FurtherLimitSection): number {
-  return budget?.raise === undefined ? Number.NEGATIVE_INFINITY : Date.parse(budget.raise.until)
-}
-
-function ratesOf(section: FurtherLimitSection): Measures | undefined {
-  const { requests_per_minute: requestsPerMinute, burst, ...others } = section
-  const { tokens_per_minute: tokensPerMinute, concurrent_requests: concurrentRequests } = others
-  const all = [requestsPerMinute, tokensPerMinute, concurrentRequests]
-  if (all.every((one) => one === undefined)) return undefined
-  const quarter = Math.max(1, Math.floor((requestsPerMinute ?? 0) / 4))
-  return Object.freeze({
-    requestsPerMinute,
-    burst: requestsPerMinute === undefined ? undefined : (burst ?? quarter),
-    tokensPerMinute,
-    concurrentRequests,
-  })
-}
-
-function ruleOf(budget: NonNullable<FurtherLimitSection['budget']>, isRaised: boolean): BudgetRule {
-  const { usd, tokens, on_exceeded, downgrade_route, alerts } = budget
-  const raise = isRaised ? budget.raise : undefined
-  const money = usd === undefined ? undefined : nanosOf(usd + (raise?.usd ?? 0))
-  return Object.freeze({
-    tokensPerDay: tokens === undefined ? undefined : tokens + (raise?.tokens ?? 0),
-    nanosPerMonth: money === undefined ? undefined : Math.min(MONEY_MAX_NANOS, money),
-    onExceeded: on_exceeded,
-    ...(on_exceeded === 'downgrade' && { downgradeRoute: downgrade_route }),
-    alertThresholds: alerts,
-  })
-}
-
 /** One object for all requests with the same counters, because its identity tells what is known of them. */
 function rulesWith(base: Rules, limits: readonly Compiled[], subject: Subject): Rules {
-  const scoped = limits.flatMap((one) => countersOf(one, subject))
+  const scoped = limits.flatMap((one) => {
+    const selectors = one.section.for
+    const counted = hasTags(selectors, subject.tags) ? countedOf(selectors, subject) : undefined
+    return counted === undefined ? [] : countersOf(one, counted)
+  })
   if (scoped.length === 0) return base
   return Object.freeze({ ...base, scoped: [...(base.scoped ?? []), ...scoped], base })
-}
-
-/** One counter, and one for each rate of a kind of tokens. */
-function countersOf(compiled: Compiled, subject: Subject): readonly ScopedBudget[] {
-  const { section, rates, rule, ofParts } = compiled
-  if (!hasTags(section.for, subject.tags)) return []
-  const counted = countedOf(section.for, subject)
-  if (counted === undefined) return []
-  const whole = { scope: scopeOf(compiled, counted, 'all'), rule, ...(rates && { rates }) }
-  return [
-    ...(rates === undefined && rule === undefined ? [] : [whole]),
-    ...ofParts.map((part) => ({
-      scope: scopeOf(compiled, counted, part.counts),
-      rule: undefined,
-      rates: part.rates,
-    })),
-  ]
-}
-
-const UNBUDGETED = new Period('day', undefined)
-
-function scopeOf(
-  { section, isOfTenant, period }: Compiled,
-  { value, holder }: Counted,
-  counts: CountedTokens,
-): BudgetScope {
-  const isWhole = counts === 'all'
-  return Object.freeze({
-    kind: 'limit',
-    name: section.name,
-    isNamed: true,
-    // Only the last word is a client's, and only it may have blanks.
-    id: [
-      isWhole ? 'limit' : `limit:${counts}`,
-      section.name,
-      ...(value === '' ? [] : [value]),
-    ].join(' '),
-    limit: { holder, isOfTenant, period: isWhole ? period : UNBUDGETED, counts },
-  })
 }
 
 /** Tags have no line ends. */

@@ -3,7 +3,7 @@
 import type { BudgetScope, Figures } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
 import { chargeRequest, withoutBudget } from '../../limits/decision.ts'
-import { standingOf } from '../../limits/tenants.ts'
+import { standingOf } from '../../limits/shown/tenants.ts'
 import type { Api, Visit } from '../../request/api.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
 import { sourcesOf } from '../../usage/answer.ts'

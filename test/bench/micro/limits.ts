@@ -28,11 +28,11 @@ const SUBJECT: Subject = {
 const ESTIMATE = { tokens: 100, nanos: 0 }
 const clock = { now: () => performance.now(), wall: () => Date.now() }
 
-function limitsFor(tenant: string, count: number) {
+function limitsFor(tenant: string, count: number, selectors = {}) {
   return Array.from({ length: count }, (_, index) =>
     FurtherLimit.parse({
       name: `limit-${tenant}-${index}`,
-      for: { tenant, each: 'key' },
+      for: { tenant, each: 'key', ...selectors },
       requests_per_minute: 100_000_000,
       burst: 100_000_000,
       concurrent_requests: 1_000,
@@ -49,7 +49,9 @@ function requests(sections: ReturnType<typeof limitsFor>): (times: number) => vo
   const caller = {}
   return (times) => {
     for (let index = 0; index < times; index++) {
-      const rules = further?.of(BASE, caller, { ...SUBJECT }, clock) ?? BASE
+      const rules = further?.mayLimit(caller, SUBJECT)
+        ? further.of(BASE, caller, { ...SUBJECT }, clock)
+        : BASE
       const id = `r${++made}`
       const result = store.admit({ tenant: 'acme', id, rules, estimate: ESTIMATE })
       if (result.outcome !== 'admitted') throw new Error(`refused by ${JSON.stringify(result)}`)
@@ -59,11 +61,15 @@ function requests(sections: ReturnType<typeof limitsFor>): (times: number) => vo
   }
 }
 
+const models = Array.from({ length: 10_000 }, (_, index) =>
+  limitsFor(`of-model-${index}`, 1, { tenant: '*', model: `other-${index}` }),
+).flat()
 const others = Array.from({ length: 10_000 }, (_, index) => limitsFor(`other-${index}`, 1)).flat()
 
 await compare(import.meta.url, 300_000, {
   'no limits[]': requests([]),
-  '10,000 for others': requests(others),
+  '10,000 of other tenants': requests(others),
+  '10,000 of other models': requests(models),
   '1 that applies': requests(limitsFor('acme', 1)),
   '4 that apply': requests(limitsFor('acme', 4)),
   '16 that apply': requests(limitsFor('acme', 16)),

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { aKey } from '../../helpers/a-key.ts'
 import { Front, type Heard, startUpstream } from '../../helpers/fake-upstream.ts'
 import { type GatewayProcess, PLENTY, startGateway } from '../../helpers/gateway-process.ts'
+import { gw } from '../../helpers/gw-here.ts'
 import { until } from '../../helpers/until.ts'
 import {
   ANSWER_TOKENS,
@@ -391,6 +392,62 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     assert.deepEqual([heard['ratelimit-limit'], heard['ratelimit-remaining']], ['30', '19'])
     const other = limitHeaders(await served('many-1', { model: 'cheap' }))
     assert.deepEqual([other['ratelimit-limit'], other['ratelimit-remaining']], ['50', '38'])
+  })
+
+  test('counters are shown by tenant, key, end user and limit', async () => {
+    await served('slots-1')
+    const front = as('slots-1')
+    const counters = async (query: string) => await front.admin(`/limit-counters?${query}`)
+    const ofTenant = await front.admin('/limits/slots')
+    assert.equal(ofTenant['limit:slots (key "slots-1") concurrent_requests'].limit, 1)
+    const name = 'limit:each-key (key "keys-1") requests_per_minute'
+    const ofKey = await counters('key=keys-1')
+    assert.deepEqual(Object.keys(ofKey), [
+      name,
+      'limit:of-route (all callers of route "limited") requests_per_minute',
+    ])
+    const { limit, burst, used } = ofKey[name]
+    assert.deepEqual([limit, burst, used], [1, 1, 1])
+    const user = 'limit:end-users (user "alice") requests_per_minute'
+    const ofUser = await counters('user=alice&tenant=chatbot')
+    assert.deepEqual([Object.keys(ofUser), ofUser[user].used], [[user], 1])
+    const ofLimit = await counters('limit=each-tenant')
+    assert.deepEqual(Object.keys(ofLimit).toSorted(), [
+      'limit:each-tenant (tenant "each") requests_per_minute',
+      'limit:each-tenant (tenant "each-too") requests_per_minute',
+    ])
+    await until('the budget is settled', async () => {
+      const { 'limit:daily (tenant "daily") budget tokens': budget } = await counters('limit=daily')
+      const { window, used, remaining, resets_at } = budget
+      return window === 'day' && used === 20 && remaining === 0 && resets_at === windowEnds().day
+    })
+    const { adminUrl, adminHeaders: headers } = front.process
+    const { code, stdout } = await gw(
+      'limits',
+      'show',
+      '--admin',
+      adminUrl,
+      '--limit',
+      'each-tenant',
+    )
+    assert.equal(code, 0)
+    assert.match(stdout, /^limit each-tenant\n/)
+    assert.match(
+      stdout,
+      /limit:each-tenant \(tenant "each"\) requests_per_minute +minute +1, 1 at once/,
+    )
+    for (const query of ['limit=unknown', 'key=unknown', 'tenant=unknown'])
+      assert.equal((await fetch(`${adminUrl}/limit-counters?${query}`, { headers })).status, 404)
+  })
+
+  test('a metric counts the refusals of each limit', async () => {
+    const texts = await Promise.all(all.map((one) => fetch(`${one.metricsUrl}/metrics`)))
+    const lines = (await Promise.all(texts.map((one) => one.text()))).join('\n').split('\n')
+    const counted = lines.filter((line) =>
+      line.startsWith('gw_limit_refused_total{limit="each-key"'),
+    )
+    const sum = counted.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0)
+    assert.equal(sum, 1, counted.join('\n'))
   })
 
   test('an alert names the limit and its holder, once', async () => {

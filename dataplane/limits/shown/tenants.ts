@@ -1,19 +1,14 @@
 /** The usage and the rest of tenants' limits, for refused requests, the admin API and gauges. */
 
-import { labelOf } from '../accounts/holders.ts'
-import type {
-  BucketFigure,
-  BudgetFigure,
-  Figures,
-  Rules,
-  ScopedFigures,
-  Store,
-} from '../accounts/store.ts'
-import { Suggestions } from '../config/judgement/nearest.ts'
-import { closeHours } from './gauges.ts'
-import { limitHeaders, usdText } from './headers.ts'
-import { knownTenants, knowsTenant } from './known-tenants.ts'
-import type { LimitParts } from './parts.ts'
+import { labelOf } from '../../accounts/holders.ts'
+import type { Figures, Rules, ScopedFigures, Store } from '../../accounts/store.ts'
+import { Suggestions } from '../../config/judgement/nearest.ts'
+import { closeHours } from '../gauges.ts'
+import { limitHeaders, usdText } from '../headers.ts'
+import { knownTenants, knowsTenant } from '../known-tenants.ts'
+import type { LimitParts } from '../parts.ts'
+import { countersShown } from './counters.ts'
+import { bucketShown, budgetShown, slotsShown } from './figures.ts'
 
 type ShownLimits = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
@@ -53,6 +48,7 @@ export async function limitsOf(tenant: string, gateway: ShownLimits) {
     tenant,
     ...standingOf(figures, rules, clock.wall()),
     ...scopedBudgets([...(figures.scoped ?? []), ...(await keyBudgets(tenant, gateway))]),
+    ...(await countersShown({ tenant }, gateway)),
     ...(infra && { infra_cost_usd: infra }),
   }
 }
@@ -61,16 +57,11 @@ export async function limitsOf(tenant: string, gateway: ShownLimits) {
 export function standingOf(figures: Figures, rules: Rules, now: number) {
   const { requests, tokenRate, concurrency, tokens, spend } = figures
   return {
-    requests_per_minute: { ...bucket(requests, rules.burst, now), burst: rules.burst },
-    ...(tokenRate && { tokens_per_minute: bucket(tokenRate, tokenRate.limit, now) }),
-    concurrent_requests: {
-      window: 'running',
-      ...concurrency,
-      remaining: Math.max(0, concurrency.limit - concurrency.used),
-      resets_at: null,
-    },
-    ...(tokens && { tokens_per_day: budget('day', tokens, Number) }),
-    ...(spend && { spend_per_month_usd: budget('month', spend, usdText) }),
+    requests_per_minute: { ...bucketShown(requests, rules.burst, now), burst: rules.burst },
+    ...(tokenRate && { tokens_per_minute: bucketShown(tokenRate, tokenRate.limit, now) }),
+    concurrent_requests: slotsShown(concurrency),
+    ...(tokens && { tokens_per_day: budgetShown('day', tokens, Number) }),
+    ...(spend && { spend_per_month_usd: budgetShown('month', spend, usdText) }),
   }
 }
 
@@ -78,9 +69,9 @@ export function standingOf(figures: Figures, rules: Rules, now: number) {
 function scopedBudgets(all: readonly ScopedFigures[]) {
   return Object.fromEntries(
     all.flatMap(({ scope, tokens, spend }) => [
-      ...(tokens ? [[`${labelOf(scope)} tokens_per_day`, budget('day', tokens, Number)]] : []),
+      ...(tokens ? [[`${labelOf(scope)} tokens_per_day`, budgetShown('day', tokens, Number)]] : []),
       ...(spend
-        ? [[`${labelOf(scope)} spend_per_month_usd`, budget('month', spend, usdText)]]
+        ? [[`${labelOf(scope)} spend_per_month_usd`, budgetShown('month', spend, usdText)]]
         : []),
     ]),
   )
@@ -103,27 +94,6 @@ async function keyBudgets(
   return (await Promise.all(figures)).flatMap(({ scoped = [] }) =>
     scoped.filter(({ scope }) => scope.kind === 'key'),
   )
-}
-
-function bucket({ limit, remaining, resetMs }: BucketFigure, capacity: number, now: number) {
-  const resets_at = new Date(now + resetMs).toISOString()
-  return { window: 'minute', limit, used: Math.max(0, capacity - remaining), remaining, resets_at }
-}
-
-/** `remaining` is as in the headers: holds are not subtracted, because most of each hold is released. */
-function budget<ShownLimits>(
-  window: 'day' | 'month',
-  { limit, settled, reserved, resetsAt }: BudgetFigure,
-  show: (amount: number) => ShownLimits,
-) {
-  return {
-    window,
-    limit: show(limit),
-    used: show(settled),
-    reserved: show(reserved),
-    remaining: show(Math.max(0, limit - settled)),
-    resets_at: new Date(resetsAt).toISOString(),
-  }
 }
 
 /** The tenant's share of the running hour so far, and its cost of earlier hours since the start of the process. */
