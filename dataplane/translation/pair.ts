@@ -6,7 +6,6 @@ import type { ModelRequest, Operation, Sent } from '../wire/inner-form.ts'
 import type { Inspection } from '../wire/inspection.ts'
 import type {
   AnswerOrigin,
-  Concession,
   Failure,
   NativeWire,
   Passed,
@@ -16,6 +15,7 @@ import type {
   SameWire,
   UpstreamRequest,
   WireReader,
+  Workaround,
 } from '../wire/provider.ts'
 import { Unsupported, unsupported } from '../wire/unsupported.ts'
 import { settledAnswer } from './calls.ts'
@@ -45,7 +45,7 @@ export interface Pair {
     kept?: KeptText,
   ): WireReader | undefined
   /** Another form that the upstream may accept after this failure. */
-  concession?(failure: Failure): Concession | undefined
+  workaround?(failure: Failure): Workaround | undefined
   readonly counts?: string
   readonly kept?: NativeWire['kept']
 }
@@ -76,7 +76,7 @@ export function pairOf(
           }),
           lost: ({ isRewritten, dropped }: ModelRequest) => (isRewritten ? dropped : undefined),
           ...passingOf(withCalls(sameWire), translation(dialect, operation, provider), operation),
-          ...(sameWire.concession && { concession: sameWire.concession }),
+          ...(sameWire.workaround && { workaround: sameWire.workaround }),
           ...(sameWire.counts && { counts: sameWire.counts }),
         }
       : translation(dialect, operation, provider)
@@ -114,7 +114,7 @@ function nativePair(
       const passed = new PassingReader(reader, passing.open(request, kept), kept)
       return passingCalls(passed, request, kept)
     },
-    ...(native.concession && { concession: native.concession }),
+    ...(native.workaround && { workaround: native.workaround }),
     ...(native.counts && { counts: native.counts }),
     ...(native.kept && { kept: native.kept }),
   }

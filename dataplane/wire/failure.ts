@@ -2,7 +2,7 @@
 import type { Capabilities } from './models/capabilities.ts'
 
 /** Another form of the request for the same upstream; a lesson holds for all requests to the model. */
-export type Concession = 'translated' | 'unsealed' | Lesson
+export type Workaround = 'translated' | 'unsealed' | Lesson
 
 /** The facts about a model that its refusal of a request shows. */
 export interface Lesson {
@@ -45,7 +45,7 @@ export interface Failure {
   readonly code?: string | null
   readonly retryAfterMs?: number
   /** The request may succeed at the same upstream in this form. */
-  readonly concession?: Concession
+  readonly workaround?: Workaround
   /** Whether the request used an unusual feature, so that the failure does not count against the upstream. */
   readonly ofRequest?: true
 }

@@ -1,7 +1,7 @@
 /** An inspector works between the reader and the writer of an answer, and may hold, change or end the answer. */
 import type { KeptText } from '../base/kept-text.ts'
 import type { Answer, AnswerEvent, ModelRequest, Sent, Usage } from './inner-form.ts'
-import type { AnswerOrigin, Concession, Failure, Passed, WireReader } from './provider.ts'
+import type { AnswerOrigin, Failure, Passed, WireReader, Workaround } from './provider.ts'
 
 /** Inspects the answers to one request; each attempt may bring one. */
 export interface Inspector {
@@ -30,7 +30,7 @@ export interface AnyPair {
     origin: AnswerOrigin,
     kept?: KeptText,
   ): ClientReader | undefined
-  concession?(failure: Failure): Concession | undefined
+  workaround?(failure: Failure): Workaround | undefined
 }
 
 /** A whole answer that an inspector reads, or that is written in steps. */

@@ -4,12 +4,12 @@ import type { KeptText } from '../base/kept-text.ts'
 import type { Unwritten } from '../json/unwritten.ts'
 import type { AnswerFacts } from './answer-facts.ts'
 import type { CredentialSource, Environment } from './credential-source.ts'
-import type { Concession, Failure } from './failure.ts'
+import type { Failure, Workaround } from './failure.ts'
 import type { Forms, Operation, Sent, Usage } from './inner-form.ts'
 import type { Capabilities } from './models/capabilities.ts'
 import type { AddressSettings, NativeApi, ProviderFacts } from './provider-facts.ts'
 
-export type { Concession, Failure, FailureClass } from './failure.ts'
+export type { Failure, FailureClass, Workaround } from './failure.ts'
 
 /** The settings of an upstream that a translation may depend on. */
 export interface ProviderSettings extends AddressSettings {
@@ -101,7 +101,7 @@ export interface SameWire<O extends Operation = Operation> {
   decode(body: Buffer, request: Sent<Forms[O]['request']>): Passed
   openStream?(request: Sent<Forms[O]['request']>, kept: KeptText): WireReader
   /** Another form that the upstream may accept after this failure. */
-  concession?(failure: Failure): Concession | undefined
+  workaround?(failure: Failure): Workaround | undefined
   /** The path, below that of a request, that counts its tokens; absent: there is no such path */
   readonly counts?: string
 }

@@ -28,8 +28,8 @@ function bodyOf(provider: Name, message: string, param: string | null): object {
 
 function taught(provider: Name, message: string, param: string | null = null, status = 400) {
   const body = Buffer.from(JSON.stringify(bodyOf(provider, message, param)))
-  const { concession } = PROVIDERS.get(provider)?.classify(status, {}, body) ?? {}
-  return typeof concession === 'object' ? concession.teaches : concession
+  const { workaround } = PROVIDERS.get(provider)?.classify(status, {}, body) ?? {}
+  return typeof workaround === 'object' ? workaround.teaches : workaround
 }
 
 interface Row {

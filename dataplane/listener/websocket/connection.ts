@@ -13,17 +13,17 @@ import { SocketTurn, type TurnCarrier } from './turn.ts'
 import { FrameWriter } from './writer.ts'
 
 /** The owner of the connections. */
-export interface SocketKeeper {
+export interface SocketOwner {
   readonly bytesMax: number
   readonly heartbeatMs: number
-  /** A client that has sent nothing for this long is gone: it answers no pings. */
+  /** A client that has sent nothing for this long does not answer pings and has left. */
   readonly silenceMs: number
   /** Whether connections are closed after their answers. */
   readonly isClosing: boolean
   now(): number
   /** Serves a message, or refuses it. */
   serve(turn: SocketTurn, connection: SocketConnection, refusal?: GatewayError): Promise<void>
-  /** The text before the end of a connection that is as old as it may be. */
+  /** The text before the end of a connection that has reached its maximum age. */
   lastEvent(connection: SocketConnection): string
   gone(connection: SocketConnection): void
 }
@@ -33,7 +33,7 @@ interface SocketParts {
   readonly greeting: Greeting
   readonly api: ApiWithSocket
   readonly dialogue: Dialogue
-  /** Monotonic moments from which on it is closed after an answer. */
+  /** Monotonic times after which it is closed after an answer. */
   readonly endsAt: number
   readonly lastAt: number
 }
@@ -49,26 +49,26 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
   readonly dialogue: Dialogue
   readonly #endsAt: number
   readonly #lastAt: number
-  readonly #keeper: SocketKeeper
+  readonly #owner: SocketOwner
   readonly #reader = new FrameReader(this)
   readonly #writer: FrameWriter
   #isOpen = true
-  /** The message that is being answered. */
+  /** The message in progress. */
   #turn: SocketTurn | undefined
-  /** The message that is being read, if it is answered. */
+  /** The message that is being read, if it gets an answer. */
   #receiver: SocketTurn | undefined
-  /** Bytes behind the message that is being answered. */
+  /** Bytes after the message in progress. */
   #rest: Buffer | undefined
   /** Answers that have ended and wait for the write at the end of the turn. */
   #answered: SocketTurn[] = []
-  /** The end that follows the answer. */
+  /** The close that follows the answer. */
   #end: { readonly code: number; readonly reason: string } | undefined
   #heardAt: number
   #nextPing: number
 
   constructor(
     { socket, greeting, api, dialogue, endsAt, lastAt }: SocketParts,
-    keeper: SocketKeeper,
+    owner: SocketOwner,
   ) {
     this.socket = socket
     this.greeting = greeting
@@ -76,10 +76,10 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     this.dialogue = dialogue
     this.#endsAt = endsAt
     this.#lastAt = lastAt
-    this.#keeper = keeper
+    this.#owner = owner
     this.#writer = new FrameWriter(socket, () => this.#flushed())
-    this.#heardAt = keeper.now()
-    this.#nextPing = this.#heardAt + keeper.heartbeatMs
+    this.#heardAt = owner.now()
+    this.#nextPing = this.#heardAt + owner.heartbeatMs
     const carrying: Carrying = socket
     carrying[CONNECTION] = this
     socket.on('data', onData).on('end', onEnd).on('error', onEnd)
@@ -87,14 +87,14 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
   }
 
   get bytesMax(): number {
-    return this.#keeper.bytesMax
+    return this.#owner.bytesMax
   }
 
   get isHeld(): boolean {
     return this.#writer.isHeld
   }
 
-  /** The next message waits until the present answer is over, and until the client takes bytes. */
+  /** The next message waits until the present answer has ended and the client reads bytes. */
   get isWaiting(): boolean {
     const turn = this.#turn
     return turn !== undefined && (turn.hasSpoken || this.socket.writableNeedDrain)
@@ -102,7 +102,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
 
   receive(chunk: Buffer): void {
     if (!this.#isOpen) return
-    this.#heardAt = this.#keeper.now()
+    this.#heardAt = this.#owner.now()
     this.#read(this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]))
   }
 
@@ -112,7 +112,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     const turn = new SocketTurn(this, this.api.socket, this.dialogue.turn(), length)
     this.#turn = turn
     this.#receiver = turn
-    void this.#keeper.serve(turn, this).finally(() => this.#over(turn))
+    void this.#owner.serve(turn, this).finally(() => this.#over(turn))
   }
 
   data(piece: Buffer): void {
@@ -162,7 +162,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     this.close(CLOSE.internal, 'The answer was cut.')
   }
 
-  /** Closes it at once; an answer under way ends as if the client had left. */
+  /** Closes it at once; a running answer ends as if the client had left. */
   close(code: number, reason: string): void {
     if (!this.#isOpen) return
     this.#writer.close(code, reason)
@@ -173,20 +173,20 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     linger(this.socket)
   }
 
-  /** Closes it if nothing is being answered, else after the answer. */
+  /** Closes it now if no answer is running, otherwise after the answer. */
   leave(): void {
     if (this.#turn === undefined) this.close(CLOSE.goingAway, 'The gateway closes the connection.')
   }
 
-  /** Looks whose time is up. */
+  /** Checks the deadlines. */
   look(now: number): void {
     if (!this.#isOpen) return
     if (now >= this.#nextPing) {
-      this.#nextPing = now + this.#keeper.heartbeatMs
+      this.#nextPing = now + this.#owner.heartbeatMs
       this.ping()
     }
     if (this.#turn !== undefined) return
-    if (now - this.#heardAt > this.#keeper.silenceMs) this.socket.destroy()
+    if (now - this.#heardAt > this.#owner.silenceMs) this.socket.destroy()
     else this.#leaveIfOld(now)
   }
 
@@ -198,7 +198,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
   closed(): void {
     this.#isOpen = false
     this.#rest = undefined
-    this.#keeper.gone(this)
+    this.#owner.gone(this)
     this.dialogue.close()
     this.#turn?.close(leftEarly())
   }
@@ -216,7 +216,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     }
   }
 
-  /** A message that is too large is refused like a body that is; everything else ends the connection at once. */
+  /** A message that is too large is refused like such a body; any other fault ends the connection at once. */
   #broken({ code, message }: FrameError): void {
     const receiver = this.#receiver
     if (code !== CLOSE.tooLarge || receiver === undefined || receiver !== this.#turn) {
@@ -232,21 +232,21 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
   #refuse(why: GatewayError): void {
     const turn = new SocketTurn(this, this.api.socket, this.dialogue.turn(), 0)
     turn.arrived()
-    void this.#keeper.serve(turn, this, why)
+    void this.#owner.serve(turn, this, why)
   }
 
-  /** An answer is over once its request is settled and the client has taken its last byte. */
+  /** An answer has ended once its request is settled and the client has read its last byte. */
   #over(turn: SocketTurn): void {
     if (turn !== this.#turn || ++turn.ends < 2) return
     this.#turn = undefined
     if (this.#end !== undefined) this.close(this.#end.code, this.#end.reason)
-    else if (this.#keeper.isClosing) this.leave()
-    else this.#leaveIfOld(this.#keeper.now())
+    else if (this.#owner.isClosing) this.leave()
+    else this.#leaveIfOld(this.#owner.now())
     this.#goOn()
   }
 
   #leaveIfOld(now: number): void {
-    if (now >= this.#lastAt) this.send(Buffer.from(this.#keeper.lastEvent(this)), true, true)
+    if (now >= this.#lastAt) this.send(Buffer.from(this.#owner.lastEvent(this)), true, true)
     if (now >= this.#endsAt) this.leave()
   }
 
@@ -254,7 +254,7 @@ export class SocketConnection implements Member, FrameSink, TurnCarrier {
     for (const turn of this.#answered.splice(0)) this.answered(turn)
   }
 
-  /** Reads what has been waiting. */
+  /** Reads the waiting bytes. */
   #goOn(): void {
     if (!this.#isOpen || this.isWaiting) return
     this.socket.resume()

@@ -1,4 +1,4 @@
-/** The request that opened a WebSocket, as far as its messages need it. */
+/** The part of a WebSocket's opening request that its messages need. */
 import type { Incoming } from '../../call/call.ts'
 import { headerIn } from '../../http1/header-lines.ts'
 

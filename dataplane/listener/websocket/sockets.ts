@@ -13,41 +13,41 @@ import { asksForSocket, handshakeFault } from '../../websocket/handshake.ts'
 import { isAllowedOrigin } from '../cors.ts'
 import type { NodeExchange } from '../node-exchange.ts'
 import { socketAt } from '../table.ts'
-import { SocketConnection, type SocketKeeper } from './connection.ts'
+import { SocketConnection, type SocketOwner } from './connection.ts'
 import { Greeting } from './greeting.ts'
 import type { SocketTurn } from './turn.ts'
 
-/** The age at which OpenAI closes one. */
+/** The age at which OpenAI closes a WebSocket. */
 const AGE_MS_MAX = 3_600_000
-/** How often it is looked whose time is up. */
+/** Interval of the check for deadlines. */
 const LOOK_MS = 500
-/** Connections of one moment must not all return in one moment: up to a fifth more or less. */
+/** Connections that opened together must not all return together: up to a fifth more or less. */
 const SPREAD = 0.4
-/** A client answers a ping a little later than it comes. */
+/** Extra time for a client's answer to a ping. */
 const SILENCE_MARGIN_MS = 1000
 
 interface SocketsOptions {
   readonly gateway: Gateway
-  /** How old connections may get; 0: no bound. */
+  /** Maximum age of connections; 0: unlimited. */
   readonly ageMs: number
   readonly keepAliveMs: () => number
   /** Whether the listener takes connections. */
   readonly isListening: () => boolean
 }
 
-export class Sockets implements SocketKeeper, Deadline {
+export class Sockets implements SocketOwner, Deadline {
   due = 0
   seat = -1
   readonly #options: SocketsOptions
   readonly #connections = new Roster<SocketConnection>()
-  /** Conversations between their messages: they have the bounds of bodies, beside those. */
+  /** Stored conversations between messages: they have their own count with the bounds of bodies. */
   readonly #keeping = new Bodies(processMemory())
 
   constructor(options: SocketsOptions) {
     this.#options = options
   }
 
-  /** The handshake that a request is; undefined for every other request. */
+  /** The API of a handshake; undefined for every other request. */
   handshakeOf(exchange: NodeExchange): Api | undefined {
     if (exchange.method !== 'GET' || !asksForSocket(exchange)) return undefined
     const api = socketAt(pathOf(exchange.url))
@@ -106,7 +106,7 @@ export class Sockets implements SocketKeeper, Deadline {
     for (const connection of this.#connections.list()) connection.look(now)
   }
 
-  /** Ends those without an answer under way, or all. */
+  /** Ends the connections without a running answer, or all. */
   close(isForced: boolean): void {
     for (const connection of this.#connections.list()) {
       if (isForced) connection.socket.destroy()
@@ -118,7 +118,7 @@ export class Sockets implements SocketKeeper, Deadline {
     return this.#options.gateway.active.snapshot.section.gateway
   }
 
-  /** A page that may not call over HTTP may not use the certificate of its reader here either. */
+  /** A page that may not call over HTTP may not use its reader's certificate here either. */
   #strangerFault(exchange: NodeExchange): GatewayError | undefined {
     const origin = exchange.header('origin')
     if (exchange.isQueued)
@@ -129,7 +129,7 @@ export class Sockets implements SocketKeeper, Deadline {
     if (origin === undefined || isAllowedOrigin(origin, this.#gatewaySection.cors)) return undefined
     return new GatewayError(
       'ERR_GW_AUTH_SCOPE_DENIED',
-      'Pages of this origin may open no WebSocket here; ask your platform team to add it to cors.allowed_origins.',
+      'Pages of this origin may not open a WebSocket here; ask your platform team to add it to cors.allowed_origins.',
     )
   }
 

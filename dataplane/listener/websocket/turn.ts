@@ -1,4 +1,7 @@
-/** One message of a client and its answer, as every stage of a request sees them: a body that arrives, and a stream. */
+/**
+ * One message of a client and its answer, in the form that every stage of a request uses: an arriving body, and a
+ * stream.
+ */
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
 import type {
@@ -14,32 +17,32 @@ import { certificateOf } from '../client-certificate.ts'
 import { queuedBytes } from '../node-exchange.ts'
 import type { Greeting } from './greeting.ts'
 
-/** The connection, as far as a turn needs it. */
+/** The part of the connection that a turn needs. */
 export interface TurnCarrier {
   readonly socket: Socket
   readonly greeting: Greeting
   readonly bytesMax: number
-  /** Whether what is written waits for the end of the turn of the event loop. */
+  /** Whether writes wait for the end of the turn of the event loop. */
   readonly isHeld: boolean
   /** A text, or a part of one. */
   send(text: Buffer, isFirst: boolean, isLast: boolean): void
   ping(): void
-  /** Everything has been given to the socket. */
+  /** The socket has everything. */
   answered(turn: SocketTurn): void
-  /** No client may take what it has for the whole. */
+  /** Closes so that no client takes the answer for complete. */
   fail(): void
 }
 
-/** A body that no stage has taken yet is read up to this size. */
+/** A body that no stage has read yet is read up to this size. */
 const EARLY_BYTES_MAX = 65_536
-/** Headers of an answer that say nothing to a client of a WebSocket. */
+/** Headers of an answer that have no meaning for a client of a WebSocket. */
 const NO_FACTS: ReadonlySet<string> = new Set([
   'cache-control',
   'connection',
   'content-type',
   'x-accel-buffering',
 ])
-/** Headers of the handshake that are not those of its messages. */
+/** Headers of the handshake that do not apply to its messages. */
 const NOT_OF_MESSAGES: ReadonlySet<string> = new Set([
   'content-encoding',
   'content-length',
@@ -50,18 +53,18 @@ const NOT_OF_MESSAGES: ReadonlySet<string> = new Set([
 export class SocketTurn implements Incoming, Outgoing, Messages {
   readonly method = 'GET'
   readonly httpVersion = '1.1'
-  /** The connection goes on, however much of a refused message is still to come. */
+  /** The connection stays open, however much of a refused message is still to come. */
   readonly complete = true
-  /** The answer has been sent but for its end. */
+  /** The answer has been sent except for its end. */
   hasSpoken = false
-  /** Ends that have come: of the request, and of the writing of its answer. */
+  /** Number of ends so far: of the request, and of the writing of its answer. */
   ends = 0
   readonly #carrier: TurnCarrier
   readonly #api: SocketApi
   readonly #turn: DialogueTurn
   readonly #length: number | undefined
   readonly #messages = new EventMessages(this)
-  /** The pieces that came before a stage takes the body. */
+  /** The pieces that arrived before a stage reads the body. */
   #early: Buffer[] = []
   #earlyBytes = 0
   #isWhole = false
@@ -124,7 +127,7 @@ export class SocketTurn implements Incoming, Outgoing, Messages {
     this.#taker?.ended()
   }
 
-  /** The rest of the message will not come, or is not wanted. */
+  /** The rest of the message will not arrive, or is not needed. */
   breakBody(why: GatewayError): void {
     if (this.#isWhole) return
     this.#fault ??= why
@@ -194,7 +197,7 @@ export class SocketTurn implements Incoming, Outgoing, Messages {
     this.#carrier.socket.destroy()
   }
 
-  /** The client has taken everything, or is gone. */
+  /** The client has read everything, or has left. */
   close(why: GatewayError): void {
     this.#over()
     this.#listener?.closed()
@@ -234,7 +237,7 @@ export class SocketTurn implements Incoming, Outgoing, Messages {
     this.#carrier.ping()
   }
 
-  /** The first event tells the headers that an answer over HTTP begins with. */
+  /** The first event contains the headers with which an answer over HTTP begins. */
   membersOfNext(): string {
     const facts = this.#facts
     this.#facts = undefined
@@ -258,7 +261,7 @@ export class SocketTurn implements Incoming, Outgoing, Messages {
     this.hasSpoken = true
     this.#isOver = true
     this.#early = []
-    // The rest of the message is read, and thrown away.
+    // The rest of the message is read and dropped.
     if (!this.#isWhole) this.#carrier.socket.resume()
   }
 }

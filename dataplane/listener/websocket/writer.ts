@@ -1,9 +1,9 @@
-/** Writes the frames of one WebSocket; those of one turn of the event loop leave together. */
+/** Writes the frames of one WebSocket; those of one turn of the event loop are sent together. */
 import type { Socket } from 'node:net'
 import { type HeldWrites, turnEnd } from '../../base/turn-end.ts'
 import { closePayload, frameOf, OPCODE } from '../../websocket/frames.ts'
 
-/** A client that takes nothing gets no more pings and pongs beyond this. */
+/** A client that does not read gets no more pings and pongs above this. */
 const UNTAKEN_BYTES_MAX = 65_536
 const NOTHING = Buffer.alloc(0)
 
@@ -13,10 +13,10 @@ export class FrameWriter implements HeldWrites {
   readonly #flushed: () => void
   /** Between the first and the last part of a text. */
   #isInText = false
-  /** Texts that must not come between those. */
+  /** Texts that wait for the end of a divided text. */
   #postponed: Buffer[] = []
 
-  /** `flushed`: the held frames have been given to the socket. */
+  /** `flushed`: the socket has the held frames. */
   constructor(socket: Socket, flushed: () => void) {
     this.#socket = socket
     this.#flushed = flushed
@@ -33,7 +33,7 @@ export class FrameWriter implements HeldWrites {
     if (isLast) for (const one of this.#postponed.splice(0)) this.#write(OPCODE.text, one)
   }
 
-  /** A pong if there is something to answer. */
+  /** A pong if there is a ping to answer. */
   ping(answered?: Buffer): void {
     if (this.#socket.writableLength > UNTAKEN_BYTES_MAX) return
     this.#write(answered === undefined ? OPCODE.ping : OPCODE.pong, answered ?? NOTHING)

@@ -57,7 +57,7 @@ export const LESSONS: readonly LessonRule[] = [
   },
 ]
 
-export function withConcession(failure: Failure): Failure {
+export function withWorkaround(failure: Failure): Failure {
   const isForeign = failure.class === 'client' && FOREIGN.test(failure.message)
-  return isForeign ? { ...failure, concession: 'unsealed' } : withLesson(failure, LESSONS)
+  return isForeign ? { ...failure, workaround: 'unsealed' } : withLesson(failure, LESSONS)
 }

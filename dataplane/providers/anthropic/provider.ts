@@ -9,7 +9,7 @@ import { SSE } from '../openai-like/sse.ts'
 import { readMessage } from './answer.ts'
 import { autoMarks } from './auto-marks.ts'
 import { facts } from './facts.ts'
-import { withConcession } from './lessons.ts'
+import { withWorkaround } from './lessons.ts'
 import { changedThinking } from './passed-thinking.ts'
 import { passedBody, sameWire, WIRE } from './passing.ts'
 import { leftOutOf, messagesRequest } from './request.ts'
@@ -58,7 +58,7 @@ export const anthropic: Provider = {
     },
   },
   classify: (status, headers, body) =>
-    withConcession(classifyAnswer(RECOGNISERS, status, headers, body)),
+    withWorkaround(classifyAnswer(RECOGNISERS, status, headers, body)),
 }
 
 /**

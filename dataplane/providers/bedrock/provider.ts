@@ -3,7 +3,7 @@
 import { bodyOf } from '../../json/unwritten.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut } from '../../wire/unsupported.ts'
-import { withConcession } from '../anthropic/lessons.ts'
+import { withWorkaround } from '../anthropic/lessons.ts'
 import { hasMarks, MARK, unmarkedBody } from '../marks.ts'
 import { readAnswer } from './answers/answer.ts'
 import { openConverseStream } from './answers/stream.ts'
@@ -57,7 +57,7 @@ export const bedrock: Provider = {
       decode: readEmbeddings,
     },
   },
-  classify: (status, headers, body) => withConcession(classify(status, headers, body)),
+  classify: (status, headers, body) => withWorkaround(classify(status, headers, body)),
   openCredentials: credentialSource,
   sign: (final, settings) => signerOf(settings, final.origin)?.sign(final) ?? {},
 }

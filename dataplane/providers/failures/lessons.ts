@@ -30,15 +30,15 @@ const LEAVABLE: ReadonlySet<string> = new Set([
 
 /** Only refusals of the request itself teach facts. */
 export function withLesson(failure: Failure, rules: readonly LessonRule[]): Failure {
-  const { message, param, concession } = failure
-  if (concession !== undefined || (failure.class !== 'client' && failure.class !== 'missing'))
+  const { message, param, workaround } = failure
+  if (workaround !== undefined || (failure.class !== 'client' && failure.class !== 'missing'))
     return failure
   for (const rule of rules) {
     const found = rule.says.exec(message)
     if (found === null || rule.param?.test(`${param ?? ''} ${message}`) === false) continue
     const { teaches } = rule
     const facts = typeof teaches === 'function' ? teaches(found, failure) : teaches
-    return facts === undefined ? failure : { ...failure, concession: { teaches: facts } }
+    return facts === undefined ? failure : { ...failure, workaround: { teaches: facts } }
   }
   return failure
 }

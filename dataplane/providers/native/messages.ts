@@ -3,7 +3,7 @@ import { isRecord, parsed, parsedBytes } from '../../json/values.ts'
 import type { Failure, Headers, NativeWire, ProviderSettings } from '../../wire/provider.ts'
 import { passedBody, sameWire } from '../anthropic/passing.ts'
 import { malformed, type Recogniser } from '../failures/classify.ts'
-import { isNoPath } from './concessions.ts'
+import { isNoPath } from './no-path.ts'
 
 type HeadersOf = (settings: ProviderSettings) => {
   readonly stream: Headers
@@ -50,7 +50,7 @@ export function messagesOf(
         },
       }
     },
-    concession: (failure) => (isNoPath(failure) ? 'translated' : undefined),
+    workaround: (failure) => (isNoPath(failure) ? 'translated' : undefined),
   }
 }
 

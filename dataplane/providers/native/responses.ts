@@ -6,12 +6,12 @@ import { type Later, memberOf } from '../../json/unwritten.ts'
 import { isRecord, listOf, parsedExactly, recordOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type {
-  Concession,
   Failure,
   Headers,
   NativeWire,
   ProviderSettings,
   UpstreamRequest,
+  Workaround,
 } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import { effortAmong } from '../efforts.ts'
@@ -20,7 +20,7 @@ import type { Recogniser } from '../failures/classify.ts'
 import { shortNames } from '../openai-like/asking/names.ts'
 import { withSchemas, withSchemasOfResponse } from '../openai-like/asking/tools.ts'
 import { ROUTING } from '../routing-members.ts'
-import { isNoPath } from './concessions.ts'
+import { isNoPath } from './no-path.ts'
 import { openResponse, readResponse } from './responses-answer.ts'
 
 type HeadersOf = (settings: ProviderSettings) => {
@@ -70,7 +70,7 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
     },
     decode: (body, request) => readResponse(body, request, options.recognisers),
     openStream: () => openResponse(options.recognisers),
-    concession,
+    workaround,
     ...(options.keeps && {
       kept: (settings, path) => ({
         path: options.path(settings, path),
@@ -80,7 +80,7 @@ export function responsesOf(headersOf: HeadersOf, options: ResponsesOptions): Na
   }
 }
 
-function concession(failure: Failure): Concession | undefined {
+function workaround(failure: Failure): Workaround | undefined {
   if (failure.code === FOREIGN_SEAL) return 'unsealed'
   return isNoPath(failure) ? 'translated' : undefined
 }

@@ -14,7 +14,7 @@ import { type Written, writtenOut } from '../../upstream/encoding/written-out.ts
 import { Turn } from '../../upstream/fairness/turn.ts'
 import type { Target } from '../../upstream/live/targets.ts'
 import { isForgotten } from '../../wire/dropped-tree.ts'
-import type { Concession } from '../../wire/provider.ts'
+import type { Workaround } from '../../wire/provider.ts'
 import { Unsupported } from '../../wire/unsupported.ts'
 import type { AttemptAdmission, AttemptedRequest } from './attempting/asked.ts'
 import { ask, type Begun } from './attempting/running.ts'
@@ -69,7 +69,7 @@ async function tried(attempts: Attempts): Promise<Reply> {
     if (written === undefined) continue
     if (presence.state === 'over') throw left()
     let outcome = await ask(next.candidate, written, attempts)
-    if (concessionIn(outcome) !== undefined)
+    if (workaroundIn(outcome) !== undefined)
       outcome = await inOtherForms(next.candidate, outcome, written, attempts)
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
@@ -149,8 +149,8 @@ async function inOtherForms(
   const { writing } = attempts
   let [outcome, before] = [first, written]
   for (;;) {
-    const concession = concessionIn(outcome)
-    const form = concession && (await writing.writeOtherwise(target, concession, before))
+    const workaround = workaroundIn(outcome)
+    const form = workaround && (await writing.writeOtherwise(target, workaround, before))
     if (form === undefined) break
     before = form
     outcome = await ask(target, form, attempts)
@@ -160,8 +160,8 @@ async function inOtherForms(
 }
 
 /** The form that the target may accept after this outcome. */
-function concessionIn(outcome: Outcome): Concession | undefined {
-  return outcome.kind === 'failed' ? outcome.failure.concession : undefined
+function workaroundIn(outcome: Outcome): Workaround | undefined {
+  return outcome.kind === 'failed' ? outcome.failure.workaround : undefined
 }
 
 function left(): GatewayError {

@@ -136,7 +136,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     }
     const form = formOf(headers, this.#parts.request, this.#settings)
     if (form === undefined)
-      this.#spoilt('the answer is compressed', 'The answer is compressed, unasked.')
+      this.#spoilt('the answer is compressed', 'The answer is compressed.')
     else if (form === 'stream') this.#openStream()
     else {
       this.#encoding = form
@@ -200,7 +200,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     // Some wires show a truncated answer only by the requested limit.
     const reader = pair.openStream(maxTokens ? { ...request, maxTokens } : request, this)
     if (reader === undefined) {
-      this.#spoilt('no stream was expected', 'The answer is a stream, unasked.')
+      this.#spoilt('no stream was expected', 'The answer is a stream.')
       return
     }
     this.facts = reader.facts
@@ -228,8 +228,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (this.#status >= 300) {
       const failure = provider.classify(this.#status, this.#headers, body ?? Buffer.alloc(0))
       if (failure.class === 'credential') target.state.credential.refused(this.#status, credential)
-      const concession = pair.concession?.(failure)
-      this.#fail(concession === undefined ? failure : { ...failure, concession })
+      const workaround = pair.workaround?.(failure)
+      this.#fail(workaround === undefined ? failure : { ...failure, workaround })
       return
     }
     if (body === undefined) {

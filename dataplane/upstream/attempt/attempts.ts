@@ -1,4 +1,4 @@
-/** The attempts of one request so far, and where the next may go. */
+/** The attempts of one request so far, and the possible next ones. */
 import type { FailureClass } from '../../wire/provider.ts'
 
 export interface AttemptTarget {

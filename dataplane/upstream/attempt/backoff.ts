@@ -21,8 +21,8 @@ export type RetryDelay =
   | { readonly kind: 'move_on'; readonly coolMs: number }
 
 /**
- * Full jitter over an exponential bound; a short `Retry-After` is a lower bound, a long one moves
- * on.
+ * Full jitter over an exponential bound; a short `Retry-After` is a lower bound, after a long one another upstream is
+ * tried.
  */
 export function retryDelayMs(failed: RetryFacts): RetryDelay {
   const asked = failed.respectRetryAfter ? Math.max(0, failed.retryAfterMs ?? 0) : 0

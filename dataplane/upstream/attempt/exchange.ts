@@ -229,6 +229,6 @@ export class Exchange implements PoolHandler, Deadline {
     if (now >= this.#clocks.totalAt)
       return 'The answer was not complete within the request timeout.'
     if (this.#begun) return `The upstream sent nothing for ${this.#idleMs / 1000} s.`
-    return `The upstream gave no answer within ${this.#clocks.firstMs / 1000} s.`
+    return `The upstream sent no answer within ${this.#clocks.firstMs / 1000} s.`
   }
 }

@@ -11,7 +11,7 @@ const RETRY_AFTER_SECONDS_MAX = 60
 /** Statuses after which a repetition may succeed: too slow, conflict with another request, too early. */
 const PASSING: ReadonlySet<number | undefined> = new Set([408, 409, 425])
 
-/** `request` is the one that has failed, where it was a client's; `window` the upstream's, where it is known. */
+/** `request`: the failed one, if it came from a client; `window`: the upstream's, if it is known. */
 export function refusalOf(
   failure: Failure,
   upstream: string,
@@ -52,7 +52,7 @@ export function refusalOf(
   }
 }
 
-/** The client's text for a failure that is not its own. Only the trace has addresses and internal codes. */
+/** The client's text for a failure that the client did not cause. Only the trace has addresses and internal codes. */
 export function wordsFor(failure: Failure, upstream: string): string {
   if (failure.shown !== undefined) return `Upstream "${upstream}" ${failure.shown}.`
   const link = failure.class === 'timeout' ? ':' : ' failed:'

@@ -24,8 +24,8 @@ const OF_THE_UPSTREAM: ReadonlySet<number | undefined> = new Set([502, 503, 504,
  * Whether the failure counts only once a request: the request itself may cause a 500 or a broken answer, and would
  * cause it again.
  */
-export function isDoubtful({ class: kind, status, concession, ofRequest }: Failure): boolean {
-  if (SPARED.has(kind) || concession !== undefined || ofRequest === true) return false
+export function isDoubtful({ class: kind, status, workaround, ofRequest }: Failure): boolean {
+  if (SPARED.has(kind) || workaround !== undefined || ofRequest === true) return false
   if (OF_THE_UPSTREAM.has(status)) return false
   return kind === 'server' || kind === 'malformed' || kind === 'credential'
 }
@@ -79,10 +79,10 @@ export function verdictOn(failure: Failure, where: Circumstances): 'failure' | '
   // An upstream is not at fault for a request that it never received.
   if (SPARED.has(failure.class) || !where.wasSent) return 'neutral'
   // The upstream needs another form of the request, or does not support it.
-  if (failure.concession !== undefined || failure.ofRequest === true) return 'neutral'
+  if (failure.workaround !== undefined || failure.ofRequest === true) return 'neutral'
   if (failure.class === 'timeout' && where.isTimeUp) return 'neutral'
   if (isOnlySlow(failure, where)) return 'neutral'
-  // One caller's odd request must not open the breaker for all. A probe still has to report its result.
+  // One caller's unusual request must not open the breaker for all. A probe must still report its result.
   const isKnown = where.hasBlamed && isDoubtful(failure)
   return isKnown && where.permit.kind === 'closed' ? 'neutral' : 'failure'
 }

@@ -10,7 +10,7 @@ import { Deadlines } from '../../../dataplane/base/clock.ts'
 import { Bodies } from '../../../dataplane/body/bodies.ts'
 import {
   SocketConnection,
-  type SocketKeeper,
+  type SocketOwner,
 } from '../../../dataplane/listener/websocket/connection.ts'
 import { Greeting } from '../../../dataplane/listener/websocket/greeting.ts'
 import type { SocketTurn } from '../../../dataplane/listener/websocket/turn.ts'
@@ -37,7 +37,7 @@ async function opened() {
   const clock = aClock()
   const deadlines = new Deadlines(clock)
   const responses: ClientResponse[] = []
-  const keeper: SocketKeeper = {
+  const owner: SocketOwner = {
     bytesMax: 1_000_000,
     heartbeatMs: 1e9,
     silenceMs: 1e9,
@@ -60,7 +60,7 @@ async function opened() {
       endsAt: LAST_AT,
       lastAt: LAST_AT,
     },
-    keeper,
+    owner,
   )
   return { near, far, clock, deadlines, responses, connection }
 }

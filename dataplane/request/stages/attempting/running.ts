@@ -1,4 +1,4 @@
-/** One attempt under way, and its entry in the trace. */
+/** One running attempt, and its entry in the trace. */
 import { forget } from '../../../body/request.ts'
 import { idsFor } from '../../../telemetry/correlation.ts'
 import type { AttemptTrace } from '../../../telemetry/trace/fields.ts'

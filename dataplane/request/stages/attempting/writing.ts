@@ -13,26 +13,26 @@ import { isSameFacts, withFacts } from '../../../upstream/live/lessons.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
 import type { ModelRequest } from '../../../wire/inner-form.ts'
 import type { Capabilities } from '../../../wire/models/capabilities.ts'
-import type { Concession } from '../../../wire/provider.ts'
+import type { Workaround } from '../../../wire/provider.ts'
 import { Unsupported } from '../../../wire/unsupported.ts'
 import type { AttemptAdmission, AttemptedRequest } from './asked.ts'
 
 /** Further forms for the present target, which has refused the first. */
-interface Conceding {
+interface Adaptation {
   readonly forms: readonly string[]
-  /** The facts about its model that its refusals of this request teach. */
+  /** The facts about its model that its refusals of this request show. */
   readonly taught: Capabilities
 }
 
 /** In most requests. */
-const NOTHING: Conceding = { forms: [], taught: {} }
-/** Most facts that the refusals of one request teach, one after the other. */
+const NOTHING: Adaptation = { forms: [], taught: {} }
+/** Most facts that the refusals of one request may show, one after the other. */
 const LESSONS_MAX = 4
 
 export class Writing {
   readonly #asked: AttemptedRequest
   readonly #terms: AttemptAdmission
-  #conceded: (Conceding & { readonly target: Target }) | undefined
+  #adaptation: (Adaptation & { readonly target: Target }) | undefined
 
   constructor(asked: AttemptedRequest, terms: AttemptAdmission) {
     this.#asked = asked
@@ -50,16 +50,16 @@ export class Writing {
    */
   async writeOtherwise(
     target: Target,
-    concession: Concession,
+    workaround: Workaround,
     before: Written,
   ): Promise<Written | undefined> {
     const { request, dialect, presence } = this.#asked
-    const conceded = conceding(this.#concededTo(target), concession)
-    if (conceded === undefined) return undefined
-    this.#conceded = { ...conceded, target }
+    const adaptation = adapted(this.#adaptationFor(target), workaround)
+    if (adaptation === undefined) return undefined
+    this.#adaptation = { ...adaptation, target }
     await recall(request, dialect.reading)
     if (presence.state === 'over') return undefined
-    const isUnsealed = conceded.forms.includes('unsealed')
+    const isUnsealed = adaptation.forms.includes('unsealed')
     const other = isUnsealed ? { ...request, isUnsealed } : request
     const written = await writtenOut(request, () => {
       const encoded = this.#encoded(other, target)
@@ -71,7 +71,7 @@ export class Writing {
 
   /** Remembers the form that the upstream has accepted, for later requests. */
   taken(target: Target): void {
-    const { forms, taught } = this.#concededTo(target)
+    const { forms, taught } = this.#adaptationFor(target)
     if (forms.includes('translated')) noteLacking(target.state, this.#asked.dialect.wire)
     if (Object.keys(taught).length > 0) target.state.lessons.learn(target.settings.model, taught)
   }
@@ -98,7 +98,7 @@ export class Writing {
     const { route, maxTokens } = this.#terms
     // A missing credential does not change which features the target supports.
     const known = target.state.lessons.over(target.settingsNow ?? target.settings)
-    const { taught, forms } = this.#concededTo(target)
+    const { taught, forms } = this.#adaptationFor(target)
     const isTaught = Object.keys(taught).length > 0
     const settings = isTaught
       ? { ...known, capabilities: withFacts(known.capabilities, taught) }
@@ -118,8 +118,8 @@ export class Writing {
     return forms.includes('translated') ? undefined : target.settings.native
   }
 
-  #concededTo(target: Target): Conceding {
-    return this.#conceded?.target === target ? this.#conceded : NOTHING
+  #adaptationFor(target: Target): Adaptation {
+    return this.#adaptation?.target === target ? this.#adaptation : NOTHING
   }
 }
 
@@ -127,12 +127,12 @@ function marksItself({ section, provider }: UpstreamSettings, route: Route): boo
   return (route.section.cache ?? section.cache) === 'auto' && provider.cacheable !== undefined
 }
 
-/** undefined if it was conceded before. */
-function conceding(before: Conceding, concession: Concession): Conceding | undefined {
+/** undefined if the adaptation has it already. */
+function adapted(before: Adaptation, workaround: Workaround): Adaptation | undefined {
   const { forms, taught } = before
-  if (typeof concession === 'string')
-    return forms.includes(concession) ? undefined : { ...before, forms: [...forms, concession] }
-  const more = withFacts(taught, concession.teaches)
+  if (typeof workaround === 'string')
+    return forms.includes(workaround) ? undefined : { ...before, forms: [...forms, workaround] }
+  const more = withFacts(taught, workaround.teaches)
   if (isSameFacts(taught, more) || forms.length >= LESSONS_MAX) return undefined
   return { ...before, forms: [...forms, 'lesson'], taught: more }
 }
