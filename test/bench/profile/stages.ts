@@ -1,27 +1,50 @@
-/** The stages of a request by the places of the code that does their work. */
+/** The stage of a request that each file of the data plane works for. */
 
-/** The first that a path begins with is its stage. */
-const PLACES: readonly (readonly [string, string])[] = [
+/** The first one that a path starts with decides. */
+const PLACES: readonly (readonly [place: string, stage: string])[] = [
+  ['request/stages/receive.ts', 'parse'],
+  ['request/stages/read.ts', 'parse'],
+  ['request/stages/admit.ts', 'admit'],
+  ['request/stages/prepare.ts', 'prepare'],
+  ['request/stages/classify.ts', 'prepare'],
+  ['request/stages/guard.ts', 'prepare'],
+  ['request/stages/assemble.ts', 'prepare'],
+  ['request/stages/attempting/writing.ts', 'encode'],
+  ['request/stages/attempt', 'send'],
+  ['request/stages/relay.ts', 'write'],
+  ['request/stages/settle.ts', 'account'],
+  ['request/stages/', 'match'],
+  ['request/response.ts', 'write'],
+  ['request/record.ts', 'account'],
+  ['request/head-rules.ts', 'read'],
+  ['request/', 'recognise'],
   ['listener/', 'read'],
   ['http1/', 'read'],
+  ['websocket/', 'read'],
   ['apis/', 'recognise'],
-  ['pipeline.ts', 'recognise'],
   ['body/', 'parse'],
   ['json/', 'parse'],
-  ['stages/', 'match'],
   ['strategies/', 'match'],
   ['identity/', 'match'],
+  ['tokens/meter', 'account'],
   ['tokens/', 'admit'],
   ['limits/', 'admit'],
-  ['budgets/', 'admit'],
+  ['accounts/', 'admit'],
   ['store/', 'admit'],
+  ['semantic/', 'prepare'],
+  ['guardrails/', 'prepare'],
+  ['retrieval/', 'prepare'],
+  ['vector-stores/', 'prepare'],
+  ['auxiliaries/', 'prepare'],
+  ['upstream/encoding/', 'encode'],
+  ['translation/passing-reader.ts', 'read answer'],
+  ['translation/either-reader.ts', 'read answer'],
+  ['translation/', 'encode'],
   ['providers/', 'encode'],
   ['upstream/answer/', 'read answer'],
+  ['connection/http1/answer', 'read answer'],
+  ['connection/', 'send'],
   ['upstream/', 'send'],
-  ['streaming/', 'read answer'],
-  ['inspection/', 'read answer'],
-  ['response.ts', 'write'],
-  ['meter.ts', 'account'],
   ['usage/', 'account'],
   ['telemetry/', 'log, metrics, trace'],
 ]
@@ -34,7 +57,7 @@ export interface Frame {
   readonly lineNumber: number
 }
 
-/** Work of the runtime counts to the stage that asked for it; undefined where the frame does not decide. */
+/** undefined: the frame's caller decides, as for functions of Node. */
 export function stageOf({ functionName, url }: Frame): string | undefined {
   if (functionName === '(garbage collector)') return 'collect garbage'
   const [, path] = url.split('/dataplane/')
