@@ -5,7 +5,7 @@ import type { ApiClient } from './kube/api.ts'
 import { RESOURCES, type Resource } from './kube/objects.ts'
 
 export interface Platform {
-  /** OpenShift gives each namespace a range of users, and refuses pods that name another one. */
+  /** OpenShift assigns each namespace a range of users, and refuses pods with another one. */
   readonly assignsUsers: boolean
   /** The Gateway API is installed, and the operator may write its routes. */
   readonly hasHttpRoutes: boolean
@@ -42,7 +42,8 @@ export class Discovery {
 
   /** Throws before `obtain` has resolved: pods of the wrong shape would be replaced at once. */
   get platform(): Platform {
-    if (this.#platform === undefined) throw new Error('the cluster has not said what it serves')
+    if (this.#platform === undefined)
+      throw new Error('the cluster has not reported yet which kinds it serves')
     return this.#platform
   }
 
@@ -59,7 +60,7 @@ export class Discovery {
     this.#timer ??= setInterval(() => void this.look(), this.#options.lookMs ?? LOOK_MS)
   }
 
-  /** Keeps the last answer while the API server gives no other. */
+  /** Keeps the last answer while the API server does not answer. */
   async look(): Promise<void> {
     const { onChange, onError } = this.#options
     try {
@@ -87,7 +88,7 @@ export class Discovery {
     const groups = recordsBelow(await api.read('/apis'), 'groups').flatMap((one) =>
       recordsBelow(one, 'versions').map(({ groupVersion }) => String(groupVersion)),
     )
-    // The group may be there without the kind: its definitions are installed one by one.
+    // The group may exist without the kind, because its definitions are installed one by one.
     const serves = async ({ group, version, kind }: Resource) => {
       if (!groups.includes(`${group}/${version}`)) return false
       const kinds = await api.read(`/apis/${group}/${version}`)

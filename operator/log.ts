@@ -1,4 +1,4 @@
-/** JSON lines on standard output, of the same members as those of the data plane. */
+/** JSON lines on standard output, with the same members as those of the data plane. */
 
 type LogFields = Readonly<Record<string, unknown>>
 

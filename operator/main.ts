@@ -6,7 +6,7 @@ import type { PodNetwork } from './delivery/targets.ts'
 const FRUGAL: Start = {
   /** Makes Node collect short-lived objects before it requests more memory. */
   flags: ['--max-semi-space-size=4', '--optimize-for-size'],
-  /** Without these, each thread of the C library keeps a separate heap, and large blocks stay once they were needed. */
+  /** Without these, each thread of the C library keeps a separate heap, and large blocks stay after use. */
   variables: {
     MALLOC_ARENA_MAX: '1',
     MALLOC_MMAP_THRESHOLD_: '131072',
@@ -14,7 +14,7 @@ const FRUGAL: Start = {
   },
 }
 
-/** Listens before anything else: the first process of a container does not end by default. */
+/** Registered first, because the first process of a container does not end on signals by default. */
 function terminated(): Promise<void> {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => resolve())

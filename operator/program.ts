@@ -18,7 +18,7 @@ export interface OperatorOptions extends ControllerOptions {
   readonly cluster: Cluster
   /** The operator runs the gateways of these namespaces; empty: of all. */
   readonly watchNamespaces: readonly string[]
-  /** The admission webhook, where there is one: it sees what is watched, and writes as the leader. */
+  /** The admission webhook, if enabled: it uses the watched objects, and writes as the leader. */
   readonly startWebhook?: (parts: WebhookParts) => Webhook
   readonly onAsked?: ApiOptions['onAsked']
   readonly timings?: ControllerOptions['timings'] & {
@@ -75,7 +75,7 @@ export function startOperator(options: OperatorOptions): Operator {
     },
     onLost() {
       telemetry.leader.set({ name: LEASE_NAME }, 0)
-      log.event('error', 'leader', 'The lead was lost; this process writes nothing any more.')
+      log.event('error', 'leader', 'The lead was lost; this process stops writing.')
       lost.resolve()
     },
   })

@@ -1,4 +1,4 @@
-/** The queues of what is reconciled, and how often and how long that takes. */
+/** The queues of objects to reconcile, with counts and times. */
 import type { ApiClient } from './kube/api.ts'
 import { NotLeaderError } from './kube/api-error.ts'
 import { type ReconcileResult, WorkQueue } from './kube/queue.ts'

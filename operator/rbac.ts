@@ -1,4 +1,7 @@
-/** The rights of the operator in one table: the chart makes its roles from it, and a test compares it with the calls. */
+/**
+ * The rights of the operator in one table: the chart generates its roles from it, and a test compares it with the
+ * calls.
+ */
 import type { Verb } from './kube/api.ts'
 import { RESOURCES, type Resource } from './kube/objects.ts'
 
@@ -8,9 +11,9 @@ export interface Grant {
   readonly verbs: readonly Verb[]
   /**
    * `watched`: in the namespaces of gateways; `http-routes` and `inference-pools`: there, if the operator writes routes
-   * or reads pools. `own`: in the operator's namespace alone. `webhook-own` and `webhook-cluster`: only where the admission
-   * webhook is on; of the latter's object there is one in no namespace. `key-secrets`: in the namespaces of gateways, if
-   * the operator makes keys. `types`: the resource types, which are in no namespace.
+   * or reads pools. `own`: only in the operator's namespace. `webhook-own` and `webhook-cluster`: only with the
+   * admission webhook; the latter's object has no namespace. `key-secrets`: in the namespaces of gateways, if the
+   * operator makes keys. `types`: the resource types, which have no namespace.
    */
   readonly where:
     | 'watched'
@@ -21,7 +24,7 @@ export interface Grant {
     | 'types'
     | 'webhook-own'
     | 'webhook-cluster'
-  /** Only objects of these names. RBAC cannot bind `create` to a name. */
+  /** Only objects with these names. RBAC cannot bind `create` to a name. */
   readonly names?: readonly string[]
   /** Needed by an admission plugin, not by a call of the operator. */
   readonly isForAdmission?: boolean
@@ -35,7 +38,7 @@ export const TYPE_NAMES = [
   'gatewaykeys.inference.gw',
   'tenantpolicies.inference.gw',
 ] as const
-/** Stands in the table for what a release calls its ValidatingWebhookConfiguration. */
+/** Placeholder for the name of a release's ValidatingWebhookConfiguration. */
 export const ITS_CONFIGURATION = 'WEBHOOK_CONFIGURATION'
 
 const READ = ['get', 'list', 'watch'] as const
@@ -45,7 +48,7 @@ const OPTIONAL_CHILD = [...CHILD, 'delete'] as const
 export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.gatewayConfigs, verbs: ['list', 'watch'], where: 'watched' },
   { resource: RESOURCES.gatewayConfigs, subresource: 'status', verbs: ['patch'], where: 'watched' },
-  // Owner references that block deletion ask for this where OwnerReferencesPermissionEnforcement is on.
+  // Owner references that block deletion require this with OwnerReferencesPermissionEnforcement.
   {
     resource: RESOURCES.gatewayConfigs,
     subresource: 'finalizers',
@@ -71,10 +74,10 @@ export const GRANTS: readonly Grant[] = [
   { resource: RESOURCES.networkPolicies, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.autoscalers, verbs: OPTIONAL_CHILD, where: 'watched' },
   { resource: RESOURCES.httpRoutes, verbs: OPTIONAL_CHILD, where: 'http-routes' },
-  // Neither read nor patched, which would answer with the contents: the operator writes a key, and forgets it.
+  // Neither read nor patched, because both return the contents: the operator writes a key, and does not keep it.
   { resource: RESOURCES.secrets, verbs: ['create', 'update'], where: 'key-secrets' },
   { resource: RESOURCES.inferencePools, verbs: ['list', 'watch'], where: 'inference-pools' },
-  // A patch of others' entries in the list of parents would need no version; an update does.
+  // A patch of the list of parents would need no version; an update does.
   {
     resource: RESOURCES.inferencePools,
     subresource: 'status',
@@ -95,7 +98,7 @@ export const GRANTS: readonly Grant[] = [
     where: 'own',
     names: [SIGNING_SECRET_NAME],
   },
-  // The release that they are of: an operator that is older leads nothing.
+  // Their release: an older operator does not lead.
   { resource: RESOURCES.definitions, verbs: ['get'], where: 'types', names: TYPE_NAMES },
   {
     resource: RESOURCES.secrets,
@@ -119,7 +122,7 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[]
 }
 
-/** `configuration`: what is written in the place of `ITS_CONFIGURATION`. */
+/** `configuration`: replaces `ITS_CONFIGURATION`. */
 export function policyRules(
   where: Grant['where'],
   configuration: string = ITS_CONFIGURATION,

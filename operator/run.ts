@@ -96,7 +96,7 @@ interface WebhookValues {
   readonly 'webhook-certificate'?: string | undefined
 }
 
-/** Half of the options is refused: a webhook that the API server cannot reach or trust is worse than none. */
+/** Some options belong together: a webhook that the API server cannot reach or trust is worse than none. */
 function webhookOf(values: WebhookValues) {
   const folder = values['webhook-certificate']
   if (folder === undefined) return ownWebhookOf(values)
@@ -214,7 +214,7 @@ export async function run(
 /** Time in which the API server may still send reviews to a pod that ends. */
 const WEBHOOK_DRAIN_MS = 5000
 
-/** Loaded only where it is wanted: most operators have none. */
+/** Loaded only if it is enabled, because most operators have none. */
 async function provideWebhook(
   wanted: ReturnType<typeof webhookOf>,
   parts: Pick<AdmissionOptions, 'log' | 'telemetry'> & { readonly namespace: string },

@@ -1,4 +1,7 @@
-/** An operator older than the resource types leads nothing: it does not know their fields, and would roll pods to its image. */
+/**
+ * An operator older than the resource types does not lead: it does not know their fields, and would roll pods to its
+ * image.
+ */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient } from './kube/api.ts'
 import { isStatus } from './kube/api-error.ts'
@@ -15,7 +18,7 @@ export interface ServedTypesOptions {
 }
 
 const VERSION_ANNOTATION = 'inference.gw/bundle-version'
-/** Names the release to which one may go back; every other one stays refused. */
+/** Names the release to which a rollback is allowed; every other one stays refused. */
 const DOWNGRADE_ANNOTATION = 'inference.gw/allow-downgrade'
 const LOOK_MS = 5000
 
@@ -28,12 +31,12 @@ export class ServedTypes {
     this.#options = options
   }
 
-  /** Why this operator may not lead; absent while it may, or does not know yet. */
+  /** Why this operator may not lead; absent while it may, or is not decided yet. */
   get fault(): string | undefined {
     return this.#fault
   }
 
-  /** Resolves with true once no type is of a later release than this operator; with false when it is stopped before. */
+  /** Resolves with true once no type is of a later release than this operator; with false if it is stopped before. */
   async fit(): Promise<boolean> {
     const { signal } = this.#stopping
     while (!signal.aborted) {
@@ -80,7 +83,7 @@ function faultOf(type: KubeObject | undefined, version: string): string | undefi
   ].join(' ')
 }
 
-/** A version without three numbers is that of nothing released. */
+/** A version without three numbers is unreleased. */
 function isLater(one: string, other: string): boolean {
   const [a, b] = [numbersOf(one), numbersOf(other)]
   if (a === undefined || b === undefined) return false

@@ -16,7 +16,7 @@ export interface GatewayTally {
   /** NAMESPACE/NAME. */
   readonly gateway: string
   readonly isReady: boolean
-  /** The reason of Degraded where it is True. */
+  /** The reason of Degraded if it is True. */
   readonly degraded: string | undefined
 }
 
@@ -26,7 +26,7 @@ const STATES: readonly State[] = PodStatus.shape.state.unwrap().options
 
 export function tallyOf(gateways: readonly KubeObject[]): Tally {
   const ready = { true: 0, false: 0 }
-  // States without gateways get a series as well: an alert cannot tell a missing series from a good one.
+  // States without gateways get a series as well, because an alert cannot distinguish a missing series from a good one.
   const pods = Object.fromEntries(STATES.map((state) => [state, 0]))
   for (const gateway of gateways) {
     ready[isReady(gateway) ? 'true' : 'false']++

@@ -1,4 +1,4 @@
-/** Every metric of the operator. Where other controllers have an established name, the metric takes it. */
+/** Every metric of the operator. If other controllers have an established name, the metric uses it. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { WATCH_ENDS } from './kube/watch/reflector.ts'
 import { LEASE_NAME } from './rbac.ts'
@@ -14,7 +14,7 @@ export interface Telemetry {
   readonly leader: Gauge<'name'>
   readonly pushes: Counter<'document' | 'result'>
   readonly pushSeconds: Histogram<'document'>
-  /** Asked whenever metrics are read: from where the numbers of gateways and of their pods come. */
+  /** Called whenever metrics are read: the source of the numbers of gateways and of their pods. */
   tallyBy(source: () => Tally): void
   readonly statusUpdates: Counter
   readonly spans: Counter<'result'>
@@ -51,7 +51,7 @@ export function createTelemetry(): Telemetry {
     registry,
     reconciles: counter(
       'controller_runtime_reconcile_total',
-      'Reconciles by how they ended.',
+      'Reconciles by result.',
       'controller',
       'result',
     ),
@@ -75,7 +75,7 @@ export function createTelemetry(): Telemetry {
     leader: gauge('leader_election_master_status', '1 while this process leads.', 'name'),
     pushes: counter(
       'gw_config_push_total',
-      'Documents sent to pods, by how that ended.',
+      'Documents sent to pods, by result.',
       'document',
       'result',
     ),
@@ -88,14 +88,18 @@ export function createTelemetry(): Telemetry {
     statusUpdates: counter('gw_status_update_total', 'Statuses written.'),
     spans: counter(
       'gw_operator_spans_total',
-      'Spans for a collector by what became of them: delivered, or dropped for a reason.',
+      'Spans for a collector by result: delivered, or dropped for a reason.',
       'result',
     ),
     applies: counter('gw_resource_apply_total', 'Objects applied and deleted.', 'kind', 'result'),
-    lists: counter('gw_watch_lists_total', 'Whole lists asked of the API server.', 'resource'),
+    lists: counter(
+      'gw_watch_lists_total',
+      'Whole lists requested from the API server.',
+      'resource',
+    ),
     watchEnds: counter(
       'gw_watch_restarts_total',
-      'Watches that ended, by why.',
+      'Watches that ended, by reason.',
       'resource',
       'reason',
     ),
@@ -126,11 +130,11 @@ function ofWebhook({ counter, gauge, histogram }: ReturnType<typeof makersFor>) 
     ),
     webhookCertificateEnds: gauge(
       'gw_webhook_certificate_end_timestamp_seconds',
-      'When the certificate of the admission webhook ends; 0 while it has none.',
+      'When the certificate of the admission webhook expires; 0 while it has none.',
     ),
     admissions: counter(
       'gw_admission_reviews_total',
-      'Objects that the admission webhook has judged, by result.',
+      'Objects that the admission webhook has checked, by result.',
       'kind',
       'result',
     ),
@@ -177,7 +181,7 @@ export function beginWatches({ lists, missed, watchEnds }: Telemetry, watched: r
   }
 }
 
-/** Gauges that are counted when they are read. Returns what says from where. */
+/** Gauges that are counted when they are read. Returns a function that sets the source. */
 function makeTallied(registry: Registry): Telemetry['tallyBy'] {
   let source: () => Tally = () => ({ gateways: {}, pods: {}, each: [] })
   const registers = [registry]
@@ -194,8 +198,8 @@ function makeTallied(registry: Registry): Telemetry['tallyBy'] {
         }
       },
     })
-  tallied('gw_gateways', 'Gateways by whether they are ready.', 'ready', 'gateways')
-  tallied('gw_config_pods', 'Pods by where they stand with their configuration.', 'state', 'pods')
+  tallied('gw_gateways', 'Gateways by readiness.', 'ready', 'gateways')
+  tallied('gw_config_pods', 'Pods by the state of their configuration.', 'state', 'pods')
   new Gauge({
     name: 'gw_gateway_ready',
     help: '1 for a gateway that is Ready, 0 for one that is not.',

@@ -39,7 +39,7 @@ const SELECTIONS: Readonly<Record<Watched, Omit<Selection, 'namespace'>>> = {
   configMaps: { labelSelector: OURS },
   serviceAccounts: { labelSelector: OURS },
   autoscalers: { labelSelector: OURS },
-  // For these kinds the generation tells whether an object was changed.
+  // The generation of these kinds shows whether an object was changed.
   budgets: { labelSelector: OURS, metadataOnly: true },
   networkPolicies: { labelSelector: OURS, metadataOnly: true },
   httpRoutes: { labelSelector: OURS },
@@ -102,7 +102,7 @@ export class World {
     for (const reflector of this.#reflectors) reflector.start()
   }
 
-  /** Resolves once it is known which there are; a kind that is not served is known. */
+  /** Resolves once they are known; a kind that is not served counts as known. */
   async watchOptional(kind: Optional, isServed: boolean): Promise<void> {
     const watching = this.#optional[kind]
     if (isServed === watching.length > 0) return
@@ -112,12 +112,12 @@ export class World {
     await Promise.all(this.#optional[kind].map(({ synced }) => synced))
   }
 
-  /** Whether each of them is known, where they are served. */
+  /** Whether each of them is known, if it is served. */
   knows(kind: Optional): boolean {
     return this.#optional[kind].every(({ isSynced }) => isSynced)
   }
 
-  /** Once the cluster was asked what it serves: limits that are not known yet must not be taken for none. */
+  /** Set after the kinds of the cluster are known: unknown limits must not be taken for none. */
   async synced(): Promise<void> {
     const all = [...this.#reflectors, ...this.#optional.tenantPolicies]
     await Promise.all(all.map(({ synced }) => synced))
@@ -127,7 +127,7 @@ export class World {
     return this.#reflectors.every(({ isSynced }) => isSynced)
   }
 
-  /** The longest time for which some watch has heard nothing of the API server. */
+  /** The longest time since the API server's last answer to a watch. */
   get silentMs(): number {
     return Math.max(0, ...this.#reflectors.map(({ silentMs }) => silentMs))
   }
@@ -181,7 +181,7 @@ function reflectorOf(
   })
 }
 
-/** `namespace/name` of the gateway that an object of ours belongs to. */
+/** `namespace/name` of the gateway that owns one of our objects. */
 export function gatewayOfChild({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.labels?.[GATEWAY_LABEL] ?? ''}`
 }

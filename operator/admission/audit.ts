@@ -12,7 +12,7 @@ const PLACE_LENGTH_MAX = 128
 const VALUE_LENGTH_MAX = 64
 const NAME_LENGTH_MAX = 512
 
-/** Below these an object says how much a tenant may use. No credential can stand there. */
+/** The members below these limit a tenant's usage. They never contain a credential. */
 const AMOUNTS: readonly (readonly string[])[] = [
   ['gw', 'rate_limits', 'default'],
   ['gw', 'rate_limits', 'tenants'],
@@ -23,7 +23,7 @@ const AMOUNTS: readonly (readonly string[])[] = [
   ['spec', 'budget'],
 ]
 
-/** An entry of a list is known by one of these, so that a new entry before it changes nothing. */
+/** One of these identifies an entry of a list, so that a new entry before it changes nothing. */
 const NAMES = ['tenant', 'name', 'key'] as const
 
 export function auditOf(
@@ -42,7 +42,7 @@ export function auditOf(
   }
 }
 
-/** A key and a policy count for a tenant, at a gateway. */
+/** A key and a policy apply to a tenant of a gateway. */
 function subjectOf(kind: string, object: KubeObject): Record<string, string> {
   if (kind === RESOURCES.gatewayConfigs.kind) return {}
   const gateway = kind === RESOURCES.gatewayKeys.kind ? gatewayOf(object) : gatewayOfPolicy(object)

@@ -30,7 +30,7 @@ export interface CertificateKeeperOptions {
 
 export interface KeeperTimings {
   readonly lookMs: number
-  /** While there are no certificates yet, or something failed. */
+  /** Wait while there are no certificates yet, or after a failure. */
   readonly retryMs: number
 }
 
@@ -83,10 +83,10 @@ export class CertificateKeeper implements CertificateSource {
     this.#timer = setTimeout(() => this.start(), isGood ? lookMs : retryMs)
   }
 
-  /** A failure that repeats in the same words is logged once. */
+  /** A repeated failure with the same text is logged once. */
   #note(error: unknown): string {
     const message = messageOf(error)
-    // Another one leads by now, or was faster: the next look shows what it wrote.
+    // Another replica leads now, or was faster: the next check shows what it wrote.
     const isRace = error instanceof NotLeaderError || isStatus(error, 409)
     if (!isRace && message !== this.#lastError) this.#options.onError(error)
     return message
@@ -96,7 +96,7 @@ export class CertificateKeeper implements CertificateSource {
     const { api, secret, isLeading } = this.#options
     const stored = await api.get(RESOURCES.secrets, secret)
     const found = stored && readCertificates(stored)
-    // Shown before anything is written: what fails below must not keep back what another one has renewed.
+    // Presented before any write: a failure below must not delay certificates that another replica has renewed.
     if (found !== undefined) this.#serve(found)
     this.#hasLooked = true
     if (isLeading()) await this.#renew(stored, found)
@@ -117,7 +117,7 @@ export class CertificateKeeper implements CertificateSource {
     if (configuration === undefined) {
       throw new Error(
         `there is no ValidatingWebhookConfiguration ${name}, so the API server never calls the webhook; ` +
-          'make it, or leave out --webhook-port',
+          'create it, or leave out --webhook-port',
       )
     }
     if (bundles.some((bundle) => bundle !== bundleOf(next)))
@@ -127,7 +127,7 @@ export class CertificateKeeper implements CertificateSource {
   async #store(stored: KubeObject | undefined, certificates: Certificates): Promise<void> {
     const { api, secret } = this.#options
     const data = secretDataOf(certificates)
-    // With the version that was read: of two operators one writes.
+    // Sent with the version that was read, so that only one of two operators writes.
     if (stored !== undefined) {
       await api.update(RESOURCES.secrets, { ...stored, data }, MANAGER)
       return

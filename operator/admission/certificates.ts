@@ -11,9 +11,9 @@ import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
 export interface Certificates {
-  /** In PEM, the newest first: clients may trust every one of them. */
+  /** In PEM, the newest first: clients may trust all of them. */
   readonly authorities: readonly string[]
-  /** The newest authority's; keys of older ones are not kept. */
+  /** That of the newest authority; keys of older ones are not kept. */
   readonly authorityKey: string
   /** The certificate that the server presents. */
   readonly leaf: KeyedCertificate
@@ -29,17 +29,17 @@ export interface Circumstances {
 
 const DAY_MS = 86_400_000
 const AUTHORITY_MS = 365 * DAY_MS
-/** Longer than any server's certificate lasts, so that none outlives its authority. */
+/** Longer than any server certificate is valid, so that none outlives its authority. */
 const AUTHORITY_LEFT_MS_MIN = 90 * DAY_MS
 const LEAF_MS = 30 * DAY_MS
 const LEAF_LEFT_MS_MIN = 10 * DAY_MS
 /** Clocks of clients may be behind. */
 const BACKDATED_MS = 3_600_000
-/** How long an authority is published before anything is signed with it: every API server has heard of it by then. */
+/** How long an authority is published before anything is signed with it, so that every API server has it. */
 const SETTLED_MS = 3_600_000
 const AUTHORITIES_MAX = 4
 
-/** The same object where nothing has to change. */
+/** The same object if nothing must change. */
 export function renewed(
   current: Certificates | undefined,
   circumstances: Circumstances,
@@ -76,7 +76,7 @@ function leafOf(authority: KeyedCertificate, { hosts, now }: Circumstances): Key
   return makeLeaf(hosts, { from: now - BACKDATED_MS, until: now + LEAF_MS }, authority)
 }
 
-/** Whether a client that trusts these authorities would take it. */
+/** Whether a client that trusts these authorities would accept it. */
 function serves(
   { certificate }: KeyedCertificate,
   authorities: readonly string[],
@@ -105,7 +105,7 @@ export function endOf({ certificate }: KeyedCertificate): number {
   return validity(certificate).until
 }
 
-/** The authorities that clients are to trust. */
+/** The authorities that clients should trust. */
 export function bundleOf({ authorities }: Certificates): string {
   return authorities.map((pem) => `${pem.trim()}\n`).join('')
 }
@@ -119,7 +119,7 @@ export function secretDataOf(certificates: Certificates): Readonly<Record<string
   return Object.fromEntries(MEMBERS.map((member, index) => [member, encoded[index] ?? '']))
 }
 
-/** Undefined if the Secret is empty, or holds what does not fit together: then all is made anew. */
+/** Undefined if the Secret is empty or inconsistent: then everything is made again. */
 export function readCertificates({ data }: KubeObject): Certificates | undefined {
   const [bundle = '', authorityKey = '', certificate = '', key = ''] = MEMBERS.map((member) => {
     const encoded = isRecord(data) ? data[member] : undefined

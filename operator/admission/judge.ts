@@ -1,4 +1,7 @@
-/** Judges one object with the functions of the operator itself. Mistakes that may heal without an edit are warnings. */
+/**
+ * Checks one object with the functions of the operator itself. Mistakes that may disappear without an edit are
+ * warnings.
+ */
 
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
@@ -34,7 +37,7 @@ export async function judgeQuestion(
   if (kind === RESOURCES.gatewayKeys.kind) return judgeKey(object, known)
   if (kind === RESOURCES.tenantPolicies.kind) return await judgePolicy(object, known)
   const found = await problemsOf(object, known)
-  // A judgement that took too long says nothing about the object.
+  // A check that took too long says nothing about the object.
   const isError = ({ severity, code }: Finding) => severity === 'error' && code !== TIMED_OUT
   const errors = found.filter(isError)
   // An object that was stored with this mistake must remain editable, and a paused gateway is not applied.
@@ -71,14 +74,14 @@ async function judgeInTurn(order: Order): Promise<JudgedWhole> {
   return await judged
 }
 
-/** Its grant, its gateway and its routes may come later, and an older policy of the tenant may go. */
+/** Its grant, its gateway and its routes may be created later, and an older policy of the tenant may be deleted. */
 async function judgePolicy(policy: KubeObject, known: ClusterView): Promise<ReviewVerdict> {
   const errors = faultsOfPolicy(policy)
   if (errors.length > 0) return { errors, warnings: [] }
   const { now, policiesOf } = known
   const name = gatewayOfPolicy(policy)
   const gateway = known.gateway(name)
-  // The same words as for a policy without a grant: a stranger learns nothing.
+  // The same text as for a policy without a grant, so that other teams learn nothing.
   if (gateway === undefined) return { errors, warnings: [NOT_GRANTED.message] }
   const creationTimestamp = policy.metadata.creationTimestamp ?? new Date(now).toISOString()
   const asked = { ...policy, metadata: { ...policy.metadata, creationTimestamp } }
@@ -98,7 +101,7 @@ function isSame(one: Finding, other: Finding): boolean {
   )
 }
 
-/** Its gateway, its permission and its routes may come later, and an older record of its hash may go. */
+/** Its gateway, its permission and its routes may be created later, and an older record of its hash may be deleted. */
 function judgeKey(key: KubeObject, known: ClusterView): ReviewVerdict {
   const errors = faultsOfKey(key)
   return { errors, warnings: errors.length > 0 ? [] : warningsOf(key, known) }
@@ -115,7 +118,7 @@ function warningsOf(
     const missing = 'there is no such GatewayConfig yet. Create it, or correct spec.gateway.'
     return [isForeign ? NOT_PERMITTED.message : `spec.gateway: ${missing}`]
   }
-  // Among thousands of records only those of the same hash matter to this one.
+  // Only records with the same hash matter to this one, among thousands.
   const hash = valueBelow(key, 'spec', 'hash')
   const others = keysOf(name).filter(
     (other) => keyOf(other) !== keyOf(key) && valueBelow(other, 'spec', 'hash') === hash,

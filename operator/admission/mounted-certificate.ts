@@ -1,4 +1,6 @@
-/** A certificate of the webhook that others make and renew, in a mounted Secret that is read again each minute. */
+/**
+ * A certificate of the webhook that another program makes and renews, in a mounted Secret that is read every minute.
+ */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,7 +10,7 @@ import type { CertificateSource, KeeperTimings } from './certificate-keeper.ts'
 
 export interface MountedOptions {
   readonly folder: string
-  /** The server has to show another certificate. */
+  /** The server must present another certificate. */
   readonly onChange: (certificate: KeyedCertificate) => void
   readonly onError: (error: unknown) => void
   readonly timings: KeeperTimings
@@ -51,7 +53,7 @@ export class MountedCertificate implements CertificateSource {
       if (!isSame) onChange(found)
     } catch (error) {
       fault = messageOf(error)
-      // The pair in force stays; a failure that repeats in the same words is logged once.
+      // The present pair stays; a repeated failure with the same text is logged once.
       if (fault !== this.#lastError) onError(error)
     }
     this.#lastError = fault
@@ -69,6 +71,6 @@ async function readPair(folder: string): Promise<KeyedCertificate> {
   )
   if (certificate === undefined || key === undefined) throw new Error('unreachable')
   if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
-    throw new Error(`${folder}: tls.key is not the key of tls.crt; bring both from one Secret`)
+    throw new Error(`${folder}: tls.key is not the key of tls.crt; take both from one Secret`)
   return { certificate, key }
 }

@@ -1,4 +1,4 @@
-/** AdmissionReview of Kubernetes, version 1: what is read of the question, and how it is answered. */
+/** AdmissionReview of Kubernetes, version 1: reads the request, and writes the answer. */
 
 import { isDeepStrictEqual } from 'node:util'
 import { countFindings, type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
@@ -21,7 +21,7 @@ export interface ReviewVerdict {
   readonly warnings: readonly string[]
 }
 
-/** `nothing`: the question is good, and there is nothing to judge in it. */
+/** `nothing`: the request is valid, and there is nothing to check in it. */
 export type ReviewReading =
   | { readonly is: 'question'; readonly question: ReviewQuestion }
   | { readonly is: 'nothing'; readonly uid: string; readonly kind: string }
@@ -35,10 +35,10 @@ const KINDS: readonly string[] = [gatewayConfigs, gatewayKeys, tenantPolicies].m
 const CAUSES_MAX = 50
 const TEXT_LENGTH_MAX = 1024
 const WARNINGS_MAX = 20
-/** The API server passes on this many characters of each and cuts the rest. */
+/** The API server forwards this many characters of each and cuts the rest. */
 const WARNING_LENGTH_MAX = 256
 
-/** Deletions, statuses, objects that are going, and edits of metadata alone are not judged. */
+/** Deletions, statuses, terminating objects, and edits of only metadata are not checked. */
 export function readReview(body: unknown): ReviewReading {
   const request = valueBelow(body, 'request')
   const uid = valueBelow(request, 'uid')
@@ -52,7 +52,7 @@ export function readReview(body: unknown): ReviewReading {
   const group = valueBelow(request, 'kind', 'group')
   const kind = String(valueBelow(request, 'kind', 'kind') ?? '')
   if (group !== RESOURCES.gatewayConfigs.group || !KINDS.includes(kind)) {
-    return malformed(`only ${KINDS.join(', ')} of inference.gw are judged here`)
+    return malformed(`only ${KINDS.join(', ')} of inference.gw are checked here`)
   }
   const isWritten = operation === 'CREATE' || operation === 'UPDATE'
   if (!isWritten || (request.subResource ?? '') !== '') return { is: 'nothing', uid, kind }

@@ -1,11 +1,11 @@
-/** The HTTPS server that the API server asks: one path, bounded in every direction, its certificate replaced while it runs. */
+/** The HTTPS server for the API server: one path, bounded in every direction, its certificate replaced at run time. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { KeyedCertificate } from '../../dataplane/base/certificates/certificate.ts'
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { Slots } from './slots.ts'
 
-/** Answers the body of a question. */
+/** Answers the body of a request. */
 export interface ReviewReply {
   readonly status: number
   readonly body: object | string
@@ -22,19 +22,19 @@ export interface ReviewServer {
   readonly server: Server
   /** New connections get this certificate; open ones keep theirs. */
   show(certificate: KeyedCertificate): void
-  /** Every answer from now on ends its connection, so that the next request goes elsewhere. */
+  /** Every answer from now on closes its connection, so that the next request goes to another replica. */
   leave(): void
 }
 
 export const REVIEW_PATH = '/validate'
-/** An edit carries the object twice, and the API server takes 3 MiB of each. */
+/** An edit contains the object twice, and the API server accepts 3 MiB of each. */
 const BODY_BYTES_MAX = 7 * 1024 * 1024
 /** This many bodies are in memory at once; others wait at their sockets. */
 const READ_AT_ONCE_MAX = 8
 const CONNECTIONS_MAX = 128
 /** A slower sender would keep other requests waiting. */
 const TIMINGS = { headersMs: 5000, requestMs: 10_000 }
-/** Longer than the API server keeps an idle connection: it never meets one that was just closed. */
+/** Longer than the API server keeps an idle connection, so that it never uses a closing one. */
 const IDLE_MS = 120_000
 
 export function createReviewServer(options: ReviewServerOptions): ReviewServer {
@@ -59,7 +59,7 @@ export function createReviewServer(options: ReviewServerOptions): ReviewServer {
   )
   server.keepAliveTimeout = IDLE_MS
   server.maxConnections = CONNECTIONS_MAX
-  // A client that cannot be talked to is its own affair.
+  // A broken client connection is not the server's fault.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   return {
     server,
@@ -86,7 +86,7 @@ const TOO_LARGE: ReviewReply = {
 }
 const NO_JSON: ReviewReply = { status: 400, body: 'the body is not JSON' }
 
-/** Judges the head, before the body is read. */
+/** Checks the head, before the body is read. */
 function refusalOf({ method, url, headers }: IncomingMessage): ReviewReply | undefined {
   if (url?.split('?')[0] !== REVIEW_PATH) {
     return { status: 404, body: `reviews are asked at ${REVIEW_PATH}` }
@@ -98,11 +98,11 @@ function refusalOf({ method, url, headers }: IncomingMessage): ReviewReply | und
   return Number(headers['content-length'] ?? 0) > BODY_BYTES_MAX ? TOO_LARGE : undefined
 }
 
-/** Undefined if it is longer than it may be. */
+/** Undefined if it is too long. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const pieces: Buffer[] = []
   let length = 0
-  // Not ended with the loop: an answer still has to go out.
+  // Runs after the loop, because an answer must still be sent.
   for await (const piece of request.iterator({ destroyOnReturn: false })) {
     length += piece.length
     if (length > BODY_BYTES_MAX) return undefined
@@ -122,7 +122,7 @@ function parse(body: Buffer): unknown {
 function send(response: ServerResponse, { status, body }: ReviewReply): void {
   const isText = typeof body === 'string'
   const text = isText ? `${body}\n` : JSON.stringify(body)
-  // An unread body is not waited for.
+  // Does not wait for an unread body.
   const more = status === 200 ? {} : { connection: 'close' }
   const allow = status === 405 ? { allow: 'POST' } : {}
   const type = isText ? 'text/plain' : 'application/json'

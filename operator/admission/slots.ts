@@ -1,4 +1,4 @@
-/** Runs a limited number of tasks at once; the others wait in the order in which they came. */
+/** Runs a limited number of tasks at once; the others wait in order of arrival. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   #free: number

@@ -1,4 +1,4 @@
-/** The admission webhook: answers the API server in every replica, with certificates that it makes or finds mounted. */
+/** The admission webhook: answers the API server in every replica, with its own or mounted certificates. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -23,10 +23,10 @@ import { MountedCertificate } from './mounted-certificate.ts'
 import { allow, answerOf, type ReviewQuestion, type ReviewVerdict, readReview } from './review.ts'
 import { createReviewServer, REVIEW_PATH, type ReviewReply } from './server.ts'
 
-/** Made here, and published; or made by others, in a mounted folder. */
+/** Made here, and published; or made elsewhere, in a mounted folder. */
 export type CertificateOrigin =
   | {
-      /** Names and addresses under which the API server comes. */
+      /** Names and addresses that the API server uses. */
       readonly hosts: readonly string[]
       /** The ValidatingWebhookConfiguration that receives the authority. */
       readonly configuration: string
@@ -54,7 +54,7 @@ export interface WebhookParts {
 }
 
 export interface Webhook {
-  /** Rejects if the port cannot be had. */
+  /** Rejects if the port is not available. */
   readonly listening: Promise<AddressInfo>
   /** Whether it has its certificates, or none exist yet. */
   readonly isReady: boolean
@@ -73,7 +73,7 @@ export function startWebhook(options: AdmissionOptions, parts: WebhookParts): We
         options.log.event('error', 'admission', messageOf(error))
         return {
           status: 500,
-          body: 'the object could not be judged; the log of the operator says why',
+          body: 'the object could not be checked; the log of the operator has the reason',
         }
       }
     },
@@ -86,7 +86,7 @@ export function startWebhook(options: AdmissionOptions, parts: WebhookParts): We
     reviews.show(certificate)
     telemetry.webhookCertificateEnds.set(endOf(certificate) / 1000)
     const until = new Date(endOf(certificate)).toISOString()
-    options.log.event('info', 'webhook_certificate', 'The webhook shows another certificate.', {
+    options.log.event('info', 'webhook_certificate', 'The webhook presents another certificate.', {
       until,
     })
   })
@@ -155,7 +155,7 @@ async function reply(
   return { status: 200, body: answerOf(question, verdict, auditOf(question, verdict)) }
 }
 
-/** The places of the mistakes, without the values that were written there. */
+/** The paths of the mistakes, without their values. */
 function logRefusal(
   log: Log,
   { kind, object, isDryRun }: ReviewQuestion,

@@ -15,8 +15,8 @@ export const routeSpeaksTls: ClusterCheck = ({ gateway, gw }) => {
   if (tls === undefined || valueBelow(gateway, 'spec', 'route') === undefined) return []
   const isMutual = clientAuthOf(tls) === 'require'
   const message = isMutual
-    ? 'requires client certificates, and few Gateways of spec.route can present one'
-    : 'needs a BackendTLSPolicy beside spec.route: without it the Gateway speaks plain HTTP to this port'
+    ? 'requires client certificates, which few Gateways of spec.route can present'
+    : 'needs a BackendTLSPolicy with spec.route: without it the Gateway sends plain HTTP to this port'
   const fix = isMutual
     ? 'Write client_auth: request, or remove spec.route.'
     : 'Create one for the Service of the gateway, with validation.hostname and caCertificateRefs.'
@@ -63,7 +63,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
       .map((port) =>
         refuse(
           ['gw', 'gateway', port],
-          `${PUSH_PORT} is the port where the pod receives its configuration`,
+          `${PUSH_PORT} is the port at which the pod receives its configuration`,
           'Choose another port.',
         ),
       ),
@@ -73,7 +73,7 @@ export const reachableListener: ClusterCheck = ({ gw }) => {
         refuse(
           ['gw', 'gateway', port],
           'ports below 1024 need privileges, which the pod does not have',
-          'Choose a port above 1023; spec.service.port is what clients use.',
+          'Choose a port above 1023; clients use spec.service.port.',
         ),
       ),
   ]

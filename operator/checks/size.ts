@@ -11,6 +11,6 @@ export const documentFits: ClusterCheck = ({ gateway }) => {
   const { api_keys: _, ...rest } = gateway.gw as Readonly<Record<string, unknown>>
   const bytes = Buffer.byteLength(JSON.stringify(canonicalJson(rest)))
   if (bytes <= DOCUMENT_BYTES_MAX) return []
-  const message = `the configuration takes ${bytes} bytes; ${DOCUMENT_BYTES_MAX} fit into a ConfigMap beside the keys`
+  const message = `the configuration takes ${bytes} bytes; ${DOCUMENT_BYTES_MAX} fit into a ConfigMap with the keys`
   return [refuse(['gw'], message, 'Split it into two gateways, or shorten it.')]
 }

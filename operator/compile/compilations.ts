@@ -16,7 +16,7 @@ interface Made {
   readonly uid: string | undefined
   readonly generation: number | undefined
   readonly keysVersion: number
-  /** The keys of the cluster's issuer, as they were; undefined if they are not asked for. */
+  /** The keys of the cluster's issuer, unchanged; undefined if they are not needed. */
   readonly issuerVersion: string | undefined
   readonly compiled: Compiled
   /** By `namespace/name` of the TenantPolicy. */
@@ -32,7 +32,7 @@ export interface Compilation {
   readonly againMs?: number
 }
 
-/** Keys that change one after the other are taken together. */
+/** Keys that change shortly after one another are compiled together. */
 const KEYS_INTERVAL_MS = 500
 
 /** The keys and policies of the cluster, by gateway. */
@@ -52,7 +52,7 @@ export interface CompilationsOptions {
 }
 
 interface JudgedApart {
-  /** The generation and the tenants that were judged. */
+  /** The generation and the tenants that were checked. */
   readonly version: string
   readonly of: string
   readonly judged: JudgedWhole
@@ -61,7 +61,7 @@ interface JudgedApart {
 export class Compilations {
   readonly #options: CompilationsOptions
   readonly #world: Policed
-  /** Results and orders of the threads that judge large gateways. */
+  /** Results and jobs of the threads that check large gateways. */
   readonly #judged = new Map<string, JudgedApart>()
   readonly #asked = new Map<string, string>()
   #last: Promise<void> = Promise.resolve()
@@ -88,7 +88,7 @@ export class Compilations {
     })
   }
 
-  /** `isNew` when it was made just now. */
+  /** `isNew` if it was made just now. */
   of(gateway: KubeObject, keptKeys: readonly KeyRecord[] | undefined): Compilation {
     const key = keyOf(gateway)
     const { uid, generation } = gateway.metadata
@@ -135,7 +135,7 @@ export class Compilations {
     return this.#made.get(gateway)?.policies.get(policy)
   }
 
-  /** Judges at once, or in a thread for a large document: undefined until the result for this generation is there. */
+  /** Checks at once, or in a thread for a large document: undefined until the result for this generation exists. */
   #judge(gateway: KubeObject, keys: CompiledKeys): JudgedWhole | undefined {
     const tenants = [...tenantsOf(keys)]
     const now = this.#wallClock()
@@ -182,14 +182,14 @@ export class Compilations {
   }
 }
 
-/** Hashes of keys that the operator makes stand in the status. */
+/** The status has the hashes of keys that the operator makes. */
 export function isSameKey(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined || !isSameSpec(before, after)) return false
   const [one, other] = [before, after].map((key) => valueBelow(key, 'status', 'hashes'))
   return one === other || isDeepStrictEqual(one, other)
 }
 
-/** A change of the status alone; statuses do not move the generation. */
+/** A change of only the status, which does not change the generation. */
 export function isSameSpec(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
   if (before === undefined || after === undefined) return false
   const [one, other] = [before.metadata, after.metadata]

@@ -1,4 +1,4 @@
-/** Keys of a gateway: those in its own document, and GatewayKeys that may count. */
+/** Keys of a gateway: those in its own document, and permitted GatewayKeys. */
 
 import { listed } from '../../dataplane/config/checks/contract.ts'
 import {
@@ -26,9 +26,9 @@ export interface KeyVerdict {
   readonly missing?: readonly string[]
   /** Whether none of its routes exists, so that the key can call nothing. */
   readonly hasNoRoute?: boolean
-  /** Tags that the key sets and the gateway does not declare: no usage is counted by them. */
+  /** Tags that the key sets and the gateway does not declare: usage is not counted by them. */
   readonly undeclared?: readonly string[]
-  /** The operator has yet to make the key. */
+  /** The operator must still make the key. */
   readonly isUnmade?: boolean
   /** Why the operator does not make the key. */
   readonly pending?: string
@@ -96,13 +96,13 @@ const DUPLICATE = {
   accepted: false,
   reason: 'DuplicateHash',
   message:
-    'An older record has the same hash, and the older one counts. Make a new key with `gw keys create`, and delete this record.',
+    'An older record has the same hash and is used instead. Make a new key with `gw keys create`, and delete this record.',
 } as const
 
 /** Names in a key that its gateway does not have. */
 type Lacks = Pick<KeyVerdict, 'missing' | 'hasNoRoute' | 'undeclared'>
 
-/** A key may come before its routes and tags, so that one which is not there keeps it out of nothing else. */
+/** A key may be created before its routes and tags, so a missing one does not affect the others. */
 export function acceptedMessage(state: KeyState, { missing, undeclared }: Lacks): string {
   if (state !== 'ACTIVE') return `The key is ${state.toLowerCase()} and answers 401.`
   const routes =
@@ -110,7 +110,7 @@ export function acceptedMessage(state: KeyState, { missing, undeclared }: Lacks)
       ? 'The key may call its routes.'
       : `The gateway has no route ${listed(missing)}. Correct spec.routes (an alias is no route), or add the route.`
   if (undeclared === undefined) return routes
-  const tags = `usage.tags of the gateway does not declare ${listed(undeclared)}, so no usage is counted by it.`
+  const tags = `usage.tags of the gateway does not declare ${listed(undeclared)}, so usage is not counted by it.`
   return `${routes} ${tags} Correct spec.tags, or declare the tag.`
 }
 
@@ -156,7 +156,7 @@ export const NOT_PERMITTED: KeyVerdict = {
   accepted: false,
   reason: 'NotPermitted',
   message:
-    'No gateway of that name takes this key: its spec.keys.from must list this namespace and tenant.',
+    'No gateway of that name accepts this key: its spec.keys.from must list this namespace and tenant.',
   state: 'ACTIVE',
 }
 
@@ -179,14 +179,14 @@ export function faultsOfKey(key: KubeObject): readonly Finding[] {
 
 interface ReadKey {
   readonly record?: KeyRecord
-  /** One for each key that counts: a key that the operator makes has two while it is exchanged, or none yet. */
+  /** One record for each valid key: a generated key has two during a rotation, or none yet. */
   readonly live?: readonly KeyRecord[]
   readonly faults?: readonly Finding[]
 }
 
 const read = new WeakMap<KubeObject, ReadKey>()
 
-/** Each object is read once: of ten thousand keys mostly one has changed. */
+/** Each object is read once, because usually one of ten thousand keys has changed. */
 function readKey(key: KubeObject): ReadKey {
   const known = read.get(key)
   if (known !== undefined) return known
@@ -222,7 +222,7 @@ function parseKey(key: KubeObject, id: string): ReadKey {
   return { faults }
 }
 
-/** Stands where there is no hash yet, and is in no document. */
+/** Used while there is no hash yet, and in no document. */
 const UNMADE = `sha256:${'0'.repeat(64)}`
 
 function madeRecords(record: KeyRecord, key: KubeObject): KeyRecord[] {
@@ -238,7 +238,7 @@ function fieldOf([first, ...rest]: readonly PropertyKey[]): Path {
   return ['spec', ...specPath(String(first ?? '')), ...below]
 }
 
-/** Undefined members are left out: canonical JSON and the receiver want it so. */
+/** Undefined members are removed, as canonical JSON and the receiver require. */
 function recordOf(record: ApiKeyRecord): KeyRecord {
   // The schema's optional members are the same; only `undefined` as a value is gone.
   return withoutAbsent(record) as unknown as KeyRecord
@@ -264,7 +264,7 @@ function lists(grant: unknown, member: string, value: string): boolean {
   return Array.isArray(entries) && (entries.includes(value) || entries.includes('*'))
 }
 
-/** The older record of a hash counts; a name decides between two of one second. */
+/** The older record of a hash wins; the name decides between two of one second. */
 function byAge(one: KubeObject, other: KubeObject): number {
   const ages = [one, other].map(({ metadata }) => metadata.creationTimestamp ?? '')
   return compareText(ages[0] ?? '', ages[1] ?? '') || compareText(keyOf(one), keyOf(other))

@@ -35,7 +35,7 @@ export interface Resources {
 export interface Compiled {
   /** Absent when a problem is an error. */
   readonly configuration: CompiledConfiguration | undefined
-  /** Absent when it cannot be read; what is wrong is among the problems. */
+  /** Absent if it cannot be read; the problems have the reason. */
   readonly spec: WorkloadSpec | undefined
   readonly keys: readonly KeyRecord[]
   readonly keysHash: string
@@ -62,7 +62,7 @@ export function compile(resources: Resources): Compiled {
   return combine(judged, compiled, areAllKeys)
 }
 
-/** The judgement of a gateway without its keys. It is plain data, so that a thread can hand it over. */
+/** The result of checking a gateway without its keys. It is plain data, so that a thread can return it. */
 export interface Judged extends Pick<Compiled, 'configuration' | 'spec' | 'problems'> {}
 
 export function judgeGateway(
@@ -78,7 +78,7 @@ export function judgeGateway(
   return { configuration, spec: spec.data, problems }
 }
 
-/** Adds the keys. Keys do not wait for the configuration: without a judgement it is still pending. */
+/** Adds the keys. Keys do not wait for the configuration, which is still being checked. */
 export function combine(
   judged: Judged | undefined,
   { records, verdicts }: CompiledKeys,
@@ -115,7 +115,7 @@ function judgeConfiguration(
     now,
     place: 'pod',
     hasOtherKeys,
-    // The schema cannot judge a text that only a pod can resolve.
+    // The schema cannot check a text that only a pod can resolve.
     isExpected: (source) => resolution.uses.has(source),
   })
   const findings = [

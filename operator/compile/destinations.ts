@@ -17,7 +17,7 @@ export interface Destinations {
   readonly hasUnknown: boolean
 }
 
-/** Fields below `gw` that hold an address, wherever they stand. */
+/** Fields below `gw` with an address, in any section. */
 const FIELDS = new Set(['endpoint', 'webhook_url', 'otlp_endpoint', 'http_proxy'])
 const PORTS: Readonly<Record<string, number>> = {
   'http:': 80,
@@ -58,7 +58,7 @@ function placeOf(text: string): EgressDestination | 'unknown' {
   return number === undefined ? 'unknown' : { host: bare(hostname), port: number }
 }
 
-/** The APIs of providers are reached by HTTPS where no endpoint says otherwise. */
+/** The APIs of providers use HTTPS if no endpoint differs. */
 function hosted(gw: unknown): EgressDestination[] {
   const upstreams = valueBelow(gw, 'upstreams')
   const isHosted = (upstream: unknown) =>
@@ -66,7 +66,7 @@ function hosted(gw: unknown): EgressDestination[] {
   return Array.isArray(upstreams) && upstreams.some(isHosted) ? [{ port: HTTPS }] : []
 }
 
-/** Their pods are in their namespace, as those of a Service of that name would be. */
+/** Their pods are in their namespace, like those of a Service with that name. */
 function poolPlaces(gw: unknown): EgressDestination[] {
   return poolUpstreamsOf(gw).map(({ namespace }) => ({
     host: namespace === undefined ? 'pool' : `pool.${namespace}.svc`,
@@ -86,7 +86,7 @@ function redisPlaces(gw: unknown): (EgressDestination | 'unknown')[] {
   try {
     const { kind, nodes } = parseRedisUrl(url)
     const places = nodes.map(({ host, port }) => ({ host: bare(host), port }))
-    // Sentinels and nodes of a cluster name others, which are where they are themselves if that is a namespace.
+    // Sentinels and nodes of a cluster name other servers; for a namespace, those are in the same one.
     const namesOthers = kind === 'sentinel' || kind === 'cluster'
     const isTold = !namesOthers || places.every(({ host }) => namespacesOf(host, '').length > 0)
     return isTold ? places : [...places, 'unknown']
@@ -99,18 +99,18 @@ function bare(host: string): string {
   return host.replace(/^\[|\]$/g, '')
 }
 
-/** Namespaces whose pods may stand behind a name, by the ways in which names of Services are written. */
+/** Namespaces of the pods behind a name, by the forms of Service names. */
 export function namespacesOf(host: string, own: string): string[] {
   if (isIP(host) !== 0) return []
   const labels = host.replace(/\.$/, '').split('.')
   if (labels.length === 1) return [own]
   const service = labels.indexOf('svc')
-  // `service.namespace`, or a name of the world outside.
+  // `service.namespace`, or an external name.
   const name = service >= 2 ? labels[service - 1] : labels.length <= 3 ? labels.at(-1) : undefined
   return name !== undefined && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name) ? [name] : []
 }
 
-/** Whether it is a name of this cluster and of nothing else. */
+/** Whether it can only be a name of this cluster. */
 export function isOfCluster(host: string): boolean {
   const labels = host.split('.')
   return isIP(host) === 0 && (labels.length === 1 || labels.indexOf('svc') >= 2)

@@ -1,10 +1,13 @@
-/** The public keys with which the API server signs the tokens of ServiceAccounts: pods have no access to it, so they are sent. */
+/**
+ * The public keys with which the API server signs the tokens of ServiceAccounts; the operator sends them, because pods
+ * have no access.
+ */
 import { isRecord, listBelow } from '../../dataplane/json/values.ts'
 
 export type PublicKey = Readonly<Record<string, string>>
 
 export interface IssuerKeysOptions {
-  /** The key set as the API server shows it. */
+  /** The key set of the API server. */
   readonly read: () => Promise<unknown>
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
@@ -27,7 +30,7 @@ export class IssuerKeys {
     this.#options = options
   }
 
-  /** undefined until they have been read. The first question begins to read them, every five minutes. */
+  /** undefined until they have been read. The first call starts to read them, every five minutes. */
   get keys(): readonly PublicKey[] | undefined {
     if (!this.#isWanted && !this.#isStopped) {
       this.#isWanted = true
@@ -64,7 +67,7 @@ export class IssuerKeys {
   }
 }
 
-/** Members that are no texts, such as certificates, say nothing that a signature needs. */
+/** Members other than texts, such as certificates, are not needed for a signature. */
 function publicKeysOf(set: unknown): PublicKey[] {
   const keys = listBelow(set, 'keys').filter(isRecord).slice(0, KEYS_MAX)
   if (keys.length === 0) throw new Error('the API server shows no public keys of its issuer')

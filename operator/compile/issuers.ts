@@ -1,4 +1,4 @@
-/** Puts the keys of the cluster's issuer where a configuration asks for them. */
+/** Adds the keys of the cluster's issuer to configurations that use them. */
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import type { CompiledConfiguration } from './compile.ts'
@@ -16,7 +16,7 @@ export function withIssuerKeys(
   const jwt = listBelow(payload.gw, 'auth', 'jwt').map((issuer) =>
     isRecord(issuer) && isOfCluster(issuer) ? { ...issuer, jwks: { keys } } : issuer,
   )
-  // The judgement has passed it, so the parts are what the schema says.
+  // The check has passed, so the parts match the schema.
   const auth = { ...(payload.gw.auth as object), jwt }
   const filled = { ...payload, gw: { ...payload.gw, auth } } as Payload
   return { ...configuration, payload: filled, hash: hashOf(filled) }

@@ -1,4 +1,6 @@
-/** Judges a large configuration in a thread that can be ended: the operator's loop, and the keys of others, do not wait. */
+/**
+ * Checks a large configuration in a thread that can be ended, so that the operator's loop and other keys do not wait.
+ */
 
 import { once } from 'node:events'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
@@ -22,12 +24,12 @@ export const TIMED_OUT = 'COMPILATION_TIMED_OUT'
 export interface Order {
   readonly gateway: KubeObject
   readonly now: number
-  /** Tenants that have keys; of another without any is warned. */
+  /** Tenants with keys; other tenants get a warning. */
   readonly tenants: readonly string[]
   readonly policies: readonly KubeObject[]
 }
 
-/** The judgement of a gateway with its policies. */
+/** The result of checking a gateway with its policies. */
 export interface JudgedWhole extends Judged {
   /** By `namespace/name` of the TenantPolicy. */
   readonly policies: ReadonlyMap<string, PolicyVerdict>
@@ -58,7 +60,7 @@ export async function judgeApart(order: Order, deadlineMs = DEADLINE_MS): Promis
     const [judged] = await once(worker, 'message', { signal: deadline })
     return judged as JudgedWhole
   } catch (error) {
-    const why = deadline.aborted ? lateness(deadlineMs) : `cannot be judged: ${messageOf(error)}`
+    const why = deadline.aborted ? lateness(deadlineMs) : `cannot be checked: ${messageOf(error)}`
     return { ...failed(why), policies: countPolicies(gateway, policies).verdicts }
   } finally {
     await worker.terminate()
@@ -72,7 +74,7 @@ function copyOf({ metadata, spec, gw, status }: KubeObject): KubeObject {
 }
 
 function lateness(deadlineMs: number): string {
-  return `takes longer than ${deadlineMs / 1000} s to judge, so that it was given up`
+  return `takes longer than ${deadlineMs / 1000} s to check, so the operator gave up`
 }
 
 function failed(message: string): Judged {

@@ -1,4 +1,4 @@
-/** The hash by which sets of keys are compared; each record is digested once, not whenever one of thousands changes. */
+/** The hash that compares sets of keys; each record is digested once, not whenever one of thousands changes. */
 import {
   type KeyRecord,
   legacyHashOf,
@@ -6,11 +6,11 @@ import {
   setHashOf,
 } from '../../dataplane/delivery/signed.ts'
 
-/** Two callers need the hash of a set: the one that makes it and the one that signs it. */
+/** Two callers need the hash of a set: its maker and its signer. */
 const hashes = new WeakMap<readonly KeyRecord[], string>()
 const digests = new WeakMap<KeyRecord, string>()
 
-/** The same as `keysHashOf`; of ten thousand records most were there before. */
+/** The same as `keysHashOf`; of ten thousand records most are unchanged. */
 export function digestOf(records: readonly KeyRecord[]): string {
   const known = hashes.get(records)
   if (known !== undefined) return known

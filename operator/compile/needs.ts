@@ -25,13 +25,13 @@ export interface Needs {
   /** Hash of the settings that decide where counters are stored. */
   readonly store: string
   readonly destinations: Destinations
-  /** Upstreams that want the pods of a Service; absent if there are none. */
+  /** Upstreams that use the pods of a Service; absent if there are none. */
   readonly services?: readonly ServiceUpstream[]
   /** The same for InferencePools. */
   readonly pools?: readonly PoolUpstream[]
   /** Whether an upstream prefers endpoints in the zone of a pod. */
   readonly prefersZone?: true
-  /** As written: the longest time of a request bounds how long a pod may take to end. */
+  /** As written: the longest time of a request determines how long a pod may take to end. */
   readonly requestTimeoutSeconds?: number
 }
 
@@ -84,7 +84,7 @@ function listenerOf(gw: Payload['gw']): ListenerSecurity {
   return auth === 'none' || auth === 'request' ? 'tls' : 'mutual'
 }
 
-/** Counters stay in the pod by default, so writing that default out needs nothing more. */
+/** Counters stay in the pod by default, so writing that default needs nothing more. */
 function isShared(gw: Payload['gw']): boolean {
   return valueBelow(gw, 'rate_limits', 'backend') === 'redis'
 }

@@ -35,7 +35,7 @@ export function poolKeyOf({ name, namespace }: PoolUpstream, own: string): strin
   return keyOf({ metadata: { name, namespace: namespace ?? own } })
 }
 
-/** Whether an upstream prefers endpoints by their zone, so that zones have to be sent. */
+/** Whether an upstream prefers endpoints by their zone, so that zones must be sent. */
 export function prefersZone(gw: unknown): boolean {
   return listBelow(gw, 'upstreams').some((one) => valueBelow(one, 'prefer_zone') === true)
 }

@@ -26,7 +26,7 @@ export interface PolicyVerdict {
   readonly effective?: Effective
 }
 
-/** A policy that counts, and the amounts by which it does. */
+/** A policy that applies, and its amounts. */
 export interface CountedPolicy {
   readonly policy: KubeObject
   readonly tenant: string
@@ -43,7 +43,7 @@ export const NOT_GRANTED: PolicyVerdict = {
   accepted: false,
   reason: 'NotGranted',
   message:
-    'No gateway of that name takes this policy: its spec.tenants.from must list this namespace and tenant.',
+    'No gateway of that name accepts this policy: its spec.tenants.from must list this namespace and tenant.',
 }
 
 type Ceiling = Partial<Record<Amount, number>>
@@ -92,7 +92,7 @@ function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling) 
   return { verdict: accepted(effective, asked), effective }
 }
 
-/** A policy that was broken by an edit keeps what it said, below the ceiling of today. */
+/** A policy that an edit made invalid keeps its earlier amounts, below the present ceiling. */
 export function lastGood(
   gateway: KubeObject,
   policy: KubeObject,
@@ -120,7 +120,7 @@ const partOf = (part: PropertyKey) => (typeof part === 'number' ? part : String(
 export function invalid(
   message: string,
   before: Effective | undefined,
-  kept = 'The policy as it was before stays in force.',
+  kept = 'The previous version of the policy stays active.',
 ): PolicyVerdict {
   const consequence = before === undefined ? 'The tenant has the limits of the gateway.' : kept
   return {
@@ -148,7 +148,7 @@ function bounded(
     const usual = isLimit ? defaultOf(gateway, name) : numberBelow(each, memberOf(name))
     const said = entryOf === undefined ? asked[name] : numberBelow(entryOf, memberOf(name))
     const wanted = said ?? usual
-    // The budget of each tenant gives way to a ceiling that is written, and to nothing that a team writes.
+    // A written ceiling replaces the budget of each tenant; a team's policy cannot.
     const bound = ceiling[name] ?? (isLimit ? undefined : usual)
     const most = entryOf === undefined ? bound : undefined
     const value = most === undefined ? wanted : Math.min(most, wanted ?? most)
@@ -166,7 +166,7 @@ export function budgetOfEach(gateway: KubeObject): unknown {
   return entries.find((one) => valueBelow(one, 'tenant') === EACH_TENANT)
 }
 
-/** In place of the name of a tenant. */
+/** In place of a tenant's name. */
 const EACH_TENANT = '*'
 
 export function accepted(effective: Effective, asked: LimitAmounts): PolicyVerdict {
@@ -179,7 +179,7 @@ export function accepted(effective: Effective, asked: LimitAmounts): PolicyVerdi
   const bounds = ceiling.map((name) =>
     asked[name] === undefined
       ? `${name} is ${effective[name]}, the ceiling`
-      : `${name} ${asked[name]} is above the ceiling and counts as ${effective[name]}`,
+      : `${name} ${asked[name]} is above the ceiling and is replaced by ${effective[name]}`,
   )
   const overruled =
     gateway.length === 0
@@ -193,14 +193,14 @@ export function accepted(effective: Effective, asked: LimitAmounts): PolicyVerdi
 const TOO_MANY: PolicyVerdict = {
   accepted: false,
   reason: 'InvalidSpec',
-  message: `The gateway takes ${POLICIES_MAX} policies, and has older ones. Write the limits of this tenant into the gateway.`,
+  message: `The gateway accepts ${POLICIES_MAX} policies, and has older ones. Write the limits of this tenant into the gateway.`,
 }
 
-/** A team of another namespace does not learn where the other policy is. */
+/** A team of another namespace does not learn the location of the other policy. */
 function conflict(tenant: string, older: KubeObject, policy: KubeObject): PolicyVerdict {
   const isNear = older.metadata.namespace === policy.metadata.namespace
   const which = isNear ? `TenantPolicy ${older.metadata.name}` : 'A policy of another namespace'
-  const message = `${which} is older and counts for tenant "${tenant}". Delete one of them.`
+  const message = `${which} is older and applies to tenant "${tenant}". Delete one of them.`
   return { accepted: false, reason: 'Conflicted', message }
 }
 
@@ -257,7 +257,7 @@ function numberBelow(value: unknown, name: string): number | undefined {
   return typeof found === 'number' ? found : undefined
 }
 
-/** The older one counts; a name decides between two of one second. */
+/** The older one wins; the name decides between two of one second. */
 function byAge(one: KubeObject, other: KubeObject): number {
   const [a, b] = [one, other].map(
     (policy) => `${policy.metadata.creationTimestamp ?? ''} ${keyOf(policy)}`,

@@ -1,4 +1,7 @@
-/** Puts TenantPolicies into the configuration of their gateway. One that the configuration cannot bear costs itself only. */
+/**
+ * Adds TenantPolicies to the configuration of their gateway. A policy that makes the configuration invalid affects only
+ * itself.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Amount, Effective } from '../../crds/tenant-policy.ts'
 import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
@@ -23,7 +26,7 @@ export interface WithPolicies<T> {
 
 type SectionFields = Readonly<Record<string, unknown>>
 
-/** As it is, then as it was before, then without money, then without a route. */
+/** Tries it as it is, then its previous version, then without money, then without a route. */
 const ROUNDS_MAX = 4
 
 /** A large document is judged again in each round, so its policies are judged in a thread. */
@@ -60,7 +63,7 @@ interface PolicyFault {
   readonly message: string
 }
 
-/** As the policy was before; else without the field that is wrong, and with all the others. */
+/** The previous version of the policy; otherwise without the faulty field, and with all others. */
 function withoutFault(
   gateway: KubeObject,
   { policy, effective }: CountedPolicy,
@@ -71,13 +74,13 @@ function withoutFault(
   const isMoney = field === 'usd_per_month'
   const rest = isMoney ? withoutMoney : withoutRoute
   const asked = { ...amountsIn(policy, 'limits'), ...amountsIn(policy, 'budget') }
-  // A ceiling in money over models without prices is a mistake of the gateway, and not of the team.
+  // A ceiling in money over models without prices is a mistake of the gateway, not of the team.
   if (isMoney && asked.usd_per_month === undefined)
     return { verdict: accepted(rest, asked), effective: rest }
   const before = isFirst ? lastGood(gateway, policy) : undefined
   const said = `spec.budget.${field}: ${message}`
   return before === undefined
-    ? { verdict: invalid(said, rest, 'The rest of the policy is in force.'), effective: rest }
+    ? { verdict: invalid(said, rest, 'The rest of the policy is active.'), effective: rest }
     : { verdict: invalid(said, before), effective: before }
 }
 
@@ -132,7 +135,7 @@ function limitsOf(tenant: string, { boundBy, ...effective }: Effective) {
       tenant,
       ...(requests_per_minute !== undefined && {
         requests_per_minute,
-        // The gateway's default may be more than the team has in a minute.
+        // The gateway's default may exceed the team's requests per minute.
         burst: Math.max(1, Math.floor(requests_per_minute / 4)),
       }),
       ...(concurrent_requests !== undefined && { concurrent_requests }),
@@ -141,7 +144,7 @@ function limitsOf(tenant: string, { boundBy, ...effective }: Effective) {
   ]
 }
 
-/** An entry replaces the budget of each tenant, so that what a policy does not say is taken from there. */
+/** An entry replaces the budget of each tenant, so amounts that a policy omits come from there. */
 function budgetOf(tenant: string, effective: Effective, { tenant: _, ...each }: SectionFields) {
   const { tokens_per_day, usd_per_month, on_exceeded, downgrade_route, boundBy } = effective
   const isOverruled = [boundBy?.tokens_per_day, boundBy?.usd_per_month].includes('gateway')

@@ -29,7 +29,7 @@ export interface SentDocument {
   readonly keyId: string
   /** The envelope as JSON. */
   readonly text: string
-  /** Headers that prove the whole document as it is pushed: pods take no other. */
+  /** Headers that prove the whole document when it is pushed; pods accept no other. */
   readonly proof: Proof
 }
 
@@ -46,7 +46,7 @@ export interface OutgoingKeys extends SentDocument {
   readonly legacyHash: string
   /** Gzipped `text`. */
   readonly packed: Buffer
-  /** The change from the keys before, for pods that have these. */
+  /** The change from the previous keys, for pods that have these. */
   readonly changes?: { readonly base: number; readonly text: string; readonly proof: Proof }
 }
 
@@ -114,7 +114,7 @@ function outgoing(envelope: Envelope, sequence: number, hash: string): Omit<Sent
   return { sequence, hash, documentHash: sha256, keyId, text: JSON.stringify(envelope) }
 }
 
-/** The most that a ConfigMap may hold. */
+/** The largest size of a ConfigMap. */
 const CONFIG_MAP_BYTES_MAX = 1024 * 1024
 
 /** Throws an error with a fix if the data exceed a ConfigMap, before the API server refuses them. */
@@ -123,7 +123,7 @@ export function bundleData({ configuration, keys }: Stored) {
   if (keys !== undefined && keys.packed.length > forKeys) {
     throw new Error(
       `${keys.records.length} keys take ${keys.packed.length} bytes packed, and ${forKeys} are left beside the ` +
-        'configuration: the pods keep the keys they have. Delete GatewayKeys that are over, or split the gateway',
+        'configuration: the pods keep their present keys. Delete expired or revoked GatewayKeys, or split the gateway',
     )
   }
   return {
@@ -140,7 +140,7 @@ export function readStored(configMap: KubeObject, uid: string, keys: SigningKeys
     const verdict = verify(envelope, trust)
     const isOurs = verdict.ok && valueBelow(verdict.document, 'gateway', 'uid') === uid
     if (!verdict.ok || !isOurs) return undefined
-    // Proven to have been made by `sign` above.
+    // `sign` above has made it.
     return { envelope: envelope as Envelope, document: verdict.document }
   }
   const prove: Prove = (body, path) => proofOf(body, { path, uid }, keys)

@@ -60,7 +60,7 @@ export class DocumentLane {
     else void this.#run()
   }
 
-  /** Takes the report of a pod, unless a delivery is running. */
+  /** Accepts the report of a pod, unless a delivery is running. */
   settle(state: LaneState): void {
     if (this.#isRunning || this.#isClosed) return
     this.#state = state
@@ -78,7 +78,7 @@ export class DocumentLane {
     this.#isRunning = false
     if (this.#isClosed) return
     if (this.#isNew) {
-      // The document of this attempt has been replaced; a pod that does not answer is news all the same.
+      // The document of this attempt has been replaced; but a pod without an answer is still a change of state.
       this.#isNew = false
       const isSilent = outcome.state === 'unreachable'
       if (isSilent) this.#state = outcome
@@ -115,7 +115,8 @@ export function unreachable(error: unknown): LaneState {
 /** Returns the first problem and the number of problems. */
 export function rejected(problems: readonly PodProblem[]): LaneState {
   const [first] = problems
-  if (first === undefined) return { state: 'rejected', error: 'the pod does not say why', problems }
+  if (first === undefined)
+    return { state: 'rejected', error: 'the pod does not give a reason', problems }
   const { pointer, message, fix } = first
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
   return { state: 'rejected', error: `${pointer} ${message}. ${fix}${more}`.trim(), problems }
@@ -129,14 +130,14 @@ export function refused(status: number, body: unknown): LaneState {
   if (status !== 403 || valueBelow(body, 'reason') !== 'untrusted_key') {
     return { state: 'rejected', error }
   }
-  const heals = 'This heals by itself: the pod trusts this operator when its mounts are renewed.'
+  const heals = 'This ends without help: the pod trusts this operator after its mounts are updated.'
   return { state: 'rejected', error: `${error.replace(/\.$/, '')}. ${heals}`, isUntrusted: true }
 }
 
-/** The pod claims to have seen a higher number than any operator can have sent. */
+/** The pod claims a higher number than any operator can have sent. */
 export function unbelievable(have: number, stored: number): LaneState {
   const error =
-    `the pod says that it has seen sequence ${have}, and ${stored} is what it should have; that is not believed. ` +
-    'Delete the pod: its successor starts from what is stored.'
+    `the pod reports sequence ${have}, and ${stored} is stored; the report is ignored. ` +
+    'Delete the pod: its successor starts from the stored documents.'
   return { state: 'rejected', error }
 }

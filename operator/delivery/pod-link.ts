@@ -51,12 +51,12 @@ export class PodLink {
   readonly #origin: string
   readonly #closing = new AbortController()
   readonly #lanes: Readonly<Record<PushedPart, DocumentLane>>
-  /** The reconciles that wanted the documents first. */
+  /** The reconciles that first sent the documents. */
   readonly #traces: Partial<Record<PushedPart, TraceContext | undefined>> = {}
   #wanted: Wanted = { configuration: undefined, keys: undefined }
   #report: PodReport | undefined
   #asking: Promise<PodReport> | undefined
-  /** The highest sequences that this pod has seen of documents that are not the ones it should have. */
+  /** The highest sequences that this pod has seen of documents other than the desired ones. */
   readonly #floors: Record<PushedPart, number> = { configuration: 0, keys: 0 }
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
@@ -147,7 +147,7 @@ export class PodLink {
     } else if (refused?.documentHash === wanted.documentHash) {
       lane.settle(rejected(refused.problems))
     } else if (state === 'acknowledged' || state === 'rejected') {
-      // Pending and unreachable documents are on their way already.
+      // Pending and unreachable documents are already being sent.
       lane.begin()
     }
   }
@@ -176,7 +176,7 @@ export class PodLink {
       return report.keys.sequence === wanted.sequence && this.#saysKeys(report.keys)
     }
     const { hash, documentHash } = report.configuration
-    // The same content under another sequence is pushed all the same: what is stored must be what is newest.
+    // The same content under another sequence is pushed too: the stored document must be the newest.
     return hash === wanted.hash && documentHash === wanted.documentHash
   }
 
@@ -204,7 +204,7 @@ export class PodLink {
     if (isBelievable(seen, wanted.sequence)) this.#floors[part] = seen
   }
 
-  /** Both lanes wait for one question. */
+  /** Both lanes wait for one request. */
   #ask(): Promise<PodReport> {
     this.#asking ??= this.#fetchReport().finally(() => {
       this.#asking = undefined
@@ -243,7 +243,7 @@ export class PodLink {
     const [first, ...others] = pushesOf(part, this.#wanted, this.#report?.keys.sequence)
     if (first === undefined) throw new Error('there is nothing to send')
     let answer = await this.#call(first)
-    // The pod has other keys than the step begins with.
+    // The pod has other keys than those on which the change is based.
     for (const next of others) if (answer.status === 409) answer = await this.#call(next)
     return answer
   }
@@ -265,7 +265,7 @@ export class PodLink {
       this.#report = undefined
       return PENDING
     }
-    // Too many documents at once: nothing was said about this one.
+    // Too many documents at once: the pod has not checked this one.
     if (answer.status === 503) throw new Error('the pod is busy')
     return refused(answer.status, body)
   }

@@ -3,7 +3,7 @@ import type { ApiClient } from '../kube/api.ts'
 import { isOwnedBy } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 
-/** Looked up at once; more unknown ReplicaSets than a roll-out has wait for the next look. */
+/** Looked up at once; further unknown ReplicaSets wait for the next check. */
 const LOOKUPS_MAX = 20
 
 export class PodOwners {

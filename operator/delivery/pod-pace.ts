@@ -1,13 +1,13 @@
-/** When a pod is asked again what it enforces, though nothing has changed. */
+/** When the operator asks a pod again what it enforces, without a change. */
 import type { LinkTimings } from './pod-lane.ts'
 import { isTroubled, type PodReport } from './pod-reports.ts'
 
-/** Thousands of pods are asked a hundred a second at most. */
+/** At most a hundred of thousands of pods are asked per second. */
 const POD_MS = 10
 
 export interface AskingPace {
   readonly timings: LinkTimings
-  /** How many pods are asked by this process. */
+  /** The number of pods that this process asks. */
   readonly crowd: () => number
 }
 

@@ -1,4 +1,4 @@
-/** Makes the pushes to a pod: each document with the headers that prove it, without which the pod reads nothing. */
+/** Makes the pushes to a pod: each document with its proof headers, which the pod requires. */
 
 import type { Request } from '../kube/transport.ts'
 import type { TraceContext } from '../tracing/tracer.ts'
@@ -9,16 +9,16 @@ export type PushedPart = 'configuration' | 'keys'
 export interface Wanted {
   readonly configuration: OutgoingConfiguration | undefined
   readonly keys: OutgoingKeys | undefined
-  /** The reconcile that wants it. */
+  /** The reconcile that sends it. */
   readonly trace?: TraceContext | undefined
 }
 
-/** One push, and how it ended. */
+/** One push, and its result. */
 export interface PodPush {
   readonly part: PushedPart
   readonly result: string
   readonly seconds: number
-  /** The reconcile that it follows from. */
+  /** The reconcile that caused it. */
   readonly trace: TraceContext | undefined
 }
 
@@ -26,7 +26,7 @@ export type PodRequest = Pick<Request, 'method' | 'path' | 'headers' | 'body'>
 
 const JSON_BODY = { 'content-type': 'application/json' }
 
-/** The next one is sent where the one before is answered by 409. `has` is the sequence of the keys that the pod has. */
+/** The next one is sent if the previous one is answered by 409. `has` is the sequence of the pod's keys. */
 export function pushesOf(
   part: PushedPart,
   { configuration, keys }: Wanted,

@@ -1,4 +1,4 @@
-/** Reads the report that a pod gives at its push port, without trusting it. */
+/** Reads a pod's report at its push port, without trusting it. */
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { SentDocument } from './bundle.ts'
@@ -9,7 +9,7 @@ export interface PodReport {
     readonly documentHash: string | undefined
     readonly sequence: number
     readonly generation: number
-    /** The newest document that the pod has seen, refused ones included. */
+    /** The newest document that the pod has seen, including refused ones. */
     readonly newestSequence: number
     readonly refused: RefusedDocument | undefined
     readonly isLastKnownGood: boolean
@@ -43,7 +43,7 @@ export interface ReportedKeys {
   readonly sequence: number
 }
 
-/** Whether a pod has this set of keys: by the hash that it knows how to say. */
+/** Whether a pod has this set of keys, by the hash that its release reports. */
 export function hasKeys(
   { hash, setHash }: Omit<ReportedKeys, 'sequence'>,
   wanted: { readonly hash: string; readonly legacyHash: string },
@@ -73,7 +73,7 @@ export interface PodProblem {
   readonly isUnresolved: boolean
 }
 
-/** An upstream that refuses the credential which the pod sends. */
+/** An upstream that refuses the pod's credential. */
 export interface RefusedCredential {
   readonly upstream: string
   readonly status: number
@@ -85,7 +85,7 @@ export interface UnresolvedReference {
   readonly why: string
 }
 
-/** Whether the pod has a trouble that may end by itself, so that its next report is wanted soon. */
+/** Whether the pod has a problem that may end without help, so that its next report is needed soon. */
 export function isTroubled(report: PodReport): boolean {
   const { unresolved, refusedCredentials, storeAway, configuration } = report
   const lacks = unresolved.length > 0 || refusedCredentials.length > 0
@@ -181,7 +181,7 @@ export function number(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** Undefined if a pod answers something else. */
+/** Undefined for another answer. */
 export function jsonOf({ body }: { readonly body: Buffer }): unknown {
   try {
     return parseJson(body.toString())
@@ -190,7 +190,7 @@ export function jsonOf({ body }: { readonly body: Buffer }): unknown {
   }
 }
 
-/** The report of a pod that has just taken a configuration: its answer is read like one. */
+/** The report of a pod that has just accepted a configuration: its answer is read like a report. */
 export function reportAfter(report: PodReport, wanted: SentDocument, body: unknown): PodReport {
   return {
     ...report,

@@ -89,7 +89,7 @@ export class Pusher {
     }))
   }
 
-  /** Documents below this sequence would be refused by some pod as old. */
+  /** Some pods would refuse documents below this sequence as old. */
   floorOf(gateway: string, part: PushedPart): number {
     const links = [...(this.#gateways.get(gateway)?.values() ?? [])]
     return links.reduce((most, { link }) => Math.max(most, link.floorOf(part)), 0)

@@ -1,4 +1,4 @@
-/** Numbers of documents: one more than what is stored or seen, in steps that a gateway can have made. */
+/** Numbers of documents: one more than the stored or seen ones, in realistic steps. */
 
 /** A pod may have seen higher numbers than the stored one, as after a restored backup. */
 const STEP_MAX = 1_000_000

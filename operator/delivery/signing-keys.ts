@@ -1,4 +1,4 @@
-/** The key that signs documents: a Secret beside the operator, the only Secret that it may touch. */
+/** The key that signs documents: a Secret next to the operator, the only Secret that it may use. */
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { keyIdOf } from '../../dataplane/delivery/signed.ts'
@@ -14,7 +14,7 @@ const SIGNING = 'signing.pem'
 export interface SigningKeys {
   readonly privateKey: KeyObject
   readonly keyId: string
-  /** Public halves in PEM by file name: what pods mount. */
+  /** Public halves in PEM by file name, for the pods' mounts. */
   readonly trusted: Readonly<Record<string, string>>
 }
 
@@ -29,7 +29,7 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
   if (stored !== undefined && !isEmpty(stored)) return readSigningKeys(stored)
   try {
     const empty = stored ?? (await api.create(RESOURCES.secrets, emptySecret(place), MANAGER))
-    // With the version that was read: of two operators one writes.
+    // Sent with the version that was read, so that only one of two operators writes.
     const filled = { ...empty, data: newKey() }
     return readSigningKeys(await api.update(RESOURCES.secrets, filled, MANAGER))
   } catch (error) {
@@ -41,7 +41,7 @@ export async function loadSigningKeys(api: ApiClient, place: SigningPlace): Prom
   }
 }
 
-/** A release makes the Secret without contents, so that it goes with the release. */
+/** A release creates the Secret empty, so that it is deleted with the release. */
 function isEmpty({ data }: KubeObject): boolean {
   return !isRecord(data) || Object.keys(data).length === 0
 }
@@ -68,7 +68,7 @@ export function readSigningKeys(secret: KubeObject): SigningKeys {
   return { privateKey, keyId: keyIdOf(createPublicKey(privateKey)), trusted }
 }
 
-/** The error names the place, never the content. */
+/** The error names the field, never the content. */
 function readPem(pem: string, where: string): KeyObject {
   try {
     const key = pem.includes('PRIVATE KEY') ? createPrivateKey(pem) : createPublicKey(pem)

@@ -1,4 +1,4 @@
-/** Turns the pods that the API server reports into the targets that documents are pushed to. */
+/** Turns the pods of the API server into targets for pushes. */
 
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
@@ -7,12 +7,12 @@ import type { PodTarget } from './pusher.ts'
 
 /** How the operator reaches pods, and whether Services do. */
 export interface PodNetwork {
-  /** Where a pod takes documents; undefined while it has no address. */
+  /** The address of a pod for documents; undefined while it has none. */
   originOf(pod: KubeObject): string | undefined
   readonly hasServices: boolean
 }
 
-/** Every pod takes documents at the push port of the address that the cluster gave it. */
+/** Every pod accepts documents at the push port of its cluster address. */
 export const CLUSTER_NETWORK: PodNetwork = {
   originOf({ status }) {
     const address = valueBelow(status, 'podIP')

@@ -160,7 +160,7 @@ export class EndpointsKeeper {
     }
   }
 
-  /** undefined while it is not known which there are, or for a name outside of the cluster. */
+  /** undefined while the pods are not known yet, or for a name outside the cluster. */
   #ofService({ host, port }: ServiceUpstream, own: string): SliceEndpoint[] | undefined {
     const place = serviceAt(host, own)
     const slices = place && this.#watches.of(slicesOf(place))
@@ -181,13 +181,16 @@ export class EndpointsKeeper {
   }
 }
 
-/** Zones are sent where an upstream asks for them: else the same pods would be another list. */
+/** Zones are sent only if an upstream uses them, because otherwise they would change the list of the same pods. */
 function shaped(prefersZone: true | undefined) {
   return ({ zone, ...endpoint }: SliceEndpoint): SliceEndpoint =>
     prefersZone && zone !== undefined ? { ...endpoint, zone } : endpoint
 }
 
-/** The zones of the pods of a gateway, by their names: by their label from Kubernetes 1.35 on, else by their Service. */
+/**
+ * The zones of the pods of a gateway, by their names: by their label from Kubernetes 1.35 on, otherwise by their
+ * Service.
+ */
 export function zonesOf(
   { podsOf, endpointSlicesOf }: Pick<World, 'podsOf' | 'endpointSlicesOf'>,
   gateway: string,

@@ -110,7 +110,7 @@ export class EndpointsLane {
     }, MERGE_MS)
   }
 
-  /** Why the newest list is not in force, here or in a pod. */
+  /** Why the newest list is not active, here or in a pod. */
   get refused(): string | undefined {
     const [byPod] = this.#refusals.values()
     return this.#refused ?? byPod
@@ -151,12 +151,12 @@ export class EndpointsLane {
   #refuse(problem: string | undefined): void {
     if (problem === this.#refused) return
     this.#refused = problem
-    const kept = 'The pods keep those that they have.'
+    const kept = 'The pods keep their present endpoints.'
     if (problem !== undefined) this.#options.onError(`${keyOf(this.#gateway)}: ${problem} ${kept}`)
     this.#options.onTrouble()
   }
 
-  /** The time is the number: it rises over restarts of the operator, and nothing has to be read for it. */
+  /** The number is the time: it rises over restarts of the operator, without a stored value. */
   #sign(lists: Lists): void {
     const { signingKeys, wallClock } = this.#options
     const { uid = '', namespace = '', name } = this.#gateway.metadata
@@ -228,7 +228,7 @@ export class EndpointsLane {
     }
     const have = number(valueBelow(body, 'have'))
     if (!isBelievable(have, sequence)) return refused(status, body)
-    // An operator with a clock that was ahead has sent it.
+    // An operator with a fast clock has sent it.
     if (have >= this.#sequence) {
       this.#sequence = have
       this.#sign(this.#listsNow())

@@ -8,20 +8,20 @@ import type { SliceEndpoint } from './slices.ts'
 const H2C = 'kubernetes.io/h2c'
 export const ZONE_LABEL = 'topology.kubernetes.io/zone'
 
-/** The reason why an upstream that is a pool has no endpoints. */
+/** The reason why a pool upstream has no endpoints. */
 export interface PoolFault {
   readonly upstream: string
   /** `namespace/name` of the pool. */
   readonly key: string
   readonly kind: 'missing' | 'unserved' | 'refused'
-  /** Words for a refusal; else empty. */
+  /** The text of a refusal; otherwise empty. */
   readonly why: string
 }
 
 /** Why the pods of the pool cannot be used; undefined if they can. */
 export function refusalOf(pool: KubeObject): string | undefined {
   if (valueBelow(pool, 'spec', 'appProtocol') !== H2C) return undefined
-  return `appProtocol is ${H2C}, and the gateway asks models by HTTP/1.1. Write http, or remove it.`
+  return `appProtocol is ${H2C}, and the gateway calls models by HTTP/1.1. Write http, or remove it.`
 }
 
 /** The pods of the pool's namespace that have all of its labels. */
@@ -38,7 +38,7 @@ export function podsOfPool(pool: KubeObject): Selected {
   }
 }
 
-/** Keeps of a pod what endpoints are made from. */
+/** Keeps the parts of a pod that endpoints need. */
 export function trimPoolPod({ metadata, status }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, deletionTimestamp, labels } = metadata
   const zone = labels?.[ZONE_LABEL]

@@ -1,4 +1,4 @@
-/** Watches the objects that endpoints are made from, by label and namespace, while a gateway wants them. */
+/** Watches the sources of endpoints, by label and namespace, while a gateway needs them. */
 import type { KubeObject, Resource } from '../kube/objects.ts'
 import { Reflector, type ReflectorOptions } from '../kube/watch/reflector.ts'
 import { ObjectStore } from '../kube/watch/store.ts'
@@ -12,7 +12,7 @@ export interface Selected {
 
 export interface SelectedWatchesOptions
   extends Pick<ReflectorOptions, 'api' | 'random' | 'timings'> {
-  /** These gateways have other endpoints now. */
+  /** These gateways have new endpoints. */
   readonly onChange: (gateways: Iterable<string>) => void
   readonly onEnd?: ReflectorOptions['onEnd']
 }
@@ -34,7 +34,7 @@ export class SelectedWatches {
     this.#options = options
   }
 
-  /** Objects that no gateway wants any more are not watched any more. */
+  /** Stops watching objects that no gateway needs. */
   want(gateway: string, selections: readonly Selected[]): void {
     const wanted = new Set(selections.map(keyOf))
     for (const one of selections) this.#open(one).gateways.add(gateway)
@@ -45,7 +45,7 @@ export class SelectedWatches {
     }
   }
 
-  /** undefined while it is not known which there are. */
+  /** undefined while they are not known yet. */
   of(selected: Selected): readonly KubeObject[] | undefined {
     const watch = this.#watches.get(keyOf(selected))
     return watch?.reflector.isSynced ? watch.store.list() : undefined
@@ -70,7 +70,7 @@ export class SelectedWatches {
       ...(onEnd && { onEnd }),
     })
     store.onChange(() => onChange(gateways))
-    // That there are none is news, too.
+    // An empty list is a change, too.
     void reflector.synced.then(() => onChange(gateways))
     reflector.start()
     const watch = { store, reflector, gateways }

@@ -21,7 +21,7 @@ export function slicesOf({ namespace, name }: ServicePlace): Selected {
   }
 }
 
-/** Keeps of a slice what endpoints are made from. */
+/** Keeps the parts of a slice that endpoints need. */
 export function trimSlice(slice: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion } = slice.metadata
   const endpoints = listBelow(slice, 'endpoints').map((one) => ({
@@ -35,8 +35,8 @@ export function trimSlice(slice: KubeObject): KubeObject {
 }
 
 /**
- * Sorted, each pod once: a pod with addresses of both families stands in two slices, and one that moves between slices
- * in two for a moment. A pod that is not ready, or is about to end, gets no new request.
+ * Sorted, each pod once: a pod with addresses of both families is in two slices, and so for a moment is one that moves
+ * between slices. A pod that is not ready, or is terminating, gets no new request.
  */
 export function endpointsIn(slices: readonly KubeObject[], port: number): SliceEndpoint[] {
   const found = slices.flatMap((slice) => {
@@ -57,7 +57,7 @@ export function endpointsIn(slices: readonly KubeObject[], port: number): SliceE
 
 function endpointOf(one: unknown, port: number): SliceEndpoint[] {
   const address = textOf(listBelow(one, 'addresses')[0])
-  // A condition that is absent is to be read as true.
+  // An absent condition means true.
   const isReady = valueBelow(one, 'conditions', 'ready') !== false
   if (!isReady || address === undefined || isIP(address) === 0) return []
   const uid = textOf(valueBelow(one, 'targetRef', 'uid'))
@@ -71,7 +71,7 @@ function byFamily(one: SliceEndpoint, other: SliceEndpoint): number {
   return one.address < other.address ? -1 : 1
 }
 
-/** The slice has the port of the pods, which may differ from that of the Service where there are several. */
+/** The slice has the port of the pods, which may differ from that of the Service if there are several. */
 function portOf(slice: KubeObject, port: number): number | undefined {
   const ports = listBelow(slice, 'ports').filter(
     (one) => typeof valueBelow(one, 'port') === 'number',

@@ -1,4 +1,4 @@
-/** Why upstreams lack endpoints: a Service or pool that is not there, and one without a pod that takes requests. */
+/** Why upstreams lack endpoints: a missing Service or pool, or one without a ready pod. */
 import { Suggestions } from '../../dataplane/config/judgement/nearest.ts'
 import { type PoolUpstream, poolKeyOf } from '../compile/pool-upstreams.ts'
 import { type ServicePlace, type ServiceUpstream, serviceAt } from '../compile/service-upstreams.ts'
@@ -9,7 +9,7 @@ import type { SliceEndpoint } from './slices.ts'
 
 export type PoolState = KubeObject | 'missing' | 'unknown' | 'unserved'
 
-/** A Service that an upstream names, and that is not there. */
+/** A missing Service that an upstream names. */
 export interface ServiceFault {
   readonly upstream: string
   /** `namespace/name`. */
@@ -18,14 +18,14 @@ export interface ServiceFault {
   readonly nearest?: string | undefined
 }
 
-/** An upstream to which no request can be sent. */
+/** An upstream that cannot get requests. */
 export interface EmptyUpstream {
   readonly upstream: string
   /** `Service models/llama`. */
   readonly source: string
 }
 
-/** The state of the cluster as far as it is known; undefined: not yet, or it may not be asked. */
+/** The state of the cluster as far as it is known; undefined: not yet, or not permitted. */
 export interface EndpointSources {
   services(namespace: string): readonly KubeObject[] | undefined
   slices(place: ServicePlace): readonly KubeObject[] | undefined
@@ -34,7 +34,7 @@ export interface EndpointSources {
   ofPool(upstream: PoolUpstream): readonly SliceEndpoint[] | undefined
 }
 
-/** All Services of a namespace: the names among which one is missing. */
+/** All Services of a namespace, to suggest a name. */
 export function servicesOf(namespace: string): Selected {
   return { resource: RESOURCES.services, namespace, labelSelector: '', trim: nameOnly }
 }
@@ -53,7 +53,7 @@ export function serviceFaultOf(
   const place = serviceAt(host, own)
   const services = place && known.services(place.namespace)
   if (place === undefined || services === undefined) return undefined
-  // Endpoints that were made by hand need no Service.
+  // Manually created endpoints need no Service.
   if (known.slices(place)?.length !== 0) return undefined
   const names = services.map(({ metadata }) => metadata.name)
   if (names.includes(place.name)) return undefined
@@ -75,7 +75,7 @@ export function poolFaultOf(
   return why === undefined ? undefined : { upstream, key, kind: 'refused', why }
 }
 
-/** An upstream whose servers may be scaled to none has no fault without them. */
+/** An upstream that may scale to zero has no fault without them. */
 export function emptyOnes(
   services: readonly ServiceUpstream[],
   pools: readonly PoolUpstream[],

@@ -1,4 +1,6 @@
-/** Keys that the operator makes: the time of the next exchange, and the valid hashes before, during and after it. Pure. */
+/**
+ * Keys that the operator makes: the time of the next rotation, and the valid hashes before, during and after it. Pure.
+ */
 import { GatewayKeyStatus, type GeneratedHash, Generation } from '../../crds/gateway-key.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -10,7 +12,7 @@ export function secretNameOf({ metadata }: KubeObject): string {
   return `${SECRET_PREFIX}${metadata.name}`
 }
 
-/** Undefined if the author brings the hash. */
+/** Undefined if the author provides the hash. */
 export function generationOf(key: KubeObject): Generation | undefined {
   const parsed = Generation.safeParse(valueBelow(key, 'spec', 'generate'))
   return parsed.success ? parsed.data : undefined
@@ -36,17 +38,17 @@ export function isDue(wanted: Generation, hashes: readonly GeneratedHash[], now:
   return rotatesAt(wanted, current) <= now
 }
 
-/** Before the Secret is written: pods learn the new hash, so that no client has a key that they do not know. */
+/** Before the Secret is written: pods get the new hash first, so that no client has a key that they do not know. */
 export function announced(
   hashes: readonly GeneratedHash[],
   made: Pick<GeneratedHash, 'hash' | 'prefix' | 'revision' | 'madeAt'>,
 ): GeneratedHash[] {
   const current = currentOf(hashes)
-  // Two hashes count at most: a key that is exchanged twice ends its oldest one at once.
+  // At most two hashes are valid: a second rotation ends the oldest one at once.
   return [{ ...made, state: 'Pending' }, ...(current === undefined ? [] : [current])]
 }
 
-/** After the Secret was written, the former key stays valid for the overlap. */
+/** After the Secret was written, the old key stays valid for the overlap. */
 export function exchanged(
   hashes: readonly GeneratedHash[],
   { overlapSeconds }: Generation,
@@ -59,7 +61,7 @@ export function exchanged(
   })
 }
 
-/** Drops keys that never reached the Secret, and former keys after the overlap. */
+/** Drops keys that never reached the Secret, and old keys after the overlap. */
 export function remaining(hashes: readonly GeneratedHash[], now: number): readonly GeneratedHash[] {
   const left = hashes.filter(
     ({ state, notAfter }) =>
@@ -77,7 +79,7 @@ export function waitOf(
   const moments = hashes.map((one) =>
     one.state === 'Former' ? Date.parse(one.notAfter ?? '') : rotatesAt(wanted, one),
   )
-  // A step that is overdue waits for a change.
+  // An overdue step waits for a change.
   const next = Math.min(...moments.filter((moment) => moment > now))
   return Number.isFinite(next) ? next - now : undefined
 }

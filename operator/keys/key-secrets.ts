@@ -18,7 +18,7 @@ export interface Exchange {
 /** Keeps these hashes in the status; rejects if the object has changed since. */
 type Keep = (hashes: readonly GeneratedHash[]) => Promise<void>
 
-/** Returns the valid hashes. An interrupted exchange starts again with another key. */
+/** Returns the valid hashes. An interrupted rotation starts again with another key. */
 export async function exchange(
   api: Pick<ApiClient, 'create' | 'update'>,
   { key, wanted, hashes, now }: Exchange,
@@ -42,7 +42,7 @@ async function store(api: Pick<ApiClient, 'create' | 'update'>, secret: KubeObje
     await api.create(RESOURCES.secrets, secret, MANAGER)
   } catch (error) {
     if (!isStatus(error, 409)) throw error
-    // The chart's policy lets it through where the Secret is of this very GatewayKey.
+    // The chart's policy allows it if the Secret belongs to this GatewayKey.
     await api.update(RESOURCES.secrets, secret, MANAGER)
   }
 }
@@ -65,7 +65,7 @@ function secretOf(key: KubeObject, text: string): KubeObject {
   } as KubeObject
 }
 
-/** The name as it may stand in a key. */
+/** The name in the form that a key allows. */
 function keyPartOf(name: string): string {
   return name.replaceAll('.', '-').slice(0, 63)
 }

@@ -1,15 +1,15 @@
-/** How a key looks: `gw_<environment>_<id>_<43 base62 characters><6 base62 digits of a CRC-32>`. */
+/** The form of a key: `gw_<environment>_<id>_<43 base62 characters><6 base62 digits of a CRC-32>`. */
 import { crc32 } from 'node:zlib'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** 256 random bits; a plain hash of so much is safe to store. */
+/** 256 random bits, so that a plain hash is safe to store. */
 export const RANDOM_BYTES = 32
 /** 62^43 is the first power of 62 above 2^256, so that every 32 bytes have a distinct text. */
 const SECRET_LENGTH = 43
 /** 62^6 is above 2^32. */
 const CHECKSUM_LENGTH = 6
-/** Enough of the secret to tell two keys of one id apart, too little to help a guesser. */
+/** Enough of the secret to distinguish two keys of one id, too little to help an attacker. */
 const SHOWN_LENGTH = 4
 
 export interface KeyParts {
@@ -22,7 +22,7 @@ export function isKeyPart(text: string): boolean {
   return /^[A-Za-z0-9-]{1,63}$/.test(text) && !text.startsWith('-')
 }
 
-/** Scanners that find a leaked key see by the checksum that it is one, without asking anybody. */
+/** The checksum lets scanners recognise a leaked key without a request. */
 export function makeKey(parts: KeyParts, random: Uint8Array): string {
   if (random.length !== RANDOM_BYTES) throw new RangeError(`a key takes ${RANDOM_BYTES} bytes`)
   const number = BigInt(`0x${Buffer.from(random).toString('hex')}`)

@@ -8,7 +8,7 @@ const RETRY_AFTER_MS_MAX = 10_000
 
 export class ApiError extends Error {
   readonly status: number
-  /** CamelCase, as the server gives it: NotFound, Conflict, Expired ... */
+  /** CamelCase, as the server sends it: NotFound, Conflict, Expired ... */
   readonly reason: string
   readonly retryAfterMs: number | undefined
 
@@ -21,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Thrown before anything is sent, when this process is not the one that may write. */
+/** Thrown before anything is sent, if this process is not the leader. */
 export class NotLeaderError extends Error {
   constructor() {
     super('this operator is not the leader; it does not write')

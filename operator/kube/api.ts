@@ -1,4 +1,4 @@
-/** The verbs of the API server that the operator uses, with deadlines, patience and a fence for writers. */
+/** The verbs of the API server that the operator uses, with deadlines, retries and a fence for writers. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import { ApiError, errorOf, NotLeaderError } from './api-error.ts'
@@ -52,11 +52,11 @@ export interface Selection {
 export interface ApplyOptions {
   readonly manager: string
   readonly subresource?: string
-  /** False: fields that another manager has set otherwise are a conflict (409). */
+  /** False: fields that another manager has set differently are a conflict (409). */
   readonly force?: boolean
-  /** True: the answer is what would be stored, and nothing is. */
+  /** True: the answer is the object that would be stored, and nothing is stored. */
   readonly dryRun?: boolean
-  /** True: a merge patch instead, which replaces lists whole, entries of others included. */
+  /** True: a merge patch instead, which replaces lists whole, including foreign entries. */
   readonly merges?: boolean
 }
 
@@ -113,12 +113,12 @@ export class ApiClient {
     }
   }
 
-  /** The document at a path that belongs to no object. */
+  /** The document at a path that does not belong to an object. */
   async read(path: string, accept = JSON_TYPE): Promise<unknown> {
     return jsonOf(await this.#send('get', { method: 'GET', path, headers: { accept } }))
   }
 
-  /** The stream of changes after a version; its lines are the reader's to parse. */
+  /** The stream of changes after a version; the reader parses its lines. */
   async watch(
     resource: Resource,
     selection: Selection,
@@ -174,7 +174,7 @@ export class ApiClient {
     return objectOf(await this.#send('update', { method: 'PUT', path, body }))
   }
 
-  /** Server-side apply of exactly these fields; fields of ours that are not sent are removed. */
+  /** Server-side apply of exactly these fields; the operator's other fields are removed. */
   async apply(
     resource: Resource,
     object: KubeObject,
@@ -183,7 +183,7 @@ export class ApiClient {
     const { namespace, name, uid } = object.metadata
     const where = { namespace, subresource }
     this.#askToWrite('patch', resource, where)
-    // An apply that makes the object needs the permission to create it; one that says its uid makes none.
+    // An apply that creates the object needs that permission; one with a uid creates none.
     if (subresource === undefined && !uid) this.#ask('create', resource, where)
     const forced = merges ? '' : `&force=${force}`
     const query = `fieldManager=${manager}${forced}&fieldValidation=Strict${dryRun ? '&dryRun=All' : ''}`
@@ -198,7 +198,7 @@ export class ApiClient {
     return objectOf(await this.#send('patch', { method: 'PATCH', path, headers, body }))
   }
 
-  /** Deletes only this very object; one that is gone or has been replaced is left alone. */
+  /** Deletes only this object, not a successor with its name. */
   async delete(resource: Resource, { metadata }: KubeObject): Promise<void> {
     const { namespace, name, uid } = metadata
     this.#askToWrite('delete', resource, { namespace })

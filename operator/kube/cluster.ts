@@ -20,16 +20,16 @@ const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
 const NO_CLUSTER = 'no cluster configured; set KUBECONFIG, give --kubeconfig, or run inside a pod'
 
-/** Throws an error that says what to set where no cluster is configured. */
+/** Throws an error with advice if no cluster is configured. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const { env, kubeconfig, context } = options
   const isInside = kubeconfig === undefined && env.KUBECONFIG === undefined
   const host = env.KUBERNETES_SERVICE_HOST
-  // Inside a pod the credentials are three files; the library would cost over 100 MiB for reading them.
+  // Inside a pod the credentials are three files; the library would need over 100 MiB to read them.
   if (isInside && host) return inCluster(host, env.KUBERNETES_SERVICE_PORT ?? '443')
   const plain = readPlainKubeconfig({ env, kubeconfig, context })
   if (plain !== undefined) return plain
-  // The library would make up an address for the cluster.
+  // The library would invent an address for the cluster.
   const isAnywhere = !isInside || existsSync(join(homedir(), '.kube', 'config'))
   if (!isAnywhere) throw new Error(NO_CLUSTER)
   return await fromKubeconfig(kubeconfig, context)
@@ -67,7 +67,7 @@ function loaded(config: KubeConfig, file: string | undefined, context: string | 
     else config.loadFromFile(file)
   } catch (error) {
     const isOdd = error instanceof TypeError
-    const said = isOdd ? 'a field is not of the type that it should be' : messageOf(error)
+    const said = isOdd ? 'a field has the wrong type' : messageOf(error)
     const [reason] = said.split('\n')
     throw new Error(`the kubeconfig${placeOf(file)} cannot be used: ${reason}`)
   }

@@ -1,4 +1,4 @@
-/** An API server and the credentials for it, wherever they were read, and the sentences for what they lack. */
+/** An API server and its credentials, from any source, and error texts for missing ones. */
 import type { TlsSettings } from './transport.ts'
 
 export interface Credentials {
@@ -11,9 +11,9 @@ export interface Cluster {
   readonly server: string
   /** The namespace of the context or of the pod we run in. */
   readonly namespace: string
-  /** URL of the proxy by way of which the server is reached. */
+  /** URL of the proxy to the server. */
   readonly proxy?: string | undefined
-  /** Asked again when the old ones are refused, and every minute. */
+  /** Called again when the old ones are refused, and every minute. */
   credentials(): Promise<Credentials>
 }
 
@@ -31,7 +31,7 @@ interface Named {
   readonly name: string
 }
 
-/** A kubeconfig as the library has read it. */
+/** A kubeconfig as the library reads it. */
 interface ReadConfig<C> {
   getContexts(): readonly Named[]
   getCurrentContext(): string
@@ -40,7 +40,7 @@ interface ReadConfig<C> {
   getUser(name: string): object | null
 }
 
-/** The cluster of the chosen context. The library leaves out what is missing, and would ask without credentials. */
+/** The cluster of the chosen context. The library skips missing parts, and would send requests without credentials. */
 export function namedCluster<C extends { readonly server: unknown }>(
   config: ReadConfig<C>,
   place: string,
@@ -67,7 +67,7 @@ export function namedCluster<C extends { readonly server: unknown }>(
   )
 }
 
-/** Plugins word their failures themselves, or say nothing. */
+/** Plugins have their own error texts, or none. */
 export function credentialsFault(
   user: { readonly name: string; readonly exec?: { readonly command?: string } } | null,
   error: unknown,
@@ -77,7 +77,7 @@ export function credentialsFault(
   const from = plugin === undefined ? '' : ` from ${plugin}`
   const isUseful =
     message !== '' && !(error instanceof TypeError) && !(error instanceof SyntaxError)
-  const why = isUseful ? message.slice(0, 2000) : 'it fails, or its answer holds none'
+  const why = isUseful ? message.slice(0, 2000) : 'it fails, or its answer has none'
   const fix = plugin === undefined ? 'Log in again.' : 'Run it by hand to see why, or log in again.'
   return `no credentials${from} for user "${user?.name}" of the kubeconfig: ${why.replace(/\.$/, '')}. ${fix}`
 }

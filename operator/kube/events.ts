@@ -17,7 +17,7 @@ const KEY = RESOURCES.gatewayKeys.kind
 const NOTE_BYTES_MAX = 1024
 /** A GatewayKey may have the longest name that there is, and its event adds to it. */
 const NAME_LENGTH_MAX = 240
-/** The same words about the same object are not repeated within this time. */
+/** An event with the same text about the same object is not repeated within this time. */
 const REPEAT_MS = 5 * 60_000
 const REMEMBERED_MAX = 10_000
 
@@ -52,7 +52,7 @@ const OF_KEYS: Readonly<Record<string, string>> = {
 /** Events of changes that the user intended. */
 const INTENDED = new Set(['KeyReady', 'KeyRevoked', 'KeyRotated'])
 
-/** Reasons of a True Degraded that need a person, and are news where they begin. */
+/** Reasons of a True Degraded that need a person, reported at their start. */
 const DEGRADATIONS = new Set(['SecretUnusable', 'NoEndpoints', 'CredentialRejected'])
 
 export class Events {
@@ -92,7 +92,7 @@ export class Events {
     }
   }
 
-  /** The operator puts back what others wrote over a gateway's objects. */
+  /** The operator reverts foreign changes of a gateway's objects. */
   tellOfEdit(gateway: KubeObject, note: string): void {
     this.#tell(gateway, { reason: 'EditReverted', note, isWarning: true })
   }

@@ -1,4 +1,4 @@
-/** Reads kubeconfigs of certificates and tokens by itself; the library takes seconds and 80 MiB to do the same. */
+/** Reads kubeconfigs of certificates and tokens directly; the library takes seconds and 80 MiB for that. */
 
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -28,7 +28,10 @@ const USER_MEMBERS = [
   'extensions',
 ]
 
-/** Undefined if the file is not one, or holds something that only the library knows: plugins, proxies, several files. */
+/**
+ * Undefined if the file is not one, or contains something that only the library supports: plugins, proxies, several
+ * files.
+ */
 export function readPlainKubeconfig(options: ClusterOptions): Cluster | undefined {
   const { env, kubeconfig, context } = options
   const file = kubeconfig ?? env.KUBECONFIG ?? join(homedir(), '.kube', 'config')
@@ -42,7 +45,7 @@ export function readPlainKubeconfig(options: ClusterOptions): Cluster | undefine
     server: server.replace(/\/+$/, ''),
     namespace: entries.namespace,
     async credentials() {
-      // The file is read again: a tool that renews certificates rewrites it.
+      // Reads the file again, because a tool that renews certificates rewrites it.
       const fresh = read() ?? entries
       try {
         return credentialsOf(fresh.cluster, fresh.user, dirname(file))

@@ -56,7 +56,7 @@ export class LeaderLease {
     return this.#isLeading && performance.now() - this.#renewedAt < this.#timings.renewMs
   }
 
-  /** Gives the lease back, so that the next replica need not wait. Call it once all writing has ended. */
+  /** Releases the lease, so that the next replica need not wait. Call it once all writing has ended. */
   async release(): Promise<void> {
     this.#stopping.abort()
     await this.#running
@@ -95,10 +95,10 @@ export class LeaderLease {
     }
   }
 
-  /** The update fails where another has written since, so that two never hold it. */
+  /** The update fails if another replica has written since, so that two never hold it. */
   #hold(lease: KubeObject, asked: number): void {
     this.#seen = { version: lease.metadata.resourceVersion, at: performance.now() }
-    // Counted from before the request: others count from when they see it.
+    // Counted from before the request, because others count from when they see it.
     this.#renewedAt = asked
     if (this.#isLeading || this.#isLost) return
     this.#isLeading = true

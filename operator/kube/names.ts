@@ -4,7 +4,7 @@ import type { KubeObject, Metadata, OwnerReference } from './objects.ts'
 export const MANAGER = 'gw-operator'
 export const STATUS_MANAGER = 'gw-operator-status'
 
-/** Has the replicas of a Deployment from the moment at which an autoscaler is to have them. */
+/** Owns the replicas of a Deployment from the moment at which an autoscaler takes over. */
 export const REPLICAS_MANAGER = 'gw-operator-replicas'
 
 /** Variables that the operator sets in every pod; entries of `spec.env` with these names would have no effect. */
@@ -21,19 +21,19 @@ export const OWN_VARIABLES = [
   'GW_DRAIN_DELAY_SECONDS',
 ] as const
 
-/** On everything that the operator makes. */
+/** On all objects of the operator. */
 export const MANAGED_LABEL = 'app.kubernetes.io/managed-by'
 /** On every pod: the name of its gateway. The selector of the Deployment, so it may never change. */
 export const GATEWAY_LABEL = 'inference.gw/gateway'
-/** Hash of what was applied: the same hash is not applied again. */
+/** Hash of the applied object: the same hash is not applied again. */
 export const APPLIED_ANNOTATION = 'inference.gw/applied-hash'
-/** The generation after the last apply: another one means that the object was edited since. */
+/** The generation after the last apply: another one means a later edit. */
 export const GENERATION_ANNOTATION = 'inference.gw/applied-generation'
-/** A merge patch has put the object right, whose fields an apply that no longer names them would leave. */
+/** A merge patch has repaired the object, and an apply would keep the patch's fields. */
 export const RESTORED_ANNOTATION = 'inference.gw/restored'
 /** On a Deployment: hash of the template from which its pods were rendered. */
 export const TEMPLATE_ANNOTATION = 'inference.gw/template-hash'
-/** On a pod: when its mounts were last asked to be renewed. */
+/** On a pod: when the renewal of its mounts was last requested. */
 export const MOUNTS_ANNOTATION = 'inference.gw/mounts-renewed-at'
 
 export const names = {
@@ -59,7 +59,7 @@ export function labelsOf(gateway: string): Record<string, string> {
   }
 }
 
-/** Metadata of an object that goes when its gateway goes. */
+/** Metadata of an object that is deleted with its gateway. */
 export function metadataOf(gateway: KubeObject, name: string): Metadata {
   return {
     name,

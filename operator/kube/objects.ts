@@ -1,4 +1,4 @@
-/** Objects of the API server as JSON: the members that all of them have, and the form of their path. */
+/** Objects of the API server as JSON: the common members, and the form of their path. */
 import { isRecord } from '../../dataplane/json/values.ts'
 
 export interface OwnerReference {
@@ -14,7 +14,7 @@ export interface Metadata {
   readonly name: string
   readonly namespace?: string
   readonly uid?: string
-  /** Opaque: equal or not, except where the watch asks whether it went back. */
+  /** Opaque, except when the watch checks whether it went back. */
   readonly resourceVersion?: string
   readonly generation?: number
   readonly labels?: Readonly<Record<string, string>>
@@ -81,7 +81,7 @@ export function apiVersionOf({ group, version }: Resource): string {
   return group === '' ? version : `${group}/${version}`
 }
 
-/** Namespace and name of one object; without a namespace its collection over the whole cluster. */
+/** Namespace and name of one object; without a namespace its collection in the whole cluster. */
 export interface ObjectPlace {
   readonly namespace?: string | undefined
   readonly name?: string

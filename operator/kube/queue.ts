@@ -5,7 +5,7 @@ export type ReconcileResult = undefined | { readonly againMs: number }
 export interface QueueOptions {
   readonly concurrency: number
   readonly random: () => number
-  /** Rejects when the key has to be tried again. */
+  /** Rejects if the key must be tried again. */
   readonly process: (key: string) => Promise<ReconcileResult>
   readonly onError?: (key: string, error: unknown, retryMs: number) => void
   readonly backoffMs?: { readonly first: number; readonly most: number }
@@ -27,7 +27,7 @@ export class WorkQueue {
     this.#options = options
   }
 
-  /** Keys added before are kept and worked on from now. */
+  /** Keys added earlier are kept and processed from now on. */
   start(): void {
     this.#open = true
     this.#fill()
@@ -39,7 +39,7 @@ export class WorkQueue {
     this.#fill()
   }
 
-  /** Adds it later; of two delays the shorter one counts. */
+  /** Adds it later; the shorter of two delays wins. */
   addAfter(key: string, delayMs: number): void {
     const at = performance.now() + delayMs
     const pending = this.#timers.get(key)
@@ -60,7 +60,7 @@ export class WorkQueue {
     return this.#running.size
   }
 
-  /** Takes nothing new and resolves when what is under way has ended. */
+  /** Takes no new keys and resolves when running work has ended. */
   async stop(): Promise<void> {
     this.#open = false
     for (const { timer } of this.#timers.values()) clearTimeout(timer)

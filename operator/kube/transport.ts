@@ -26,7 +26,7 @@ export interface ApiResponse {
   readonly body: Buffer
 }
 
-/** An answer that goes on: read at the reader's pace, ended by `close`. */
+/** An answer that continues: read at the reader's pace, ended by `close`. */
 export interface Stream {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export interface TransportOptions {
   readonly connections?: number
   readonly connectTimeoutMs?: number
   readonly bodyBytesMax?: number
-  /** URL of the proxy by way of which everything goes. */
+  /** URL of the proxy for all calls. */
   readonly proxy?: string | undefined
 }
 
@@ -55,7 +55,7 @@ export class Transport {
     this.#agent = this.#open(options.tls)
   }
 
-  /** Later calls use these certificates; calls under way finish on the connections they have. */
+  /** Later calls use these certificates; running calls finish on their connections. */
   secureWith(tls: TlsSettings): void {
     const old = this.#agent
     this.#agent = this.#open(tls)
@@ -144,7 +144,7 @@ function plain(headers: Record<string, string | string[] | undefined>): Record<s
   return Object.fromEntries(entries)
 }
 
-/** A refusal is short; what is longer is not read. */
+/** A refusal is short; the rest is not read. */
 export async function readStart(stream: Stream): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

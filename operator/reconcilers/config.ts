@@ -1,4 +1,4 @@
-/** Writes the documents of a gateway before a push, so that a sequence that a pod saw never gets other content. */
+/** Writes the documents of a gateway before a push, so that a sequence that a pod has seen never gets other content. */
 import type { GatewayIdentity } from '../../dataplane/delivery/signed.ts'
 import type { Compiled } from '../compile/compile.ts'
 import type { Needs } from '../compile/needs.ts'
@@ -33,7 +33,7 @@ export interface Floors {
 
 interface StoredObject {
   readonly uid: string | undefined
-  /** Without contents: they are in `stored` already. */
+  /** Without contents, which are already in `stored`. */
   readonly object: KubeObject
   readonly stored: Stored
 }
@@ -53,7 +53,7 @@ export class ConfigReconciler {
     this.#options = options
   }
 
-  /** The documents that are stored before anything new is decided. */
+  /** The stored documents before a new decision. */
   async read(gateway: KubeObject): Promise<Stored> {
     const known = await this.#read(gateway, names.config(gateway.metadata.name))
     return known?.stored ?? {}
@@ -67,13 +67,13 @@ export class ConfigReconciler {
     const next = this.#next(gateway, compiled, { stored, floors })
     const isSame = next.configuration === stored.configuration && next.keys === stored.keys
     if (isSame && known !== undefined) return stored
-    // A new object would be in the way of the deletion.
+    // A new object would block the deletion.
     if (known === undefined && gateway.metadata.deletionTimestamp !== undefined) return stored
     await this.#write(gateway, name, known, next)
     return next
   }
 
-  /** Keeps what every ready pod enforces, for pods that start while something newer is refused. */
+  /** Keeps what every ready pod enforces, for pods that start while a newer document is refused. */
   async keepLastKnownGood(
     gateway: KubeObject,
     configuration: OutgoingConfiguration,
@@ -139,7 +139,7 @@ export class ConfigReconciler {
             {
               gateway: identity,
               sequence: nextSequence(stored.keys?.sequence, floors.keys),
-              // A step needs a lower number before it, so a restart of the numbers sends the whole document.
+              // A change needs a lower number before it, so a restart of the numbers sends the whole document.
               before: isCounted(stored.keys?.sequence ?? 0) ? stored.keys : undefined,
             },
             keys,
@@ -147,7 +147,7 @@ export class ConfigReconciler {
     return { ...(configuration && { configuration }), keys: newKeys }
   }
 
-  /** Before something is written: an object that we do not watch may have the name. */
+  /** Before a write: an unwatched object may have the name. */
   async #read(gateway: KubeObject, name: string): Promise<StoredObject | undefined> {
     const { namespace, uid } = gateway.metadata
     const key = `${namespace}/${name}`

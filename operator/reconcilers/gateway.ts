@@ -35,7 +35,7 @@ export interface GatewayOptions {
   readonly owners: PodOwners
   readonly signingKeys: () => SigningKeys
   readonly release: Release
-  /** Throws while the cluster has not said what it serves. */
+  /** Throws while the kinds of the cluster are unknown. */
   readonly platform: () => Platform
   readonly random: () => number
   readonly network: PodNetwork
@@ -46,7 +46,7 @@ export interface GatewayOptions {
 
 export interface GatewayTimings {
   readonly resyncMs: number
-  /** A configuration that every pod has taken is kept as the last good one after this time. */
+  /** A configuration that every pod has accepted is kept as the last good one after this time. */
   readonly soakMs: number
 }
 
@@ -67,7 +67,7 @@ export class GatewayReconciler {
     this.#timings = { ...TIMINGS, ...options.timings }
   }
 
-  /** `trace`: the span of this, below which the pushes stand that follow. */
+  /** `trace`: the span of this reconcile, the parent of its pushes. */
   async reconcile(key: string, trace?: TraceContext): Promise<ReconcileResult> {
     const { world, config } = this.#options
     const gateway = world.stores.gatewayConfigs.get(key)
@@ -100,14 +100,16 @@ export class GatewayReconciler {
       const kind = error instanceof ForeignObjectError ? 'conflict' : 'failed'
       workload = { kind, message: messageOf(error) }
     }
-    // A pending judgement says nothing about the document; its keys are on their way already.
+    // A pending check says nothing about the document; its keys are already being sent.
     const known = compiled?.isPending === true ? undefined : compiled
     const waits = await this.#finish(gateway, { isPaused, compiled: known, stored, workload })
     if (faults.length > 0) throw faults[0]
     return { againMs: Math.min(...waits, keysWaitMs ?? Infinity, this.#resyncMs(workload)) }
   }
 
-  /** While a finalizer holds a gateway its pods may serve on: keys are still revoked, and nothing is made any more. */
+  /**
+   * While a finalizer holds a gateway its pods may continue to serve: keys are still revoked, and no object is created.
+   */
   async #windDown(gateway: KubeObject, trace: TraceContext | undefined): Promise<ReconcileResult> {
     const { compilations, config, onCompiled } = this.#options
     const key = keyOf(gateway)
@@ -236,7 +238,7 @@ export class GatewayReconciler {
 
   #resyncMs(workload: Workload): number {
     if (workload.kind === 'waiting') return 2000
-    // The object in the way is not watched, so the reconcile repeats.
+    // The obstructing object is not watched, so the reconcile repeats.
     const isObstructed =
       workload.kind === 'conflict' ||
       (workload.kind === 'applied' && workload.routeConflict !== undefined)

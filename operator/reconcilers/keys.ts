@@ -30,11 +30,11 @@ export interface KeysOptions {
   readonly compilations: Compilations
   readonly events: Pick<Events, 'tellOfChanges'>
   readonly wallClock: () => number
-  /** Whether the operator makes keys where a GatewayKey asks for one. */
+  /** Whether the operator makes keys for GatewayKeys that request one. */
   readonly mayMakeKeys: boolean
 }
 
-/** The watch brings a newer version soon. */
+/** The watch will deliver a newer version. */
 const STALE_MS = 200
 
 const OFF =
@@ -64,7 +64,7 @@ export class KeysReconciler {
     return this.#untilExpiry(key)
   }
 
-  /** Written over the version that was judged: of an older one it is not known which hashes count. */
+  /** Written with the version that was checked: for an older one the valid hashes are unknown. */
   async #keepGenerated(
     key: KubeObject,
     verdict: KeyVerdict,
@@ -88,7 +88,7 @@ export class KeysReconciler {
       else if (!mayMakeKeys) await write(known, OFF)
       else await write(await exchange(api, { key, wanted, hashes: known, now }, write))
     } catch (error) {
-      // The watch brings the newer version soon.
+      // The watch will deliver the newer version.
       if (isStatus(error, 409)) return { againMs: STALE_MS }
       await write(remaining(known, now), `The key could not be made: ${messageOf(error)}`)
       throw error
@@ -98,7 +98,7 @@ export class KeysReconciler {
     return { againMs: next + 50 }
   }
 
-  /** Returns the version that is stored now. */
+  /** Returns the stored version. */
   async #tell(
     key: KubeObject,
     status: GatewayKeyStatus,
@@ -116,7 +116,7 @@ export class KeysReconciler {
   isOutdated(key: KubeObject): boolean {
     const verdict = this.#verdict(key)
     if (verdict === undefined) return false
-    // Asked of thousands at a time: the definition of the status is not needed for that.
+    // Called for thousands at a time: the definition of the status is not needed for that.
     const conditions = valueBelow(key, 'status', 'conditions')
     const listed: readonly unknown[] = Array.isArray(conditions) ? conditions : []
     const generation = key.metadata.generation ?? 0

@@ -3,7 +3,7 @@ import { type KubeObject, keyOf, RESOURCES, type Resource } from '../kube/object
 import { trimOf } from '../kube/watch/trim.ts'
 import type { Watched, World } from '../world.ts'
 
-/** A watch lags behind an apply; until it has caught up, the answer to the apply is the newest that is known. */
+/** A watch delivers an apply later; until then, the answer to the apply is the newest version. */
 export class LiveObjects {
   readonly #world: World
   readonly #answered = new Map<string, KubeObject>()
@@ -40,7 +40,7 @@ export class LiveObjects {
 const NOTHING: KubeObject = { metadata: { name: '' } }
 
 function kindOf(resource: Resource): Watched | undefined {
-  // Only watched kinds have a store; others are never looked for here.
+  // Only watched kinds have a store; others are never read here.
   return (Object.keys(RESOURCES) as Watched[]).find((one) => RESOURCES[one] === resource)
 }
 

@@ -14,7 +14,7 @@ export interface MountOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** By itself a kubelet looks at mounts once a minute; it does so at once when an annotation of the pod changes. */
+/** By itself a kubelet checks mounts once a minute; a changed annotation of the pod makes it check at once. */
 const FIRST_MS = 5000
 const LAST_MS = 30_000
 /** Afterwards the kubelet's own minute is soon enough. */
@@ -35,7 +35,7 @@ export class MountKeeper {
     this.#options = options
   }
 
-  /** Returns after which time it wants to be called again, if any pod still waits. */
+  /** Returns after which time it must be called again, if any pod still waits. */
   async renew(
     gateway: string,
     namespace: string,
@@ -43,7 +43,7 @@ export class MountKeeper {
   ): Promise<number | undefined> {
     const lacking = pods.filter(lacksMount)
     const now = this.#options.clock()
-    // A pod that is being asked again right now lacks nothing for a moment.
+    // A pod that is being asked again may report nothing missing for a moment.
     const known = [...(this.#waiting.get(gateway) ?? [])].filter(([, { nextAt }]) => now < nextAt)
     const waiting = new Map(known)
     for (const { target } of lacking) {
@@ -79,7 +79,7 @@ export class MountKeeper {
       const metadata = { name, namespace, uid, annotations }
       await api.apply(RESOURCES.pods, { metadata }, { manager: MANAGER, merges: true })
     } catch (error) {
-      // It is gone, or another one of its name is there; all else must not hold up the gateway.
+      // The pod is gone or replaced; other errors must not delay the gateway.
       if (!isStatus(error, 404) && !isStatus(error, 409)) onError(error)
     }
   }

@@ -1,4 +1,6 @@
-/** Our entries among the parents of each InferencePool: one for each gateway that names it, beside those of others. */
+/**
+ * Our entries among the parents of each InferencePool: one for each gateway that names it, in addition to foreign ones.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { refusalOf } from '../endpoints/pools.ts'
@@ -19,9 +21,9 @@ export interface PoolsOptions {
 }
 
 const CONTROLLER = 'inference.gw/gateway-controller'
-/** All controllers together have this many, by the definition of the kind. */
+/** The maximum for all controllers together, by the definition of the kind. */
 const PARENTS_MAX = 32
-/** Another writer was faster: its change is on the way here. */
+/** Another writer was faster, and the watch will deliver its change. */
 const CONFLICT_MS = 50
 
 export class PoolsReconciler {
@@ -45,7 +47,7 @@ export class PoolsReconciler {
     }
     if (JSON.stringify(parents) === JSON.stringify(before)) return undefined
     try {
-      // The list has no keys for server-side apply: it is replaced as a whole, or not at all where another writer was faster.
+      // The list has no keys for server-side apply: it is replaced as a whole, unless another writer was faster.
       await api.update(
         RESOURCES.inferencePools,
         withParents(pool, parents),
@@ -67,7 +69,7 @@ function withParents(pool: KubeObject, parents: readonly unknown[]): KubeObject 
   return { ...pool, apiVersion, kind, status: { ...(isRecord(status) && status), parents } }
 }
 
-/** Entries of others stay as they are and where they are; ours go without their gateway, and new ones come last. */
+/** Foreign entries keep their content and place; ours are removed with their gateway, and new ones are appended. */
 function nextParents(
   pool: KubeObject,
   before: readonly unknown[],
@@ -113,6 +115,6 @@ function entryOf(pool: KubeObject, gateway: KubeObject, before: unknown, now: st
     controllerName: CONTROLLER,
     parentRef: { group: 'inference.gw', kind: 'GatewayConfig', name, namespace },
   }
-  // As it was stored, where it says the same: another order of members would be written for ever.
+  // The stored entry if it is equal: another order of members would be written without end.
   return isDeepStrictEqual(before, entry) ? (before as object) : entry
 }

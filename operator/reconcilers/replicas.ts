@@ -1,13 +1,13 @@
-/** Leaves the number of pods as it is when an autoscaler takes it over. */
+/** Keeps the present number of pods when an autoscaler takes over. */
 import { isRecord, listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import type { ApiClient } from '../kube/api.ts'
 import { MANAGER, REPLICAS_MANAGER } from '../kube/names.ts'
 import { type KubeObject, RESOURCES } from '../kube/objects.ts'
 
 /**
- * Server-side apply puts a field back to its default that its only owner no longer names: 20 pods would become one
- * until the autoscaler has looked. So another manager owns the number before ours gives it up. Without force: where
- * another writer has scaled meanwhile, the number is no longer ours, and the next attempt leaves it alone.
+ * Server-side apply resets a field to its default if its only owner no longer names it: 20 pods would become one until
+ * the autoscaler acts. So another manager takes over the number before ours releases it. Without force: if another
+ * writer has scaled meanwhile, the number is no longer ours, and the next attempt does not change it.
  */
 export async function handOverReplicas(
   api: Pick<ApiClient, 'get' | 'apply'>,
@@ -16,7 +16,7 @@ export async function handOverReplicas(
 ): Promise<void> {
   if (valueBelow(desired, 'spec', 'replicas') !== undefined) return
   const { name, namespace } = known.metadata
-  // The watched copies are without the bookkeeping of writers.
+  // The watched copies lack the bookkeeping of writers.
   const live = await api.get(RESOURCES.deployments, { name, namespace })
   if (live === undefined || !hasOnlyOurs(live)) return
   const { uid } = live.metadata

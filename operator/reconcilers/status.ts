@@ -14,7 +14,7 @@ export interface StatusOptions {
   readonly events: Events
   readonly wallClock: () => number
   readonly onWrite?: () => void
-  /** Two writes for one gateway are at least this far apart; what comes in between is written together. */
+  /** Shortest time between two writes for one gateway; changes in between are written together. */
   readonly intervalMs?: number
 }
 
@@ -22,7 +22,7 @@ interface Written {
   readonly uid: string | undefined
   readonly status: GatewayStatus
   readonly hash: string
-  /** The version of the object that has this status. */
+  /** The version of the object with this status. */
   readonly version: string | undefined
   readonly at: number
 }
@@ -35,7 +35,7 @@ export class StatusReconciler {
     this.#options = options
   }
 
-  /** The status written last, by this process or by the leader before it. */
+  /** The last written status, by this process or by the previous leader. */
   before(gateway: KubeObject): GatewayStatus {
     const written = this.#written.get(keyOf(gateway))
     if (written !== undefined && written.uid === gateway.metadata.uid) return written.status
@@ -43,7 +43,7 @@ export class StatusReconciler {
     return parsed.success ? parsed.data : GatewayStatus.parse({})
   }
 
-  /** Returns in how many milliseconds it wants to be called again, if it does. */
+  /** Returns in how many milliseconds it must be called again, if at all. */
   async reconcile(facts: Omit<StatusFacts, 'before' | 'now'>): Promise<number | undefined> {
     const { api, events, wallClock, onWrite, intervalMs = 300 } = this.#options
     const { gateway } = facts
@@ -69,7 +69,7 @@ export class StatusReconciler {
       })
       version = stored.metadata.resourceVersion
     } catch (error) {
-      // It was deleted meanwhile, or is another one of the same name by now.
+      // It was deleted meanwhile, or replaced by another one of the same name.
       if (isStatus(error, 404) || isStatus(error, 409)) return undefined
       throw error
     }
@@ -84,7 +84,7 @@ export class StatusReconciler {
   }
 }
 
-/** Whether another writer has changed the status since; what the watch shows may be older than our last write. */
+/** Whether another writer has changed the status since; the watch may be older than our last write. */
 function isOverwritten(gateway: KubeObject, { hash, version }: Written): boolean {
   const { resourceVersion: seen = '' } = gateway.metadata
   if (version === undefined || !/^\d+$/.test(seen) || !/^\d+$/.test(version)) return false

@@ -29,14 +29,14 @@ export interface WorkloadOptions {
   readonly world: World
   readonly rolloutsMax: number
   readonly onApply?: (kind: string, result: 'applied' | 'deleted' | 'conflict') => void
-  /** Fields of the operator were written by others, and have been put back. */
+  /** Other writers changed fields of the operator, which were reverted. */
   readonly onEdit?: (gateway: KubeObject, edit: Edit) => void
 }
 
 export class WorkloadReconciler {
   readonly #options: WorkloadOptions
   readonly #objects: LiveObjects
-  /** Gateways whose Deployment is being written for new pods; after that it tells itself how far they are. */
+  /** Gateways whose Deployment is being written for new pods; afterwards the Deployment shows its progress. */
   readonly #starting = new Set<string>()
 
   constructor(options: WorkloadOptions) {
@@ -44,7 +44,7 @@ export class WorkloadReconciler {
     this.#objects = new LiveObjects(options.world)
   }
 
-  /** Deployment, Service and HTTPRoute, as the API server had them last. */
+  /** The last known Deployment, Service and HTTPRoute of the API server. */
   liveOf(gateway: KubeObject): {
     readonly deployment: KubeObject | undefined
     readonly service: KubeObject | undefined
@@ -94,7 +94,7 @@ export class WorkloadReconciler {
     return { kind: 'waiting', message, ...more }
   }
 
-  /** Returns the object that stands in the way, if there is one. */
+  /** Returns the obstructing object, if there is one. */
   async #reconcileChild(gateway: KubeObject, child: Child): Promise<string | undefined> {
     const { api, onApply } = this.#options
     const { resource, name, desired } = child
@@ -156,7 +156,7 @@ export class WorkloadReconciler {
     return restored
   }
 
-  /** The generation that this apply leads to stands in the object, so that any operator sees an edit by anybody else. */
+  /** The object has the generation after this apply, so that any operator detects other edits. */
   async #apply(
     resource: Resource,
     applying: Applying,
@@ -180,7 +180,7 @@ export class WorkloadReconciler {
     const applied = await this.#options.api.apply(resource, object, { manager: MANAGER })
     this.#objects.note(resource, applied)
     const { generation: now } = applied.metadata
-    // The spec did not have to change after all. Any other change is a foreign edit, and is handled when the watch shows it.
+    // The spec did not need a change. Any other change is a foreign edit, and is handled when the watch delivers it.
     const isUnchanged = now !== undefined && now === before?.metadata.generation
     if (!hasGeneration(resource) || !isUnchanged || now === generation) return applied
     return await this.#apply(resource, applying, now)
@@ -196,8 +196,8 @@ export class WorkloadReconciler {
   }
 
   /**
-   * The gateways that roll first: a new release of the operator changes every gateway at once; what a user changed
-   * goes at once.
+   * The gateways that roll first: a new release of the operator changes every gateway at once, but an edit of a user
+   * applies at once.
    */
   #waitsFor(
     gateway: KubeObject,
@@ -215,7 +215,7 @@ export class WorkloadReconciler {
     return []
   }
 
-  /** One whose new pods do not come up keeps its old ones, and must not keep others from a release for ever. */
+  /** A gateway whose new pods do not start keeps its old ones, and must not block others forever. */
   #othersRolling(key: string): readonly string[] {
     const { deployments } = RESOURCES
     const rolling = new Set(this.#starting)
@@ -237,7 +237,7 @@ interface Applying {
   readonly initial: Child['initial']
 }
 
-/** An apply of something else makes the next generation, and one of the same makes none. */
+/** An apply of other content makes the next generation, and one of the same makes none. */
 function nextGeneration(resource: Resource, { hash, before }: Applying): number {
   const { generation = 0, annotations } = before?.metadata ?? {}
   // For a Deployment an annotation counts as well, and this write changes one.
@@ -272,8 +272,8 @@ function isAsApplied(
 }
 
 /**
- * Whether a foreign writer has changed fields of the operator. An object that was once repaired with a patch stays so:
- * an apply leaves the fields that a patch has set, also where it no longer names them.
+ * Whether a foreign writer has changed fields of the operator. An object that was once repaired with a patch keeps that
+ * ownership: an apply leaves the fields of a patch, even if it no longer names them.
  */
 function mustRestore(
   resource: Resource,
@@ -286,7 +286,7 @@ function mustRestore(
   return isPatched || !isUntouched(resource, live, desired)
 }
 
-/** Whether the operator alone has written its fields. */
+/** Whether only the operator has written its fields. */
 function isUntouched(resource: Resource, live: KubeObject, desired: KubeObject): boolean {
   if (!hasGeneration(resource)) return isExactly(resource, live, desired)
   const { annotations, generation } = live.metadata

@@ -14,7 +14,7 @@ const noReport: Policy = (facts) =>
 const expired: Policy = (facts) => {
   const certificate = firstToEnd(facts)
   if (certificate === undefined || certificate.until > nowOf(facts)) return undefined
-  return no('Expired', `${named(certificate)} ended on ${moment(certificate.until)}. ${RENEW}`)
+  return no('Expired', `${named(certificate)} expired on ${moment(certificate.until)}. ${RENEW}`)
 }
 
 const notYetValid: Policy = (facts) => {
@@ -30,7 +30,10 @@ const expiresSoon: Policy = (facts) => {
   const left = certificate.until - nowOf(facts)
   const isSoon = left < WEEK_MS && left < (certificate.until - certificate.from) / 3
   if (!isSoon) return undefined
-  return yes('ExpiresSoon', `${named(certificate)} ends on ${moment(certificate.until)}. ${RENEW}`)
+  return yes(
+    'ExpiresSoon',
+    `${named(certificate)} expires on ${moment(certificate.until)}. ${RENEW}`,
+  )
 }
 
 const valid: Policy = (facts) => {
@@ -48,7 +51,7 @@ export function wantsCertificate({ gateway, isPaused }: StatusFacts): boolean {
   return !isPaused && isRecord(valueBelow(gateway, 'gw', 'gateway', 'tls'))
 }
 
-/** A new Secret reaches the pods one by one; until then the oldest certificate counts. */
+/** A new Secret reaches the pods one by one; until then the oldest certificate decides. */
 function firstToEnd({ pods }: StatusFacts): ReportedCertificate | undefined {
   const shown = pods.flatMap(({ report, target }) =>
     target.ready && report?.certificate ? [report.certificate] : [],

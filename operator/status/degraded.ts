@@ -16,7 +16,7 @@ const storeRefuses: Policy = ({ pods }) => {
 
 const noConfiguration: Policy = ({ pods }) =>
   pods.every(({ report }) => report?.configuration.hash === undefined)
-    ? unknown('No pod has taken a configuration yet.')
+    ? unknown('No pod has accepted a configuration yet.')
     : undefined
 
 const usingLastKnownGood: Policy = ({ documents, pods, compiled }) => {
@@ -65,7 +65,7 @@ const noEndpoints: Policy = ({ endpointsTrouble: { empty } }) => {
   const names = listed(empty.map(({ upstream, source }) => `${upstream} (${source})`))
   const message =
     `No pod takes requests for upstreams: ${names}. Requests that no other upstream can serve get 503. ` +
-    'Start their pods, or find out why they are not ready.'
+    'Start their pods, or check why they are not ready.'
   return yes('NoEndpoints', message)
 }
 

@@ -1,6 +1,4 @@
-/**
- * Exposed: whether the Gateways that `spec.route` names send clients here, as their controllers say in the HTTPRoute.
- */
+/** Exposed: whether the Gateways in `spec.route` send clients here, as their controllers report in the HTTPRoute. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { listed, no, type StatusFacts, unknown, yes } from './facts.ts'

@@ -19,7 +19,7 @@ export interface StatusFacts {
   readonly documents: Stored
   readonly lastKnownGoodHash: string | undefined
   readonly pods: readonly PodState[]
-  /** All pods as the API server has them, including those that do not run. */
+  /** All pods of the API server, including those that do not run. */
   readonly podObjects: readonly KubeObject[]
   readonly deployment: KubeObject | undefined
   readonly service: KubeObject | undefined
@@ -51,7 +51,7 @@ export function unknown(message: string, reason = 'Pending'): ConditionState {
   return { status: 'Unknown', reason, message }
 }
 
-/** Whether the pod enforces the wanted configuration, under any number of the document. */
+/** Whether the pod enforces the desired configuration, under any number of the document. */
 export function enforces({ report }: PodState, hash: string | undefined): boolean {
   return hash !== undefined && report?.configuration.hash === hash
 }

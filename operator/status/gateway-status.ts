@@ -24,7 +24,7 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const count = (member: string) => Number(valueBelow(deployment, 'status', member) ?? 0)
   const holds = (wanted: string) =>
     conditions.some(({ type, status }) => type === wanted && status === 'True')
-  // Absent until every ready pod has this configuration; the time of the former one does not apply.
+  // Absent until every ready pod has this configuration; the time of the previous one does not apply.
   const acknowledgedAt = before.activeHash === configuration?.hash ? before.programmedAt : undefined
   const programmedAt = acknowledgedAt ?? (holds('Programmed') ? facts.now : undefined)
   return withoutAbsent({
@@ -131,6 +131,6 @@ type Present<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }
 /** Server-side apply distinguishes `null` from absence. */
 function withoutAbsent<T extends object>(fields: T): Present<T> {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined)
-  // The cast holds: only members that were undefined are removed.
+  // The cast is safe: only undefined members are removed.
   return Object.fromEntries(present) as Present<T>
 }

@@ -1,4 +1,4 @@
-/** Programmed: whether every ready pod enforces the configuration that was applied, as the pods report. */
+/** Programmed: whether every ready pod enforces the applied configuration, as the pods report. */
 
 import { hasErrors } from '../../dataplane/config/judgement/problems.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -105,5 +105,5 @@ function invalidMessage(facts: StatusFacts): string {
     return `Generation ${generation} is not valid, and there was none before. See Accepted.`
   }
   const serving = facts.pods.filter((pod) => enforces(pod, configuration.hash)).length
-  return `Generation ${generation} is not valid; ${serving} pods go on with generation ${configuration.generation}. See Accepted.`
+  return `Generation ${generation} is not valid; ${serving} pods keep generation ${configuration.generation}. See Accepted.`
 }

@@ -69,7 +69,7 @@ const unresolved: Policy = ({ pods, gateway, documents }) => {
 
 const noConfiguration: Policy = ({ pods }) =>
   pods.every(({ report }) => report?.configuration.hash === undefined)
-    ? unknown('No pod has taken a configuration yet.')
+    ? unknown('No pod has accepted a configuration yet.')
     : undefined
 
 const resolved: Policy = () => yes('ResolvedRefs', 'Every reference resolves.')

@@ -31,7 +31,7 @@ function refusalOf(deployment: KubeObject | undefined): string | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure')
   if (failure?.status !== 'True') return undefined
   const fix = 'Change what forbids it, or spec.resources and the like.'
-  return `Kubernetes refuses to make pods: ${sentence(failure.message)} ${fix}`
+  return `Kubernetes refuses to create pods: ${sentence(failure.message)} ${fix}`
 }
 
 function podTrouble({ pods, podObjects }: Facts): string | undefined {

@@ -1,4 +1,4 @@
-/** The way of the operator's spans to a collector of OpenTelemetry: in the background, bounded, repeated where that helps. */
+/** Sends the operator's spans to a collector of OpenTelemetry: in the background, bounded, with useful retries. */
 import { Exporter, type Posted } from '../../dataplane/telemetry/tracing/exporter.ts'
 import { OtlpPage, PAGE_BYTES } from '../../dataplane/telemetry/tracing/otlp-page.ts'
 import { Transport } from '../kube/transport.ts'
@@ -10,10 +10,10 @@ import { Tracer } from './tracer.ts'
 const ITEMS = 512
 const LOOK_MS = 250
 const TIMEOUT_MS = 10_000
-/** The end of the process waits no longer for a collector. */
+/** The end of the process waits at most this long for a collector. */
 const FLUSH_MS = 2000
 const ANSWER_BYTES_MAX = 65_536
-/** The specification of OTLP names these as worth a repetition. */
+/** The statuses that the specification of OTLP allows to retry. */
 const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 export interface CollectorOptions {
@@ -61,7 +61,7 @@ export function startTracing(options: CollectorOptions): Tracing {
     random: Math.random,
     exported: count('delivered'),
     dropped: count,
-    warn: (why) => log.event('warn', 'otlp', `The collector did not take a batch: ${why}.`),
+    warn: (why) => log.event('warn', 'otlp', `The collector did not accept a batch: ${why}.`),
   })
   const timer = setInterval(() => {
     if (exporter.due <= clock.now()) exporter.expire()

@@ -1,4 +1,4 @@
-/** Where the operator's spans go, as its option and the variables of OpenTelemetry say. */
+/** The destination of the operator's spans, from its option and the variables of OpenTelemetry. */
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -7,7 +7,7 @@ export interface TracingSettings {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Undefined: no collector. Throws a TypeError with what is wrong. */
+/** Undefined: no collector. Throws a TypeError with the mistake. */
 export function tracingSettings(
   option: string | undefined,
   env: Environment,
@@ -21,14 +21,14 @@ export function tracingSettings(
     throw new TypeError(`${name} is "${endpoint}"; it must be a URL such as http://collector:4318`)
   if (url.search !== '' || url.hash !== '' || url.username !== '')
     throw new TypeError(
-      `${name} must be a base URL alone; credentials go into OTEL_EXPORTER_OTLP_HEADERS`,
+      `${name} must be only a base URL; put credentials into OTEL_EXPORTER_OTLP_HEADERS`,
     )
   return { endpoint, headers: headersIn(OTEL_EXPORTER_OTLP_HEADERS) }
 }
 
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/
 
-/** `name=value,name=value`, values percent-encoded. A fault names no value: they are credentials. */
+/** `name=value,name=value`, values percent-encoded. An error contains no value, because values are credentials. */
 function headersIn(text: string): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const pair of text.split(',').filter((one) => one.trim() !== '')) {

@@ -1,4 +1,4 @@
-/** The operator's spans as OpenTelemetry has them: a reconcile, and below it each push of a document to a pod. */
+/** The operator's spans for OpenTelemetry: a reconcile, and as its children the pushes of documents to pods. */
 import {
   type AttributeValue,
   type Key,
@@ -12,7 +12,7 @@ const [TRACE_ID, SPAN_ID, PARENT_ID, NAME, KIND, START, END] = [1, 2, 4, 5, 6, 7
 const [ATTRIBUTES, STATUS, FLAGS] = [9, 15, 16]
 const [STATUS_MESSAGE, STATUS_CODE] = [2, 3]
 const ERROR = 2
-/** Sampled, with a random id; whether the parent is in another process is known. */
+/** Sampled, with a random id; it is known whether the parent is in another process. */
 const OWN = 0x103
 
 export const KINDS = { internal: 1, client: 3 } as const
@@ -20,7 +20,7 @@ export const KINDS = { internal: 1, client: 3 } as const
 export interface OperatorSpan {
   readonly traceId: string
   readonly spanId: string
-  /** undefined if it begins the trace. */
+  /** undefined for the root of the trace. */
   readonly parentId: string | undefined
   readonly name: string
   readonly kind: keyof typeof KINDS
@@ -32,7 +32,7 @@ export interface OperatorSpan {
   readonly error: string | undefined
 }
 
-/** Returns how many spans were written. */
+/** Returns the number of spans written. */
 export function writeSpan(out: Writer, span: OperatorSpan): number {
   const { traceId, spanId, parentId, error } = span
   const whole = out.open(SPAN)

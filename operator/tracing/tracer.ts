@@ -1,8 +1,8 @@
-/** Traces of the operator: one for each reconcile of a gateway, with the pushes that follow from it, within a bound. */
+/** Traces of the operator: one for each reconcile of a gateway, with its pushes, within a bound. */
 import { randomBytes } from 'node:crypto'
 import type { OperatorSpan } from './spans.ts'
 
-/** Where a push belongs; undefined if no collector is asked, or the bound is reached. */
+/** The parent of a push; undefined without a collector, or if the bound is reached. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
@@ -21,7 +21,7 @@ export interface Push {
   readonly seconds: number
 }
 
-/** Recorded in a second at most: a storm of changes must not become one of spans. */
+/** Most spans recorded in a second: a burst of changes must not become one of spans. */
 const SPANS_MAX = 100
 const SECOND_MS = 1000
 const GOOD: ReadonlySet<string> = new Set(['acknowledged', 'pending'])

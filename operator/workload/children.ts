@@ -1,4 +1,4 @@
-/** Everything that a gateway consists of besides its documents, in the order in which it is applied. */
+/** All objects of a gateway except its documents, in the order of applying. */
 
 import { metadataOf, names } from '../kube/names.ts'
 import { type KubeObject, RESOURCES, type Resource } from '../kube/objects.ts'
@@ -11,11 +11,11 @@ import type { WorkloadSettings } from './settings.ts'
 export interface Child {
   readonly resource: Resource
   readonly name: string
-  /** Absent: there should be none. */
+  /** Absent: the object must not exist. */
   readonly desired: KubeObject | undefined
-  /** Members of its `spec` that it is made with, and that are another's from then on. */
+  /** Members of its `spec` that are set at creation, and then belong to another writer. */
   readonly initial?: Readonly<Record<string, unknown>> | undefined
-  /** The gateway serves without it: an object of another owner in its place is left alone. */
+  /** The gateway serves without it: an object of another owner with its name is not changed. */
   readonly isSpare?: true
 }
 

@@ -1,7 +1,7 @@
 /** Compares the stored object with the desired one, and ignores fields that the API server has added. */
 import { isRecord } from '../../dataplane/json/values.ts'
 
-/** Whether all that is desired is there; a list must have exactly its entries. */
+/** Whether all desired fields are there; a list must have exactly its entries. */
 export function covers(live: unknown, desired: unknown): boolean {
   if (Array.isArray(desired)) {
     if (!Array.isArray(live) || live.length !== desired.length) return false

@@ -1,4 +1,4 @@
-/** The Deployment of a gateway. Nothing of the configuration stands in it but what a running pod cannot take. */
+/** The Deployment of a gateway. Its only configuration is what a running pod cannot change. */
 import { hashOf, PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import type { Needs } from '../compile/needs.ts'
 import { GATEWAY_LABEL, labelsOf, metadataOf, names } from '../kube/names.ts'
@@ -14,14 +14,14 @@ const FOLDERS = {
 } as const
 const USER = 65_532
 
-/** The settings the pods were made with; they stay while they suffice, so that nothing rolls for less. */
+/** The settings of the existing pods, kept while they suffice, so that pods do not roll for less. */
 export const MADE_WITH = {
   secrets: 'inference.gw/secrets',
   variables: 'inference.gw/variables',
   drain: 'inference.gw/drain-seconds',
 } as const
 
-/** A pod opens its store once, so that another one takes new pods. */
+/** A pod opens its store once, so another store needs new pods. */
 const STORE_ANNOTATION = 'inference.gw/store'
 
 export function deploymentOf(settings: WorkloadSettings): KubeObject {
@@ -88,7 +88,7 @@ function placement({ spec, gateway }: WorkloadSettings) {
     topologyKey,
     whenUnsatisfiable: 'ScheduleAnyway',
     labelSelector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
-    // The pods that a roll replaces do not count, so that it ends spread.
+    // Pods that a roll replaces do not count, so that the new ones are spread at its end.
     matchLabelKeys: ['pod-template-hash'],
   })
   const constraints = spec.topologySpreadConstraints
@@ -108,7 +108,7 @@ function containerOf(settings: WorkloadSettings) {
     name: 'gateway',
     image: spec.image ?? release.image,
     imagePullPolicy: 'IfNotPresent',
-    // Why a pod ended is then in its status, which ours repeats.
+    // The pod's status then has the reason of its end, which our status repeats.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     env: environmentOf(settings),
     ...(spec.envFrom.length === 0 ? {} : { envFrom: spec.envFrom }),
@@ -154,14 +154,14 @@ function containerOf(settings: WorkloadSettings) {
   }
 }
 
-/** The kubelet has no certificate to show: where clients must, the push port answers its probes. */
+/** The kubelet has no certificate to present: if clients must, the push port answers its probes. */
 function probe(path: string, { listener }: Needs) {
   const port = listener === 'mutual' ? 'push' : clientPortName(listener)
   const scheme = port === 'https' ? { scheme: 'HTTPS' } : {}
   return { httpGet: { path, port, ...scheme }, timeoutSeconds: 5 }
 }
 
-/** Ours come last: of two entries of one name the last one counts, and these may not be overridden. */
+/** Ours come last, because the last of two entries with one name wins, and these must not be overridden. */
 function environmentOf({ gateway, spec, needs, drainSeconds }: WorkloadSettings) {
   const ours = [
     { name: 'GW_POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
@@ -170,7 +170,7 @@ function environmentOf({ gateway, spec, needs, drainSeconds }: WorkloadSettings)
     { name: 'GW_SECRETS_DIR', value: FOLDERS.secrets },
     { name: 'GW_GATEWAY_UID', value: gateway.metadata.uid ?? '' },
     { name: 'GW_PUSH_PORT', value: String(PUSH_PORT) },
-    // A pod that still waits for its first configuration is probed at these already.
+    // A pod that waits for its first configuration is already probed at these.
     { name: 'GW_LISTEN_PORT', value: String(needs.ports.listen) },
     { name: 'GW_METRICS_PORT', value: String(needs.ports.metrics) },
     { name: 'GW_DRAIN_TIMEOUT_SECONDS', value: String(drainSeconds) },
@@ -195,7 +195,7 @@ function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
             { key: 'keys.json.gz', path: 'keys.json.gz' },
           ]),
           configMap(names.lastKnownGood(name), [{ key: 'config.json', path: 'lkg-config.json' }]),
-          // Only where an upstream asks for pods, so that no other gateway rolls for it.
+          // Only if an upstream uses pods, so that no other gateway rolls for it.
           ...(needs.services === undefined && needs.pools === undefined
             ? []
             : [
@@ -208,7 +208,7 @@ function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
     },
     { name: 'trust', configMap: { name: names.trust(name), optional: true } },
     { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
-    // Optional: a Secret that is missing costs one upstream, not the start of the pod.
+    // Optional: a missing Secret disables one upstream, not the start of the pod.
     ...needs.secrets.map((secret) => ({
       name: volumeName(secret),
       secret: { secretName: secret, optional: true, defaultMode: 0o440 },
@@ -221,12 +221,12 @@ function volumesOf({ gateway, needs, spec }: WorkloadSettings) {
   ]
 }
 
-/** Their names are free: none can be that of a volume of ours. */
+/** Users choose their names: none can be that of a volume of ours. */
 function userVolume(name: string): string {
   return `user-${hashOf(name).slice(0, 12)}`
 }
 
-/** Names of Secrets may be longer than names of volumes, and hold dots. */
+/** Names of Secrets may be longer than names of volumes, and contain dots. */
 function volumeName(secret: string): string {
   return `secret-${hashOf(secret).slice(0, 12)}`
 }

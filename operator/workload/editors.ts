@@ -3,18 +3,18 @@ import { listBelow, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { MANAGER } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
-/** A write over fields of the operator, which it takes back. */
+/** A foreign write to the operator's fields, which it reverts. */
 export interface Edit {
   readonly kind: string
   readonly name: string
-  /** Names of managers, the newest first; empty: they have left no trace. */
+  /** Names of managers, the newest first; empty: they are unknown. */
   readonly managers: readonly string[]
 }
 
-/** Its own managers begin like this. */
+/** Prefix of the operator's own managers. */
 const OURS = /^gw-operator(-|$)/
 
-/** `desired`: what the operator wants there; a number of pods that it does not name is no edit. */
+/** `desired`: the operator's desired object; a number of pods that it does not name is not an edit. */
 export function editorsOf(
   object: KubeObject,
   desired?: { readonly [member: string]: unknown },
@@ -30,7 +30,7 @@ export function editorsOf(
   const since = Math.max(0, ...own)
   const others = entries.filter(({ manager, subresource, time }) => {
     if (OURS.test(manager) || manager === '' || subresource === 'status') return false
-    // The API server may note no time of a write to the scale, and leaves an old one there.
+    // The API server may record no time for a write to the scale, and leave an old one.
     return subresource === 'scale' ? isScaled : time >= since
   })
   const order = ({ subresource, time }: (typeof entries)[number]) =>
@@ -41,5 +41,5 @@ export function editorsOf(
 
 export function showEdit({ kind, name, managers }: Edit): string {
   const by = managers.length === 0 ? 'by hand' : `by ${managers.slice(0, 3).join(', ')}`
-  return `${kind} ${name} was changed ${by}, and is put back. Change the GatewayConfig instead.`
+  return `${kind} ${name} was changed ${by}, and is reverted. Change the GatewayConfig instead.`
 }

@@ -1,11 +1,11 @@
-/** The destinations that the pods of a gateway may connect to: DNS, and those that their configuration names. */
+/** The allowed destinations of a gateway's pods: DNS, and those of their configuration. */
 import { isIP } from 'node:net'
 import { type Destinations, isOfCluster, namespacesOf } from '../compile/destinations.ts'
 import type { WorkloadSettings } from './settings.ts'
 
 const tcp = (port: number) => ({ port, protocol: 'TCP' })
 
-/** Resolvers are on nodes, too, which are in no namespace; some listen at 5353 behind their Service. */
+/** Resolvers are on nodes, too, which have no namespace; some listen at 5353 behind their Service. */
 const DNS = {
   ports: [53, 5353].flatMap((port) => [{ port, protocol: 'UDP' }, tcp(port)]),
 }
@@ -24,7 +24,7 @@ export function egressOf({ gateway, spec, needs }: WorkloadSettings): object[] {
 }
 
 function rulesFor({ known, hasUnknown }: Destinations, own: string): object[] {
-  // Ports in names of Services are those of the Service; a policy is about those of the pods.
+  // Ports in names of Services are those of the Service; a policy needs those of the pods.
   if (hasUnknown) return [{ to: [{ namespaceSelector: {} }, ...OUTSIDE] }]
   const namespaces = new Set<string>()
   const ports = new Set<number>()

@@ -5,7 +5,7 @@ import { covers } from './covers.ts'
 
 type ObjectPath = readonly string[]
 
-/** An entry too many here changes what is served: a selector finds other pods, a key may sign. */
+/** An additional entry here changes the behaviour: a selector finds other pods, a key may sign. */
 const EXACT_MAPS: readonly (readonly [resource: Resource, path: ObjectPath])[] = [
   [RESOURCES.services, ['spec', 'selector']],
   [RESOURCES.configMaps, ['data']],
@@ -26,7 +26,7 @@ export function hasGeneration(resource: Resource): boolean {
   return COUNTED.includes(resource)
 }
 
-/** Whether all that is desired is there, and nothing more where more would count. */
+/** Whether all desired fields are there, and no additional ones that would have an effect. */
 export function isExactly(resource: Resource, live: KubeObject, desired: KubeObject): boolean {
   // The items of a list have neither.
   const { apiVersion: _, kind: __, ...wanted } = desired
@@ -38,9 +38,9 @@ export function isExactly(resource: Resource, live: KubeObject, desired: KubeObj
 }
 
 /**
- * A merge patch after which the object is what it should be, and nothing of other writers is left. Server-side apply
- * would leave every foreign entry of a list or a map; and policies judge the whole result, so that
- * values and entries are put right in one write.
+ * A merge patch after which the object is as desired, without fields of other writers. Server-side apply would leave
+ * every foreign entry of a list or a map. Policies check the whole result, so values and entries are corrected in one
+ * write.
  */
 export function restoring(
   resource: Resource,
@@ -64,7 +64,7 @@ function mapsOf(resource: Resource): ObjectPath[] {
   return EXACT_MAPS.filter(([one]) => one === resource).map(([, path]) => path)
 }
 
-/** Lists whole, of maps every entry; what is not desired becomes null, for which the API server puts its default. */
+/** Lists whole, of maps every entry; undesired ones become null, which the API server replaces with its default. */
 function replaced(live: unknown, desired: unknown, path: string): unknown {
   if (!isRecord(desired) || !isRecord(live)) return desired
   const extra = Object.keys(live).filter((name) => {

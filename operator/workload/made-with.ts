@@ -1,4 +1,4 @@
-/** Lets running pods be: they roll for what they lack, never to get rid of what they no longer need. */
+/** Keeps running pods: they roll for missing parts, never to remove unneeded ones. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import { TEMPLATE_ANNOTATION } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -6,7 +6,7 @@ import { deploymentOf, MADE_WITH, templateHash } from './deployment.ts'
 import { RUNS_WITH_ANNOTATION, runsWith } from './runs-with.ts'
 import type { WorkloadSettings } from './settings.ts'
 
-/** The wanted Deployment: as the pods were made, if that suffices and nothing else rolls them anyway. */
+/** The desired Deployment: with the settings of the existing pods, if those suffice and the pods do not roll anyway. */
 export function desiredDeployment(
   settings: WorkloadSettings,
   live: KubeObject | undefined,
@@ -49,11 +49,11 @@ function asMade(settings: WorkloadSettings, live: KubeObject): WorkloadSettings 
     needs.secrets.every((name) => has.secrets.includes(name)) &&
     needs.variables.every((name) => has.variables.includes(name))
   if (!suffices) return undefined
-  // A Secret that is mounted still, though nothing names it any more, is not for other surroundings.
+  // A Secret that is still mounted, although nothing names it, must not be readable in another environment.
   const before = live.metadata.annotations?.[RUNS_WITH_ANNOTATION]
   const isElsewhere = before !== undefined && before !== runsWith(settings.gateway)
   if (isElsewhere && has.secrets.length > needs.secrets.length) return undefined
-  // The user's own number counts at once; one that follows a timeout of the configuration waits for the next roll.
+  // The user's own number applies at once; one that follows a timeout of the configuration waits for the next roll.
   const drainSeconds = spec.drainTimeoutSeconds ?? Number(drain)
   return { ...settings, drainSeconds, needs: { ...needs, ...has } }
 }

@@ -36,7 +36,7 @@ export function serviceOf(settings: WorkloadSettings): KubeObject {
   }
 }
 
-/** Meshes and Gateways read the protocol from it; pods of another protocol are not behind it. */
+/** Meshes and Gateways read the protocol from it; pods of another protocol are not selected. */
 export function clientPortName(listener: ListenerSecurity): 'http' | 'https' {
   return listener === 'plain' ? 'http' : 'https'
 }
@@ -45,7 +45,7 @@ export function servicePortOf({ spec, needs }: Pick<WorkloadSettings, 'spec' | '
   return spec.service.port ?? (needs.listener === 'plain' ? 80 : 443)
 }
 
-/** A Service that is reached from outside shows no metrics there; this one has the port instead. */
+/** A Service for outside clients does not expose metrics; this one has the port instead. */
 export function metricsServiceOf({ gateway, spec }: WorkloadSettings): KubeObject | undefined {
   if (isInside(spec) || !fitsService(names.metrics(gateway.metadata.name))) return undefined
   return {
@@ -65,7 +65,7 @@ function isInside({ service }: WorkloadSettings['spec']): boolean {
   return service.type === 'ClusterIP'
 }
 
-/** Readers of metrics find pods by the ports of a Service; a port of clients has the first choice. */
+/** Readers of metrics find pods by the ports of a Service; a port of clients has priority. */
 function metricsPort(taken: number) {
   const port = taken === METRICS_PORT ? METRICS_PORT + 1 : METRICS_PORT
   return { name: 'metrics', port, targetPort: 'metrics', protocol: 'TCP' }
@@ -81,7 +81,10 @@ export function serviceAccountOf({ gateway, spec }: WorkloadSettings): KubeObjec
   }
 }
 
-/** Clients and metrics as the user wants, the push port for the operator alone; out to what the configuration names. */
+/**
+ * Clients and metrics as the user configures, the push port only for the operator; out to the destinations of the
+ * configuration.
+ */
 export function networkPolicyOf(settings: WorkloadSettings): KubeObject | undefined {
   const { gateway, spec, needs, release } = settings
   const { enabled, clients, metrics } = spec.networkPolicy

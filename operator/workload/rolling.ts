@@ -1,4 +1,4 @@
-/** Whether the pods of a Deployment are being replaced, and whether that comes on, by its own word. */
+/** Whether the pods of a Deployment are being replaced, and make progress, as its status reports. */
 import { valueBelow } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 
@@ -12,10 +12,12 @@ export function isRolling(deployment: KubeObject): boolean {
   )
 }
 
-/** Minutes; a Deployment in which no pod comes up for so long is stuck. */
+/** Minutes; a Deployment in which no pod becomes ready for this long is stuck. */
 export const PROGRESS_DEADLINE_MINUTES = 10
 
-/** No pod has come up within `progressDeadlineSeconds`. Kubernetes tries on, and takes this back when one does. */
+/**
+ * No pod has become ready within `progressDeadlineSeconds`. Kubernetes keeps trying, and removes this when one does.
+ */
 export function isStuck(deployment: KubeObject): boolean {
   const conditions = valueBelow(deployment, 'status', 'conditions')
   return (
@@ -29,7 +31,7 @@ export function isStuck(deployment: KubeObject): boolean {
   )
 }
 
-/** The status is about what is wanted now. */
+/** The status describes the present spec. */
 function isObserved(deployment: KubeObject): boolean {
   const observed = valueBelow(deployment, 'status', 'observedGeneration')
   return observed === deployment.metadata.generation

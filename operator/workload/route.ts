@@ -20,7 +20,7 @@ export function httpRouteOf(settings: WorkloadSettings): KubeObject | undefined 
   }
 }
 
-/** From some Gateways to a Service. As the API server writes it, so that nothing differs from what it stores. */
+/** From some Gateways to a Service. As the API server writes it, so that it equals the stored one. */
 export function routeTo(
   service: { readonly name: string; readonly port: number },
   { parentRefs, hostnames }: Pick<NonNullable<WorkloadSpec['route']>, 'parentRefs' | 'hostnames'>,

@@ -1,4 +1,4 @@
-/** How many pods there are, and how many may go at once. */
+/** The number of pods, and how many may be unavailable at once. */
 
 import { GATEWAY_LABEL, metadataOf } from '../kube/names.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -18,13 +18,13 @@ export function disruptionBudgetOf({ gateway, spec }: WorkloadSettings): KubeObj
     spec: {
       ...bound,
       selector: { matchLabels: { [GATEWAY_LABEL]: gateway.metadata.name } },
-      // A pod that is broken anyway must not hold up the drain of its node.
+      // A broken pod must not block the drain of its node.
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
     },
   }
 }
 
-/** An autoscaler looks after a while, and until then there would be one pod. */
+/** An autoscaler acts after a while, and until then there would be one pod. */
 export function initialReplicas({
   spec,
 }: Pick<WorkloadSettings, 'spec'>): { replicas: number } | undefined {
@@ -32,7 +32,7 @@ export function initialReplicas({
   return least === undefined ? undefined : { replicas: least }
 }
 
-/** Requests take long, so that a pod too few is dear and a pod too many is not. */
+/** Requests take long, so one pod too many is better than one too few. */
 const BEHAVIOR = {
   scaleDown: {
     stabilizationWindowSeconds: 300,
@@ -58,7 +58,7 @@ export function autoscalerOf({ gateway, spec }: WorkloadSettings): KubeObject | 
   }
 }
 
-/** The metric that asks for most pods wins: thousands of streams may wait at little CPU. */
+/** The metric that requires most pods wins: thousands of streams may wait with little CPU. */
 function metricsOf({
   targetCPUUtilizationPercentage: percent = CPU_PERCENT,
   targetStreamsPerPod: streams,

@@ -14,7 +14,7 @@ export interface WorkloadSettings {
   readonly platform?: Platform
 }
 
-/** The parts that this release of the operator brings along. */
+/** The parts that come with this release of the operator. */
 export interface Release {
   readonly image: string
   readonly version: string
@@ -22,10 +22,10 @@ export interface Release {
   readonly operatorNamespace: string
 }
 
-/** Added to the drain: endpoints have to notice before it, and the process has to end after it. */
+/** Added to the drain: endpoints must change before it, and the process must end after it. */
 export const DRAIN_DELAY_SECONDS = 10
 export const DRAIN_MARGIN_SECONDS = 10
-/** Longest ceiling of a request plus this is what it may take to drain. */
+/** The longest timeout of a request plus this is the time for a drain. */
 const DRAIN_BEYOND_REQUEST_SECONDS = 10
 const REQUEST_TIMEOUT_SECONDS = 600
 

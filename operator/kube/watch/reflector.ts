@@ -1,4 +1,4 @@
-/** Keeps a store equal to the API server: one list, then watches from version to version, for ever. */
+/** Keeps a store equal to the API server: one list, then watches from version to version, without end. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ApiClient, Selection } from '../api.ts'
 import { ApiError } from '../api-error.ts'
@@ -17,7 +17,7 @@ export interface ReflectorOptions {
   readonly selection: Selection
   readonly store: ObjectStore
   readonly random: () => number
-  /** Keeps only what is needed of an object; called before it is stored. */
+  /** Keeps only the needed parts of an object; called before it is stored. */
   readonly trim?: (object: KubeObject) => KubeObject
   /** Objects of one page. */
   readonly pageLength?: number
@@ -57,7 +57,7 @@ export class Reflector {
   readonly #stopping = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
   #running: Promise<void> | undefined
-  /** Absent: the next thing to do is a list. */
+  /** Absent: a list comes next. */
   #version: string | undefined
   #askedAt = Number.NEGATIVE_INFINITY
   #listedAt = Number.NEGATIVE_INFINITY
@@ -121,7 +121,7 @@ export class Reflector {
     // The watch delivers changes made while the pages arrive: it starts at the version of the first page.
     const { resourceVersion } = page
     for (;;) {
-      // Page by page, so that never more than one page is held as it came.
+      // Page by page, so that at most one raw page is in memory.
       for (const object of page.items) objects.push(this.#trim(object))
       if (page.next === undefined) break
       page = await api.list(resource, selection, { limit, next: page.next })
@@ -201,7 +201,9 @@ export class Reflector {
     if (this.#version !== undefined && ending !== 'silence') await this.#askWhetherItWentBack()
   }
 
-  /** After a server was away, its versions may begin below ours: a watch from the future would stay silent for ever. */
+  /**
+   * After an outage of a server, its versions may start below ours: a watch from the future would stay silent forever.
+   */
   async #askWhetherItWentBack(): Promise<void> {
     const { api, resource, selection } = this.#options
     await this.#waitForList()

@@ -1,7 +1,7 @@
 /** The last known state of one kind of objects; it notifies listeners when an object changes. */
 import { type KubeObject, keyOf } from '../objects.ts'
 
-/** `before` is absent for a new object, `after` for one that is gone. */
+/** `before` is absent for a new object, `after` for a deleted one. */
 export type ChangeListener = (before: KubeObject | undefined, after: KubeObject | undefined) => void
 
 export class ObjectStore {
@@ -25,7 +25,7 @@ export class ObjectStore {
     this.#listeners.push(listener)
   }
 
-  /** Indexes objects by a value that they contain; call it before the first object comes. */
+  /** Indexes objects by a value that they contain; call it before the first object arrives. */
   indexBy(valuesOf: (object: KubeObject) => readonly string[]): Index {
     const index = new Index(valuesOf)
     this.#indices.push(index)
@@ -49,7 +49,7 @@ export class ObjectStore {
     this.#tell(before, undefined)
   }
 
-  /** Replaces everything: objects that are missing here are gone. Returns the number of changes that a watch missed. */
+  /** Replaces everything: missing objects were deleted. Returns the number of changes that a watch missed. */
   replace(objects: readonly KubeObject[]): number {
     let changes = 0
     const names = new Set(objects.map(keyOf))

@@ -1,4 +1,4 @@
-/** Trims watched objects to the parts that the operator needs, because it holds thousands of them. */
+/** Reduces watched objects to the parts that the operator needs, because it holds thousands of them. */
 import { parseJson } from '../../../dataplane/json/parse.ts'
 import { isRecord, listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { type KubeObject, type Metadata, RESOURCES, type Resource } from '../objects.ts'
@@ -15,7 +15,7 @@ export function trimOf(resource: Resource): (object: KubeObject) => KubeObject {
   return trim
 }
 
-/** The bookkeeping of other writers is half of an object, and nothing here reads it. */
+/** The bookkeeping of other writers is half of an object, and the operator does not need it. */
 function trim(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata as Metadata & {
     readonly managedFields?: unknown
@@ -24,12 +24,12 @@ function trim(object: KubeObject): KubeObject {
   return { ...object, metadata: applied === undefined ? metadata : { ...metadata, annotations } }
 }
 
-/** The default of the resource type: `/scale` cannot be read without a number. */
+/** The default of the resource type: `/scale` needs a number. */
 const REPLICAS_DEFAULT = 1
 
 /**
- * Beside `autoscaling`, a number of replicas that was not written is left out: the API server puts its default there. A
- * manager that creates an object without server-side apply owns the defaults as well, so that such an owner proves nothing.
+ * With `autoscaling`, an unwritten number of replicas is removed: the API server adds its default. A manager that
+ * creates an object without server-side apply also owns the defaults, so such ownership proves nothing.
  */
 export function asWritten(gateway: KubeObject): KubeObject {
   const { spec } = gateway
@@ -75,7 +75,7 @@ function trimPod(pod: KubeObject): KubeObject {
   }
 }
 
-/** Keeps of containers only why they do not run, which few have. */
+/** Keeps only why containers do not run, which few have. */
 function held(status: unknown): { containerStatuses?: readonly object[] } {
   const statuses = valueBelow(status, 'containerStatuses')
   const waiting = (Array.isArray(statuses) ? statuses : []).filter(
@@ -85,7 +85,7 @@ function held(status: unknown): { containerStatuses?: readonly object[] } {
   return { containerStatuses: waiting.map(({ state, lastState }) => ({ state, lastState })) }
 }
 
-/** Keeps of the template only the parts from which pods were made; hash and generation stand for the rest. */
+/** Keeps only the parts of the template from which pods were made; hash and generation represent the rest. */
 function trimDeployment(deployment: KubeObject): KubeObject {
   const { metadata, spec, status } = trim(deployment)
   const annotations = valueBelow(spec, 'template', 'metadata', 'annotations')
@@ -93,11 +93,11 @@ function trimDeployment(deployment: KubeObject): KubeObject {
   return { metadata, status, spec: { replicas: valueBelow(spec, 'replicas'), template } }
 }
 
-/** Keeps of endpoints only how many of them take requests, and in which zones the pods are. */
+/** Keeps only the number of ready endpoints, and the zones of the pods. */
 function trimEndpointSlice(slice: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, labels } = slice.metadata
   const endpoints = Array.isArray(slice.endpoints) ? slice.endpoints : []
-  // A condition that is absent is to be read as true.
+  // An absent condition means true.
   const ready = endpoints.filter((one) => valueBelow(one, 'conditions', 'ready') !== false).length
   const zones = Object.fromEntries(
     endpoints.flatMap((one) => {

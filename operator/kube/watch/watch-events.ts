@@ -4,14 +4,14 @@ import { isRecord, valueBelow } from '../../../dataplane/json/values.ts'
 import { errorOfStatus } from '../api-error.ts'
 import { isKubeObject, type KubeObject } from '../objects.ts'
 
-/** Objects are at most 1.5 MiB in etcd; a line beyond this is not one. */
+/** Objects are at most 1.5 MiB in etcd; a longer line is not one. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 
 export type WatchEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
 
-/** Throws on an ERROR event and on what is no JSON: never skips one. A cut last line is no event. */
+/** Throws on an ERROR event and on invalid JSON: never skips one. A truncated last line is not an event. */
 export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator<WatchEvent> {
   for await (const line of readLines(chunks)) {
     const parsed: unknown = parseJson(line)
@@ -25,7 +25,7 @@ export async function* readEvents(chunks: AsyncIterable<Buffer>): AsyncGenerator
     }
     const isChange = type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED'
     if (!isChange || !isRecord(object) || !isKubeObject(object)) {
-      throw new Error('the watch sent something that is no event')
+      throw new Error('the watch sent something that is not an event')
     }
     yield { type, object }
   }
