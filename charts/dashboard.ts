@@ -1,4 +1,4 @@
-/** The Grafana dashboard of the chart: panels by what they ask, laid out two to a row. */
+/** The Grafana dashboard of the chart: panels by topic, two to a row. */
 
 interface Panel {
   readonly title: string
@@ -56,7 +56,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'In flight',
-    description: 'Requests that run, and streams among them.',
+    description: 'Running requests, and open streams.',
     queries: {
       requests: `sum(gw_requests_in_flight{${GATEWAY}})`,
       streams: `sum(gw_streams_open{${GATEWAY}})`,
@@ -117,7 +117,7 @@ const PANELS: readonly Panel[] = [
   },
   {
     title: 'Configurations sent',
-    description: 'Documents that the operator sent to pods, by how that ended.',
+    description: 'Documents that the operator sent to pods, by result.',
     queries: {
       '{{document}} {{result}}':
         'sum by (document, result) (rate(gw_config_push_total[$__rate_interval]))',

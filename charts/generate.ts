@@ -1,4 +1,4 @@
-/** Writes the parts of the chart that come from the code: resource types, rights, dashboard, schema for kustomize, values. */
+/** Writes the generated parts of the chart: resource types, rights, dashboard, schema for kustomize, values. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
@@ -30,7 +30,7 @@ function writeTypesVersion(): void {
   )
 }
 
-/** As it is, but for what the release adds to its metadata. */
+/** Unchanged, except for the release's additions to its metadata. */
 function templated(manifest: string): string {
   const [, ...lines] = manifest.replaceAll('{{', '{{ "{{" }}').trimEnd().split('\n')
   const at = lines.indexOf('  annotations:')

@@ -1,9 +1,9 @@
-/** The schema by which kustomize merges lists of gateways: it knows no definition of a cluster. */
+/** The schema for kustomize's merge of gateway lists, because kustomize does not know the cluster's definitions. */
 import { isRecord } from '../dataplane/json/values.ts'
 
 type Tree = Readonly<Record<string, unknown>>
 
-/** As much of a definition as says how its lists are merged. */
+/** The part of a definition that describes how its lists are merged. */
 export function makeMergeSchema(definition: Tree): Tree {
   const spec = Object(definition.spec)
   const { group, names, versions } = spec

@@ -1,4 +1,4 @@
-/** The values of values.yaml: each with its path, its default, and the comment above it. */
+/** The values of values.yaml: each with its path, its default, and the comment before it. */
 import { isMap, isPair, isScalar, parseDocument } from 'yaml'
 
 export interface Value {

@@ -12,7 +12,7 @@ export const Condition = z.object({
     .int()
     .min(0)
     .optional()
-    .describe('The metadata.generation that was judged.'),
+    .describe('The metadata.generation that was checked.'),
   lastTransitionTime: moment().describe('When status last changed.'),
   reason: z
     .string()
@@ -25,7 +25,7 @@ export const Condition = z.object({
 
 export type Condition = z.output<typeof Condition>
 
-/** Before an operator has looked: tools that wait for objects take one without a status for one that is ready. */
+/** Before an operator has checked it: tools that wait for objects take one without a status for ready. */
 export const INITIAL_STATUS = {
   conditions: [
     {
@@ -52,7 +52,7 @@ export const CONDITIONS = {
     'PoolNotServed',
     'PoolNotSupported',
   ],
-  /** The pods that the gateway needs are there and ready. */
+  /** The pods that the gateway needs exist and are ready. */
   WorkloadAvailable: [
     'Available',
     'Pending',
@@ -73,7 +73,7 @@ export const CONDITIONS = {
     'PodUnreachable',
     'NoPods',
   ],
-  /** True: something serves, but not the whole configuration. */
+  /** True: the gateway serves, but not the whole configuration. */
   Degraded: [
     'AsConfigured',
     'Pending',
@@ -87,9 +87,9 @@ export const CONDITIONS = {
     'CredentialRejected',
     'EndpointsRefused',
   ],
-  /** The summary: the first of the others that does not hold gives its reason. StoreAway: requests are refused. */
+  /** The summary: its reason is that of the first other condition that is not met. StoreAway: requests are refused. */
   Ready: ['Ready', 'Pending', 'StoreAway'],
-  /** Only with spec.route: the Gateways take the route. Other reasons are those of their controllers. */
+  /** Only with spec.route: the Gateways accept the route. Other reasons are those of their controllers. */
   Exposed: [
     'Exposed',
     'Pending',
@@ -105,7 +105,7 @@ export const CONDITIONS = {
     'BackendNotFound',
     'UnsupportedProtocol',
   ],
-  /** Only with gw.gateway.tls: clients take the certificate that the pods show. The message says until when. */
+  /** Only with gw.gateway.tls: clients accept the certificate of the pods. The message has its expiry. */
   CertificateValid: ['Valid', 'ExpiresSoon', 'Pending', 'NotYetValid', 'Expired'],
   /** Only True, if waiting cannot help: the configuration is not Accepted. */
   Stalled: ['Invalid', 'CompilationTimedOut'],

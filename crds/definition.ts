@@ -48,7 +48,7 @@ export const condition = (type: string, member: string) =>
 export const AGE: Column = {
   name: 'Age',
   jsonPath: '.metadata.creationTimestamp',
-  description: 'Time since it was made.',
+  description: 'Time since creation.',
   type: 'date',
 }
 
@@ -90,7 +90,7 @@ const GATEWAY_COLUMNS: readonly Column[] = [
   {
     name: 'Ready',
     jsonPath: condition('Ready', 'status'),
-    description: 'Whether everything is as it was asked for.',
+    description: 'Whether everything is as configured.',
   },
   {
     name: 'Reason',
@@ -105,7 +105,7 @@ const GATEWAY_COLUMNS: readonly Column[] = [
   {
     name: 'Degraded',
     jsonPath: condition('Degraded', 'status'),
-    description: 'Whether something else is served than was asked for.',
+    description: 'Whether the gateway serves something else than configured.',
   },
   {
     name: 'Replicas',
@@ -139,7 +139,7 @@ export function makeGatewayKeyDefinition(): Tree {
     plural: 'gatewaykeys',
     singular: 'gatewaykey',
     shortName: 'gwk',
-    description: 'A key that may call a gateway, as its hash; the key itself is nowhere.',
+    description: 'A key that may call a gateway, as its hash; the key itself is not stored.',
     properties: {
       spec: withTransitions({
         ...makeStructural(GatewayKeySpec, own),
@@ -180,7 +180,7 @@ const KEY_COLUMNS: readonly Column[] = [
   {
     name: 'Accepted',
     jsonPath: condition('Accepted', 'status'),
-    description: 'Whether the gateway takes it.',
+    description: 'Whether the gateway accepts it.',
     wide: true,
   },
   { name: 'Prefix', jsonPath: '.spec.prefix', description: 'How the key begins.', wide: true },
@@ -192,7 +192,7 @@ const KEY_COLUMNS: readonly Column[] = [
   },
 ]
 
-/** `/scale` cannot be read without the number, so the API server sets this one default. */
+/** `/scale` needs the number, so the API server sets this one default. */
 function withReplicasDefault(spec: Tree): Tree {
   const { properties } = spec
   const replicas = isRecord(properties) ? properties.replicas : undefined

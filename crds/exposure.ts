@@ -1,4 +1,4 @@
-/** Parts of `spec` through which a gateway is reached, and reaches others: Service, route, peers of a NetworkPolicy. */
+/** Parts of `spec` for connections to and from a gateway: Service, route, peers of a NetworkPolicy. */
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 import { annotations, label, line, objectName, ruled } from './fields.ts'
@@ -9,7 +9,7 @@ export const Service = ruled(
     type: z
       .enum(['ClusterIP', 'NodePort', 'LoadBalancer'])
       .default('ClusterIP')
-      .describe('How the gateway is reached from outside the cluster, if at all.'),
+      .describe('How clients outside the cluster reach the gateway, if at all.'),
     port: z
       .int()
       .min(1)
@@ -24,11 +24,11 @@ export const Service = ruled(
     externalTrafficPolicy: z
       .enum(['Cluster', 'Local'])
       .optional()
-      .describe('Local keeps the addresses of clients, and uses pods of the same node alone.'),
+      .describe('Local keeps the addresses of clients, and uses only pods of the same node.'),
     trafficDistribution: z
       .enum(['PreferClose', 'PreferSameZone', 'PreferSameNode'])
       .optional()
-      .describe('Which pods a client of the cluster is sent to first.'),
+      .describe('Which pods a client of the cluster prefers.'),
     ipFamilyPolicy: z
       .enum(['SingleStack', 'PreferDualStack', 'RequireDualStack'])
       .optional()
@@ -95,7 +95,7 @@ const cidr = () =>
     .max(64)
     .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'must be a block of addresses such as 10.0.0.0/8')
 
-/** Address and length of a block; undefined if there is no such block. */
+/** Address and length of a block; undefined if it is not a block. */
 function blockOf(text: string) {
   const [address = '', length = ''] = text.split('/')
   const version = isIP(address)
@@ -119,22 +119,22 @@ export const Peer = ruled(
     ipBlock: z
       .strictObject({ cidr: cidr(), except: z.array(cidr()).max(32).optional() })
       .refine(({ cidr }) => blockOf(cidr) !== undefined, {
-        error: 'cidr is no block of addresses; write one such as 10.0.0.0/8',
+        error: 'cidr is not a block of addresses; write one such as 10.0.0.0/8',
       })
       .refine(({ cidr, except = [] }) => except.every((one) => isWithin(cidr, one)), {
-        error: 'except must hold blocks within cidr, and smaller ones',
+        error: 'except must contain smaller blocks within cidr',
       })
       .optional(),
   }),
   {
     rule: 'has(self.ipBlock) != (has(self.podSelector) || has(self.namespaceSelector))',
-    message: 'needs podSelector, namespaceSelector or both, or else ipBlock alone',
+    message: 'needs podSelector, namespaceSelector or both, or only ipBlock',
     holds: ({ podSelector, namespaceSelector, ipBlock }) =>
       (ipBlock !== undefined) !== (podSelector !== undefined || namespaceSelector !== undefined),
   },
 )
 
-/** Where pods may connect to: these peers, at these ports; an absent list means all of them. */
+/** Allowed destinations of pods: these peers, at these ports; an absent list means all of them. */
 export const Egress = z.strictObject({
   to: z.array(Peer).max(64).optional(),
   ports: z.array(PolicyPort).max(64).optional(),

@@ -1,4 +1,4 @@
-/** The kinds of field that both resources are made of, and what only an API server understands. */
+/** The kinds of field of both resources, and the parts that only an API server understands. */
 import { z } from 'zod'
 
 /** A rule in the Common Expression Language, checked by the API server. */
@@ -6,7 +6,7 @@ export interface Rule {
   readonly rule: string
   /** The mistake, and the value to write instead. */
   readonly message: string
-  /** The field of the object that is to blame. */
+  /** The field of the object with the mistake. */
   readonly fieldPath?: string
 }
 
@@ -41,12 +41,12 @@ export function namedList<Entry extends z.ZodType<{ name: string }>>(entry: Entr
     .array(entry)
     .max(most)
     .refine((entries) => new Set(entries.map(({ name }) => name)).size === entries.length, {
-      error: 'has two entries of one name',
+      error: 'has two entries with one name',
     })
     .meta(listMap('name'))
 }
 
-/** A name as the API server wants it for most objects: lower case, as in a host name. */
+/** A name in the form that the API server requires for most objects: lower case, as in a host name. */
 export const objectName = () =>
   z
     .string()
@@ -77,11 +77,11 @@ const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/
 const LABEL_NAME =
   /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
-/** A structural schema cannot look at names of a map: this half is the operator's. */
+/** A structural schema cannot check names in a map, so the operator checks them. */
 const areNames = (entries: object) => Object.keys(entries).every((key) => LABEL_NAME.test(key))
 const NAMES = {
   error:
-    'has a name that Kubernetes does not take; write NAME or PREFIX/NAME of letters, digits, dots, - and _',
+    'has a name that Kubernetes does not accept; write NAME or PREFIX/NAME of letters, digits, dots, - and _',
 }
 
 export const labels = () =>
@@ -112,7 +112,7 @@ export const countOrShare = () =>
 
 export const moment = () => z.iso.datetime({ offset: true })
 
-/** Members that every object has; the API server knows the rest of them. */
+/** Members of every object; the API server defines the rest of them. */
 export const Metadata = z.looseObject({
   name: z.string(),
   namespace: z.string().default('default'),

@@ -1,19 +1,19 @@
-/** The resource that users write: what the operator reads of it, and what it writes to its status. */
+/** The resource that users write: what the operator reads of it, and its status. */
 import { z } from 'zod'
 import { API_VERSION, KIND } from '../dataplane/schema/index.ts'
 import { Condition } from './conditions.ts'
 import { listMap, Metadata, moment, type SharedRule } from './fields.ts'
 import { WorkloadSpec } from './workload.ts'
 
-/** A status with more pods would outgrow the object; those in trouble come first. */
+/** With more pods the status would be too large; those in trouble come first. */
 export const PODS_MAX = 200
 export const PROBLEMS_MAX = 20
 
-/** On the whole object: its Service has the same name, and names of Services are the narrowest. */
+/** On the whole object: its Service has the same name, and names of Services have the strictest rules. */
 export const NAME_RULE: SharedRule<string> = {
   rule: "size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",
   message:
-    'metadata.name: a Service of this name is made; use at most 63 lower-case letters, digits and -, beginning with a letter',
+    'metadata.name: the Service gets this name; use at most 63 lower-case letters, digits and -, beginning with a letter',
   holds: (name) => name.length <= 63 && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name),
 }
 
@@ -26,18 +26,22 @@ export const PodStatus = z.object({
   state: z
     .enum(['Pending', 'Programmed', 'Rejected', 'Unreachable'])
     .optional()
-    .describe('Where it stands with the newest configuration.'),
+    .describe('Its state regarding the newest configuration.'),
   hash: hash().optional().describe('The configuration that it enforces.'),
-  generation: z.int().min(0).optional().describe('The generation which that came from.'),
+  generation: z.int().min(0).optional().describe('The generation of that configuration.'),
   sequence: sequence().optional().describe('Its number in the order of configurations.'),
   keysSequence: sequence().optional().describe('Number of the keys that it enforces.'),
-  error: z.string().max(4096).optional().describe('Why it refused the newest one, or is silent.'),
+  error: z
+    .string()
+    .max(4096)
+    .optional()
+    .describe('Why it refused the newest one, or does not answer.'),
 })
 
 export type PodStatus = z.output<typeof PodStatus>
 
 const StatusProblem = z.object({
-  severity: z.enum(['error', 'warning']).describe('Errors keep the configuration out.'),
+  severity: z.enum(['error', 'warning']).describe('Errors prevent the configuration.'),
   path: z.string().max(1024).describe('The field.'),
   message: z.string().max(4096).describe('The mistake.'),
   fix: z.string().max(4096).describe('The value to write instead.'),
@@ -48,11 +52,15 @@ export type StatusProblem = z.output<typeof StatusProblem>
 const KeysStatus = z.object({
   hash: hash().optional().describe('The keys that every pod should enforce.'),
   sequence: sequence().optional().describe('Their number in the order of keys.'),
-  count: z.int().min(0).optional().describe('How many there are, revoked ones included.'),
+  count: z.int().min(0).optional().describe('Number of keys, including revoked ones.'),
 })
 
 export const GatewayStatus = z.object({
-  observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The generation that this status describes.'),
   conditions: z
     .array(Condition)
     .max(16)
@@ -60,7 +68,7 @@ export const GatewayStatus = z.object({
     .meta(listMap('type'))
     .describe(
       'Accepted, ResolvedRefs, WorkloadAvailable, Programmed, Degraded, Ready; ' +
-        'Exposed, CertificateValid, Stalled and Reconciling where they apply.',
+        'Exposed, CertificateValid, Stalled and Reconciling if they apply.',
     ),
   address: z.string().max(1024).optional().describe('Base address for clients, before /v1.'),
   replicas: z.int().min(0).optional().describe('Pods that exist.'),
@@ -72,13 +80,15 @@ export const GatewayStatus = z.object({
     .describe('Pods that enforce the newest configuration.'),
   selector: z.string().max(4096).optional().describe('Labels of the pods, for /scale.'),
   activeHash: hash().optional().describe('The newest configuration that was accepted.'),
-  activeGeneration: z.int().min(0).optional().describe('The generation which that came from.'),
+  activeGeneration: z.int().min(0).optional().describe('The generation of that configuration.'),
   activeSequence: sequence().optional().describe('Its number in the order of configurations.'),
   lastKnownGoodHash: hash()
     .optional()
     .describe('The last configuration that every ready pod acknowledged.'),
   programmedAt: moment().optional().describe('When every ready pod had acknowledged it.'),
-  keys: KeysStatus.optional().describe('The keys, which travel apart from the configuration.'),
+  keys: KeysStatus.optional().describe(
+    'The keys, which are sent separately from the configuration.',
+  ),
   problems: z
     .array(StatusProblem)
     .max(PROBLEMS_MAX)
@@ -94,7 +104,7 @@ export const GatewayStatus = z.object({
 
 export type GatewayStatus = z.output<typeof GatewayStatus>
 
-/** `gw` stays as written: `compile` judges it, and the pods get the user's text. */
+/** `gw` stays as written: `compile` checks it, and the pods get the user's text. */
 export const GatewayConfig = z.looseObject({
   apiVersion: z.literal(API_VERSION),
   kind: z.literal(KIND),

@@ -1,4 +1,4 @@
-/** A key as its own resource, for self-service: the record of the file, never the key itself. */
+/** A key as a separate resource, for self-service: the record of the file, never the key itself. */
 import { z } from 'zod'
 import { API_VERSION } from '../dataplane/schema/index.ts'
 import { specSchemas } from '../dataplane/schema/key-members.ts'
@@ -14,13 +14,13 @@ const record = ApiKey.shape
 const SCOPES_MEANING = 'Permissions of the key; both if absent.'
 
 const Revocation = z.strictObject({
-  at: moment().describe('When; from then on the key answers 401.'),
+  at: moment().describe('The time of revocation; from then on the key answers 401.'),
   reason: record.reason.describe('Why.'),
 })
 
 const YEAR_SECONDS = 366 * 86_400
 
-/** A key that the operator makes, into a Secret beside the GatewayKey. */
+/** A key that the operator makes, in a Secret next to the GatewayKey. */
 export const Generation = ruled(
   z.strictObject({
     revision: z
@@ -40,11 +40,11 @@ export const Generation = ruled(
       .min(0)
       .max(YEAR_SECONDS)
       .default(86_400)
-      .describe('How long the former key works beside the new one.'),
+      .describe('How long the old key works after the new one.'),
   }),
   {
     rule: '!has(self.rotateAfterSeconds) || !has(self.overlapSeconds) || self.overlapSeconds < self.rotateAfterSeconds',
-    message: 'overlapSeconds: must be below rotateAfterSeconds; two keys count at most',
+    message: 'overlapSeconds: must be below rotateAfterSeconds; at most two keys are valid',
     holds: ({ rotateAfterSeconds, overlapSeconds }) =>
       rotateAfterSeconds === undefined || overlapSeconds < rotateAfterSeconds,
   },
@@ -60,14 +60,14 @@ export const GatewayKeySpec = ruled(
       .max(317)
       .regex(GATEWAY, 'must be NAME or NAMESPACE/NAME of a GatewayConfig')
       .describe(
-        'The GatewayConfig: its name, or NAMESPACE/NAME where it lives in another namespace and ' +
+        'The GatewayConfig: its name, or NAMESPACE/NAME if it is in another namespace and ' +
           'allows this one in spec.keys.from.',
       ),
     ...(specSchemas() as object),
     tenant: record.tenant,
     hash: record.hash.optional(),
     generate: Generation.optional().describe(
-      'The operator makes the key, into the Secret gw-key-NAME (entry "key"), where it is installed with keys.generate.',
+      'The operator makes the key, in the Secret gw-key-NAME (entry "key"), if it is installed with keys.generate.',
     ),
     prefix: record.prefix,
     scopes: record.scopes
@@ -126,18 +126,22 @@ export const KEY_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED', 'ROTATED'] as const
 const GeneratedHash = z.object({
   hash: record.hash,
   prefix: z.string().max(128).describe('First characters of the key.'),
-  revision: z.int().min(1).describe('As it was in spec.generate.'),
+  revision: z.int().min(1).describe('The value from spec.generate.'),
   madeAt: moment().describe('When the operator made the key.'),
   state: z
     .enum(['Pending', 'Current', 'Former'])
-    .describe('Pending until the Secret has the key; Former once a newer one is there.'),
+    .describe('Pending until the Secret has the key; Former after a newer one exists.'),
   notAfter: moment().optional().describe('When a former key ends.'),
 })
 
 export type GeneratedHash = z.output<typeof GeneratedHash>
 
 export const GatewayKeyStatus = z.object({
-  observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The generation that this status describes.'),
   state: z
     .enum(KEY_STATES)
     .optional()
@@ -146,13 +150,13 @@ export const GatewayKeyStatus = z.object({
     .array(GeneratedHash)
     .max(2)
     .optional()
-    .describe('The keys that count, where the operator makes them.'),
+    .describe('The valid keys, if the operator makes them.'),
   conditions: z
     .array(Condition)
     .max(8)
     .default([])
     .meta(listMap('type'))
-    .describe('Accepted: the gateway takes it. Ready: a client can call with it.'),
+    .describe('Accepted: the gateway accepts it. Ready: a client can call with it.'),
 })
 
 export type GatewayKeyStatus = z.output<typeof GatewayKeyStatus>

@@ -1,4 +1,4 @@
-/** `gw` in Kubernetes' clothes: how its lists merge, which nodes have two forms, and what CEL can say. */
+/** `gw` for Kubernetes: how its lists merge, which nodes have two forms, and rules in CEL. */
 
 import { PROVIDER_SPELLINGS, providerNamed } from '../dataplane/config/document/canonical.ts'
 import type { Tree } from '../dataplane/config/document/tree.ts'
@@ -9,7 +9,7 @@ import { STRATEGY_NAMES } from '../dataplane/schema/strategy-names.ts'
 import { listMap, type Rule, rules } from './fields.ts'
 import { makeStructural } from './structural.ts'
 
-/** More would not fit into the object; further keys are GatewayKeys. */
+/** More would not fit into the object; use GatewayKeys for further keys. */
 const KEYS_MAX = 5000
 
 export function makeGatewaySection(): Tree {
@@ -26,7 +26,7 @@ export function makeGatewaySection(): Tree {
   return section
 }
 
-/** The value may have two types, which no structural schema can express; the checks do. */
+/** The value may have two types, which a structural schema cannot express; the checks can. */
 const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 
 const TWO_FORMS = [
@@ -127,12 +127,12 @@ const listenerRules: readonly Rule[] = [
   },
   {
     rule: `!has(self.load_balancer_idle_seconds) || ${keepalive} > self.load_balancer_idle_seconds`,
-    message: 'keepalive_seconds must be above load_balancer_idle_seconds; absent it is 3700',
+    message: 'keepalive_seconds must be above load_balancer_idle_seconds; the default is 3700',
     fieldPath: '.keepalive_seconds',
   },
   {
     rule: `!has(self.load_balancer_idle_seconds) || ${heartbeat} < self.load_balancer_idle_seconds`,
-    message: 'sse.heartbeat_seconds must be below load_balancer_idle_seconds; absent it is 15',
+    message: 'sse.heartbeat_seconds must be below load_balancer_idle_seconds; the default is 15',
     fieldPath: '.sse.heartbeat_seconds',
   },
 ]
@@ -227,7 +227,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   upstreams: listMap('name'),
   'upstreams[]': rules(...upstreamRules),
   'upstreams[].provider': rules(provider),
-  // An empty one is for the rule to refuse, which says why.
+  // An empty value is left to the rule, which says why it is refused.
   'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
   'upstreams[].headers': { maxProperties: 64 },
   'upstreams[].caller_headers': { maxProperties: 64 },

@@ -1,4 +1,6 @@
-/** Writes the definitions that a cluster is given; a test holds them against the schema. `--released` records that they are. */
+/**
+ * Writes the resource definitions for clusters; a test compares them with the schema. `--released` records the release.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { parseJson } from '../dataplane/json/parse.ts'
@@ -20,7 +22,7 @@ const read = (file: URL) => parseJson(readFileSync(file, 'utf8'))
 const version = String(valueBelow(read(new URL('../package.json', import.meta.url)), 'version'))
 const released = read(RELEASED) as Released
 const hash = hashOfTypes(Object.values(manifests))
-/** Operators and a policy of the chart compare it: neither works against later types. */
+/** Operators and a policy of the chart compare it, because neither works with later types. */
 const annotations = { 'inference.gw/bundle-version': versionOfTypes(version, hash, released) }
 
 const folder = new URL('./manifests/', import.meta.url)

@@ -1,4 +1,4 @@
-/** Parts of a pod and of its objects that users may set, in the shape Kubernetes gave them. */
+/** Parts of a pod and of its objects that users may set, in the form of Kubernetes. */
 import { z } from 'zod'
 import { label, line, map, objectName, ruled } from './fields.ts'
 
@@ -34,7 +34,7 @@ function amountOf(quantity: number | string): number {
   return scale === undefined ? Number(`${number}${suffix}`) : Number(number) * scale
 }
 
-/** The API server takes the gateway, and would refuse its Deployment. */
+/** The API server would accept the gateway, but refuse its Deployment. */
 export const Resources = z
   .strictObject({ requests: quantities().optional(), limits: quantities().optional() })
   .refine(
@@ -127,7 +127,7 @@ interface Requires {
   readonly values?: readonly string[] | undefined
 }
 
-/** The values that an operator takes: some, one number, or no value at all. */
+/** The number of values that an operator takes: some, one, or none. */
 function takesValues({ operator, values = [] }: Requires): boolean {
   if (operator === 'Gt' || operator === 'Lt')
     return values.length === 1 && /^-?\d+$/.test(values[0] ?? '')
@@ -165,7 +165,7 @@ const NodeSelectorTerm = z.strictObject({
   matchFields: z
     .array(
       NodeRequirement.refine(({ key }) => key === 'metadata.name', {
-        error: 'the only field of a node that can be selected is metadata.name',
+        error: 'the only selectable field of a node is metadata.name',
       }),
     )
     .max(32)

@@ -1,4 +1,4 @@
-/** Mistakes in `spec`, worded like those of the rest of the document. */
+/** Mistakes in `spec`, in the same words as in the rest of the document. */
 import { z } from 'zod'
 import { type Finding, refuse } from '../dataplane/config/judgement/problems.ts'
 import { explainIssues, pathOf } from '../dataplane/config/judgement/shape.ts'

@@ -1,15 +1,15 @@
-/** A zod schema as the API server takes it: typed at every node, bounded, without defaults. */
+/** A zod schema in the form of the API server: typed at every node, bounded, without defaults. */
 
 import { z } from 'zod'
 import type { Tree } from '../dataplane/config/document/tree.ts'
 import { isRecord } from '../dataplane/json/values.ts'
 import { rules } from './fields.ts'
 
-/** A value that the schema bounds by its form alone, such as a hash, still needs a length. */
+/** A value that only its form limits, such as a hash, still needs a maximum length. */
 const STRING_LENGTH_MAX = 4096
 const NAME_LENGTH_MAX = 253
 
-/** References are resolved in the pods, so that any text may be one. */
+/** Pods resolve references, so any text may be one. */
 const REFERENCE = '\\$\\{.+\\}'
 const FILE_REFERENCE = '\\$\\{file:'
 
@@ -38,7 +38,7 @@ function structural(node: unknown, options: StructuralOptions): Tree {
 
 /**
  * The API server would write defaults into the user's text; pods apply them instead, and descriptions name them.
- * `kubectl explain` shows no values where a rule stands in place of `enum`, so the text lists them.
+ * `kubectl explain` shows no values if a rule replaces `enum`, so the text lists them.
  */
 function describe(
   description: unknown,
@@ -56,7 +56,7 @@ function isEmpty(value: object | null): boolean {
   return value === null || Object.keys(value).length === 0
 }
 
-/** Alternatives are either a number or a text, or texts of several forms. */
+/** Alternatives are either a number and a text, or texts of several forms. */
 function merged(node: Tree): Tree {
   const { anyOf, ...rest } = node
   if (!Array.isArray(anyOf)) return node
@@ -108,7 +108,7 @@ function boundText(node: Tree, { references }: StructuralOptions): Tree {
   // The author of a resource may not read files of a pod; the operator checks untyped nodes for them.
   const noFile = references ? { not: { pattern: FILE_REFERENCE } } : {}
   const bounded = { maxLength: STRING_LENGTH_MAX, ...rest, ...noFile }
-  // A format says what the pattern says, and the API server knows its formats.
+  // A format repeats the pattern, and the API server knows its formats.
   if (format === 'date-time') {
     return references
       ? { ...bounded, anyOf: [{ format }, { pattern: REFERENCE }] }

@@ -21,14 +21,14 @@ export function makeTenantPolicyDefinition(): Tree {
     properties: {
       spec: {
         ...makeStructural(TenantPolicySpec, own),
-        description: 'The amounts, and where they count.',
+        description: 'The amounts, and where they apply.',
       },
       status: {
         ...makeStructural(TenantPolicyStatus, own),
         default: {
           conditions: INITIAL_STATUS.conditions.map((one) => ({ ...one, type: 'Accepted' })),
         },
-        description: 'Written by the operator: the amounts that count.',
+        description: 'Written by the operator: the amounts that apply.',
       },
     },
     required: ['spec'],
@@ -44,7 +44,7 @@ export function makeTenantPolicyDefinition(): Tree {
         description: 'Why it does, or does not.',
       },
       { name: 'Gateway', jsonPath: '.spec.gateway', description: 'Where it counts.' },
-      { name: 'Tenant', jsonPath: '.spec.tenant', description: 'The tenant that it bounds.' },
+      { name: 'Tenant', jsonPath: '.spec.tenant', description: 'The tenant that it limits.' },
       AGE,
       {
         name: 'Message',

@@ -1,4 +1,4 @@
-/** The limits and budgets of one tenant as a team's own resource, below the ceilings that the gateway's owner allows. */
+/** The limits and budgets of one tenant as a team's own resource, below the ceilings of the gateway's owner. */
 import { z } from 'zod'
 import { Budget, RateLimits } from '../dataplane/schema/limits.ts'
 import { Condition } from './conditions.ts'
@@ -22,7 +22,7 @@ const AMOUNTS = {
 export type Amount = keyof typeof AMOUNTS
 export const AMOUNT_NAMES = Object.keys(AMOUNTS) as readonly Amount[]
 
-/** The most that a policy gives. */
+/** The largest amounts of a policy. */
 const Ceiling = z.strictObject(AMOUNTS)
 
 const EVERY = z.literal('*')
@@ -33,14 +33,14 @@ export const TenantGrant = z.strictObject({
     .array(z.union([EVERY, label()]))
     .min(1)
     .max(256)
-    .describe('Namespaces whose TenantPolicies count here; ["*"] means all.'),
+    .describe('Namespaces whose TenantPolicies apply here; ["*"] means all.'),
   tenants: z
     .array(z.union([EVERY, line().min(1)]))
     .min(1)
     .max(1024)
     .describe('Tenants that these policies may name; ["*"] means all.'),
   ceiling: Ceiling.optional().describe(
-    'The most that they may give; a policy that asks for more, or leaves it out, gets this.',
+    'The largest amounts that they may set; a policy with a larger or no amount gets this.',
   ),
 })
 
@@ -77,7 +77,7 @@ export const TenantPolicySpec = z.strictObject({
   ),
   tenant: GatewayKeySpec.shape.tenant,
   limits: PolicyLimits.optional().describe(
-    "Limits of the tenant; the gateway's default for what is left out.",
+    "Limits of the tenant; the gateway's default for absent ones.",
   ),
   budget: PolicyBudget.optional().describe('Budget of the tenant; none if absent.'),
 })
@@ -110,7 +110,11 @@ export const Effective = z.object({
 export type Effective = z.output<typeof Effective>
 
 export const TenantPolicyStatus = z.object({
-  observedGeneration: z.int().min(0).optional().describe('The generation this status speaks of.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('The generation that this status describes.'),
   conditions: z
     .array(Condition)
     .max(8)

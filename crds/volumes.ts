@@ -1,4 +1,7 @@
-/** `spec.volumes`: folders that pods mount beside their own. None names a Secret, for which `${secret:NAME/KEY}` stands. */
+/**
+ * `spec.volumes`: folders that pods mount in addition to their own. None may name a Secret; use `${secret:NAME/KEY}`
+ * for that.
+ */
 import { z } from 'zod'
 import { label, line, map, objectName, ruled } from './fields.ts'
 
@@ -11,7 +14,7 @@ const Items = z
   .array(z.strictObject({ key: line().min(1), path: relative() }))
   .max(64)
   .optional()
-  .describe('Which entries, and under which paths; all, by their names, if absent.')
+  .describe('Which entries, and their paths; all, by their names, if absent.')
 
 const ConfigMap = z.strictObject({
   name: objectName(),
@@ -20,7 +23,7 @@ const ConfigMap = z.strictObject({
 })
 
 const ServiceAccountToken = z.strictObject({
-  audience: line(1024).min(1).describe('The service that takes the token.'),
+  audience: line(1024).min(1).describe('The service that accepts the token.'),
   expirationSeconds: z.int().min(600).max(86_400).optional().describe('3600 if absent.'),
   path: relative().describe('Its file below the volume.'),
 })
@@ -48,7 +51,7 @@ const Csi = z.strictObject({
 /** Folders of the image, of the node, and those that the operator mounts. */
 const TAKEN =
   '^/(app|bin|boot|dev|etc/gw|home|lib[0-9]*|proc|root|sbin|sys|tmp|usr|var/run/secrets/gw)(/.*)?$'
-/** Mounted here, the volume would hide one of them. */
+/** A volume mounted here would hide one of them. */
 const ABOVE = '^/(etc|var|var/run|var/run/secrets|run|opt|srv|mnt)?/?$'
 
 const mountPath = () =>
@@ -66,8 +69,8 @@ const mountPath = () =>
 
 export const Volume = ruled(
   z.strictObject({
-    name: label().describe('Any name; each volume has another one.'),
-    mountPath: mountPath().describe('The folder at which pods find it, read-only.'),
+    name: label().describe('Any name; it must be unique among the volumes.'),
+    mountPath: mountPath().describe('The path in the pods, read-only.'),
     csi: Csi.optional().describe('A driver provides it.'),
     configMap: ConfigMap.optional().describe('The entries of a ConfigMap as files.'),
     projected: z

@@ -30,7 +30,7 @@ const Autoscaling = ruled(
     mode: z
       .enum(['HorizontalPodAutoscaler', 'External'])
       .default('HorizontalPodAutoscaler')
-      .describe('External: something else, such as KEDA, sets the replicas of the Deployment.'),
+      .describe('External: another program, such as KEDA, sets the replicas of the Deployment.'),
     minReplicas: z.int().min(1).max(REPLICAS_MAX).optional().describe('1 if absent.'),
     maxReplicas: z.int().min(1).max(REPLICAS_MAX).optional().describe('Needed unless External.'),
     targetCPUUtilizationPercentage: z
@@ -48,7 +48,7 @@ const Autoscaling = ruled(
   }),
   {
     rule: "(has(self.mode) && self.mode == 'External') || has(self.maxReplicas)",
-    message: 'maxReplicas is required; only mode: External goes without',
+    message: 'maxReplicas is required, except with mode: External',
     holds: ({ mode, maxReplicas }) => mode === 'External' || maxReplicas !== undefined,
   },
   {
@@ -57,7 +57,7 @@ const Autoscaling = ruled(
       '!(has(self.minReplicas) || has(self.maxReplicas) || ' +
       'has(self.targetCPUUtilizationPercentage) || has(self.targetStreamsPerPod))',
     message:
-      'mode: External leaves the number to something else; remove minReplicas, maxReplicas and the targets',
+      'with mode: External another program sets the number; remove minReplicas, maxReplicas and the targets',
     holds: ({ mode, ...numbers }) =>
       mode !== 'External' || Object.values(numbers).every((number) => number === undefined),
   },
@@ -72,7 +72,9 @@ const PodDisruptionBudget = ruled(
   z.strictObject({
     enabled: z.boolean().default(true).describe('Whether there is one.'),
     minAvailable: countOrShare().optional().describe('Pods that must stay.'),
-    maxUnavailable: countOrShare().optional().describe('Pods that may go at once; 1 if absent.'),
+    maxUnavailable: countOrShare()
+      .optional()
+      .describe('Pods that may be unavailable at once; 1 if absent.'),
   }),
   {
     rule: '!(has(self.minAvailable) && has(self.maxUnavailable))',
@@ -99,20 +101,20 @@ const NetworkPolicy = z.strictObject({
     .max(64)
     .optional()
     .describe(
-      'Where pods may connect to besides DNS; what the configuration names if absent, everywhere ' +
+      'Allowed destinations of pods besides DNS; those of the configuration if absent, everywhere ' +
         'but link-local addresses if a reference names it.',
     ),
 })
 
 const EVERY = z.literal('*')
 
-/** Which GatewayKeys of other namespaces count. Those of the own namespace always do. */
+/** Which GatewayKeys of other namespaces are accepted. Those of the own namespace always are. */
 const KeySource = z.strictObject({
   namespaces: z
     .array(z.union([EVERY, label()]))
     .min(1)
     .max(256)
-    .describe('Namespaces whose GatewayKeys count here; ["*"] means all.'),
+    .describe('Namespaces whose GatewayKeys are accepted; ["*"] means all.'),
   tenants: z
     .array(z.union([EVERY, line().min(1)]))
     .min(1)
@@ -126,27 +128,27 @@ export const WorkloadSpec = z.strictObject({
     .min(0)
     .max(REPLICAS_MAX)
     .default(1)
-    .describe('Pods of the data plane; without effect where autoscaling is written.'),
-  autoscaling: Autoscaling.optional().describe('Lets the load decide the number of pods.'),
+    .describe('Pods of the data plane; no effect with autoscaling.'),
+  autoscaling: Autoscaling.optional().describe('The load sets the number of pods.'),
   image: line(1024)
     .regex(/^\S+$/, 'must be REGISTRY/NAME:TAG without spaces')
     .optional()
     .describe("Image of the data plane; the operator's own release if absent."),
   imagePullSecrets: namedList(ObjectReference, 16)
     .default([])
-    .describe('Secrets with which the image is pulled.'),
+    .describe('Secrets for pulling the image.'),
   resources: Resources.optional().describe(
     'CPU and memory of a pod; one event loop uses one CPU. If absent: requests cpu 500m and memory 256Mi, limits memory 1Gi.',
   ),
   service: Service.prefault({}).describe('The address that clients use.'),
   route: Route.optional().describe(
-    'An HTTPRoute of the Gateway API to this gateway, which cuts no stream off; none if absent.',
+    'An HTTPRoute of the Gateway API to this gateway, which never cuts a stream; none if absent.',
   ),
   serviceAccount: z
     .strictObject({
       annotations: annotations()
         .default({})
-        .describe('For the identity that a cloud gives to its pods.'),
+        .describe('For the identity that a cloud gives to the pods.'),
     })
     .prefault({})
     .describe('The account of the pods, which has no rights in the cluster.'),
@@ -167,16 +169,14 @@ export const WorkloadSpec = z.strictObject({
     .min(1)
     .max(86_400)
     .optional()
-    .describe(
-      'Time for requests in flight when a pod ends; request_timeout_seconds + 10 if absent.',
-    ),
+    .describe('Time for running requests when a pod ends; request_timeout_seconds + 10 if absent.'),
   podDisruptionBudget: PodDisruptionBudget.prefault({}).describe('Bounds voluntary evictions.'),
   networkPolicy: NetworkPolicy.prefault({}).describe(
     'Peers that may open each port of the pods, and the destinations of the pods.',
   ),
   nodeSelector: labels().default({}).describe('Labels of the nodes that may run a pod.'),
   tolerations: z.array(Toleration).max(64).default([]).describe('Taints that pods tolerate.'),
-  affinity: Affinity.optional().describe('Where pods prefer or have to run.'),
+  affinity: Affinity.optional().describe('Preferred or required placement of pods.'),
   topologySpreadConstraints: z
     .array(TopologySpread)
     .max(16)
@@ -191,33 +191,31 @@ export const WorkloadSpec = z.strictObject({
     .describe('How pods are spread over zones and nodes.'),
   priorityClassName: objectName().optional().describe('PriorityClass of the pods.'),
   podAnnotations: annotations().default({}).describe('Added to every pod.'),
-  podLabels: labels().default({}).describe('Added to every pod; the own ones win.'),
+  podLabels: labels().default({}).describe("Added to every pod; the operator's own ones win."),
   paused: z
     .boolean()
     .default(false)
-    .describe('true: the operator changes nothing, and the pods keep what they have.'),
+    .describe('true: the operator changes nothing, and the pods keep their state.'),
   keys: z
     .strictObject({
       from: z
         .array(KeySource)
         .max(64)
         .default([])
-        .describe('Namespaces and tenants whose GatewayKeys count here.'),
+        .describe('Namespaces and tenants whose GatewayKeys are accepted.'),
     })
     .prefault({})
-    .describe('Which GatewayKeys of other namespaces count.'),
+    .describe('Which GatewayKeys of other namespaces are accepted.'),
   tenants: z
     .strictObject({
       from: z
         .array(TenantGrant)
         .max(64)
         .default([])
-        .describe(
-          'Namespaces and tenants whose TenantPolicies count here, and up to which amounts.',
-        ),
+        .describe('Namespaces and tenants whose TenantPolicies apply, and their largest amounts.'),
     })
     .prefault({})
-    .describe('Which TenantPolicies count; without an entry none does, of this namespace neither.'),
+    .describe('Which TenantPolicies apply; without an entry none, not even of this namespace.'),
 })
 
 export type WorkloadSpec = z.output<typeof WorkloadSpec>

@@ -1,11 +1,11 @@
-/** The version that the types carry: that of the release that changed them last, so that types that differ never share one. */
+/** The version of the types: that of the last release that changed them, so that different types never share one. */
 import { createHash } from 'node:crypto'
 import type { Tree } from '../../dataplane/config/document/tree.ts'
 
-/** `released.json`: hashes of the types by the release that had them, oldest first. */
+/** `released.json`: hashes of the types by release, oldest first. */
 export type Released = Readonly<Record<string, string>>
 
-/** The hash covers what the API server stores and refuses, not the texts for readers. */
+/** The hash covers what the API server stores and refuses, not the descriptions. */
 export function hashOfTypes(definitions: readonly Tree[]): string {
   const specs = definitions.map(({ spec }) => spec)
   const text = JSON.stringify(specs, (name, value) =>
@@ -15,14 +15,14 @@ export function hashOfTypes(definitions: readonly Tree[]): string {
 }
 
 /**
- * Types that are not released yet may change as often as they like. A release that changes none carries the version of the one
- * before, so that it can be rolled back.
+ * Unreleased types may change freely. A release without changes has the version of the previous one, so that it can be
+ * rolled back.
  */
 export function versionOfTypes(version: string, hash: string, released: Released): string {
   const known = released[version]
   if (known !== undefined && known !== hash) {
     throw new Error(
-      `the types differ from those that ${version} was released with; raise the version in package.json`,
+      `the types differ from those released with ${version}; raise the version in package.json`,
     )
   }
   const earlier = Object.entries(released).reverse()

@@ -1,4 +1,4 @@
-// Asks until the gateway answers, or the time is up. The last line says what came.
+// Sends requests until the gateway answers, or the time is up. The last line prints the answer.
 import { readFileSync } from 'node:fs'
 
 const { GW_URL, GW_SECONDS, GW_KEY_FILE } = process.env

@@ -17,7 +17,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Of objects without a namespace: two releases in two namespaces must not meet. */}}
+{{/* For objects without a namespace: two releases in two namespaces must not collide. */}}
 {{- define "gw.clusterName" -}}
 {{- printf "%s-%s" .Release.Namespace (include "gw.fullname" .) | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
@@ -51,7 +51,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with .Values.dataPlane.image }}{{ include "gw.mirrored" (list $ .) }}{{ else }}{{ include "gw.image" . }}{{ end -}}
 {{- end -}}
 
-{{/* An image at the registry that global.imageRegistry names, in place of the written one. */}}
+{{/* An image at the registry in global.imageRegistry, instead of the written one. */}}
 {{- define "gw.mirrored" -}}
 {{- $root := first . -}}
 {{- $image := last . -}}
@@ -73,12 +73,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- with uniq $all }}{{ toJson . }}{{ end -}}
 {{- end -}}
 
-{{/* Not empty on OpenShift, which gives each namespace a range of users and refuses pods that name another one. */}}
+{{/* Not empty on OpenShift, which assigns each namespace a range of users and refuses pods with another one. */}}
 {{- define "gw.assignsUsers" -}}
 {{- if .Capabilities.APIVersions.Has "security.openshift.io/v1" }}yes{{ end -}}
 {{- end -}}
 
-{{/* What restricted Pod Security asks of a pod, and of a container. */}}
+{{/* Requirements of restricted Pod Security for a pod, and for a container. */}}
 {{- define "gw.podSecurity" -}}
 runAsNonRoot: true
 {{- if not (include "gw.assignsUsers" .) }}
@@ -121,12 +121,12 @@ seccompProfile:
 redis://{{ include "gw.fullname" . }}-redis.{{ .Release.Namespace }}.svc:6379
 {{- end -}}
 
-{{/* Not empty where the operator makes the certificates of its webhook. */}}
+{{/* Not empty if the operator makes the certificates of its webhook. */}}
 {{- define "gw.makesCertificates" -}}
 {{- if and .Values.webhook.enabled (eq .Values.webhook.certificates.from "operator") }}yes{{ end -}}
 {{- end -}}
 
-{{/* The Secret with the certificate of the webhook, where the operator does not make it. */}}
+{{/* The Secret with the certificate of the webhook, unless the operator makes it. */}}
 {{- define "gw.webhookSecret" -}}
 {{- if eq .Values.webhook.certificates.from "secret" -}}
 {{ required "webhook.certificates.secretName: name the Secret of type kubernetes.io/tls, or set webhook.certificates.from to operator" .Values.webhook.certificates.secretName }}

@@ -5,7 +5,7 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
-{{/* A model server without a model: for trying out, and for the test. Takes {root, name, deployment, annotations}. */}}
+{{/* A model server without a model: for trials, and for the test. Takes {root, name, deployment, annotations}. */}}
 {{- define "gw.simulator" -}}
 {{- $root := .root }}
 {{- $namespace := .namespace }}
@@ -99,7 +99,7 @@ spec:
   podSelector:
     matchLabels:
       {{- include "gw.simulatorSelector" . | nindent 6 }}
-  # Without rules for it, nothing may go out; the API server keeps no empty list of them.
+  # Without egress rules, no traffic may leave; the API server drops an empty list.
   policyTypes: [Ingress, Egress]
   ingress:
     - ports:
