@@ -99,7 +99,7 @@ function fieldTable(fields: Readonly<Record<string, FieldFacts>>): string {
   )
 }
 
-/** A table for each provider; a row of several providers stands at the first. */
+/** A table for each provider; a row of several providers is in the first one. */
 function modelTables(): string {
   const shown = new Map<ModelRow, string>()
   return [...PROVIDERS.values()]

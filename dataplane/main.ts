@@ -1,11 +1,11 @@
-/** The program: `--config FILE` alone, `--bundle FOLDER` in a pod. run.ts and run-pod.ts compose its parts. */
+/** The program: `--config FILE` stand-alone, `--bundle FOLDER` in a pod. run.ts and run-pod.ts connect its parts. */
 import { parseArgs } from 'node:util'
 import { type Start, startAnew } from './base/start-anew.ts'
 import { VERSION } from './base/version.ts'
 
 /**
- * Most of what a request makes is garbage at its end. A young generation of 4 MiB and one heap of the C library for all threads
- * save 50 of 195 MiB under load; the processor time stays (2 MiB cost a third more).
+ * Most memory of a request is garbage at its end. A young generation of 4 MiB and one heap of the C library for all
+ * threads save 50 of 195 MiB under load; the processor time stays (2 MiB cost a third more).
  */
 export const SMALL: Start = {
   flags: ['--max-semi-space-size=4'],
@@ -15,7 +15,7 @@ export const SMALL: Start = {
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. `logFormat` beats GW_LOG_FORMAT. */
 export async function run(file: string, logFormat?: string): Promise<number> {
   startAnew(SMALL, process.env)
-  // Listened for before anything else: as the first process of a container it would not be ended by default.
+  // Registered before anything else, because the first process of a container does not end on signals by default.
   const ending = terminated()
   const program = await import('./process/run.ts')
   return await program.run(file, environmentWith(logFormat), ending)
@@ -29,12 +29,15 @@ async function runPod(folder: string, logFormat: string | undefined): Promise<nu
   return await program.runPod(folder, environmentWith(logFormat), ending)
 }
 
-/** An option wins over the environment. */
+/** An option overrides the environment. */
 function environmentWith(logFormat: string | undefined) {
   return logFormat === undefined ? process.env : { ...process.env, GW_LOG_FORMAT: logFormat }
 }
 
-/** Resolves with the first SIGTERM or SIGINT; it goes on listening, so that a second one never ends the process unasked. */
+/**
+ * Resolves with the first SIGTERM or SIGINT, and keeps the handler, so that a second one never ends the process by
+ * default.
+ */
 function terminated(): Promise<void> {
   return new Promise((resolve) => {
     process.on('SIGTERM', () => resolve())
@@ -81,7 +84,7 @@ async function main(): Promise<number> {
   }
   if (config !== undefined && bundle !== undefined) refuse('give --config or --bundle, not both')
   if (config !== undefined) return await run(config, logFormat)
-  // An option wins over the environment.
+  // An option overrides the environment.
   const folder = bundle ?? process.env.GW_BUNDLE_DIR
   if (folder) return await runPod(folder, logFormat)
   return refuse(

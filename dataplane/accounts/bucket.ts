@@ -30,7 +30,7 @@ export class Bucket {
   /**
    * Applies a changed rule. The time since the last request leaks at the slower of both rates, because the time of the
    * change is unknown: a raise is no refill. A smaller bucket becomes full, not overfull, so that clients do not wait
-   * for requests that the old rule allowed. A clock that went back starts from here.
+   * for requests that the old rule allowed. A clock that went back restarts from here.
    */
   obey({ perMinute, capacity }: BucketRule, now: number): void {
     if (perMinute === this.#perMinute && capacity === this.#capacity && now >= this.#at) return
@@ -43,7 +43,7 @@ export class Bucket {
 
   /**
    * Milliseconds until `cost` fits; 0 if it fits now. A cost above the capacity fits when the bucket is empty, and is
-   * charged in full: the rate holds, and no request waits for ever.
+   * charged in full: the rate holds, and no request waits forever.
    */
   wait(cost: number, now: number): number {
     const capacity = this.#capacity * UNITS
@@ -51,7 +51,7 @@ export class Bucket {
     return over <= 0 ? 0 : Math.ceil(over / this.#perMinute)
   }
 
-  /** Charges `cost`; a negative cost gives back units that have not leaked yet. */
+  /** Charges `cost`; a negative cost returns units that have not leaked yet. */
   charge(cost: number, now: number): void {
     const bounded = Math.max(-COST_MAX, Math.min(COST_MAX, cost)) * UNITS
     const level = this.#levelAt(now) + bounded

@@ -58,7 +58,7 @@ export class Present implements Moment {
     this.month = monthOf(wallMs)
   }
 
-  /** Follows the clock in both directions: a clock that was briefly wrong must not close a window for good. */
+  /** Follows the clock in both directions: a clock that was briefly wrong must not close a window forever. */
   moveTo(wallMs: number): void {
     this.at = wallMs
     if (contains(this.day, wallMs)) return

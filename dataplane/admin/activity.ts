@@ -26,7 +26,7 @@ function routesOf({ metrics, active }: Gateway) {
     overflow: {} as Record<string, number>,
   })
   const routes = new Sums(empty)
-  // A route that has had no request yet is one of the list.
+  // Includes routes that have had no request yet.
   for (const name of active.snapshot.routes.keys()) routes.at(name)
   for (const [{ route, status }, { value }] of metrics.requests.entries()) {
     const sum = routes.at(route)
@@ -43,7 +43,7 @@ function routesOf({ metrics, active }: Gateway) {
   return routes.list()
 }
 
-/** `outcomes` are those of attempts; `errors` and `tokens` are of requests that it answered. */
+/** `outcomes` count attempts; `errors` and `tokens` count requests that the upstream answered. */
 function upstreamsOf({ metrics, active }: Gateway) {
   const upstreams = new Sums(() => ({
     attempts: 0,
@@ -134,7 +134,7 @@ class Sums<Sum extends object> {
     return sum
   }
 
-  /** Without a name: a request that belongs to no tenant. */
+  /** Without a name: a request without a tenant. */
   list() {
     const named = [...this.#sums].filter(([name]) => name !== '')
     return named.map(([name, sum]) => ({ name, ...sum }))

@@ -27,7 +27,7 @@ export interface Question {
 /** More than any context window has. */
 const TOKENS_MAX = 100_000_000
 
-/** `missing` says what was asked for and is not there, `wrong` what is no number. */
+/** `missing`: an unknown name; `wrong`: an invalid number. */
 export async function explanationOf(question: Question, gateway: Gateway) {
   const { model, tenant, key_hash } = question
   const { snapshot } = gateway.active
@@ -59,7 +59,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
   }
 }
 
-/** Null if it is no count. */
+/** Null if it is not a whole number in range. */
 function tokensOf(text: string | undefined): number | undefined | null {
   if (text === undefined) return undefined
   const count = Number(text)
@@ -68,14 +68,14 @@ function tokensOf(text: string | undefined): number | undefined | null {
 
 function textOf(route: Route | undefined, operation: AskedOperation, { active }: Gateway): string {
   const { configuration, keys } = active.snapshot
-  // In a pod the keys are not a part of the configuration.
+  // In a pod the keys are not part of the configuration.
   const api_keys = [...keys.values()].map(({ record }) => record)
   const section = { ...configuration.gw, api_keys }
   const routes = route === undefined ? section.routes : [route.section]
   return explain({ ...configuration, gw: { ...section, routes } }, kindOf(operation))
 }
 
-/** The answer that the key alone would get. */
+/** The answer that the key alone determines. */
 function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }: Gateway) {
   if (key === undefined) return { status: 401, why: 'unknown key' }
   const { id, tenant } = key.record
@@ -87,12 +87,12 @@ function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }
   return { id, tenant, status: 200, why: 'it may call' }
 }
 
-/** In the order in which they are asked. */
+/** In the order of the calls. */
 function guardrailsOf({ section }: Route, { guards, clock }: Gateway) {
   return guards.of(section).map((guard) => guardrailStatus(guard, clock))
 }
 
-/** In the order of the file; the strategy's order is in the text. */
+/** In the order of the file; the text has the strategy's order. */
 function upstreamsOf(route: Route, { active, clock }: Gateway) {
   const targets = active.lanes.get(route.name)?.targets ?? []
   return targets.map((target) => upstreamStatus(target, clock))

@@ -1,10 +1,10 @@
-/** Which callers of the admin API may do what. */
+/** Which callers of the admin API may make which requests. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { AdminAccess } from './routes.ts'
 
 export interface AdminCaller {
   readonly method: string
-  /** Whether the path has no secret: /status, or a file of the console. */
+  /** Whether the path is public: /status, or a file of the console. */
   readonly isOpen: boolean
   readonly host?: string | undefined
   readonly origin?: string | undefined
@@ -24,17 +24,18 @@ const LOOPBACK_NAMES = ['127.0.0.1', 'localhost', '[::1]']
 export function adminRefusal(caller: AdminCaller, door: AdminAccess): AdminRefusal | undefined {
   const { method, isOpen, host = '', origin, authorization } = caller
   const isReading = method === 'GET' || method === 'HEAD'
-  // A browser page may resolve its own name to loopback; it reaches no socket.
+  // A page in a browser may resolve its own name to loopback, but cannot open a socket.
   if (!door.isSocket && !LOOPBACK_NAMES.includes(host.replace(/:\d+$/, ''))) {
-    return { status: 403, message: 'The admin API answers on loopback names only.' }
+    return { status: 403, message: 'The admin API answers only on loopback names.' }
   }
-  // A page may send a POST anywhere; what it cannot do is leave its own origin out.
+  // A page may send a POST anywhere, but cannot remove its own origin.
   if (!isReading && origin !== undefined) {
-    return { status: 403, message: 'The admin API takes nothing from pages in a browser.' }
+    return { status: 403, message: 'The admin API refuses changes from pages in a browser.' }
   }
-  // A browser adds it itself. `none`: a person has typed the address; another port of loopback is another site's page.
+  // A browser adds it itself. `none`: a person typed the address; a page from another port of loopback has another
+  // site.
   if (!['same-origin', 'none'].includes(caller['sec-fetch-site'] ?? 'none')) {
-    return { status: 403, message: 'The admin API answers no page of another origin.' }
+    return { status: 403, message: 'The admin API refuses requests from pages of another origin.' }
   }
   if (door.token === undefined || (isOpen && isReading)) return undefined
   if (isSame(/^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '', door.token))

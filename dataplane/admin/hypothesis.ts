@@ -41,7 +41,7 @@ export function kindOf(operation: AskedOperation): OperationKind {
   return { isConversation, isGenerated: isConversation || isGenerated(operation) }
 }
 
-/** As many characters are counted for a token, and as many tokens for the template of a message. */
+/** Characters counted as a token, and tokens counted for the template of a message. */
 const CHARACTERS_PER_TOKEN = 4
 const TOKENS_PER_MESSAGE = 4
 
@@ -79,14 +79,14 @@ export function requestOf(asked: Hypothesis, bytesMax: number): ModelRequest {
   return operation === 'transcription' ? recordingOf(asked) : conversationOf(asked, bytesMax)
 }
 
-/** A recording of as many tokens as are asked about, however few its bytes. */
+/** A recording of the requested number of tokens in a few bytes. */
 function recordingOf({ model, promptTokens }: Hypothesis): ModelRequest {
   const part = (name: string, value: string) =>
     `--gw-explained-recording\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
   const bytes = Buffer.from(
     `${part('model', model)}${part('file', 'hi')}--gw-explained-recording--\r\n`,
   )
-  // Neither a short form nor its texts have to be waited for.
+  // A short form and its texts are read at once.
   const scanned = scanForm(bytes, 'multipart/form-data; boundary=gw-explained-recording') as Scanned
   const small = understand(scanned, transcriptionReading, 0) as TranscriptionRequest
   if (promptTokens === undefined) return small
@@ -94,7 +94,7 @@ function recordingOf({ model, promptTokens }: Hypothesis): ModelRequest {
   return { ...small, inputTokens, promptTokensMax: promptTokens }
 }
 
-/** The same with a text of as many tokens. */
+/** The same with a text of the requested number of tokens. */
 function ofLength(
   small: EmbeddingsRequest | CompletionsRequest | RerankRequest,
   { promptTokens }: Hypothesis,

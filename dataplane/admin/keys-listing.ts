@@ -1,4 +1,4 @@
-/** The keys that this process knows, as its admin API lists them: records, never a key or its hash. */
+/** The keys of this process, as its admin API lists them: records, never a key or its hash. */
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { shownMembers } from '../schema/key-members.ts'
@@ -27,7 +27,7 @@ export function keysListed({ id, prefix, tenant, limit }: KeyQuestion, gateway: 
   return { total: found.length, keys: found.slice(0, most).map((entry) => shown(entry, now)) }
 }
 
-/** Either of the two may be longer: people paste what they have of a key. */
+/** Either of the two may be longer, because people paste any part of a key. */
 function isPrefixOf(given: string, stored: string | undefined): boolean {
   if (stored === undefined || given === '') return false
   return stored.startsWith(given) || given.startsWith(stored)

@@ -1,4 +1,4 @@
-/** The body of GET /models: the names that clients may send, and where requests with them go now. */
+/** The body of GET /models: the names that clients may send, and their present upstreams. */
 import { isPattern } from '../config/model-names.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { windowOf } from '../upstream/live/targets.ts'

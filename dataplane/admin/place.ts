@@ -1,4 +1,4 @@
-/** Where a stand-alone gateway offers its admin API and the tool finds it: files named by its port in a folder of its user. */
+/** The files in which a stand-alone gateway offers its admin API: named by its port, in a folder of its user. */
 
 import { lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ export function tokenIn(folder: string, listenPort: number): string {
   return join(folder, `${listenPort}.token`)
 }
 
-/** Why the folder is not to be trusted, or undefined. Throws if it does not exist. */
+/** Why the folder cannot be trusted, or undefined. Throws if it does not exist. */
 export function folderFault(folder: string): string | undefined {
   const found = lstatSync(folder)
   if (found.isSymbolicLink()) return `${folder} is a symbolic link`

@@ -1,4 +1,4 @@
-/** PUT /config of the admin API: takes a document, takes it only if little changes, or says what would change. */
+/** PUT /config of the admin API: activates a document, or only a small change, or reports what would change. */
 import { join } from 'node:path'
 import { renderProblem } from '../config/judgement/problems.ts'
 import type { Loaded } from '../config/load.ts'
@@ -28,9 +28,9 @@ export async function replaceConfiguration(
     )
   }
   if (only !== undefined && only !== 'limits') {
-    return failure(400, `There is no "only=${only.slice(0, 100)}"; there is only=limits.`)
+    return failure(400, `There is no "only=${only.slice(0, 100)}"; use only=limits.`)
   }
-  // Named as if it stood beside the file of the start, so that relative paths in it mean the same.
+  // The name places it next to the file of the start, so that relative paths mean the same.
   const file = join(activation.folder, 'PUT config')
   const fresh = await loadConfigurationApart(body, file, process.env)
   const differences = differencesOf(activation.loaded, fresh)
@@ -68,7 +68,7 @@ function differencesOf(old: Loaded, fresh: Loaded): Difference[] {
   return differencesBetween(sideOf(old), sideOf(fresh))
 }
 
-/** A gateway outside a cluster ignores members beside `gw`; a written default is no change. */
+/** A gateway outside a cluster ignores members next to `gw`; a written default is not a change. */
 function sideOf({ configuration, referenceAt }: Loaded): Side {
   return {
     tree: { gw: configuration && effectiveSection(configuration.gw, 'file') },

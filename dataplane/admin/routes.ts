@@ -1,4 +1,4 @@
-/** The admin API's answers: what this process enforces, does and has decided. No secret is in any of them. */
+/** The admin API's answers: what this process enforces, runs and has decided. They contain no secret. */
 
 import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Activation } from '../gateway/activation.ts'
@@ -60,7 +60,7 @@ export interface AdminAccess {
   readonly isSocket: boolean
   /** Required for everything but reading /status; absent: not required. */
   readonly token?: string | undefined
-  /** Where the token stands, for the refusal. */
+  /** Where the token is, for the refusal. */
   readonly tokenFile?: () => string | undefined
 }
 
@@ -88,7 +88,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     summary:
       'Takes a configuration (YAML, JSON) until the next start; 422 with the problems. ' +
       '`?only=limits`: 409 if more than limits, budgets, prices and keys differ. ' +
-      '`?dry_run=true`: only says what differs.',
+      '`?dry_run=true`: only reports the differences.',
     run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
   },
   {

@@ -1,4 +1,4 @@
-/** Whether the services beside the models would be asked for a request now. */
+/** Whether the services beside the models would be called for a request now. */
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { requireTexts } from '../request/stages/guard.ts'
@@ -6,7 +6,7 @@ import { refusalNow } from '../retrieval/look-up.ts'
 import { isGenerated } from '../tokens/count.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 
-/** Throws the error of the first that is needed before an upstream and is not asked, in the order of requests. */
+/** Throws the error of the first service that is needed before an upstream and not called, in the order of requests. */
 export function requireServices(
   request: ModelRequest,
   route: Route,
@@ -17,7 +17,7 @@ export function requireServices(
   const judging = guards.of(section).filter((guard) => guard.judges('input'))
   const inOrder = judging.filter((guard) => !guard.section.parallel)
   const beside = judging.filter((guard) => guard.section.parallel)
-  // Only conversations are given passages.
+  // Only conversations get passages.
   const retrievers = request.operation === 'chat' ? retrievals.of(section) : []
   const errors = [
     ...inOrder.map((guard) => guard.refusalNow()),
@@ -27,7 +27,7 @@ export function requireServices(
   throwFirst(errors)
 }
 
-/** Throws the error of the first guardrail that has to judge the answer and is not asked. */
+/** Throws the error of the first guardrail that must judge the answer and is not called. */
 export function requireJudges(
   { operation }: ModelRequest,
   { section }: Route,

@@ -10,9 +10,9 @@ const OWNER_ONLY_FOLDER = 0o700
 const OWNER_ONLY_FILE = 0o600
 /** `sun_path` of Linux without its end; macOS has four bytes less. */
 const PATH_BYTES_MAX = process.platform === 'linux' ? 107 : 103
-/** Sockets that are tried at a time when a start clears the folder. */
+/** Sockets that a start tries at a time when it cleans the folder. */
 const TRIED_MAX = 100
-/** A gateway that starts at the same moment has made its socket and does not listen yet. */
+/** A gateway that starts at the same time has created its socket and does not listen yet. */
 const YOUNG_MS = 1000
 const START_MS = 100
 /** A refused connection fails at once, but a busy machine may notice late. */
@@ -37,14 +37,14 @@ export function prepareFolder(folder: string): void {
   chmodSync(folder, OWNER_ONLY_FOLDER)
 }
 
-/** Makes room for a socket: one without a listener is removed. */
+/** Removes a socket without a listener. */
 export async function clearSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > PATH_BYTES_MAX) {
     throw new SocketError(`${path} is longer than the ${PATH_BYTES_MAX} bytes a socket may have`)
   }
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return
-  if (!found.isSocket()) throw new SocketError(`${path} is there and is not a socket`)
+  if (!found.isSocket()) throw new SocketError(`${path} exists and is not a socket`)
   if (await isAnswered(path)) {
     throw new LiveSocketError(
       `another gateway answers at ${path}; stop it or choose another gw.gateway.listen_port`,
@@ -53,7 +53,7 @@ export async function clearSocket(path: string): Promise<void> {
   rmSync(path, { force: true })
 }
 
-/** Removes what this user's gateways left that were killed: sockets that refuse, and their tokens. It never fails. */
+/** Removes files of this user's killed gateways: sockets that refuse, and their tokens. It never fails. */
 export async function sweepSockets(folder: string): Promise<void> {
   let ports: readonly number[] = []
   try {
@@ -83,7 +83,7 @@ async function sweep(folder: string, port: number): Promise<void> {
   }
 }
 
-/** The folder keeps other users away already; the mode of the socket does so wherever it is moved. */
+/** The folder already excludes other users; the mode protects the socket if it is moved. */
 export function closeToOthers(path: string): void {
   chmodSync(path, OWNER_ONLY_FILE)
 }
@@ -92,7 +92,7 @@ export function newToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url')
 }
 
-/** Whole or not at all, and never readable by others. */
+/** Writes all of the file or nothing, never readable by others. */
 export function writeToken(path: string, token: string): void {
   const next = `${path}.${process.pid}`
   try {

@@ -46,7 +46,7 @@ function upstreamsOf({ active, embeddings, clock }: Gateway) {
   for (const { targets } of active.lanes.values()) {
     for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
   }
-  // Upstreams that only make vectors for the gateway are in no route.
+  // Upstreams that only make vectors for the gateway belong to no route.
   for (const name of active.snapshot.upstreams.keys()) {
     const target = seen.has(name) ? undefined : embeddings.upstream(name)
     if (target !== undefined) seen.set(name, upstreamStatus(target, clock))
@@ -79,7 +79,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
 
 type ShownTarget = Pick<Target, 'state' | 'settings'>
 
-/** Only probes know: nothing is called healthy that was never asked. */
+/** Only probes show health, so an upstream without a probe is never called healthy. */
 function healthOf({ settings, state }: ShownTarget): string {
   const { isHealthy } = state
   if (isHealthy !== undefined) return isHealthy ? 'healthy' : 'unhealthy'
@@ -87,7 +87,7 @@ function healthOf({ settings, state }: ShownTarget): string {
   return settings.healthPath === undefined ? 'not probed' : 'not yet probed'
 }
 
-/** Undefined if nothing speaks against it. */
+/** Undefined if the upstream is eligible. */
 function whyNot(target: Target, now: number): string | undefined {
   const { settings, state } = target
   const out = state.outBecause(now)
@@ -112,7 +112,7 @@ function whyNot(target: Target, now: number): string | undefined {
   return fair === undefined ? 'its queue is full' : `it is full, and ${fair.waiting} requests wait`
 }
 
-/** Where requests may wait for an endpoint: whether they have to, and how many do. */
+/** If requests may wait for an endpoint: whether they must, and how many do. */
 function coldStartStatus({ settings, isCold, waiting }: Target['state']['coldStart']) {
   return settings && { cold_start: { has_endpoint: !isCold, waiting } }
 }
@@ -145,7 +145,7 @@ export function guardrailStatus({ section, auxiliary }: Guard, clock: Clock) {
   return { name, endpoint, protocol, stage, on_error, breaker, ...breakerFacts(auxiliary, clock) }
 }
 
-/** The address goes without user, password and parameters. */
+/** The address without user, password and parameters. */
 export function storeStatus({ section, auxiliary }: AskedStore, clock: Clock) {
   const { name, provider, collection, embedding, tenant_field, shared } = section
   const { protocol, host, pathname } = new URL(section.endpoint)

@@ -105,7 +105,7 @@ interface Predicted {
   readonly downgrade: Offer | undefined
 }
 
-/** As the decision itself, upper bounds give way to counts before it is a refusal. */
+/** Replaces upper bounds with counts before it refuses, like the decision itself. */
 async function predict(wish: Wish, gateway: Gateway, recounts = RECOUNTS_MAX): Promise<Predicted> {
   const { active, clock, store } = gateway
   const { caller, route, rules, quote } = wish
@@ -123,11 +123,11 @@ async function predict(wish: Wish, gateway: Gateway, recounts = RECOUNTS_MAX): P
   return { wish, predicted, downgrade }
 }
 
-/** Throws the error of a request that no upstream may be asked. */
+/** Throws the error of a request for which no upstream is eligible. */
 function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const { request, caller, route, quote, limits } = wish
   requireServices(request, route, gateway)
-  // A copy: a lane counts its requests, and this is not a request.
+  // A copy, because a lane counts its requests, and this is not a request.
   const lane = { ...laneOf(route, active) }
   const yields = limits.rules.yields(caller.tenant)
   const fits = fitting(request, quote, lane)
@@ -156,13 +156,13 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   return { route: route.name, upstreams, message, ...(prompt && { prompt }) }
 }
 
-/** A request still goes to the host name of such an upstream, in vain unless a pod has just become ready. */
+/** A request still goes to the host name of such an upstream, but fails unless a pod has just become ready. */
 function bareError(route: Route, targets: readonly Target[]): GatewayError {
   const names = targets.map(({ name }) => name).join(', ')
   return new GatewayError(
     'ERR_GW_NO_HEALTHY_UPSTREAM',
     `No pod takes requests for the upstreams of route "${route.name}" (${names}): ` +
-      'their Services have no ready pod, or are not there.',
+      'their Services have no ready pod, or do not exist.',
     { retryAfterSeconds: 1 },
   )
 }
@@ -192,7 +192,7 @@ function lacksCredential({ state }: Target): boolean {
   return renewed?.state === 'missing' && renewed.pending() === undefined
 }
 
-/** Upstreams between which chance decides, or a prompt that is not known. */
+/** Upstreams between which a random choice or an unknown prompt decides. */
 function undecided({ strategy }: Route, ready: readonly Target[]): readonly Target[] | undefined {
   const possible = strategy.name === 'weighted' ? ready.filter(({ weight }) => weight > 0) : ready
   if (strategy.name !== 'weighted' && strategy.name !== 'semantic') return undefined

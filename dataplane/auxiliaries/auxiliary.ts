@@ -17,7 +17,7 @@ export interface AuxiliaryName {
 /** The bounds of one question. */
 export interface Asking {
   readonly timeoutMs: number
-  /** Ends the question when the client leaves; that says nothing about the service. */
+  /** Aborted when the client leaves; that does not count against the service. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -27,7 +27,7 @@ const FAILURES = ['timeout', 'error', 'open', 'left']
 
 const BREAKER = { failureThreshold: 5, openDurationMs: 5_000, halfOpenProbes: 1 }
 
-/** Why it gave no answer; `message` is for the log and the trace. */
+/** Why it sent no answer; `message` is for the log and the trace. */
 export class AuxiliaryError extends Error {
   readonly outcome: 'timeout' | 'error' | 'open' | 'left'
 
@@ -61,7 +61,7 @@ export class Auxiliary {
     const { clock, metrics } = this.#world
     const permit = this.breaker.permit(clock.now())
     if (permit === undefined)
-      throw this.#failed('open', 'it keeps failing, and is tried again soon')
+      throw this.#failed('open', 'it keeps failing, and will be tried again soon')
     const began = clock.now()
     const timeUp = AbortSignal.timeout(timeoutMs)
     const signal = client === undefined ? timeUp : AbortSignal.any([timeUp, client])

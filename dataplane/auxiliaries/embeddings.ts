@@ -29,7 +29,7 @@ export interface EmbeddingTerms {
   readonly requestId: string
   /** The purpose of the vector, for models that have several: a search by default. */
   readonly inputType?: string
-  /** The upstream's own timeout holds in every case. */
+  /** The upstream's own timeout always applies. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
@@ -50,9 +50,9 @@ const SEARCH = 'search_query'
 
 interface KeptAuxiliary {
   readonly auxiliary: Auxiliary
-  /** The upstream as its vectors are asked for, by model and purpose. */
+  /** The upstream for vectors of one model and purpose. */
   targets: Map<string, Target>
-  /** The upstream that they were made of. */
+  /** The upstream that made them. */
   from: Target | undefined
 }
 
@@ -65,7 +65,7 @@ export class Embeddings {
   }
 
   /**
-   * Asks as an attempt of a client would: with the credentials, connections, breaker and queue of the upstream. No
+   * Sends it like an attempt of a client: with the credentials, connections, breaker and queue of the upstream. No
    * tenant is charged. Throws AuxiliaryError.
    */
   async embed(source: VectorSource, text: string, terms: EmbeddingTerms): Promise<Float32Array> {
@@ -116,7 +116,7 @@ export class Embeddings {
   ): Promise<Float32Array> {
     const { clock } = this.#world
     const presence = new Presence()
-    // No usage is worth a wait: the caller has gone on without the vector.
+    // The caller does not wait for the usage.
     const leave = () => presence.end(new Error('The vector is not awaited.'))
     signal.addEventListener('abort', leave, { once: true })
     try {
@@ -178,14 +178,14 @@ function failureOf(
   return new AuxiliaryError(outcome, `upstream ${name}: ${failure.class}: ${failure.message}`)
 }
 
-/** The same upstream, with its connections, as it is asked for vectors of this model and purpose. */
+/** The same upstream and connections, for vectors of this model and purpose. */
 function asking({ settings, state }: Target, model: string | undefined, inputType: string): Target {
   const isOther = model !== undefined && model !== settings.model
   const { embeddings: _, ...section } = settings.section
   const asked = {
     ...settings,
     inputType,
-    // The length of the vectors of another model is not known.
+    // The length of another model's vectors is unknown.
     ...(isOther && { model, section }),
   }
   return new Target(asked, 1, state)
@@ -203,7 +203,7 @@ function requestOf(
   return parseRequest(bytes, reading, Math.floor(Date.now() / 1000))
 }
 
-/** A pair that keeps the answer in the inner form, for no client reads it. */
+/** A pair that keeps the answer in the inner form, because no client reads it. */
 function capturing({ settings: { provider } }: Target) {
   const operation = provider.operations.embeddings
   if (operation === undefined)

@@ -13,13 +13,15 @@ export const systemClock: Clock = {
   wall: () => Date.now(),
 }
 
-/** Calls once, after that number of milliseconds; returns a function that prevents it. It keeps no process alive. */
+/**
+ * Calls once, after that number of milliseconds; returns a function that prevents it. It does not keep a process alive.
+ */
 export function schedule(delayMs: number, call: () => void): () => void {
   const timer = setTimeout(call, delayMs).unref()
   return () => clearTimeout(timer)
 }
 
-/** Something that expires at a moment. */
+/** Something that expires. */
 export interface Deadline extends Member {
   /** Milliseconds on the monotonic clock; Infinity for never. */
   due: number

@@ -1,4 +1,4 @@
-/** Every way a request can fail. The HTTP answer, the metrics' labels and the docs table come from here. */
+/** Every way a request can fail. The HTTP answer, the metrics' labels and the docs table use this table. */
 
 interface ErrorRow {
   /** HTTP status of the answer; 0 if the code never answers a request. */
@@ -153,13 +153,13 @@ function row(status: number, type: string, when: string, final = false): ErrorRo
 
 /** Facts that a stage learnt about a request before it refused it, for the trace, the headers and the metrics. */
 export interface Learnt {
-  /** The model that the client named, as it may be shown. */
+  /** The model that the client named, as the gateway may show it. */
   readonly model?: string
   /** The route that the answer may name. */
   readonly route?: string
   /** The tenant's limits, by header name. */
   readonly limitHeaders?: Readonly<Record<string, string>>
-  /** The limit of the tenant that is reached, as the metrics name it. */
+  /** The limit of the tenant that was reached, by its name in the metrics. */
   readonly limit?: string
 }
 
@@ -180,10 +180,10 @@ export interface ErrorDetails {
   readonly passedOn?: boolean
   /** Methods that the path supports, for a request with another one. */
   readonly allow?: string
-  /** The protocol that the client has to speak, where it asked for another one. */
+  /** The protocol that the client must use, if it asked for another one. */
   readonly upgrade?: string
   readonly learnt?: Learnt | undefined
-  /** The count of the prompt that decided, for the trace. */
+  /** The count of the prompt on which the decision was based, for the trace. */
   readonly counted?: { readonly tokens: number; readonly exact: boolean }
   readonly cause?: unknown
 }

@@ -1,11 +1,11 @@
-/** Multipart forms, read so strictly that no server behind can read another one: what two readers may differ about is refused. */
+/** Multipart forms, read so strictly that no other server can read them differently. */
 
 import { atOnce } from './steps.ts'
 
 /** A part of a form; its value is from `start` to `end` in the body. */
 export interface FormPart {
   readonly name: string
-  /** Without signs that only some readers take for its end; absent if the part is no file. */
+  /** Without characters that some readers take for its end; absent if the part is not a file. */
   readonly filename?: string
   readonly type?: string
   readonly start: number
@@ -28,7 +28,7 @@ export class FormError extends Error {
 
 const PARTS_MAX = 64
 const HEAD_BYTES_MAX = 4_096
-/** Bytes that are searched between two looks at the clock. */
+/** Bytes to search between two checks of the clock. */
 const PIECE_BYTES = 65_536
 const LINE = Buffer.from('\r\n')
 const HEAD_END = Buffer.from('\r\n\r\n')
@@ -40,13 +40,13 @@ const BOUNDARY_TEXT = /^[0-9A-Za-z'()+_,\-./:=?]{1,70}$/
 const HEADER = /^([0-9A-Za-z-]+):[ \t]*([^\0\r\n]*)$/
 const PARAMETER = /\s*;\s*([a-z]+\*?)=(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s;"\\]+))/gy
 const NAME = /^[\w\-.[\]]{1,128}$/
-/** A backslash in front of a quote keeps it in the name for some readers, and ends the name for others. */
+/** Some readers keep a backslash before a quote in the name, others end the name there. */
 const UNCLEAR = /\\"|["\\\p{Cc}]/gu
 const TYPE = /^[\x20-\x7e]{1,128}$/
-/** Values that say nothing but that the bytes are the value. */
+/** Values that only state that the bytes are unencoded. */
 const PLAIN_ENCODING = /^(binary|8bit|7bit)$/i
 
-/** Linear in the number of bytes. Yields at points where it may be interrupted. Throws FormError. */
+/** Linear in the number of bytes. Yields where other work may run. Throws FormError. */
 export function* readForm(bytes: Buffer, contentType: string): Generator<undefined, Form> {
   const boundary = boundaryOf(contentType)
   const delimiter = Buffer.from(`--${boundary}`)
@@ -97,7 +97,7 @@ export function valueInBeginning(
   }
 }
 
-/** As indexOf, which takes long in a value that is made of pieces of the text. */
+/** Like indexOf, which is slow in a value that repeats parts of the text. */
 function* find(bytes: Buffer, text: string, from: number): Generator<undefined, number> {
   for (let at = from; at < bytes.length; at += PIECE_BYTES) {
     const found = bytes.subarray(at, at + PIECE_BYTES + text.length - 1).indexOf(text)
@@ -163,5 +163,5 @@ function extendedName(text: string): string {
 }
 
 function broken(): FormError {
-  return new FormError('The body is not a form that can be read in one way.')
+  return new FormError('Two servers could read this form differently.')
 }

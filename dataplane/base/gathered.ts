@@ -1,4 +1,4 @@
-/** Gathers bytes that come in pieces into one buffer, with little more memory than the bytes, for pieces of any size. */
+/** Gathers bytes in pieces of any size into one buffer, with little more memory than the bytes. */
 import { giveBack } from './spent-bytes.ts'
 
 /** Pages grow with the bytes so far, so that their unused rest never outweighs them. */
@@ -20,7 +20,9 @@ export class Gathered {
   readonly #expected: number
   readonly #ownsPieces: boolean
   #pieces: Buffer[] = []
-  /** The page that is being filled. If the total is known, a page takes all of it after half of the bytes have come. */
+  /**
+   * The page that is being filled. If the total is known, one page takes the rest after half of the bytes have arrived.
+   */
   #page: Buffer = NOTHING
   #used = 0
 
@@ -63,7 +65,7 @@ export class Gathered {
     return this.#ownsPieces && (this.length === 0 || piece.length >= KEPT_BYTES_MIN)
   }
 
-  /** The filled part of the page becomes a piece; its rest is filled next. */
+  /** The filled part of the page becomes a piece; more bytes go into its rest. */
   #turn(): void {
     if (this.#used === 0) return
     this.#pieces.push(this.#page.subarray(0, this.#used))

@@ -21,21 +21,21 @@ export const TURN_MS = 0.5
 const REST_FACTOR = 14
 /** The longest rest after a single piece of work. */
 const REST_MS_MAX = 250
-/** Writes a millisecond below which no request needs the rest: about twenty requests a second. */
+/** Writes per millisecond below which no request needs the rest: about twenty requests a second. */
 const QUIET_RATE = 0.04
-/** A large body alone sends some: it is forwarded and answered. */
+/** A large body alone causes some writes: it is forwarded and answered. */
 const QUIET_PIECES = 4
-/** A process stays busy for this long after it was seen to be. */
+/** A process counts as busy for this long. */
 const BUSY_MS = 100
-/** The least that the system takes to read bytes: about 40 us for each 64 KiB. */
+/** The minimum time of the system to read bytes: about 40 us for each 64 KiB. */
 const READ_MS_PER_BYTE = 6e-7
 
-/** The time of a process, and who else it serves. */
+/** The time of a process, and its other requests. */
 export interface Surroundings {
   /** Monotonic milliseconds. */
   now(): number
   after(ms: number, call: () => void): void
-  /** Calls back in the next round of the loop, after everything that is ready. */
+  /** Calls back in the next round of the loop, after all ready work. */
   nextRound(call: () => void): void
   /** Writes so far: the number grows while requests are served. */
   writes(): number
@@ -53,7 +53,7 @@ export class HeavyWork {
   #counted = 0
   #countedAt = 0
   #busyUntil = 0
-  /** The start of a turn whose time is not known yet, and the part that is. */
+  /** The start of a turn that has not ended, and its time so far. */
   #turnBegan: number | undefined
   #spentInTurn = 0
 
@@ -75,8 +75,8 @@ export class HeavyWork {
   }
 
   /**
-   * Calls back once a connection to an upstream has rested after a costly read. Those that rest share one part of the
-   * process; each has its own timer, because in one line with many others its stream could be taken for a silent one.
+   * Calls back once a connection to an upstream has rested after a costly read. Resting connections share one part of
+   * the process. Each has its own timer, because in one queue with many others its stream could look silent.
    */
   rest(ms: number, rested: () => void): void {
     this.#resting++
@@ -111,12 +111,13 @@ export class HeavyWork {
     this.#turnBegan = this.#around.now()
     this.#spentInTurn = 0
     next.takeTurn()
-    // A step of work has counted itself. A read happens later in this round of the loop, and most of it is the system's work.
+    // A step of work has counted its own time. A read happens later in this round of the loop, and most of it is the
+    // system's work.
     if (this.#spentInTurn > 0) this.#turnBegan = undefined
     this.#around.nextRound(this.#serve)
   }
 
-  /** The whole round counts: the busier others are, the longer the rest. */
+  /** The whole round counts: the busier other requests are, the longer the rest. */
   #endTurn(): void {
     if (this.#turnBegan === undefined) return
     const untold = this.#around.now() - this.#turnBegan - this.#spentInTurn

@@ -3,7 +3,7 @@
  * and writer of a stream share one counter.
  */
 
-/** The largest answer that is kept whole; no answer of a model is near it. */
+/** The largest answer that is kept whole; answers of models are far smaller. */
 export const ANSWER_BYTES_MAX = 33_554_432
 
 /** The memory of a piece beside its text, so that empty pieces count too. */
@@ -20,7 +20,9 @@ export class AnswerTooLarge extends Error {
   }
 }
 
-/** Counts what is kept of one answer. Text that has been sent meanwhile counts as well: it is part of the answer too. */
+/**
+ * Counts the stored part of one answer. Text that was already sent counts as well, because it is part of the answer.
+ */
 export class KeptText {
   readonly #bytesMax: number
   #bytes = 0

@@ -1,4 +1,4 @@
-/** The members of something that changes with every request, in an array without holes. */
+/** An array without holes for members that change with every request. */
 
 export interface Member {
   /** Index in the roster, which only the roster writes; -1: in no roster. */
@@ -6,9 +6,9 @@ export interface Member {
 }
 
 /**
- * Adds and removes in constant time. It is no Set, because each table that a Set outgrows points to the next one: once such
- * a table is old, all that later ones held stays in memory. test/bench/micro/roster.ts: 260 ns and 23 MiB, a Set 820 ns and
- * 63 MiB.
+ * Adds and removes in constant time. It is not a Set, because each outgrown table of a Set points to the next one: once
+ * such a table is old, everything in later ones stays in memory. test/bench/micro/roster.ts: 260 ns and 23 MiB, a Set
+ * 820 ns and 63 MiB.
  */
 export class Roster<M extends Member> {
   readonly #members: M[] = []

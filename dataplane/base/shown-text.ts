@@ -43,7 +43,7 @@ export function shownFailure(text: string): string {
   return maskKeys(text).replace(ADDRESSES, '(address)').replace(RUNTIME_CODES, '(error)')
 }
 
-/** An encoded letter hides a key from the pattern, not from a reader. */
+/** The pattern does not match a key with an encoded letter, but a reader can decode it. */
 function maskEncoded(path: string): string {
   try {
     const decoded = decodeURIComponent(path)

@@ -3,16 +3,16 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface Start {
-  /** Flags of Node; one that was given by hand wins, whichever value it has. */
+  /** Flags of Node; a flag that the user set wins, regardless of its value. */
   readonly flags: readonly string[]
-  /** For its environment; one that is set there wins. */
+  /** For its environment; a variable that is set there wins. */
   readonly variables: Readonly<Record<string, string>>
 }
 
 /**
- * Returns if all flags are set already, or if a restart is impossible. Compiled modules are kept for the next
- * start: a third of the time, and 20 MiB less to keep, because what turns TypeScript into JavaScript is then not even loaded.
- * `program` is another one with its arguments, where that is to be started.
+ * Returns if all flags are set already, or if a restart is impossible. The next start uses the compiled modules: it
+ * takes a third of the time and 20 MiB less, because it does not load the compiler of TypeScript. `program`: another
+ * one with its arguments.
  */
 export function startAnew(
   { flags, variables }: Start,
@@ -28,7 +28,7 @@ export function startAnew(
   try {
     execve(execPath, [execPath, ...execArgv, ...missing, ...program], next)
   } catch {
-    // Some systems and threads cannot; it then takes more memory and is otherwise the same.
+    // Some systems and threads cannot; the process then only takes more memory.
   }
 }
 

@@ -1,7 +1,7 @@
 /** Runs long work in short steps, so that other requests are served in between. */
 import { type Heavy, heavyWork, LARGE_BYTES, TURN_MS } from './heavy-work.ts'
 
-/** Runs work that yields wherever it may be interrupted. */
+/** Runs work that yields wherever other work may run. */
 export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const job: Heavy = {
@@ -22,7 +22,7 @@ export function inSteps<T>(work: Generator<undefined, T>): Promise<T> {
   })
 }
 
-/** Work over the tree of a request with that many bytes: that of a large one has a turn for itself. */
+/** Work on the tree of a request with this many bytes: a large one has a separate turn. */
 export function inTurn<T>({ length }: Pick<Buffer, 'length'>, work: () => T): T | Promise<T> {
   return length <= LARGE_BYTES ? work() : inSteps(oneStep(work))
 }

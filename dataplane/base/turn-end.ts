@@ -1,14 +1,14 @@
 /**
- * All writes of one turn of the event loop leave together at its end. A write between two pieces of work wakes the process
- * that reads it, mostly on a sleeping processor, which takes longer than the write; of many writes together only the first
- * has to. test/bench/micro/turn-end.ts: 13.2 us for an answer, 16.2 us where each is written at once.
+ * Sends all writes of one turn of the event loop together at its end. A write between two pieces of work wakes the
+ * reading process, mostly on a sleeping processor, which takes longer than the write. Only the first of many writes
+ * together has to. test/bench/micro/turn-end.ts: 13.2 us for an answer, 16.2 us if each is written at once.
  */
 export interface HeldWrites {
   /** Writes the held bytes. */
   flush(): void
 }
 
-/** Most held writes; further ones do not wait for the end of the turn. */
+/** Most held writes; further ones are sent before the end of the turn. */
 const HELD_MAX = 64
 
 class TurnEnd {
@@ -37,7 +37,7 @@ class TurnEnd {
   }
 
   #flush(): void {
-    // A gathered call writes only now, and adds to them.
+    // A group of calls writes only now, and adds to them.
     while (this.#held.length > 0) {
       const held = this.#held
       this.#held = []
@@ -55,7 +55,7 @@ interface Group<T, R> {
   readonly send: () => void
 }
 
-/** Items of one turn that are sent together at its end: those of one key, as long as they go together. */
+/** Items of one turn that are sent together at its end: those of one key that can be combined. */
 export class TurnGroups<K, T, R> implements HeldWrites {
   readonly #most: number
   readonly #goTogether: (first: T, other: T) => boolean
@@ -72,7 +72,7 @@ export class TurnGroups<K, T, R> implements HeldWrites {
     this.#send = send
   }
 
-  /** The answer to all of them, and the place of this one among them. */
+  /** The answer to all of them, and the index of this one. */
   add(key: K, item: T): { readonly sent: Promise<R>; readonly place: number } {
     const open = this.#groups.get(key)
     const first = open?.items[0]

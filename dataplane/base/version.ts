@@ -1,4 +1,4 @@
-/** The release whose behaviour this is. */
+/** The release of this code. */
 import manifest from '../../package.json' with { type: 'json' }
 
 export const VERSION: string = manifest.version

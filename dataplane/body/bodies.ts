@@ -55,7 +55,7 @@ export class Bodies {
     return this.#tenants.size
   }
 
-  /** Why there is no room for more bytes. One tenant may hold at most half, so that others find room. */
+  /** Why more bytes do not fit. One tenant may hold at most half, so that others have room. */
   obstacle(share: Share, more: number, requestBytesMax: number): 'process' | 'tenant' | undefined {
     const most = bodyBytesMax(this.#memory, requestBytesMax)
     if (share.bytes + more > most / 2) return 'tenant'
@@ -82,7 +82,7 @@ export class HeldBody {
   readonly #share: Share
   #bytes = 0
   #isOver = false
-  /** The body was refused early, while a large rest of it was still to come. */
+  /** The body was refused early, while a large rest was still to come. */
   wasLonger = false
 
   constructor(all: Bodies, tenant: string, share: Share) {
@@ -96,12 +96,12 @@ export class HeldBody {
     return this.#share.bodies
   }
 
-  /** The body is larger than those that arrive with their head. */
+  /** The body is larger than bodies that arrive with their head. */
   get isLarge(): boolean {
     return this.wasLonger || this.#bytes > LARGE_BYTES
   }
 
-  /** Why not even one more byte may be held. */
+  /** Why not even one more byte fits. */
   obstacle(requestBytesMax: number): 'process' | 'tenant' | undefined {
     return this.#all.obstacle(this.#share, 1, requestBytesMax)
   }

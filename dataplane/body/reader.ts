@@ -71,7 +71,7 @@ export class BodyReader implements BodyTaker, Deadline {
     this.#refuse(new GatewayError('ERR_GW_REQUEST_TIMEOUT', why))
   }
 
-  /** The rest is read and dropped, because a client that is still sending would not read the refusal. */
+  /** The rest is read and dropped, because a client that is still sending does not read the refusal. */
   #refuse(why: GatewayError): void {
     this.sated = true
     this.#reading.deadlines.remove(this)

@@ -15,7 +15,7 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 import type { BodyFacts, Reading } from '../wire/reading.ts'
 import { isSparseInParts, isUtf8InParts } from './text.ts'
 
-/** How many bytes of a large body the scan reads between two looks at the clock. */
+/** How many bytes of a large body the scan reads between two checks of the clock. */
 const SCAN_BYTES = 65_536
 /** No model has a longer name. */
 const MODEL_BYTES_MAX = 4_096
@@ -31,17 +31,17 @@ export interface Scanned {
 
 type Parsable = Pick<BodyFacts, 'bytes'> & { readonly found: Found }
 
-/** Where the members of a body stand. Throws ERR_GW_INVALID_REQUEST. */
+/** The positions of the members of a body. Throws ERR_GW_INVALID_REQUEST. */
 export async function membersOf(bytes: Buffer): Promise<Found['spans']> {
   return (await inSteps(finding(bytes))).spans
 }
 
-/** The body with this model, which stands above its own. Throws ERR_GW_INVALID_REQUEST. */
+/** The body with this model, which replaces its own. Throws ERR_GW_INVALID_REQUEST. */
 export async function naming(bytes: Buffer, model: string): Promise<Buffer> {
   return editMembers(bytes, await membersOf(bytes), new Map([['model', JSON.stringify(model)]]))
 }
 
-/** Throws ERR_GW_INVALID_REQUEST; nothing has been parsed by then but the name of the model. */
+/** Throws ERR_GW_INVALID_REQUEST; by then only the name of the model has been parsed. */
 export function scanBody(bytes: Buffer): Scanned | Promise<Scanned> {
   if (bytes.length > LARGE_BYTES) return inSteps(scanning(bytes))
   if (!isUtf8(bytes)) throw notUtf8()
@@ -73,7 +73,7 @@ function* scanningForm(bytes: Buffer, contentType: string): Generator<undefined,
 
 const NO_SPANS: ReadonlyMap<string, Span> = new Map()
 
-/** Builds the tree. Throws ERR_GW_INVALID_REQUEST with the member that is at fault. */
+/** Builds the tree. Throws ERR_GW_INVALID_REQUEST with the faulty member. */
 export function understand<Request extends ModelRequest>(
   scanned: Scanned,
   reading: Reading<Request>,
@@ -178,7 +178,7 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   const end = Math.min(span.end, start + MODEL_BYTES_MAX)
   const raw = bytes.toString('utf8', start + 1, end - 1)
   if (raw === '') throw noModel()
-  // A truncated name is not the name of a model.
+  // A truncated text is not the name of a model.
   if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
   // A string in quotes.
   return parseBody(bytes.toString('utf8', start, end)) as string

@@ -3,7 +3,7 @@
 import { conversationEstimate } from '../tokens/count.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 
-/** No upstream speaks this dialect, so none gets the bytes of the client. */
+/** No upstream uses this dialect, so none gets the bytes of the client. */
 const REWRITTEN = 'rewritten'
 
 export function rewritten<Request extends ModelRequest>(

@@ -7,7 +7,7 @@ export interface Call {
   readonly id: string
   readonly incoming: Incoming
   readonly outgoing: Outgoing
-  /** Milliseconds on the monotonic clock when its headers had arrived. */
+  /** Time on the monotonic clock, in milliseconds, when its headers had arrived. */
   readonly receivedAt: number
 }
 
@@ -15,19 +15,19 @@ export interface Call {
 export interface Incoming {
   readonly method: string
   readonly url: string
-  /** The model that the path names, as Azure's do; it stands above the body's. */
+  /** The model in the path, as Azure's have it; it wins over the body's. */
   readonly pathModel?: string | undefined
   /** The value of any header, by its lower-case name; repeated ones are joined. */
   header(name: string): string | undefined
-  /** The other end of the connection: the client, or the last proxy before the gateway. Gone once it is closed. */
+  /** The address of the peer: the client, or the last proxy before the gateway. Undefined once it is closed. */
   readonly peerAddress: string | undefined
   /** `1.1` or `1.0`. */
   readonly httpVersion: string
   /** The client's verified certificate, if the listener requests one. */
   readonly certificate: ClientCertificate | undefined
-  /** The key that came last on the connection; absent: the connection remembers none. */
+  /** The last key of the connection; absent: the connection remembers none. */
   readonly lastKey?: LastKey
-  /** As they came, names and values alternating. */
+  /** As received, names and values alternating. */
   readonly rawHeaders: readonly string[]
   /** Whether the whole body has arrived. */
   readonly complete: boolean
@@ -35,17 +35,17 @@ export interface Incoming {
   answerLast(): void
   /** The body, if it came with the head and will be read. */
   takeWhole(): Buffer | undefined
-  /** Makes the body of what has arrived, if that is no body yet. Throws GatewayError. */
+  /** Makes the received part the whole body, if there is no body yet. Throws GatewayError. */
   bodyOf?(arrived: Buffer): Promise<Buffer>
   /** Called at most once, to read the body as it arrives. */
   takeBody(taker: BodyTaker): void
-  /** Tells a client that waits for it to send the body. */
+  /** Asks a waiting client to send the body (100 Continue). */
   askForBody(): void
 }
 
 /**
- * Most connections present one key, which is then hashed once: test/bench/micro/last-key.ts, 0.09 instead of 0.55 us. It is
- * kept no longer than its connection.
+ * Most connections present one key, which is then hashed once: test/bench/micro/last-key.ts, 0.09 instead of 0.55 us.
+ * It is kept as long as its connection.
  */
 export interface LastKey {
   key: string
@@ -53,7 +53,7 @@ export interface LastKey {
   digest: string
 }
 
-/** A certificate by an authority of the configuration. */
+/** A certificate signed by an authority of the configuration. */
 export interface ClientCertificate {
   /** URIs and hosts in the certificate. */
   readonly names: readonly string[]
@@ -67,36 +67,36 @@ export interface BodyTaker {
   data(chunk: Buffer): void
   ended(): void
   broken(why: GatewayError): void
-  /** Whether no more of it is wanted; the rest is thrown away. */
+  /** Whether no more bytes are needed; the rest is dropped. */
   readonly sated: boolean
 }
 
-/** Where the answer goes: whole, or begun and then written in pieces. Header names and values alternate. */
+/** Where the answer goes: sent whole, or begun and then written in pieces. Header names and values alternate. */
 export interface Outgoing {
   /** Called before anything is sent. */
   tell(listener: AnswerListener): void
   sendWhole(status: number, headers: string[], body: string | Buffer): void
-  /** The head of a stream; it leaves with the first piece. */
+  /** The head of a stream, which is sent with the first piece. */
   begin(headers: string[]): void
-  /** false: it is kept until the listener hears `drained`. */
+  /** false: the piece waits until the listener gets `drained`. */
   write(piece: string | Buffer): boolean
   end(): void
-  /** Opens a WebSocket, and there is no other answer. Absent: the connection cannot become one. */
+  /** Opens a WebSocket in place of another answer. Absent: the connection cannot become one. */
   upgrade?(headers: string[]): void
-  /** Closes a begun stream so that no client takes what it has for the whole. */
+  /** Closes a begun stream so that no client takes it for complete. */
   cut(): void
   destroy(): void
   readonly needsDrain: boolean
-  /** Bytes that the system has not taken. */
+  /** Bytes that the system has not accepted. */
   readonly unwritten: number
-  /** A number that falls whenever the client takes bytes, also those of a write that is under way. */
+  /** A number that falls whenever the client reads bytes, including those of a running write. */
   readonly untaken: number
   /** Whether it waits for an earlier answer of the connection; `turned` reports its end. */
   readonly isQueued: boolean
 }
 
 export interface AnswerListener {
-  /** Everything has been written, or nothing more can be. */
+  /** Everything has been written, or nothing more can be written. */
   closed(): void
   drained(): void
   turned(): void

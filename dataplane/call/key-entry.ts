@@ -10,20 +10,20 @@ export interface KeyEntry {
   readonly lists: boolean
   /** undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined
-  /** By name, as rows of usage have them: `team=blue`. undefined: the key sets none. */
+  /** By name, as in rows of usage: `team=blue`. undefined: the key sets none. */
   readonly tags: ReadonlyMap<string, string> | undefined
   /** The end user that a token names in a declared claim. */
   readonly endUser?: string
 }
 
-/** The keys of a configuration as requests look into them. */
+/** The keys of a configuration, for look-ups by requests. */
 export type Keys = ReadonlyMap<string, KeyEntry> & Pick<KeyTable, 'names'>
 
-/** Keys by lower-case hex SHA-256, and the tenants that they name: tokens of issuers ask for one of a hundred thousand. */
+/** Keys by lower-case hex SHA-256, and the tenants that they name: tokens look up one of a hundred thousand. */
 export class KeyTable extends Map<string, KeyEntry> {
   readonly #tenants = new Map<string, number>()
 
-  /** Its members are there only after the constructor, which would add entries before. */
+  /** Its members exist only after the constructor, which would add entries earlier. */
   static of(entries: Iterable<readonly [string, KeyEntry]>): KeyTable {
     const table = new KeyTable()
     for (const [digits, entry] of entries) table.set(digits, entry)

@@ -2,11 +2,11 @@
 
 /** Work for a client: a pause before a repeat, an attempt, or the relay of a stream. */
 export interface Work {
-  /** The client has left, or the request has been refused meanwhile: then with the error. Called at most once. */
+  /** The client has left, or the request has been refused: then with the error. Called at most once. */
   leave(why?: Error): void
 }
 
-/** idle: no work is under way. busy: one piece of work is. over: the client has left, or the process is ending. */
+/** idle: no work is running. busy: one piece of work is. over: the client has left, or the process is ending. */
 export class Presence {
   #state: 'idle' | 'busy' | 'over' = 'idle'
   #work: Work | undefined
@@ -15,7 +15,7 @@ export class Presence {
     return this.#state
   }
 
-  /** The work ends when the client leaves; at once if the client has left already. */
+  /** The work ends when the client leaves; at once if the client has already left. */
   begin(work: Work): void {
     if (this.#state === 'over') {
       work.leave()
@@ -25,13 +25,15 @@ export class Presence {
     this.#work = work
   }
 
-  /** The work has ended by itself. */
+  /** The work has ended normally. */
   done(): void {
     this.#work = undefined
     if (this.#state === 'busy') this.#state = 'idle'
   }
 
-  /** Notes that the client has left, or that the process ends the request; with an error if it refuses the request. */
+  /**
+   * Records that the client has left, or that the process ends the request; with an error if it refuses the request.
+   */
   end(why?: Error): void {
     const work = this.#work
     this.#work = undefined

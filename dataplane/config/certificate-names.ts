@@ -8,7 +8,7 @@ type Holder = Omit<CertificateSettings, 'san'>
 
 export class CertificateNames {
   readonly #holders = new Map<string, Holder>()
-  /** Cache, because a connection sends many requests with one certificate. */
+  /** Cached, because a connection sends many requests with one certificate. */
   readonly #found = new WeakMap<ClientCertificate, KeyEntry>()
 
   constructor(settings: readonly CertificateSettings[]) {

@@ -45,7 +45,7 @@ const UNREACHED = new Set([
   'ENETUNREACH',
 ])
 
-/** Node names what OpenSSL found wrong with a certificate; there are some forty such names. */
+/** Node's names of OpenSSL's faults of a certificate; there are some forty. */
 const VERIFICATION = /^(ERR_TLS|ERR_SSL|CERT|CRL|CA|EE|PATH|UNABLE_TO|ERROR_IN)_/
 
 /** The code of the error, or of the error it wraps: proxies and address lists hide the real one. */

@@ -12,7 +12,7 @@ export interface EgressProxy {
 
 /** undefined when the upstream is reached directly. */
 export function proxyFor(upstream: URL, whole: Section): EgressProxy | undefined {
-  // A pool has no name for a proxy to resolve, so its pods are dialled directly.
+  // A pool has no name for a proxy to resolve, so connections to its pods are direct.
   if (whole.http_proxy === undefined || upstream.hostname.endsWith(POOL_DOMAIN)) return undefined
   const port = Number(upstream.port || (upstream.protocol === 'https:' ? 443 : 80))
   if (createBypass(whole.no_proxy)(upstream.hostname, port)) return undefined

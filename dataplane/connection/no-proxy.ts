@@ -18,7 +18,7 @@ type Family = 'ipv4' | 'ipv6'
  * Names are compared without case and without a last dot. A name is never resolved, so a range
  * covers only endpoints that are written as addresses, and an address is never below a name.
  * Nothing is implied: `localhost` and loopback addresses go through the proxy unless an entry names
- * them. An entry that makes no sense covers nothing.
+ * them. An invalid entry matches nothing.
  */
 export function createBypass(entries: readonly string[]): Bypass {
   const rules = entries.map(ruleOf)
@@ -52,7 +52,7 @@ function matcherOf(pattern: string): (host: string) => boolean {
   return (host) => isIP(host) === 0 && ((!isBelow && host === name) || host.endsWith(`.${name}`))
 }
 
-/** `10.0.0.0/8`; undefined for what is no range. */
+/** `10.0.0.0/8`; undefined if it is not a range. */
 function rangeOf(text: string): BlockList | undefined {
   const [, network = '', bits] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   const address = bareHost(network)

@@ -5,7 +5,7 @@ export const CLIENT_CERTIFICATE_REFUSED =
   'it asked for a client certificate and hung up on the one it got, or on none'
 const UNKNOWN_CA = 'its certificate comes from an authority that is not trusted'
 const NO_TLS = 'it does not speak TLS on this port'
-const OLD = 'it speaks no TLS version that is allowed'
+const OLD = 'it supports no allowed TLS version'
 
 const BY_CODE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
@@ -23,15 +23,15 @@ const BY_CODE: Readonly<Record<string, string>> = {
   ERR_SSL_HTTP_REQUEST: NO_TLS,
   ERR_SSL_UNSUPPORTED_PROTOCOL: OLD,
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: OLD,
-  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'it serves no site of this name',
+  ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'it serves no site with this name',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it demands a client certificate',
   'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE':
-    'it ended the handshake, as one does that demands a client certificate or another cipher',
+    'it ended the handshake, as a server does that requires a client certificate or another cipher',
   'ERR_SSL_SSL/TLS_ALERT_BAD_CERTIFICATE': 'it does not accept the client certificate',
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: 'it does not trust the client certificate',
 }
 
-/** undefined if the error's own message is the best there is. */
+/** undefined if the error's own message is the best. */
 export function tlsReason(error: Error & { code?: unknown; reason?: unknown }): string | undefined {
   const { reason } = error
   const code = codeOf(error)

@@ -39,7 +39,7 @@ export function openTunnel(
       socket.pause()
       finish(null)
     } catch (error) {
-      // The reader throws errors only.
+      // The reader throws only errors.
       fail(error as Error)
     }
   }

@@ -1,22 +1,22 @@
-/** Samples for everyone that watches: one timer, one sample a second for all, and nothing while there is no viewer. */
+/** Samples for all viewers: one timer, one sample a second for all, and none while there is no viewer. */
 import type { ServerResponse } from 'node:http'
 import { DATA_HEADERS } from './page-files.ts'
 
 const EVERY_MS = 1000
 const RECONNECT_MS = 2000
 export const VIEWERS_MAX = 20
-/** A viewer that has missed this many samples in a row is cut; it connects again when it can. */
+/** A viewer that has missed this many samples in a row is disconnected; it connects again when it can. */
 const MISSED_MAX = 60
 
 export interface FeedOptions {
   sample(): Promise<unknown> | unknown
-  /** The process is about to end: viewers are sent away with the sample that says so. */
+  /** The process is about to end: viewers get a last sample that says so, and are disconnected. */
   isEnding(): boolean
 }
 
 export class Feed {
   readonly #options: FeedOptions
-  /** The samples that each has missed in a row. */
+  /** The number of samples in a row that each viewer has missed. */
   readonly #viewers = new Map<ServerResponse, number>()
   #timer: NodeJS.Timeout | undefined
   #isSampling = false
@@ -69,7 +69,7 @@ export class Feed {
     this.#timer = undefined
   }
 
-  /** A sample that takes longer than a second delays the next one, and a comment shows that the stream lives. */
+  /** A sample that takes longer than a second delays the next one, and a comment shows that the stream is alive. */
   async #tick(): Promise<void> {
     if (this.#isSampling) return this.#send(': waiting\n\n')
     this.#isSampling = true
@@ -85,7 +85,10 @@ export class Feed {
     if (this.#options.isEnding()) this.end()
   }
 
-  /** A sample is the whole state: who has not read the last one gets a newer one later, so at most one waits for each. */
+  /**
+   * A sample is the whole state: a viewer that has not read the last one gets a newer one later, so at most one waits
+   * for each.
+   */
   #send(text: string): void {
     for (const [viewer, missed] of this.#viewers) {
       if (viewer.writableLength === 0) {

@@ -1,4 +1,4 @@
-/** The files of the page, read and compressed at their first use, with the headers that bind a browser to them. */
+/** The files of the page, read and compressed at first use, with their security headers. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -10,7 +10,7 @@ import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../telemetry/trace/fields.ts'
 
 const FOLDER = join(import.meta.dirname, 'page')
 
-/** Every answer to a browser has them: no script from elsewhere, no frame around it, no reader of another origin. */
+/** Every answer to a browser has them: no foreign script, no frame around the page, no reader of another origin. */
 const GUARDED: Readonly<Record<string, string>> = {
   'content-security-policy': [
     "default-src 'none'",
@@ -30,7 +30,7 @@ const GUARDED: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Data is of this moment, and of those who may read it. */
+/** The data is current, and only for its reader. */
 export const DATA_HEADERS: Readonly<Record<string, string>> = {
   ...GUARDED,
   'cache-control': 'no-store',
@@ -97,7 +97,7 @@ function pageFile(type: string, bytes: Buffer): PageFile {
   return { type, etag: `"${digest}"`, bytes, compressed }
 }
 
-/** The words before each field that a decision shows in a line. */
+/** The label of each field in the line of a decision. */
 function traceFields(): string {
   return [
     `export const TRACE_FIELDS = ${JSON.stringify(wordsOf(TRACE_FIELDS))}`,

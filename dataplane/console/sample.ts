@@ -1,4 +1,4 @@
-/** The console gets this of a process each second: its status and its counters. */
+/** The console's sample of a process each second: its status and its counters. */
 import { hostname } from 'node:os'
 import { activityOf } from '../admin/activity.ts'
 import type { Administered } from '../admin/routes.ts'

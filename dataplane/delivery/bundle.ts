@@ -27,14 +27,14 @@ const BYTES_MAX: Readonly<Record<keyof typeof BUNDLE_FILES, number>> = {
 
 export type BundlePart = keyof typeof BUNDLE_FILES
 
-/** An envelope that was not verified yet; `fault` says why there is no envelope. */
+/** An unverified envelope; `fault` says why there is no envelope. */
 export type Mounted = { readonly envelope: unknown } | { readonly fault: string }
 
 export function fileOfPart(folder: string, part: BundlePart): string {
   return join(folder, BUNDLE_FILES[part])
 }
 
-/** Undefined if nothing is mounted. */
+/** Undefined if the folder has none. */
 export async function readMounted(folder: string, part: BundlePart): Promise<Mounted | undefined> {
   const file = fileOfPart(folder, part)
   let bytes: Buffer | undefined
@@ -48,7 +48,7 @@ export async function readMounted(folder: string, part: BundlePart): Promise<Mou
   }
 }
 
-/** Rejects when there is more in it. */
+/** Rejects if it is larger. */
 export async function unpack(bytes: Buffer, bytesMax: number): Promise<Buffer> {
   return await unzip(bytes, { maxOutputLength: bytesMax })
 }
@@ -67,7 +67,7 @@ export function readTrust(folder: string): { trust: Trust; faults: readonly stri
     }
   }
   if (trust.size === 0) {
-    faults.push(`${folder} holds no public key (*.pem): every document will be refused`)
+    faults.push(`${folder} holds no public key (*.pem): the pod will refuse every document`)
   }
   return { trust, faults }
 }
@@ -89,7 +89,7 @@ function readBounded(file: string, bytesMax: number): Buffer | undefined {
   return readFileSync(file)
 }
 
-/** Changes when any of the files does, also by the swapped link under which Kubernetes mounts. */
+/** Changes when any of the files does, also by the swapped link of a Kubernetes mount. */
 export function fingerprintOf(files: readonly string[]): string {
   return files.map(stamp).join(' ')
 }
@@ -103,12 +103,12 @@ function stamp(file: string): string {
   }
 }
 
-/** Messages of the parser quote what they read; a document is signed, not secret, but does not belong into a log. */
+/** Messages of the parser quote the text; a document is signed, not secret, but does not belong in a log. */
 function whyOf(error: unknown): string {
   if (error instanceof SyntaxError) return 'it is not JSON'
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error ? String(error.code) : ''
-  if (code === 'ERR_BUFFER_TOO_LARGE') return 'it unpacks to more than is allowed'
-  if (code.startsWith('Z_')) return 'it is not whole gzip'
+  if (code === 'ERR_BUFFER_TOO_LARGE') return 'it unpacks to more than the bound'
+  if (code.startsWith('Z_')) return 'it is not complete gzip'
   return code.startsWith('ERR_OSSL') ? 'is not a public key in PEM form' : error.message
 }

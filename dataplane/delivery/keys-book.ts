@@ -1,4 +1,4 @@
-/** The keys a pod knows: one live map that requests look into, changed in place by what the operator signs. */
+/** The keys of a pod: one live map for requests, changed in place by the operator's documents. */
 
 import { setImmediate as turn } from 'node:timers/promises'
 import { type KeyEntry, KeyTable, keyOf } from '../call/key-entry.ts'
@@ -47,7 +47,7 @@ export class KeysBook {
     return this.#hashes
   }
 
-  /** Takes a full copy. Nothing changes until all of it has been read. Returns what is wrong with single records. */
+  /** Takes a full copy. Nothing changes until all of it has been read. Returns the faults of single records. */
   async replace(records: readonly unknown[]): Promise<PointedProblem[]> {
     const { known, problems } = await readRecords(records, ['keys'])
     for (const id of this.#known.keys()) if (!known.has(id)) this.#remove(id)
@@ -96,7 +96,7 @@ async function readRecords(records: readonly unknown[], at: readonly string[]) {
   return { known, problems }
 }
 
-/** Adds the record; of two with one hash the first counts. Returns what is wrong with it. */
+/** Adds the record; of two with one hash the first counts. Returns its fault. */
 function readRecord(record: unknown, known: Map<string, BookedKey>): string | undefined {
   if (!isRecord(record) || typeof record.hash !== 'string') return 'there is no hash'
   if (known.has(record.hash)) return 'another record has this hash'
@@ -104,7 +104,7 @@ function readRecord(record: unknown, known: Map<string, BookedKey>): string | un
   const readable = Object.fromEntries(
     Object.entries(record)
       .filter(([name]) => Object.hasOwn(ApiKey.shape, name))
-      // The operator may know scopes that this release has nothing behind.
+      // The operator may know scopes that this release does not have.
       .map(([name, value]) =>
         name === 'scopes' && Array.isArray(value)
           ? [name, value.filter((scope) => scopes.includes(scope))]
@@ -114,7 +114,7 @@ function readRecord(record: unknown, known: Map<string, BookedKey>): string | un
   const parsed = ApiKey.safeParse(readable)
   let digest: string
   try {
-    // Any record is hashed; the members are those of the signer's release.
+    // Any record is hashed; its members are those of the signer's release.
     digest = recordDigest(record as unknown as KeyRecord)
   } catch (error) {
     return error instanceof Error ? error.message : String(error)

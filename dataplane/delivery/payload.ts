@@ -36,16 +36,16 @@ export interface UnresolvedReference {
 }
 
 export interface LoadedPayload {
-  /** For the activation; it has a configuration when there are no problems. */
+  /** For the activation; it has a configuration if there are no problems. */
   readonly loaded: Loaded
   readonly hash: string
   /** Why it is refused. */
   readonly problems: readonly PointedProblem[]
-  /** Places that this release does not know, or that mean nothing in a pod. */
+  /** Fields that this release does not know, or that have no effect in a pod. */
   readonly ignored: readonly string[]
-  /** Each of them puts an upstream out. */
+  /** Each of them disables an upstream. */
   readonly unresolved: readonly UnresolvedReference[]
-  /** Files whose change may change all this. */
+  /** Files whose change may change the result. */
   readonly files: readonly string[]
 }
 
@@ -57,17 +57,17 @@ export interface PayloadContext {
   readonly keys: Keys
 }
 
-/** A pod's keys come signed on their own, its file system is read-only, and nothing is beside the document. */
+/** A pod's keys come in a separate document, its file system is read-only, and no file is beside the document. */
 const MEANT_FOR_FILES: readonly string[] = ['api_keys_file', 'state_dir']
 const LISTED_MAX = 100
-/** Each may put an upstream out, so more are looked at than are reported. */
+/** Each may disable an upstream, so it checks more than it reports. */
 const FINDINGS_IN_POD_MAX = 5_000
-/** A field that is gone can bring up others that are unknown. */
+/** Removing a field can reveal other unknown ones. */
 const ROUNDS_MAX = 4
-/** An address that no resolver knows (RFC 6761): what refers to nothing is never asked. */
+/** An address that no resolver knows (RFC 6761), for upstreams without a usable reference. */
 const NO_ENDPOINT = 'http://unresolved.invalid'
 
-/** The payload is known to come from the operator; nothing else is. */
+/** The payload comes from the operator; nothing else about it is known. */
 export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload {
   const context = { ...given, host: podHostOf(given.host) }
   let hash: string
@@ -119,7 +119,7 @@ export function loadPayload(payload: Tree, given: PayloadContext): LoadedPayload
   return { ...report, loaded }
 }
 
-/** Mounted beside the Secrets of this document are others: a path must not lead to them. */
+/** Secrets of other documents are mounted beside those of this one: a path must not lead to them. */
 function podHostOf(host: Host): Host {
   const { env } = host
   const readText = (path: string) => host.readText(path)
@@ -131,12 +131,12 @@ interface Prepared extends DocumentReading {
   readonly ignored: readonly Path[]
 }
 
-/** The document without what has no meaning here, resolved and as it was written. */
+/** The document without fields that have no effect here, resolved and as written. */
 function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared {
   const sections = Object.entries(isRecord(gw) ? gw : {})
   const meantForFiles = sections.filter(([name]) => MEANT_FOR_FILES.includes(name))
   const kept = sections.filter(([name]) => name !== 'api_keys' && !MEANT_FOR_FILES.includes(name))
-  // The parts dropped below must stay in the payload, which is loaded again when a secret changes.
+  // The parts that are dropped below must stay in the payload, which is loaded again when a secret changes.
   const document = structuredClone({ apiVersion, kind, metadata, gw: Object.fromEntries(kept) })
   keepApart(document)
   const reading = readTree(document, host)
@@ -148,14 +148,14 @@ function prepare({ apiVersion, kind, metadata, gw }: Tree, host: Host): Prepared
   return { ...reading, ignored }
 }
 
-/** Gateways of one cluster often share a Redis; that they share counters as well has to be said. */
+/** Gateways of one cluster often share a Redis; to share counters too, they must be configured so. */
 function keepApart({ gw, metadata }: Tree): void {
   const redis = valueBelow(gw, 'rate_limits', 'redis')
   if (!isRecord(redis) || redis.key_prefix !== undefined || !isRecord(metadata)) return
   redis.key_prefix = `gw:${metadata.namespace}/${metadata.name}`
 }
 
-/** Takes the fields that the schema does not know out of both trees. Returns their canonical paths. */
+/** Removes the fields that the schema does not know from both trees. Returns their canonical paths. */
 function dropUnknown(resolved: unknown, written: unknown): Path[] {
   const dropped: Path[] = []
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -176,7 +176,7 @@ function dropUnknown(resolved: unknown, written: unknown): Path[] {
   return dropped
 }
 
-/** Judges the document, without the value of an upstream's reference that does not resolve or is not usable. */
+/** Checks the document without the values of upstreams' references that do not resolve or cannot be used. */
 function judgeAndPutOut(
   prepared: Prepared,
   host: Host,
@@ -199,7 +199,7 @@ function judgeAndPutOut(
   return { judgement: judge(prepared, options), out }
 }
 
-/** Without a value, or with a wrong one, the written text stays; an endpoint has to be an address. */
+/** If there is no valid value, the written text stays; an endpoint must be an address. */
 function standIn(resolved: unknown, written: unknown, places: readonly Unresolved[]): void {
   for (const { path } of places) {
     const parent = valueBelow(resolved, ...path.slice(0, -1))
@@ -223,7 +223,7 @@ function findingsOf(
   return [...resolution.findings, ...others.map((one) => unresolvedFinding(one, 'run')), ...judged]
 }
 
-/** The outcome of a document that is refused; of one without findings, but for its configuration. */
+/** The result of a refused document; of one without findings, except its configuration. */
 function outcomeOf(name: string, hash: string, findings: readonly Finding[]): LoadedPayload {
   const shown = findings.slice(0, LISTED_MAX)
   const place = (path: Path) => ({ file: name, path: showPath(path), line: 1, column: 1 })

@@ -1,8 +1,8 @@
-/** The proof of a pushed body. It travels in headers, so that it is judged before a byte of the body is read. */
+/** The proof of a pushed body. It is sent in headers, so that it is checked before a byte of the body is read. */
 import { hash, type KeyObject, sign as signBytes, verify as verifyBytes } from 'node:crypto'
 import type { Trust, Verification } from './signed.ts'
 
-/** The destination of a body: the same bytes prove nothing at another path or another gateway. */
+/** The destination of a body: the same bytes prove nothing at another path or gateway. */
 export interface Addressee {
   readonly path: string
   /** The uid of the gateway. */
@@ -13,7 +13,7 @@ const KEY_ID = 'x-gw-key-id'
 const DIGEST = 'x-gw-body-sha256'
 const SIGNATURE = 'x-gw-signature'
 
-/** Headers that prove these bytes, as they are sent: packed bodies are proven packed. */
+/** Headers that prove these bytes, as sent: packed bodies are proven packed. */
 export function proofOf(
   body: string | Buffer,
   addressee: Addressee,
@@ -51,7 +51,7 @@ export function judgeProof(
   }
   const bytes = Buffer.from(signature, 'base64')
   if (verifyBytes(null, statement(addressee, digest), key, bytes)) return { digest }
-  const message = 'The signature does not fit the path, the gateway and the digest; sign again.'
+  const message = 'The signature does not match the path, the gateway and the digest; sign again.'
   return { ok: false, reason: 'bad_signature', message }
 }
 

@@ -1,4 +1,4 @@
-/** The shape of a proven document. Members that this release does not know are let through: the signer may be newer. */
+/** The shape of a proven document. Unknown members are allowed, because the signer may be newer. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
 
@@ -10,7 +10,7 @@ const gateway = z.object({
   name: z.string().max(253),
 })
 
-/** Only what names a document; the payload is judged on its own. */
+/** Only the members that identify a document; the payload is checked separately. */
 const Configuration = z.object({
   kind: z.literal('Configuration'),
   gateway,
@@ -25,7 +25,7 @@ const Configuration = z.object({
 })
 
 const RECORDS_MAX = 100_000
-/** Records are judged one by one: a bad one must not hold back the revocation of another. */
+/** Records are checked one by one: a bad one must not delay the revocation of another. */
 const records = () => z.array(z.unknown()).max(RECORDS_MAX)
 
 const Keys = z.object({
@@ -46,7 +46,7 @@ const KeyChanges = z.object({
   }),
 })
 
-/** Bounds of numbers are judged later, with words. */
+/** Bounds of numbers are checked later, with messages. */
 const Endpoints = z.object({
   kind: z.literal('Endpoints'),
   gateway,

@@ -80,12 +80,12 @@ export interface KeyChangesDocument {
   readonly changes: {
     readonly base: number
     readonly put: readonly KeyRecord[]
-    /** `hash` of each record that goes. */
+    /** `hash` of each removed record. */
     readonly remove: readonly string[]
   }
 }
 
-/** The endpoints of every upstream that has pods, whole. */
+/** The endpoints of every upstream with pods, complete. */
 export interface EndpointsDocument {
   readonly kind: 'Endpoints'
   readonly gateway: GatewayIdentity
@@ -117,7 +117,7 @@ export interface Envelope {
   readonly document: string
   /** SHA-256 of the document's bytes, hex. */
   readonly sha256: string
-  /** Which public key proves it; see `keyIdOf`. */
+  /** The public key that proves it; see `keyIdOf`. */
   readonly keyId: string
   /** Ed25519 over the document's bytes, base64. */
   readonly signature: string
@@ -127,7 +127,7 @@ export interface Envelope {
 export type Trust = ReadonlyMap<string, KeyObject>
 
 export type Verification =
-  /** The content of the document has still to be checked. */
+  /** The content of the document must still be checked. */
   | { readonly ok: true; readonly document: unknown }
   | {
       readonly ok: false
@@ -164,7 +164,7 @@ export function verify(envelope: unknown, trust: Trust): Verification {
     hash('sha256', bytes) === sha256 &&
     verifyBytes(null, bytes, key, Buffer.from(signature, 'base64'))
   if (!isProven) {
-    const message = 'The hash or the signature does not fit the document; sign it again.'
+    const message = 'The hash or the signature does not match the document; sign it again.'
     return { ok: false, reason: 'bad_signature', message }
   }
   try {
@@ -191,7 +191,7 @@ export function keyIdOf(publicKey: KeyObject): string {
 export function trustOf(pems: readonly string[]): Trust {
   return new Map(
     pems.map((pem) => {
-      // A private key in this place would be read as its public half; it must not be here at all.
+      // A private key would be read as its public half; it must not be here at all.
       if (pem.includes('PRIVATE KEY')) throw new Error('is a private key; mount the public one')
       const key = createPublicKey(pem)
       if (key.asymmetricKeyType !== 'ed25519') throw new Error('is not an Ed25519 public key')
@@ -205,22 +205,22 @@ export function canonicalJson(value: unknown): string {
   return write(value, 0)
 }
 
-/** SHA-256 of the canonical JSON, hex. For a payload, this is the configuration hash that status compares. */
+/** SHA-256 of the canonical JSON, hex. For a payload, status compares this hash of the configuration. */
 export function hashOf(value: unknown): string {
   return hash('sha256', canonicalJson(value))
 }
 
-/** The same for the same set of records in any order, and for no other set that anybody can make. */
+/** The same for the same set of records in any order, and for no other set that an attacker can make. */
 export function keysHashOf(records: Iterable<KeyRecord>): string {
   return setHashOf([...records].map(recordDigest))
 }
 
-/** SHA-256 over the sorted digests: sums of digests can be met by records that are chosen for it. */
+/** SHA-256 over the sorted digests, because an attacker can choose records with a given sum of digests. */
 export function setHashOf(digests: Iterable<string>): string {
   return hash('sha256', [...digests].sort().join(''))
 }
 
-/** Releases up to 1.4 compare this XOR of the digests. It shows them that a pod has its keys, and decides nothing else. */
+/** Releases up to 1.4 compare this XOR of the digests. It shows them that a pod has its keys, and has no other use. */
 export function legacyHashOf(digests: Iterable<string>): string {
   const sum = Buffer.alloc(32)
   for (const digest of digests) {

@@ -33,17 +33,17 @@ const BOUND_ONCE = [
 export class Activation {
   loaded: Loaded
   last: ReloadStatus
-  /** Fields of the active configuration that have changed since the start, and are not enforced before the next. */
+  /** Changed fields of the active configuration that apply only after the next start. */
   waitsForStart: readonly string[] = []
   readonly #gateway: Gateway
   readonly #targets: Targets
   readonly #tracers = new Tracers()
   readonly #sinks = new UsageSinks()
   readonly #signals: Signals | undefined
-  /** The file of the start, from the root. */
+  /** The absolute path of the file at the start. */
   readonly file: string
   readonly folder: string
-  /** The listeners' settings as they are in force. */
+  /** The present settings of the listeners. */
   readonly #bound: Section['gateway']
   /** The store as it was opened. */
   readonly #store: string
@@ -145,7 +145,7 @@ export class Activation {
     }
   }
 
-  /** Series of routes and upstreams that are gone would grow for ever under churn. */
+  /** Series of removed routes and upstreams would grow forever. */
   #forgetSeries(): void {
     const { metrics, active } = this.#gateway
     for (const family of Object.values(metrics)) {
@@ -159,7 +159,7 @@ export class Activation {
   }
 }
 
-/** A running listener goes on with or without TLS, and with or without certificates of clients. */
+/** A running listener keeps TLS, or no TLS, and its rule on client certificates. */
 function securityOf({ tls }: Section['gateway']): string {
   return tls === undefined ? 'plain' : clientAuthOf(tls)
 }

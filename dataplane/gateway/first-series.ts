@@ -1,4 +1,7 @@
-/** Counters of few label values begin at 0: an alert on an increase misses one that appears with its first value. */
+/**
+ * Counters with few label values begin at 0, because an alert on an increase misses a series that appears with its
+ * first value.
+ */
 import { ERRORS } from '../base/errors.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import type { AwayReason } from '../store/redis/link.ts'
@@ -8,7 +11,7 @@ import type { FailureClass } from '../wire/provider.ts'
 
 type SeriesSource = Pick<Snapshot, 'section' | 'routes' | 'upstreams'>
 
-/** The types see to it that no value is forgotten. */
+/** The types ensure that no value is missing. */
 const OUTCOMES = namesOf<FailureClass | 'ok' | 'left' | 'refused'>({
   ...{ ok: 1, left: 1, refused: 1, client: 1, context: 1, credential: 1, missing: 1, quota: 1 },
   ...{ rate_limited: 1, overloaded: 1, server: 1, timeout: 1, connect: 1, reset: 1, tls: 1 },
@@ -55,7 +58,7 @@ function beginUpstream(metrics: Metrics, name: string, outcomes: readonly string
   for (const family of [metrics.retries, metrics.resends, metrics.brokenEvents]) family.at(name)
 }
 
-/** None spills where a route has nowhere to spill to. */
+/** A route without a fallback never spills. */
 function spilling(route: Snapshot['section']['routes'][number]): Iterable<SpillReason> {
   return (route.fallback ?? []).length === 0 ? [] : spillReasons(route.overflow)
 }

@@ -47,12 +47,12 @@ export interface Gateway {
   readonly newRequestId: () => string
   readonly metrics: Metrics
   readonly log: Log
-  /** The events of the log that say that something has changed. */
+  /** Log events that report a change. */
   readonly changes: Changes
   readonly store: Store
   readonly storeStatus: OpenStore['status']
   readonly leases: Leases
-  /** Refusals of the store that last until a moment. */
+  /** Refusals of the store that are valid until a known time. */
   readonly refusals: KnownRefusals
   /** The memory that requests hold from the moment their bodies are read. */
   readonly bodies: Bodies
@@ -74,7 +74,7 @@ export interface Gateway {
   tracing: Tracing | undefined
   /** The exporter of metrics and log records; undefined if the configuration exports neither. */
   sending?: Sending | undefined
-  /** Every request being served: what a drain waits for, and cuts in the end. */
+  /** All running requests: a drain waits for them and finally ends them. */
   readonly visits: Roster<Underway>
   draining: boolean
   /** The time of the clock when a client last called; probes do not count. */

@@ -1,4 +1,4 @@
-/** The services beside the models: opened with the process, and led by each configuration that it takes. */
+/** The services beside the models: opened with the process, and updated by each new configuration. */
 import { Embeddings } from '../auxiliaries/embeddings.ts'
 import type { Deadlines } from '../base/clock.ts'
 import { readText } from '../config/document/source.ts'

@@ -16,13 +16,13 @@ export interface Subject {
   readonly tenant: string
   readonly key: string
   readonly model: string
-  /** Ends the questions when the client leaves. */
+  /** Aborts the calls when the client leaves. */
   readonly signal?: AbortSignal | undefined
 }
 
 export type Verdict =
   | { readonly kind: 'pass' }
-  /** As many texts as were judged, in their order. */
+  /** One text for each judged text, in the same order. */
   | { readonly kind: 'mask'; readonly texts: readonly string[] }
   /** `message` is for the client. */
   | { readonly kind: 'block'; readonly message: string | undefined }

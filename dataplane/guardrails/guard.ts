@@ -124,7 +124,7 @@ export class Guard {
 function withoutVerdict(name: string, reason: string): GatewayError {
   return new GatewayError(
     'ERR_GW_AUXILIARY_UNAVAILABLE',
-    `Guardrail "${name}" did not give a verdict, and nothing passes without one. Try again later.`,
+    `Guardrail "${name}" gave no verdict, and nothing passes without one. Try again later.`,
     { cause: `guardrail ${name}: ${reason}`, retryAfterSeconds: 1 },
   )
 }
@@ -133,7 +133,7 @@ function changesFixed(texts: readonly Said[], changed: readonly string[]): boole
   return texts.some(({ text, isFixed }, at) => isFixed === true && changed[at] !== text)
 }
 
-const UNREDACTED = 'it holds what this guardrail would change'
+const UNREDACTED = 'it holds text that this guardrail would change'
 
 function blocked(name: string, side: Side, reason: string | undefined): GatewayError {
   const what = side === 'input' ? 'request' : 'answer'

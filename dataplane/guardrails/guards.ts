@@ -4,7 +4,7 @@ import type { Section } from '../schema/index.ts'
 import { Guard } from './guard.ts'
 
 interface KeptGuard {
-  /** Everything that its way and its work depend on. */
+  /** Everything that its connection and its behaviour depend on. */
   readonly identity: string
   readonly guard: Guard
 }
@@ -17,7 +17,7 @@ export class Guards {
     this.#world = world
   }
 
-  /** Opens the guardrails of a configuration, and closes those that are gone once they have answered. */
+  /** Opens the guardrails of a configuration, and closes removed ones after their last answers. */
   follow(section: Section): void {
     const { http_proxy, no_proxy, tls } = section
     const known = new Map<string, KeptGuard>()

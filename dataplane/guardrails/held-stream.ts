@@ -1,6 +1,6 @@
 /**
- * Judges a stream piece by piece. The end of what was judged is held back until more has come, so that a word that is cut
- * anywhere is judged as a whole before any of it is shown.
+ * Judges a stream piece by piece. The end of the judged text is held back until more has arrived, so that a word that
+ * is cut anywhere is judged as a whole before any of it is sent.
  */
 import type { KeptText } from '../base/kept-text.ts'
 import type { AnswerEvent, ChatDelta, ChatEvent, ToolCallDelta } from '../wire/inner-form.ts'
@@ -9,9 +9,9 @@ import type { StreamInspector } from '../wire/inspection.ts'
 type TextKind = 'text' | 'reasoning' | 'refusal'
 type Judge = (texts: readonly string[]) => Promise<readonly string[]>
 
-/** Characters that stay back: nothing longer than this is to be found by a guardrail in a stream. */
+/** Characters that are held back: a guardrail finds nothing longer than this in a stream. */
 const TAIL = 256
-/** Characters beyond the tail that are worth a question. */
+/** Characters beyond the tail before a guardrail is called. */
 const STEP = 256
 
 export class HeldStream implements StreamInspector {
@@ -65,7 +65,7 @@ class HeldChoice {
 
   async take(event: Exclude<ChatEvent, { kind: 'start' }>): Promise<ChatEvent[]> {
     if (event.kind === 'end') return [...(await this.rest()), event]
-    // A thought repeats text that was judged, and its signature is not valid for changed text.
+    // Thinking repeats judged text, and its signature is not valid for changed text.
     if (event.kind === 'thought') return []
     // Guardrails do not see pictures.
     if (event.delta.picture !== undefined) return [...(await this.#flush()), event]
@@ -77,7 +77,7 @@ class HeldChoice {
     return await this.#words(event.delta)
   }
 
-  /** All that is still held. */
+  /** Everything that is still held. */
   async rest(): Promise<ChatEvent[]> {
     const words = await this.#flush()
     const calls = [...this.#calls.values()]
@@ -108,7 +108,7 @@ class HeldChoice {
     return judged === '' ? [] : [this.#delta({ [this.#kind]: judged })]
   }
 
-  /** Empty texts are not worth a question. */
+  /** Empty texts need no call. */
   async #judged(texts: readonly string[]): Promise<readonly string[]> {
     return texts.every((text) => text === '') ? texts : await this.#judge(texts)
   }
@@ -126,7 +126,7 @@ class HeldChoice {
   }
 }
 
-/** As it is kept; the members of providers are short and rare. */
+/** Unchanged; the members of providers are short and rare. */
 function extraOf({ extra }: ToolCallDelta): string {
   return extra === undefined ? '' : JSON.stringify(extra)
 }

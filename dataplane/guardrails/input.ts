@@ -5,7 +5,7 @@ import type { Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
 import { textsOf, withTexts } from './request-texts.ts'
 
-/** Returns the request that may go to an upstream. Throws what the guardrails throw. */
+/** Returns the request that may go to an upstream. Throws the errors of the guardrails. */
 export async function judgeInput<Request extends ModelRequest>(
   request: Request,
   guards: readonly Guard[],

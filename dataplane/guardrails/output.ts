@@ -6,7 +6,7 @@ import type { Said, Subject } from './contract.ts'
 import type { Guard, Note } from './guard.ts'
 import { HeldStream } from './held-stream.ts'
 
-/** Returns the texts that the client may see. Throws what the guardrails throw. */
+/** Returns the texts that the client may see. Throws the errors of the guardrails. */
 export type Judge = (texts: readonly string[]) => Promise<readonly string[]>
 
 /** undefined if no guardrail judges answers. */
@@ -54,18 +54,18 @@ class OutputInspector implements Inspector {
     if (asked.length === 0) return answer
     const judged = [...(await this.#judge(asked))]
     const fresh = texts.map((text) => (text === '' ? '' : (judged.shift() ?? '')))
-    // Each choice keeps the members that it had.
+    // Each choice keeps its other members.
     const choices = answer.choices.map((choice) => withTexts(choice, fresh))
     return { ...answer, choices } as Spoken
   }
 }
 
-/** In the order in which `withTexts` takes them back. */
+/** In the order that `withTexts` expects. */
 function textsOf({ text, reasoning = '', refusal = '', calls = [] }: GuardedChoice): string[] {
   return [text, reasoning, refusal, ...calls.map((call) => call.arguments)]
 }
 
-/** Log probabilities and signed thinking spell the words out, so that they go. */
+/** Log probabilities and signed thinking repeat the text, so they are removed. */
 function withTexts(
   { logprobs: _, thoughts: _signed, ...choice }: GuardedChoice,
   fresh: string[],

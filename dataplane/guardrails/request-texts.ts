@@ -25,14 +25,14 @@ export function textsOf(request: ModelRequest): PlacedText[] {
   return found
 }
 
-/** Whether some of its words are numbers of tokens, which nothing here can read. */
+/** Whether some of its texts are token numbers, which cannot be read here. */
 export function holdsTokens({ operation, body }: ModelRequest): boolean {
   if (operation !== 'completions' && operation !== 'embeddings') return false
   const inputs = operation === 'completions' ? body.prompt : body.input
   return Array.isArray(inputs) && typeof inputs[0] !== 'string'
 }
 
-/** The same request with these texts in those places; it is written anew for every upstream. */
+/** The same request with the texts at these paths replaced; it is rewritten for every upstream. */
 export function withTexts<Request extends ModelRequest>(
   request: Request,
   places: readonly PlacedText[],

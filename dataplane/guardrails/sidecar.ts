@@ -38,7 +38,7 @@ export class Sidecar {
     this.#pool = openPool(destination, section, CONNECTIONS)
   }
 
-  /** The answer as `read` reads it; `length` is about that of the question. Throws AuxiliaryError. */
+  /** The answer as `read` returns it; `length`: about that of the request. Throws AuxiliaryError. */
   async ask<T>(
     path: string,
     { body, length }: { readonly body: object; readonly length: number },
@@ -49,7 +49,7 @@ export class Sidecar {
     const written = await writtenJson(body, length)
     const question = async (signal: AbortSignal) => {
       const answer = read(await this.#post(path, written, signal))
-      if (answer === undefined) throw new AuxiliaryError('error', 'its answer makes no sense')
+      if (answer === undefined) throw new AuxiliaryError('error', 'its answer is not valid')
       return answer
     }
     return await this.auxiliary.ask(question, { timeoutMs, signal: leaving })

@@ -1,4 +1,4 @@
-/** The guardrail webhook API of kgateway and agentgateway: the fields of an action say what it is. */
+/** The guardrail webhook API of kgateway and agentgateway: the members of an action determine its kind. */
 import { isRecord, listOf, recordOf, textOf } from '../json/values.ts'
 import type { Protocol, Said, Verdict } from './contract.ts'
 

@@ -11,7 +11,7 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 import { type Form, type Path, refused } from './forms/form.ts'
 import { CLIENT_FORMS, INNER_FORMS } from './forms/index.ts'
 
-/** Throws ERR_GW_INVALID_REQUEST with the member that two readers could read differently, or that has no place. */
+/** Throws ERR_GW_INVALID_REQUEST with a member that two readers could read differently, or that has no counterpart. */
 export async function writtenAnew<Request extends ModelRequest>(
   request: Request,
   route: string,
@@ -34,7 +34,7 @@ export async function writtenAnew<Request extends ModelRequest>(
   return await inTurn(bytes, () => rewritten(request, body))
 }
 
-/** Long members of a large body that have no place are not kept. */
+/** Long unknown members of a large body are not kept. */
 function isKept(name: string, { body, omitted }: ModelRequest): boolean {
   return Object.hasOwn(body, name) || omitted?.has(name) === true
 }

@@ -1,6 +1,6 @@
 /** Decodes chunked bodies (RFC 9112, 7.1), in both directions and for pieces of any size. */
 
-/** The rules in which a server and a client differ. */
+/** The rules that differ between a server and a client. */
 export interface ChunkRules {
   /** A whole line with a size, the digits as its first group. */
   readonly sizeLine: RegExp
@@ -18,7 +18,7 @@ export interface ChunkRules {
 
 export interface ChunkSink {
   onData(bytes: Buffer): void
-  /** Whether nothing more is wanted, for now or at all. */
+  /** Whether no more bytes are wanted, for now or at all. */
   readonly stopped: boolean
 }
 
@@ -30,8 +30,8 @@ const CRLF = '\r\n'
 /** Most digits that are read directly; longer ones use the rule for size lines. */
 const DIGITS_MAX = 12
 /**
- * Pieces of this size are passed on as they are, as an event of a stream is, so that its content is seen before what
- * follows. Smaller ones of one read are joined: bytes in chunks of one would be a call each.
+ * Pieces of this size, such as an event of a stream, are passed on separately, so that their content is seen before
+ * later bytes. Smaller ones of one read are joined: single bytes in chunks would need a call each.
  */
 const OWN_PIECE_BYTES_MIN = 64
 /** A loop copies up to this many bytes, a call copies more. */
@@ -49,9 +49,9 @@ export class ChunkReader {
   readonly #rules: ChunkRules
   readonly #sink: ChunkSink
   #state: ChunkState = 'size'
-  /** The start of a line whose end has not come. */
+  /** The start of an incomplete line. */
   #text = ''
-  /** Bytes of the chunk that are still to come. */
+  /** Remaining bytes of the chunk. */
   #left = 0
   #trailerBytes = 0
   #extensionBytes = 0
@@ -65,7 +65,7 @@ export class ChunkReader {
     return this.#state === 'complete'
   }
 
-  /** Reads from an offset to the end of the bytes or of the body, or until the sink wants no more. The offset reached. */
+  /** Reads from an offset to the end of the bytes or of the body, or until the sink stops. The offset reached. */
   read(bytes: Buffer, from: number): number {
     const joined = new Joined(bytes, this.#sink)
     let at = from
@@ -74,7 +74,7 @@ export class ChunkReader {
         at = this.#state === 'data' ? this.#readData(bytes, at, joined) : this.#readLine(bytes, at)
       }
     } finally {
-      // The data before a mistake has come all the same.
+      // The data before a mistake is passed on.
       joined.flush()
     }
     return at
@@ -138,7 +138,7 @@ export class ChunkReader {
     return end
   }
 
-  /** Whether the beginning of a line shows that its end need not be waited for. */
+  /** Whether the beginning of a line already shows that it is too long or invalid. */
   #isHopeless(line: string): boolean {
     if (this.#state === 'data end') return !CRLF.startsWith(line)
     return this.#state === 'size' && DIGIT[line.charCodeAt(0)] === NO_DIGIT
@@ -161,7 +161,7 @@ export class ChunkReader {
 
   #readSize(line: string): void {
     const digits = this.#rules.sizeLine.exec(line)?.[1]
-    if (digits === undefined) throw this.#rules.malformed('The size of a chunk is no number.')
+    if (digits === undefined) throw this.#rules.malformed('The size of a chunk is not a number.')
     this.#extensionBytes += line.length - digits.length - CRLF.length
     if (this.#extensionBytes > this.#rules.extensionsMax)
       throw this.#rules.malformed('Its chunks have too many extensions.')
@@ -187,7 +187,7 @@ export class ChunkReader {
 class Joined {
   readonly #bytes: Buffer
   readonly #sink: ChunkSink
-  /** The first piece, which is not copied as long as it is the only one. */
+  /** The first piece, which is not copied while it is the only one. */
   #from = 0
   #to = 0
   #copy: Buffer | undefined

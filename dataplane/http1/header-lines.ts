@@ -1,4 +1,4 @@
-/** Header lines of requests and answers: cut out of the text of a head, and looked up by name. */
+/** Header lines of requests and answers: split from the text of a head, and looked up by name. */
 
 const LINE_END = '\r\n'
 const SPACE = 0x20
@@ -7,7 +7,7 @@ const TAB = 0x09
 /** The grammar of a header (RFC 9110, 5): no value can end its line. */
 export const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 export const HEADER_VALUE = /^[\t -~\x80-\xff]*$/
-/** A header section: no line that is folded, no bare CR or LF, no space before a colon, no control character. */
+/** A header section: no folded line, no bare CR or LF, no space before a colon, no control character. */
 export const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t -~\x80-\xff]*\r\n)*$/
 
 /** Node's HTTP reader uses the first value of these repeated headers, and joins all others. */
@@ -18,7 +18,7 @@ const FIRST_COUNTS: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-/** Names and values of well-formed lines, alternating and as they came. */
+/** Names and values of well-formed lines, alternating and unchanged. */
 export function headersOf(lines: string): string[] {
   const headers: string[] = []
   for (let at = 0; at < lines.length; ) {
@@ -44,7 +44,7 @@ export function headerIn(headers: readonly string[], name: string): string | und
   return found
 }
 
-/** The text between two places, without blanks at its ends. */
+/** The text between two positions, without blanks at its ends. */
 export function trimmed(text: string, from: number, to: number): string {
   let start = from
   let end = to

@@ -1,13 +1,13 @@
-/** Writes of text and bytes that leave together, in either direction. */
+/** Writes text and bytes together, in either direction. */
 import type { Socket } from 'node:net'
 
 /**
- * Up to here text and bytes leave as one string. test/bench/micro/joined-write.ts: at 1 KiB 5 % cheaper than two writes, from
- * 4 KiB on 5 % dearer.
+ * Up to this size text and bytes are sent as one string. test/bench/micro/joined-write.ts: at 1 KiB 5 % cheaper than
+ * two writes, from 4 KiB on 5 % more expensive.
  */
 export const JOINED_BYTES_MAX = 4_096
 
-/** A head and its body, or a chunk with its frame. false: the socket keeps it until it drains. */
+/** A head and its body, or a chunk with its frame. false: the socket buffers it until it drains. */
 export function writeJoined(
   socket: Socket,
   before: string,
@@ -22,7 +22,7 @@ export function writeJoined(
   return behind === '' ? flows : socket.write(behind, 'latin1')
 }
 
-/** The bytes as text with a character for each. */
+/** The bytes as text with one character for each. */
 function latin1(body: string | Buffer, length: number): string {
   if (typeof body !== 'string') return body.toString('latin1')
   // Only ASCII has as many bytes as characters.

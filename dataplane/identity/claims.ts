@@ -10,12 +10,12 @@ const EVERY_ROUTE = '*'
 const TENANT_SHOWN_MAX = 100
 const NAMES_MAX = 1024
 
-/** The part of the configuration that a token is held against. */
+/** The part of the configuration that applies to a token. */
 export interface KnownNames {
   hasTenant(tenant: string): boolean
 }
 
-/** Throws TokenRefused, or ERR_GW_AUTH_SCOPE_DENIED if the token is good and its tenant is not known. */
+/** Throws TokenRefused, or ERR_GW_AUTH_SCOPE_DENIED if the token is valid and its tenant is unknown. */
 export function callerOf(claims: unknown, settings: JwtSettings, names: KnownNames): KeyEntry {
   for (const [pointer, values] of Object.entries(settings.require)) {
     if (!textsAt(claims, pointer).some((value) => values.includes(value)))
@@ -50,7 +50,7 @@ function tenantOf(claims: unknown, settings: JwtSettings, names: KnownNames): st
   return value
 }
 
-/** The token proves who calls, so this is no 401: another token of the same caller would not help. */
+/** The token proves the caller, so this is not a 401: another token of the same caller would not help. */
 function unknownTenant(value: string): GatewayError {
   const shown = JSON.stringify(value.slice(0, TENANT_SHOWN_MAX))
   return new GatewayError(
@@ -64,7 +64,7 @@ function routesOf(claims: unknown, { routes, routes_from: from }: JwtSettings): 
   const { claim, map } = from
   return textsAt(claims, claim)
     .flatMap((value) => {
-      // The star of a key's record is the configuration's word, not the issuer's.
+      // A `*` means all routes only in a key's record, not in an issuer's claim.
       if (map === undefined) return value === EVERY_ROUTE ? [] : [value]
       return Object.hasOwn(map, value) ? (map[value] ?? []) : []
     })

@@ -1,4 +1,4 @@
-/** Reads a key set over the way that requests to upstreams take: proxy, trusted authorities, denied addresses. */
+/** Reads a key set like requests to upstreams: with their proxy, trusted authorities and denied addresses. */
 
 import { readBounded } from '../connection/bounded-body.ts'
 import { openPool } from '../connection/client.ts'
@@ -19,7 +19,7 @@ export async function fetchKeys(
     timeoutMs: FETCH_MS_MAX,
     section: { connect_timeout_seconds: CONNECT_TIMEOUT_SECONDS },
   }
-  // Sets are fetched every few minutes: a connection that is kept would be stale.
+  // Sets are fetched every few minutes: a kept connection would be stale.
   const pool = openPool(destination, section, 1)
   try {
     const path = pathname + search

@@ -9,7 +9,7 @@ import type { TokenParts } from './token-parts.ts'
 
 /** Clocks differ. */
 const SKEW_SECONDS = 30
-/** The claims that the library judges. */
+/** The claims that the library checks. */
 const JUDGED = ['iss', 'aud', 'exp', 'nbf', 'iat']
 
 export class Issuer {
@@ -21,7 +21,7 @@ export class Issuer {
     this.keys = keys
   }
 
-  /** Throws TokenRefused, and what `callerOf` throws. `now`: milliseconds since the epoch. */
+  /** Throws TokenRefused, and the errors of `callerOf`. `now`: milliseconds since the epoch. */
   async verify(
     { token, header, claims }: TokenParts & { readonly token: string },
     names: KnownNames,
@@ -40,7 +40,7 @@ export class Issuer {
         clockTolerance: SKEW_SECONDS,
         currentDate: new Date(now),
       })
-      // The library parses by itself, and judges by what it reads.
+      // The library has its own parser, and checks the values that it reads.
       const isRead = JUDGED.every((name) => isDeepStrictEqual(payload[name], claims[name]))
       if (!isRead || !isDeepStrictEqual({ ...protectedHeader }, { ...header }))
         throw new TokenRefused(`${name}: it writes names with escapes`)

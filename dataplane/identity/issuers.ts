@@ -1,4 +1,4 @@
-/** The issuers of the configuration in force; those whose key set did not change keep it. */
+/** The issuers of the active configuration; those with an unchanged key set keep it. */
 import { readFile } from 'node:fs/promises'
 import type { KeyEntry } from '../call/key-entry.ts'
 import type { JwtSettings } from '../schema/auth.ts'
@@ -25,7 +25,7 @@ interface Presented {
 }
 
 interface KeptIssuer {
-  /** Everything that the way to its keys depends on. */
+  /** Everything that the connection to its keys depends on. */
   readonly identity: string
   readonly issuer: Issuer
 }
@@ -64,7 +64,7 @@ export class Issuers {
       family.retain('issuer', (name) => known.has(name))
   }
 
-  /** The caller of a token that was verified a moment ago. `now`: milliseconds since the epoch. */
+  /** The caller of a recently verified token. `now`: milliseconds since the epoch. */
   verified(digest: string, now: number): KeyEntry | undefined {
     return this.#verified.get(digest, now)
   }

@@ -1,4 +1,4 @@
-/** The public keys of an issuer: fetched at once, renewed in the background, kept while the issuer is away. */
+/** The public keys of an issuer: fetched at once, renewed in the background, kept while the issuer is unavailable. */
 import type { JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../base/clock.ts'
 import { isRecord, listOf, parsed } from '../json/values.ts'
@@ -9,11 +9,11 @@ export interface KeySetWorld {
   random(): number
   /** Calls once, after that number of milliseconds; returns a function that prevents it. */
   schedule(delayMs: number, call: () => void): () => void
-  /** A fetch has ended: how many keys there are, or why there are none. */
+  /** A fetch has ended: the number of keys, or why there are none. */
   fetched(keys: number | undefined, fault: string | undefined): void
 }
 
-/** The text of the set, with a bounded length. Rejects when it cannot be had. */
+/** The text of the set, with a bounded length. Rejects if the text is unavailable. */
 export type ReadKeys = (signal: AbortSignal) => Promise<string>
 
 const RENEW_MS = 300_000
@@ -46,14 +46,14 @@ export class KeySet {
     this.#renew()
   }
 
-  /** Finds the key of a token; undefined while there is no set. Only the first fetch is waited for. */
+  /** Finds the key of a token; undefined while there is no set. Tokens wait only for the first fetch. */
   async find(): Promise<JWTVerifyGetKey | undefined> {
     if (this.#find === undefined) await this.#running
     const isGood = this.#world.clock.now() - this.#goodAt < KEPT_MS
     return isGood ? this.#find : undefined
   }
 
-  /** A token names a key that is not in the set: the issuer may have a new one. */
+  /** The set lacks the key of a token: the issuer may have a new one. */
   missed(): void {
     if (this.#running !== undefined) return
     this.#schedule(Math.max(0, this.#begunAt + APART_MS - this.#world.clock.now()))
@@ -110,7 +110,7 @@ export class KeySet {
 /** Omits secret keys, because every reader of the set could sign with them. */
 function publicKeys(text: string): Record<string, unknown>[] {
   const set = parsed(text)
-  if (!isRecord(set) || !Array.isArray(set.keys)) throw new Error('It is no JSON web key set.')
+  if (!isRecord(set) || !Array.isArray(set.keys)) throw new Error('It is not a JSON web key set.')
   const keys = listOf(set.keys)
     .filter(isRecord)
     .filter(({ kty, d }) => PUBLIC_TYPES.includes(kty) && d === undefined)

@@ -1,13 +1,13 @@
-/** Reads the header and the claims of a token, signed or not, with the names that they have. */
+/** Reads the header and the claims of a token, signed or not, with their names. */
 import { parsed, recordOf } from '../json/values.ts'
 
-/** Members of another JSON than an object are none. */
+/** A JSON value other than an object has no members. */
 export interface TokenParts {
   readonly header: Readonly<Record<string, unknown>>
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** Undefined if it has not three parts. Nothing is proven by it. */
+/** Undefined if it does not have three parts. This proves nothing. */
 export function partsOf(token: string): TokenParts | undefined {
   const [header, claims, signature, ...more] = token.split('.')
   if (header === undefined || claims === undefined || !signature || more.length > 0)

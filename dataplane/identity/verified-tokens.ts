@@ -1,4 +1,4 @@
-/** Tokens that were verified a moment ago, by the SHA-256 of the whole token: a signature is not checked for each request. */
+/** Recently verified tokens, by the SHA-256 of the whole token, so that requests need not check the signature again. */
 import type { KeyEntry } from '../call/key-entry.ts'
 
 const KEPT_MS = 60_000

@@ -1,4 +1,4 @@
-/** Bounds the cost of parsing a JSON text before the parser begins, because a parser cannot be interrupted. */
+/** Bounds the cost of parsing a JSON text before the parser starts, because a parser cannot be interrupted. */
 
 import {
   CLOSE_BRACE,
@@ -12,13 +12,13 @@ import {
   QUOTE,
 } from './tokens.ts'
 
-/** Deeper than any answer; a parser goes down as far as it is led. */
+/** Deeper than any answer; a parser follows any depth. */
 const DEPTH_MAX = 64
 /** More than the probabilities of 6,000 tokens with 20 alternatives each. */
 const VALUES_MAX = 1_048_576
 /** The values that each of many vectors may add. */
 const VECTOR_VALUES_MAX = 2_048
-/** A text of this length cannot hold much. */
+/** A text of this length cannot contain many values. */
 const FREE_LENGTH = 16_384
 
 /** The most values that an answer with this many vectors may hold. */
@@ -44,12 +44,12 @@ export function isWithinBounds(text: string, valuesMax = VALUES_MAX): boolean {
   return true
 }
 
-/** The same bounds, of bytes as they come. */
+/** The same bounds, for bytes as they arrive. */
 export class Bounds {
   #depth = 0
   #values = 0
   #isString = false
-  /** The first byte to come is escaped. */
+  /** The next byte is escaped. */
   #isEscaped = false
   readonly #valuesMax: number
 
@@ -75,7 +75,7 @@ export class Bounds {
     return values <= this.#valuesMax
   }
 
-  /** After the closing quote, or after all bytes where it has not come. */
+  /** After the closing quote, or after all bytes if it has not arrived. */
   #stringEnd(bytes: Buffer, from: number): number {
     this.#isString = true
     const first = from + (this.#isEscaped ? 1 : 0)

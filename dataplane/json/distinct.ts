@@ -1,4 +1,7 @@
-/** Finds a name that an object has twice, also in another case, at any depth, because two readers could read it differently. */
+/**
+ * Finds a name that an object has twice, even in another case, at any depth, because two readers could read it
+ * differently.
+ */
 import { MembersError, memberName } from './members.ts'
 import { folded } from './names.ts'
 import {
@@ -11,19 +14,19 @@ import {
   QUOTE,
 } from './tokens.ts'
 
-/** Bytes that are read between two looks at the clock. */
+/** Bytes to read between two checks of the clock. */
 const STEP_BYTES = 65_536
 
-/** An object or a list that has not ended. */
+/** An open object or list. */
 interface Level {
-  /** Names of the object by how they read without case; undefined: it is a list. */
+  /** The object's names in lower case; undefined: it is a list. */
   readonly names: Map<string, string> | undefined
   /** The member or the entry that is being read. */
   at: string | number
   isNameNext: boolean
 }
 
-/** `bytes` are valid JSON. Yields where it may be interrupted. Throws MembersError with the place as `nameOf` writes it. */
+/** `bytes` are valid JSON. Yields where other work may run. Throws MembersError with the path as `nameOf` writes it. */
 export function* requireDistinct(
   bytes: Buffer,
   nameOf: (path: readonly (string | number)[]) => string,
@@ -78,11 +81,11 @@ function note(names: Map<string, string>, name: string, place: () => string): vo
   const message =
     other === name
       ? `The member "${param}" appears twice; send it once.`
-      : `The member "${param}" is there in another case too; send it once.`
+      : `The member "${param}" appears in another case too; send it once.`
   throw new MembersError(message, param)
 }
 
-/** After the string that begins there. */
+/** After the string that begins here. */
 function* stringEnd(bytes: Buffer, start: number): Generator<undefined, number> {
   let quote = closingQuoteIn(bytes, start + 1, start + STEP_BYTES)
   while (quote < 0 && ~quote < bytes.length) {

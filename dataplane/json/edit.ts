@@ -1,6 +1,5 @@
 /**
- * Changes top-level members in the bytes of a JSON object: replaced, removed or added, all other
- * bytes as they were.
+ * Changes top-level members in the bytes of a JSON object: replaces, removes or adds them, and keeps all other bytes.
  */
 import type { Span } from './found.ts'
 import { earlierIn } from './spans.ts'
@@ -9,7 +8,7 @@ import { COMMA, OPEN_BRACE } from './tokens.ts'
 import { AT_ONCE_BYTES, type Later, later, type Part, Unwritten } from './unwritten.ts'
 import { isWritten } from './writing.ts'
 
-/** New value of a member as JSON text, or as a value that is written later; `undefined` removes it. */
+/** New value of a member as JSON text, or as a value to be written later; `undefined` removes it. */
 export type Change = string | Later | undefined
 /** By the member's name. */
 export type Changes = ReadonlyMap<string, Change>
@@ -18,7 +17,7 @@ interface Edit extends Span {
   readonly text: string | Later
 }
 
-/** `bytes` must be valid JSON and `spans` what a scan found in it. */
+/** `bytes` must be valid JSON and `spans` the result of its scan. */
 export function editMembers(
   bytes: Buffer,
   spans: ReadonlyMap<string, Span>,
@@ -28,7 +27,7 @@ export function editMembers(
   return splice(bytes, editsOf(bytes, spans, changes) as (Edit & { readonly text: string })[])
 }
 
-/** The same; long bytes are not copied, and long values are yet to be written. */
+/** The same; long bytes are not copied, and long values are written later. */
 export function editedBody(
   bytes: Buffer,
   spans: ReadonlyMap<string, Span>,
@@ -65,8 +64,7 @@ function editsOf(bytes: Buffer, spans: ReadonlyMap<string, Span>, changes: Chang
     const isGone = changes.has(name) && (text === undefined || spans.get(name) !== span)
     if (isGone) edits.push({ start: from, end: span.end, text: '' })
     else {
-      // The first member that stays must not begin with the comma that separated it from a removed
-      // one.
+      // The first remaining member must not begin with the comma that separated it from a removed one.
       if (!kept && from !== body) {
         edits.push({ start: from, end: bytes.indexOf(COMMA, from) + 1, text: '' })
       }
@@ -80,7 +78,7 @@ function editsOf(bytes: Buffer, spans: ReadonlyMap<string, Span>, changes: Chang
   return [...added.map((text) => ({ start: body, end: body, text })), ...edits]
 }
 
-/** Most requests change their model and nothing else. */
+/** Most requests change only their model. */
 function replaceOne(spans: ReadonlyMap<string, Span>, changes: Changes): Edit[] | undefined {
   if (changes.size > 1) return undefined
   for (const [name, text] of changes) {
@@ -105,7 +103,7 @@ function addedMembers(spans: ReadonlyMap<string, Span>, changes: Changes): (stri
   return added
 }
 
-/** A body that is written out of a tree, with the same changes. `length` is about that of its bytes. */
+/** A body that is written from a tree, with the same changes. `length` is about that of its bytes. */
 export function changedTree(
   tree: object,
   changes: Changes,

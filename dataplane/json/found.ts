@@ -1,13 +1,13 @@
-/** The places that one reading of a JSON object's bytes finds, before anything is parsed. */
+/** The positions that one scan of a JSON object's bytes finds, before parsing. */
 
 export interface Found {
-  /** Where the values of the top-level members stand, by name. */
+  /** Positions of the values of the top-level members, by name. */
   readonly spans: ReadonlyMap<string, Span>
   /** End by start of each string, list and object that is longer than a piece. */
   readonly long: ReadonlyMap<number, number>
   /** Longer values are parsed in several steps. */
   readonly pieceBytes: number
-  /** A nested number may be one that a double prints in another way. */
+  /** A nested number may be one that a double prints differently. */
   readonly hasOddNumbers: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Finds top-level members in the bytes of a JSON object, within bounds that hold before any parser begins. */
+/** Finds top-level members in the bytes of a JSON object, within bounds that apply before parsing. */
 import type { Found } from './found.ts'
 import { MembersError, meantName, SINGLE } from './names.ts'
 import { isOddAt, mayBeOdd } from './numbers.ts'
@@ -21,15 +21,14 @@ export { MembersError }
 
 const DEPTH_MAX = 64
 const MEMBERS_MAX = 256
-/** Objects, lists, strings, numbers and words, nested ones included: what a parser makes of each takes memory. */
+/** Objects, lists, strings, numbers and words, including nested ones, because a parser uses memory for each. */
 export const VALUES_MAX = 131_072
-/** Parsed in one go, it holds up no other request. */
+/** Parsed in one step, it does not delay other requests. */
 export const PIECE_BYTES = 32_768
 
 /**
- * Spans of the values of an object's top-level members.
- * It bounds depth, members and values before any parser builds anything; validity itself is JSON.parse's business,
- * which must follow. Linear in the number of bytes. Throws MembersError.
+ * Spans of the values of an object's top-level members. It bounds depth, members and values before any parser builds
+ * anything; JSON.parse, which must follow, checks validity. Linear in the number of bytes. Throws MembersError.
  */
 export function scanMembers(bytes: Buffer): Spans {
   const scan = new MembersScan(bytes)
@@ -37,7 +36,7 @@ export function scanMembers(bytes: Buffer): Spans {
   return scan.spans
 }
 
-/** The part that is read next. */
+/** The next part to read. */
 const OPENING = 0
 const NAME = 1
 const NAMED = 2
@@ -59,21 +58,21 @@ export class MembersScan implements Found {
   readonly #bytes: Buffer
   readonly #isAnswer: boolean
   readonly #valuesMax: number
-  /** Where the containers around this place begin; only where long values are looked for. */
+  /** The starts of the containers around this position; only if long values are needed. */
   readonly #opened: number[] | undefined
   #next = OPENING
   #at = 0
-  /** The start of the string that is being read; -1 outside. */
+  /** The start of the current string; -1 outside. */
   #stringAt = -1
   #name = ''
   #valueAt = 0
   #members = 0
   #values = 1
   #depth = 0
-  /** Nothing has come since the last bracket opened. */
+  /** No value has come since the last bracket opened. */
   #isEmpty = false
 
-  /** An answer has more values, `answerValues` at most, and no name in it decides about a request. */
+  /** An answer may have more values, at most `answerValues`, and its names decide nothing about a request. */
   constructor(bytes: Buffer, pieceBytes = PIECE_BYTES, answerValues?: number) {
     this.#bytes = bytes
     this.#isAnswer = answerValues !== undefined
@@ -106,7 +105,7 @@ export class MembersScan implements Found {
     return at < end || end === bytes.length
   }
 
-  /** At what is no space, between the parts of a top-level member. */
+  /** At a character other than space, between the parts of a top-level member. */
   #outside(): void {
     const byte = this.#bytes[this.#at]
     switch (this.#next) {

@@ -1,4 +1,6 @@
-/** Names of top-level members that decide about a request, and what is wrong where two readers could differ about them. */
+/**
+ * Names of top-level members that decide about a request, and their faults if two readers could read them differently.
+ */
 
 /** Members that two readers of one body could read differently if they appeared twice. */
 export const SINGLE: ReadonlySet<string> = new Set([
@@ -22,7 +24,7 @@ export const SINGLE: ReadonlySet<string> = new Set([
 const SINGLE_LENGTH_MAX = Math.max(...[...SINGLE].map((name) => name.length))
 const LOWER_CASE = /^[a-z_]*$/
 
-/** The body is not a JSON object this gateway forwards; the message says why. */
+/** The body is not a JSON object that this gateway forwards; the message says why. */
 export class MembersError extends Error {
   readonly param: string | undefined
   constructor(message: string, param?: string) {
@@ -32,11 +34,11 @@ export class MembersError extends Error {
 }
 
 /**
- * The decided name that `name` is another spelling of. Decoders that ignore case take "Model" for "model", and the last
- * of the two wins: the upstream would serve another model than the one that was judged.
+ * The deciding name that `name` spells differently. Decoders that ignore case take "Model" for "model", and the last of
+ * the two wins: the upstream would serve another model than the gateway checked.
  */
 export function meantName(name: string): string | undefined {
-  // A folded letter is never longer than it was, so a decided name has no longer spelling.
+  // A lower-case letter is never longer than its original, so a deciding name has no longer spelling.
   if (name.length > SINGLE_LENGTH_MAX || LOWER_CASE.test(name)) return undefined
   const meant = folded(name)
   return SINGLE.has(meant) ? meant : undefined
@@ -44,6 +46,6 @@ export function meantName(name: string): string | undefined {
 
 /** A name as a decoder that ignores case reads it. */
 export function folded(name: string): string {
-  // Both ways: the long s has only an upper case in ASCII, the Kelvin sign only a lower case.
+  // Both directions: the long s has only an upper case in ASCII, the Kelvin sign only a lower case.
   return name.toLowerCase().toUpperCase().toLowerCase()
 }

@@ -1,8 +1,8 @@
 /**
- * Numbers that keep their text. A double prints 1234567890123456789 as 1234567890123456800, `1.0` as `1`, `-0` as `0` and
- * `1e400` as null. Arguments of tools and schemas are not ours to change, so such a number stands there as a NumberText,
- * which JSON.stringify writes as it came; everywhere else numbers are numbers. The scan of a body notes whether it has such a
- * number, and few events of a stream are looked through, so other texts cost what they did
+ * Numbers that keep their text. A double prints 1234567890123456789 as 1234567890123456800, `1.0` as `1`, `-0` as `0`
+ * and `1e400` as null. The gateway must not change arguments of tools and schemas, so such a number becomes a
+ * NumberText there, which JSON.stringify writes unchanged; everywhere else numbers are numbers. The scan of a body
+ * notes whether it has such a number, and few events of a stream are searched, so other texts cost no more
  * (test/bench/micro/number-texts.ts).
  */
 
@@ -14,7 +14,7 @@ export class NumberText {
   }
 
   toJSON(): unknown {
-    // TypeScript does not know it yet.
+    // TypeScript does not declare it yet.
     return (JSON as JSON & { rawJSON(text: string): unknown }).rawJSON(this.text)
   }
 
@@ -30,10 +30,10 @@ const HOLDERS: ReadonlySet<string> = new Set([
 ])
 /** A text without any of the names, and without a name in escapes, has no such member. */
 const NAMED = new RegExp(`"(?:${[...HOLDERS].join('|')})"|\\\\u00`)
-/** A number in JSON that a double may print in another way. In a text it may be found for nothing. */
+/** A number in JSON that a double may print in another way. In a text the match may be a false alarm. */
 const ODD = /(?:^|[:[,])\s*(-0|-?\d+[.eE][\d.eE+-]*|-?\d{16,})(?=\s*(?:$|[,\]}]))/g
 
-/** Whether a double prints this text of a number otherwise. */
+/** Whether a double prints this number differently. */
 function isOdd(text: string): boolean {
   return String(Number(text)) !== text
 }
@@ -41,17 +41,17 @@ function isOdd(text: string): boolean {
 const DOT = 0x2e
 const MINUS = 0x2d
 const ZERO = 0x30
-/** Numbers of as many digits are printed as they were, without zeros at the end of a fraction. */
+/** Numbers of this many digits print unchanged, without zeros at the end of a fraction. */
 const SAFE_DIGITS = 15
-/** A fraction that begins with as many zeros may be printed with an exponent. */
+/** A fraction with this many leading zeros may be printed with an exponent. */
 const ZEROS = 6
 
-/** Whether `isOddAt` has to look at the byte: digits, dots and exponents. */
+/** Whether `isOddAt` must check the byte: digits, dots and exponents. */
 export function mayBeOdd(byte: number | undefined): boolean {
   return byte === DOT || isDigit(byte) || byte === 0x65 || byte === 0x45
 }
 
-/** Whether the byte, which stands outside of texts, shows that its number may be odd: the number is then read again. */
+/** Whether the byte, which is outside of strings, shows that its number may be odd: the number is then read again. */
 export function isOddAt(bytes: Buffer, at: number): boolean {
   const byte = bytes[at]
   if (byte === DOT) return isAll(bytes, at + 1, at + 1 + ZEROS, isZero)
@@ -74,7 +74,7 @@ function isAll(
   return true
 }
 
-/** Whether a dot stands before the digits that end there. Too many digits are odd anyway. */
+/** Whether a dot comes before the digits that end there. Numbers with too many digits are odd anyway. */
 function isFraction(bytes: Buffer, end: number): boolean {
   let at = end - 1
   while (at > end - SAFE_DIGITS && isDigit(bytes[at])) at--
@@ -98,7 +98,7 @@ export function holds(name: string): boolean {
   return HOLDERS.has(name)
 }
 
-/** Whether valid JSON may have a number to keep. `isHeld`: all of it is the user's. */
+/** Whether valid JSON may have a number to keep. `isHeld`: the user wrote all of it. */
 export function mayHaveTexts(json: string, isHeld: boolean): boolean {
   if (!isHeld && !NAMED.test(json)) return false
   ODD.lastIndex = 0
@@ -114,7 +114,7 @@ export function keepText(_name: string, value: unknown, { source }: { source?: s
     : value
 }
 
-/** The value with plain numbers outside of what is the user's. A stack of calls could overflow. */
+/** The value with plain numbers except in the user's parts. A stack of calls could overflow. */
 export function withPlainNumbers(value: unknown): unknown {
   if (value instanceof NumberText) return Number(value.text)
   const waiting = [value]
@@ -123,7 +123,7 @@ export function withPlainNumbers(value: unknown): unknown {
     if (typeof next !== 'object' || next === null) continue
     const isList = Array.isArray(next)
     for (const [name, below] of Object.entries(next)) {
-      // The member is the object's own, also one that is called `__proto__`.
+      // The object owns the member, even one with the name `__proto__`.
       if (below instanceof NumberText) Reflect.set(next, name, Number(below.text))
       else if (isList || Array.isArray(below) || !holds(name)) waiting.push(below)
     }

@@ -1,20 +1,20 @@
 /**
- * The one reader of JSON: what it makes has the names that the text has, at every depth.
+ * The one reader of JSON: its values have the names of the text, at every depth.
  *
- * `JSON.parse` of some versions of Node.js has not (nodejs/node#63785). It takes an escaped name for a name that an
- * earlier text had at the same place, if that is the raw beginning of the escaped one, as long as what it means: after
- * `"conten\\"` it reads `"conten\u0074"` as `conten\`. Raw and meant text differ from the first escape on, so a text
- * whose names have no escape is read rightly. Only texts with a backslash are searched for such names, which
- * test/bench/micro/parse-json.ts does not see beside the parse.
+ * `JSON.parse` of some versions of Node.js gets names wrong (nodejs/node#63785). It takes an escaped name for a name
+ * that an earlier text had at the same place, if that equals the raw beginning of the escaped one, up to the length of
+ * the resolved name: after `"conten\\"` it reads `"conten\u0074"` as `conten\`. Raw and resolved text differ from the
+ * first escape on, so a text without escaped names is read correctly. Only texts with a backslash are searched for such
+ * names; test/bench/micro/parse-json.ts shows no cost next to the parse.
  */
 import { randomUUID } from 'node:crypto'
 import { keepText, mayHaveTexts, withPlainNumbers } from './numbers.ts'
 import { COLON, closingQuote, isSpace } from './tokens.ts'
 
-/** Letters that a name in quotes cannot hold as they are. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what JSON wants escaped.
+/** Letters that a name in quotes cannot contain unescaped. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON requires escapes for these.
 const NEEDS_ESCAPE = /["\\\u0000-\u001f]/
-/** Begins the names that stand in for such names. No sender can guess it. */
+/** Prefix of the placeholders for such names. No sender can guess it. */
 const STAND_IN = `${randomUUID()}:`
 
 type Reviver = (name: string, value: unknown) => unknown
@@ -25,12 +25,12 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * The same, and numbers of the user keep their text (`numbers.ts`); `isHeld`: all of the text is the user's, such as the
- * arguments of a call. Throws the SyntaxError of JSON.parse.
+ * The same, and the user's numbers keep their text (`numbers.ts`); `isHeld`: the user wrote all of the text, such as
+ * the arguments of a call. Throws the SyntaxError of JSON.parse.
  */
 export function parseExactly(text: string, isHeld = false): unknown {
   if (!mayHaveTexts(text, isHeld)) return parse(text)
-  // TypeScript does not know the third argument of a reviver yet.
+  // TypeScript does not declare the third argument of a reviver yet.
   const value = parse(text, keepText as Reviver)
   return isHeld ? value : withPlainNumbers(value)
 }
@@ -49,13 +49,13 @@ export function faultOfRuntime(): string | undefined {
   return `${wrong} (nodejs/node#63785); the names in JSON of others are written out before it does.`
 }
 
-/** Where a name with an escape begins, has its first escape, and ends. */
+/** Start, first escape and end of a name with an escape. */
 interface EscapedName {
   readonly start: number
   readonly end: number
 }
 
-/** In valid JSON only strings have backslashes. Looks at each string that has one, and at no other. */
+/** In valid JSON only strings have backslashes. Checks each string with a backslash, and no other. */
 function nextEscapedName(text: string, from: number): EscapedName | undefined {
   let at = text.indexOf('\\', from)
   while (at !== -1) {
@@ -80,14 +80,14 @@ function parseWrittenOut(text: string, reviver: Reviver | undefined): unknown {
 }
 
 /**
- * For a library that parses by itself: valid JSON with all names written out. Those with a quote, a backslash or a
- * control character keep their escapes; the runtime can mistake them for names with a backslash, and for no others.
+ * For a library with its own parser: valid JSON with all names resolved. Names with a quote, a backslash or a control
+ * character keep their escapes; the runtime can mistake them only for names with a backslash.
  */
 export function withPlainNames(text: string): string {
   return writtenOut(text, ({ raw }) => raw)
 }
 
-/** `kept`: what stands for a name that needs an escape. */
+/** `kept`: placeholders for names that need an escape. */
 function writtenOut(
   text: string,
   kept: (found: { readonly name: string; readonly raw: string }) => string,
@@ -110,7 +110,7 @@ function standInOf(name: string, standIns: Map<string, string>): string {
   return its
 }
 
-/** Gives the members of all objects in there their names, each at its place. A stack of calls could overflow. */
+/** Restores the names of all objects in the value, each at its position. A stack of calls could overflow. */
 function rename(value: unknown, names: ReadonlyMap<string, string>): void {
   const waiting = [value]
   while (waiting.length > 0) {

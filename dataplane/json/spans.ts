@@ -1,4 +1,4 @@
-/** Where the values of an object's members stand; of members with one name, the last, and beside it the earlier ones. */
+/** The positions of an object's values; of members with one name, the last, and separately the earlier ones. */
 import type { Span } from './found.ts'
 
 export type Spans = Map<string, Span>

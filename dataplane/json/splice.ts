@@ -1,4 +1,4 @@
-/** Replaces places in bytes, leaving all other bytes alone. */
+/** Replaces parts of bytes, and keeps all other bytes. */
 export interface Edit {
   readonly start: number
   readonly end: number

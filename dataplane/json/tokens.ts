@@ -13,14 +13,14 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Whether an odd number of backslashes, none of them before `from`, stands directly before a place. */
+/** Whether an odd number of backslashes, all from `from` on, directly precedes a position. */
 export function isEscaped(bytes: Buffer, from: number, at: number): boolean {
   let first = at
   while (first > from && bytes[first - 1] === BACKSLASH) first--
   return (at - first) % 2 === 1
 }
 
-/** A string with an escaped quote mostly has the next one within as many characters. */
+/** In most strings with an escaped quote, the next one is within this many characters. */
 const NEAR = 32
 
 /**
@@ -47,8 +47,8 @@ export function closingQuote(text: string, from: number): number {
 }
 
 /**
- * The same of bytes: `from` is a place inside of a string, and in no escape. Looks at no byte at or after `until`. Where it
- * has not found the quote by then it returns `~at`, where `at` is the place to go on from: after the bytes.
+ * The same for bytes: `from` is inside a string, and not in an escape. Does not read from `until` on. Without a quote
+ * up to there it returns `~at`, where `at` is the position to continue from.
  */
 export function closingQuoteIn(bytes: Buffer, from: number, until = bytes.length): number {
   const part = until < bytes.length ? bytes.subarray(0, until) : bytes

@@ -1,9 +1,9 @@
-/** JSON that is too long to be written at once: bytes and texts as they are, and values that are made and written in steps. */
+/** JSON that is too long to write at once: bytes and texts unchanged, and values that are made and written in steps. */
 import { joining, Later, writing } from './writing.ts'
 
 export { Later }
 
-/** JSON that is made of a request up to this size is written at once. */
+/** JSON from a request up to this size is written at once. */
 export const AT_ONCE_BYTES = 65_536
 
 export type Part = Buffer | string | Later
@@ -15,7 +15,7 @@ export class Unwritten {
     this.#parts = parts
   }
 
-  /** Writes the value in pages. Yields at points where it may be interrupted. */
+  /** Writes the value in pages. Yields where other work may run. */
   *steps(): Generator<undefined, Buffer[]> {
     const pages: Buffer[] = []
     for (const part of this.#parts)

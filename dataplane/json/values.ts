@@ -1,12 +1,9 @@
-/**
- * Total readers of JSON that came from outside: they answer for any value, or say that it
- * is not there.
- */
+/** Total readers of foreign JSON: they return a result for any value, or report that it is missing. */
 import { isWithinBounds } from './bounds.ts'
 import { NumberText } from './numbers.ts'
 import { parseExactly, parseJson } from './parse.ts'
 
-/** An object whose members have no type yet. */
+/** An object with untyped members. */
 export type Json = Readonly<Record<string, unknown>>
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
@@ -18,12 +15,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   )
 }
 
-/** The object itself, or an empty one for everything else. */
+/** The object, or an empty one for everything else. */
 export function recordOf(value: unknown): Readonly<Record<string, unknown>> {
   return isRecord(value) ? value : {}
 }
 
-/** The value below these members and entries; undefined if one of them is missing. */
+/** The value at this path; undefined if a part of the path is missing. */
 export function valueBelow(value: unknown, ...path: readonly (string | number)[]): unknown {
   let below = value
   for (const part of path) {
@@ -38,7 +35,7 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The list below these members and entries; empty if there is no list. */
+/** The list at this path; empty if there is no list. */
 export function listBelow(
   value: unknown,
   ...path: readonly (string | number)[]
@@ -46,22 +43,22 @@ export function listBelow(
   return listOf(valueBelow(value, ...path))
 }
 
-/** A text that says something: the empty one counts as absent. */
+/** A text that is not empty; an empty one counts as absent. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A count of tokens; garbage such as negative, fractional or textual numbers counts as absent. */
+/** A count of tokens; an invalid one, such as a negative, fractional or textual number, counts as absent. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
 }
 
-/** How long a list of theirs is; undefined for what is no list. */
+/** The length of a foreign list; undefined if it is not a list. */
 export function lengthOf(value: unknown): number | undefined {
   return Array.isArray(value) ? value.length : undefined
 }
 
-/** Looks a text of theirs up in a table of ours, in which names such as `constructor` are not. */
+/** Looks up a foreign text in one of our tables, without inherited names such as `constructor`. */
 export function rowOf<Row>(table: Readonly<Record<string, Row>>, name: unknown): Row | undefined {
   return typeof name === 'string' && Object.hasOwn(table, name) ? table[name] : undefined
 }
@@ -72,21 +69,21 @@ export function parsed(text: string, valuesMax?: number): unknown {
 }
 
 /**
- * The same, and numbers in arguments and schemas keep their text (`numbers.ts`). `word`: a text without it has none; few
- * events of a stream have such numbers.
+ * The same, and numbers in arguments and schemas keep their text (`numbers.ts`). `word`: a text without it has no such
+ * numbers; few events of a stream have some.
  */
 export function parsedExactly(text: string, word = ''): unknown {
   if (!text.includes(word)) return parsed(text)
   return isWithinBounds(text) ? readWith(parseExactly, text) : undefined
 }
 
-/** The arguments of a call, out of their JSON text or as some send them; an empty object where they are no object. */
+/** The arguments of a call, parsed from their JSON text or taken as an object; otherwise an empty object. */
 export function parsedArguments(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value !== 'string') return recordOf(value)
   return recordOf(isWithinBounds(value) ? readWith(parseHeld, value) : undefined)
 }
 
-/** The same as JSON text; a text stays as it is. */
+/** The same as JSON text; a text stays unchanged. */
 export function argumentsText(value: unknown): string {
   return typeof value === 'string' && value.trim() !== '' ? value : JSON.stringify(recordOf(value))
 }
@@ -106,15 +103,20 @@ function readWith(parse: (text: string) => unknown, text: string): unknown {
 /** Values of bytes that were parsed in steps before they are read. */
 const parsedEarlier = new WeakMap<Buffer, { readonly value: unknown }>()
 
-/** For the turn in which `parsedBytes` reads it first: readers of a decoder may look at an answer one after the other. */
+/**
+ * For the turn in which `parsedBytes` reads it first, because readers of a decoder may read an answer one after the
+ * other.
+ */
 export function keepParsed(bytes: Buffer, value: unknown): void {
   parsedEarlier.set(bytes, { value })
 }
 
 interface AnswerContent {
-  /** Whether an answer that was read with plain numbers holds values of the user; absent: its text is searched for some. */
+  /**
+   * Whether an answer that was read with plain numbers has values of the user; absent: its text is searched for some.
+   */
   readonly holdsValues?: (answer: unknown) => boolean
-  /** The answer has only numbers of ours, and at most as many values. */
+  /** The answer has only our numbers, and at most this many values. */
   readonly valuesMax?: number
 }
 

@@ -11,17 +11,17 @@ export function toBase64(vector: ArrayLike<number>): string {
   return (isSwapped ? Buffer.from(bytes).swap32() : bytes).toString('base64')
 }
 
-/** undefined if it is not the base64 of whole floats. */
+/** undefined if it is not base64 of whole floats. */
 export function fromBase64(text: string): Float32Array | undefined {
   if (base64Length(text) === undefined || !BASE64.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64')
   if (isSwapped) bytes.swap32()
-  // The bytes may begin where no float may.
+  // The bytes may start at an offset that is invalid for floats.
   const { buffer, byteOffset, byteLength } = bytes
   return new Float32Array(buffer.slice(byteOffset, byteOffset + byteLength))
 }
 
-/** The number of floats in it, without decoding; undefined if they are not whole. */
+/** The number of floats in it, without decoding; undefined if it is not whole. */
 export function base64Length(text: string): number | undefined {
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0
   const bytes = Math.floor(((text.length - padding) * 3) / 4)

@@ -1,16 +1,16 @@
-/** Writes JSON with texts of megabytes in steps: in one go it would hold up everybody else. */
+/** Writes JSON with texts of megabytes in steps, because one step would delay other requests. */
 import { NumberText } from './numbers.ts'
 
-/** A longer text is written part by part, and so is a value with more in it. */
+/** A longer text is written in parts, and so is a value with more content. */
 const PART_CHARACTERS = 65_536
-/** The cost of a value beside its characters. */
+/** The cost of a value in addition to its characters. */
 const VALUE_CHARACTERS = 16
-/** As much as is written between two steps. */
+/** The amount written between two steps. */
 const STEP_CHARACTERS = 131_072
-/** As much as is copied between two steps. */
+/** The amount copied between two steps. */
 const STEP_BYTES = 1_048_576
 
-/** A value that is yet to be made and written; one of bytes is JSON already, and is no part of another value. */
+/** A value to be made and written later; one of bytes is already JSON, and is not part of another value. */
 export class Later {
   readonly make: () => Generator<undefined, unknown>
 
@@ -18,7 +18,7 @@ export class Later {
     this.make = make
   }
 
-  /** For JSON.stringify, which makes no steps. */
+  /** For JSON.stringify, which has no steps. */
   toJSON(): unknown {
     const made = this.make()
     let next = made.next()
@@ -27,7 +27,7 @@ export class Later {
   }
 }
 
-/** What JSON.stringify writes of a value without methods of ours, in pages. Yields where it may be interrupted. */
+/** The output of JSON.stringify for a value without methods of ours, in pages. Yields where other work may run. */
 export function* writing(value: unknown): Generator<undefined, Buffer[]> {
   const pages: Buffer[] = []
   let text = ''
@@ -92,7 +92,7 @@ function* pieces(value: unknown): Generator<string | undefined> {
   }
 }
 
-/** The room that is left after the value; less than 0 if it does not fit. Looks no further than that. */
+/** The room after the value; less than 0 if it does not fit. Reads no further. */
 function roomBehind(value: unknown, room: number): number {
   let left = room - VALUE_CHARACTERS
   if (typeof value === 'string') return left - value.length
@@ -123,7 +123,7 @@ function* textPieces(text: string): Generator<string> {
   yield '"'
 }
 
-/** The place itself, or that after the character which would be cut there. */
+/** The position, or the one after the character that would be cut there. */
 function characterEnd(text: string, at: number): number {
   const isInside = isHigh(text.charCodeAt(at - 1)) && at < text.length
   return isInside ? at + 1 : at

@@ -1,4 +1,4 @@
-/** The certificate that a client has proved to hold: its names and its end, read once for a connection. */
+/** The verified certificate of a client: its names and its end, read once per connection. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { ClientCertificate } from '../call/call.ts'
@@ -7,7 +7,7 @@ const NAMES_MAX = 64
 const NAME_LENGTH_MAX = 2048
 /** Node's format of a list of names: ambiguous names are quoted as JSON. */
 const ENTRY = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)/y
-/** A URI with such a part names another place than the one it begins with. */
+/** A URI with such a part names a place outside its prefix. */
 const STEP = /\/(?:\.|%2e){1,2}(?:[/?#]|$)/i
 
 const known = new WeakMap<TLSSocket, ClientCertificate>()
@@ -32,7 +32,7 @@ export function namesIn(list: string): readonly string[] {
   while (end < list.length) {
     ENTRY.lastIndex = end
     const found = ENTRY.exec(list)
-    // A list that cannot be read to its end says nothing for sure.
+    // A list that cannot be read completely proves nothing.
     if (found === null) return []
     end = ENTRY.lastIndex
     const [, type, value = ''] = found

@@ -1,4 +1,7 @@
-/** The listener for clients: a plain request is read by the gateway, any other by Node, and both are answered alike. */
+/**
+ * The listener for clients: the gateway reads plain requests, Node reads all others, and both are answered the same
+ * way.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -26,7 +29,7 @@ import { apiOf, SERVED } from './table.ts'
 import { TlsEntrance } from './tls-entrance.ts'
 import { Sockets } from './websocket/sockets.ts'
 
-/** Above the bound that is checked, so that Node drops no header silently. */
+/** Above the checked bound, so that Node drops no header silently. */
 const NODE_HEADERS_MAX = 2000
 const HEADERS_TIMEOUT_MS = 10_000
 const BODY_TIMEOUT_MS = 60_000
@@ -43,7 +46,7 @@ export class ClientServer extends Server {
   constructor(gateway: Gateway, connectionAgeMs: number) {
     super({
       insecureHTTPParser: false,
-      // `wireFault` requires it: Node would answer by itself, without id and body.
+      // `wireFault` requires it: otherwise Node would answer, without id and body.
       requireHostHeader: false,
       maxHeaderSize: HEADER_BYTES_MAX,
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -76,15 +79,15 @@ export class ClientServer extends Server {
     this.#entrance = this.#secure()
     const take = (incoming: IncomingMessage, outgoing: ServerResponse) =>
       this.#take(incoming, outgoing)
-    // Without listeners for the latter two Node answers by itself, before the key has been looked at.
+    // Without listeners for the latter two, Node would answer before the key is checked.
     this.on('request', take).on('checkContinue', take).on('checkExpectation', take)
     const refuse = (error: Error, socket: Duplex) => refuseRaw(error, handedOver(socket), gateway)
     this.on('clientError', refuse)
-    // A client that takes the gateway for a forward proxy gets an answer.
+    // A client that uses the gateway as a forward proxy gets an answer.
     this.on('connect', ({ socket }) => refuse(new Error('CONNECT'), socket))
   }
 
-  /** Whether clients come over TLS: as it was at the start. */
+  /** Whether clients use TLS, fixed at the start. */
   get isSecure(): boolean {
     return this.#entrance !== undefined
   }
@@ -112,7 +115,7 @@ export class ClientServer extends Server {
     return entrance
   }
 
-  /** A request that Node has read the head of. */
+  /** A request whose head Node has read. */
   #take(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const connection = handedOver(incoming.socket)
     if (connection.isLast) return
@@ -157,7 +160,7 @@ export class ClientServer extends Server {
   }
 }
 
-/** Every connection of the server is one: `#plain` opens them all. */
+/** `#plain` opens every connection of the server. */
 function handedOver(socket: Duplex): HandedOver {
   return socket as HandedOver
 }

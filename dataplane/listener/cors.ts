@@ -1,4 +1,4 @@
-/** Cross-origin rules: which browser pages may call, and what they may see. */
+/** Cross-origin rules: which browser pages may call, and which headers they may read. */
 import type { Section } from '../schema/index.ts'
 
 type Cors = Section['gateway']['cors']
@@ -13,7 +13,7 @@ const EXPOSED =
   'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, ' +
   'X-RateLimit-Limit-Tokens, X-RateLimit-Remaining-Tokens, X-RateLimit-Reset-Tokens'
 
-/** Headers for an answer to this origin, name and value alternating; none when it may not call. */
+/** Headers for an answer to this origin, name and value alternating; none if it may not call. */
 export function corsHeaders(origin: string | undefined, cors: Cors): string[] {
   if (cors.allowed_origins.length === 0) return []
   if (origin === undefined) return ['vary', 'Origin']
@@ -36,7 +36,7 @@ export function preflight(allowed: readonly string[], asked: string | undefined)
     'access-control-allow-methods',
     ALLOWED_METHODS.join(', '),
     'access-control-allow-headers',
-    // A wildcard does not cover Authorization, so what is asked for is named back.
+    // A wildcard does not cover Authorization, so the answer repeats the requested names.
     asked ?? 'Authorization, Content-Type',
     'access-control-max-age',
     '600',

@@ -1,4 +1,4 @@
-/** A client's connection as Node's HTTP server sees it: bytes arrive in small pieces, so that none takes long to parse. */
+/** A client's connection for Node's HTTP server: bytes arrive in small pieces, so that none takes long to parse. */
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { TLSSocket } from 'node:tls'
@@ -7,7 +7,7 @@ import { type Heavy, heavyWork, LARGE_BYTES } from '../base/heavy-work.ts'
 import { giveBack } from '../base/spent-bytes.ts'
 import { linger } from './lingering.ts'
 
-/** In chunks of one byte these take the parser about a millisecond. */
+/** The parser needs about a millisecond for this many bytes in chunks of one byte. */
 const PIECE_BYTES = 4096
 /** Time is measured only after this many bytes: most requests have fewer. */
 const SMALL_BYTES = 8192
@@ -18,21 +18,21 @@ type Done = (error?: Error | null) => void
 
 /** A request whose answer has not been written. */
 export interface Answering {
-  /** The parser has given up on the rest of the request, or on what follows it. */
+  /** The parser has stopped reading the rest of the request, or later bytes. */
   breakOff(refusal: GatewayError): void
 }
 
 export class HandedOver extends Duplex implements Heavy {
   readonly raw: Socket
-  /** Monotonic moment from which on it is closed after an answer. */
+  /** Monotonic time after which it is closed after an answer. */
   readonly endsAt: number
-  /** The next bytes came before the last request had its answer: if they are no request, they are not refused. */
+  /** The next bytes came before the answer to the last request: if they are not a request, they are not refused. */
   isBehind: boolean
-  /** The answer under way is the last; what still arrives is thrown away, for it may be a part of a refused request. */
+  /** The present answer is the last; further bytes are dropped, because they may be part of a refused request. */
   isLast = false
   /** In the order of their requests. */
   readonly answering: Answering[] = []
-  /** Read, and not given to the server yet. */
+  /** Read, and not passed to the server yet. */
   #held: Buffer | undefined
   #isWanted = false
   #isGiving = false
@@ -74,7 +74,7 @@ export class HandedOver extends Duplex implements Heavy {
     for (const [event, listener] of Object.entries(this.#heard)) raw.on(event, listener)
   }
 
-  /** Leaves the connection to another reader, with the bytes that the server has not got. */
+  /** Hands the connection to another reader, with the bytes that the server has not read. */
   letGo(): Buffer | undefined {
     const { raw } = this
     const rest = this.#held
@@ -90,7 +90,7 @@ export class HandedOver extends Duplex implements Heavy {
     return this
   }
 
-  /** As a socket has it: ends when everything has been written. */
+  /** Like a socket: ends when everything has been written. */
   destroySoon(): void {
     if (this.writable) this.end()
     if (this.isLast) this.#linger()
@@ -98,7 +98,7 @@ export class HandedOver extends Duplex implements Heavy {
     else this.once('finish', () => this.destroy())
   }
 
-  /** TLS cannot be reset; without its last message the client knows as well that something is missing. */
+  /** TLS has no reset; a missing last message also shows the client that data is missing. */
   resetAndDestroy(): this {
     if (this.raw instanceof TLSSocket) this.raw.destroy()
     else this.raw.resetAndDestroy()
@@ -159,7 +159,7 @@ export class HandedOver extends Duplex implements Heavy {
     this.#give()
   }
 
-  /** A push inside of `_read` is handled later, where its time cannot be measured. */
+  /** Node handles a push inside `_read` later, when its time cannot be measured. */
   #giveLater(): void {
     if (!this.#isGiving) process.nextTick(() => this.#give())
   }

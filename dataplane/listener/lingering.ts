@@ -1,4 +1,4 @@
-/** The end of connections whose clients may still be sending: their last answers must arrive all the same. */
+/** The end of connections whose clients may still be sending: their last answers must arrive anyway. */
 import type { Socket } from 'node:net'
 
 /** Time for the client to close after its last answer, before the gateway cuts the connection. */
@@ -11,8 +11,8 @@ const sending: Socket[] = []
 let turns: NodeJS.Timeout | undefined
 
 /**
- * Reads and throws away what still arrives after the last answer, a little at a time, and then cuts the connection. To
- * close it at once would reset it, and a reset takes the answer away from a client that has not read it.
+ * Reads and drops the bytes that still arrive after the last answer, a little at a time, and then cuts the connection.
+ * Closing it at once would reset it, and a reset discards an answer that the client has not read.
  */
 export function linger(socket: Socket): void {
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)

@@ -1,14 +1,16 @@
-/** Paths as base URLs make them: without `/v1`, with it twice, with a slash too many, or as Azure writes them. */
+/**
+ * Paths as misconfigured base URLs make them: without `/v1`, with it twice, with an extra slash, or in Azure's form.
+ */
 import { APIS } from '../apis/index.ts'
 import { isSpelledAs, pathOf } from '../base/path-spelling.ts'
 
 const VERSION = '/v1/'
-/** A diagnosis of what is in front of the gateway, which a rule there may forbid by its one path. */
+/** A diagnosis of a proxy in front of the gateway, whose rule may forbid this one path. */
 const STRICT: ReadonlySet<string> = new Set(['/v1/debug/echo-headers'])
 const PATHS = [...new Set(APIS.map(({ path }) => path))].filter(
   (path) => /^\/v\d\//.test(path) && !STRICT.has(path),
 )
-/** Requests for a model, of which Azure has the name in the path. */
+/** Requests for a model that Azure names in the path. */
 const OF_DEPLOYMENTS = ['chat/completions', 'completions', 'embeddings', 'responses']
 
 /** Beginnings that stand for `/v1/`. */
@@ -16,7 +18,7 @@ const BASE = /^\/{1,2}(?:openai\/)?(?:v1\/{1,2}){0,2}(?!\/)/
 const DEPLOYMENT = new RegExp(
   `^/{1,2}openai/deployments/([^/].*?)/(${OF_DEPLOYMENTS.join('|')})/?$`,
 )
-/** Names hold none of these, however they are written; Azure's SDKs encode the others. */
+/** Names contain none of these in any form; Azure's SDKs encode the others. */
 const NAME_BAD = /%(?:00|5c)|[#\\]|(?:^|\/|%2f)(?:\.|%2e){1,2}(?:$|\/|%2f)/i
 
 export interface Meant {
@@ -26,7 +28,7 @@ export interface Meant {
   readonly model?: string
 }
 
-/** Only whole parts of the path are taken off or put in front, so the rest is judged as any other target. */
+/** Only whole parts of the path are removed or added, so the rest is checked like any other target. */
 export function meantBy(target: string): Meant {
   const path = pathOf(target)
   const query = target.slice(path.length)

@@ -25,10 +25,10 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
   #listener: AnswerListener | undefined
   #taker: BodyTaker | undefined
   #isTaken = false
-  /** The body breaks off before a stage takes it. */
+  /** The body breaks off before a stage reads it. */
   #fault: GatewayError | undefined
   #waits = false
-  /** Receives the connection of a WebSocket, and the bytes behind the handshake. */
+  /** Receives the connection of a WebSocket, and the bytes after the handshake. */
   upgraded: ((raw: Socket, rest: Buffer | undefined) => void) | undefined
 
   constructor(
@@ -64,7 +64,7 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     return headerIn(this.#incoming.rawHeaders, name)
   }
 
-  /** A body that was not taken counts as on its way, so that a refusal is the same however the bytes arrive. */
+  /** An unread body counts as still arriving, so that a refusal does not depend on how the bytes arrive. */
   get complete(): boolean {
     return this.#incoming.complete && this.#isTaken
   }
@@ -87,11 +87,13 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     if (this.#connection !== undefined) this.#connection.isLast = true
   }
 
-  /** A body that breaks off is refused by the stage that reads it; if none reads it, the answer is on its way. */
+  /**
+   * The stage that reads a body refuses it if it breaks off; if no stage reads it, the answer is already being sent.
+   */
   breakOff(refusal: GatewayError): void {
     const { socket } = this.#incoming
     if (this.#incoming.complete) {
-      // Garbage after a request is not its fault: it has its answer, which is the last one.
+      // A request is not refused for garbage after it: it gets its answer, which is the last one.
       this.answerLast()
       this.#outgoing.on('finish', () => socket.destroySoon())
     } else if (!this.#outgoing.headersSent) {
@@ -167,14 +169,14 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     this.upgraded?.(raw, rest)
   }
 
-  /** Leaves the terminating chunk out. */
+  /** Omits the terminating chunk. */
   cut(): void {
     const { socket } = this.#outgoing
     if (socket === null) {
       this.#awaitTurn()
       return
     }
-    // Without chunks a close is a proper end; only a reset says otherwise.
+    // Without chunks a close is a normal end, so only a reset shows the failure.
     if (this.#outgoing.chunkedEncoding) socket.destroySoon()
     else socket.resetAndDestroy()
   }
@@ -204,17 +206,17 @@ export class NodeExchange implements Incoming, Outgoing, Answering {
     this.#listener?.drained()
   }
 
-  /** An earlier answer of the connection may not have ended; the turn of this one will come. */
+  /** An earlier answer of the connection may not have ended; this one follows it. */
   #awaitTurn(): void {
     if (!this.isQueued || this.unwritten === 0) return
     this.#outgoing.once('socket', () => process.nextTick(() => this.#listener?.turned()))
   }
 }
 
-/** Bytes that were given to the system's queue of a socket and that it has not sent. */
+/** Bytes in the socket's queue that have not been sent. */
 export function queuedBytes(socket: Socket | null): number {
   const raw = socket instanceof HandedOver ? socket.raw : socket
-  // Node's own idle timeout of a socket looks at the same number; it has no public name.
+  // Node's own idle timeout of a socket uses the same number; it has no public name.
   const { _handle } = (raw ?? {}) as { _handle?: { writeQueueSize?: number } | null }
   return _handle?.writeQueueSize ?? 0
 }

@@ -1,4 +1,4 @@
-/** The HTTP servers of operators, bounded so that their readers cannot take the process from clients. */
+/** The HTTP servers of operators, bounded so that their readers cannot slow down clients. */
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'
 import { createServer } from '../base/node-http.ts'
@@ -11,7 +11,10 @@ const CHECK_MS = 1000
 const SOCKETS_MAX = 256
 
 export interface OperatorBounds {
-  /** An answer of which nothing is read for this long ends its connection; absent: the server's own work may take longer. */
+  /**
+   * If the reader reads nothing of an answer for this long, the connection ends; absent: the server's work may take
+   * longer.
+   */
   readonly silenceMs?: number
 }
 
@@ -30,7 +33,7 @@ export function createOperatorServer(handler: RequestListener, { silenceMs }: Op
   return server
 }
 
-/** Node begins every request that one packet holds, however few of the answers are read. */
+/** Node starts every request in a packet, even if the reader reads few answers. */
 function oneAtATime(handler: RequestListener): RequestListener {
   const answering = new WeakSet<Socket>()
   return (incoming, outgoing) => {

@@ -1,18 +1,18 @@
-/** Log lines for refused preflights: the browser keeps the reason from the page, so the gateway must say it. */
+/** Log lines for refused preflights: the browser hides the reason from the page, so the gateway must log it. */
 import type { Clock } from '../base/clock.ts'
 import { shownName } from '../base/shown-text.ts'
 import type { Section } from '../schema/index.ts'
 import type { Log } from '../telemetry/log.ts'
 import { ALLOWED_METHODS, isAllowedOrigin } from './cors.ts'
 
-/** Anybody may send preflights, so lines are bounded. */
+/** Any page may send preflights, so lines are bounded. */
 const LINES_MAX = 10
 const WINDOW_MS = 60_000
 
 export interface PreflightParts {
   readonly requestId: string
   readonly origin: string | undefined
-  /** The method that the page wants to send; absent: it is no preflight. */
+  /** The method that the page wants to send; absent: it is not a preflight. */
   readonly method: string | undefined
   readonly cors: Section['gateway']['cors']
 }

@@ -1,4 +1,4 @@
-/** Refusals of the HTTP parser: answered in bytes, once, and the connection is closed. */
+/** Refusals of the HTTP parser: one answer in bytes, after which the connection is closed. */
 import { envelope } from '../apis/openai/wire.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
@@ -7,7 +7,7 @@ import { headerLines, statusLine } from './http1/answer-text.ts'
 
 export const HEADER_BYTES_MAX = 16_384
 
-/** For what never became a request; a request whose body breaks off is refused by the stage that reads it. */
+/** For bytes that never became a request; the stage that reads a body refuses one that breaks off. */
 export function refuseRaw(
   error: Error & { code?: string },
   connection: HandedOver,
@@ -26,7 +26,7 @@ export function refuseRaw(
   }
   connection.isLast = true
   if (!connection.isBehind) connection.write(answerTo(refusal, gateway))
-  // A client that sends too slowly is cut.
+  // A client that sends too slowly is disconnected.
   if (refusal.code === 'ERR_GW_REQUEST_TIMEOUT') connection.end(() => connection.destroy())
   else connection.destroySoon()
 }
@@ -42,7 +42,7 @@ export function answerTo(refusal: GatewayError, gateway: Gateway): string {
   return `${statusLine(refusal.status)}${headerLines(headers)}\r\n${body}`
 }
 
-/** The headers of every answer, of one that has no route. */
+/** The headers of every answer, for an answer without a route. */
 export function unrouted(requestId: string): string[] {
   return ['x-request-id', requestId, 'x-gw-route', 'none', 'x-gw-upstream', 'none']
 }

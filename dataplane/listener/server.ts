@@ -11,10 +11,10 @@ import { createOperatorServer } from './operators.ts'
 const ADMIN_BODY_BYTES_MAX = 16_777_216
 /** The name of a tenant, with every character encoded. */
 const ADMIN_PARAM_LENGTH_MAX = 1024
-/** A reader of metrics has given up by then. */
+/** A reader of metrics has stopped waiting by then. */
 const SCRAPE_SILENCE_MS = 60_000
 
-/** Nothing is described to fastify by JSON schemas; it need not load the hundred modules that would compile them. */
+/** fastify gets no JSON schemas, so it need not load the hundred modules that would compile them. */
 const NO_SCHEMAS = {
   compilersFactory: { buildValidator: compileNothing, buildSerializer: compileNothing },
 }
@@ -40,7 +40,7 @@ export function createMetricsServer(
   return app
 }
 
-/** The admin API, on a socket or on loopback; who may ask for what is decided in admin-guard.ts. */
+/** The admin API, on a socket or on loopback; admin-guard.ts decides who may send which request. */
 export function createAdminServer(
   administered: Administered,
   door: AdminAccess,
@@ -66,7 +66,7 @@ export function createAdminServer(
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(DATA_HEADERS)
     const isOpen = OPEN.has(request.routeOptions.url ?? '')
-    // A header that comes twice is no value that the guard knows.
+    // The guard does not accept a repeated header.
     const headers = request.headers as Record<string, string | undefined>
     const refusal = adminRefusal({ ...headers, method: request.method, isOpen }, door)
     if (refusal === undefined) return
@@ -98,7 +98,7 @@ export function createAdminServer(
   return app
 }
 
-/** Readable without the token: the status, and the files of the console, which hold no data. */
+/** Readable without the token: the status, and the files of the console, which have no data. */
 const OPEN = new Set(['/status', '/console', '/console/*'])
 
 function addConsole(app: FastifyInstance, feed: Feed): void {

@@ -7,12 +7,12 @@ import type { Incoming } from '../call/call.ts'
 import type { Api, ApiWithSocket } from '../request/api.ts'
 import type { PlainLine } from './http1/plain-head.ts'
 
-/** An API that a plain request line leads to. */
+/** The API of a plain request line. */
 export interface Served extends PlainLine {
   readonly api: Api
 }
 
-/** Only a path that names one resource stands in a request line letter by letter. */
+/** Only a path that names one resource appears in a request line unchanged. */
 export const SERVED: readonly Served[] = APIS.filter(({ path }) => !path.endsWith('*')).map(
   servedBy,
 )
@@ -22,7 +22,7 @@ export function servedBy(api: Api): Served {
   return { api, text: `${method} ${path} HTTP/1.1\r\n`, hasBody: method === 'POST' }
 }
 
-/** The API that clients may speak with on a WebSocket at this path. */
+/** The API for WebSockets at this path. */
 export function socketAt(path: string): ApiWithSocket | undefined {
   return APIS.filter(hasSocket).find((api) => isSpelledAs(path, api.path))
 }
@@ -31,7 +31,7 @@ function hasSocket(api: Api): api is ApiWithSocket {
   return api.socket !== undefined
 }
 
-/** The API that a request asks for. */
+/** The API of a request. */
 export function apiOf(incoming: Pick<Incoming, 'method' | 'url'>): Api {
   const path = pathOf(incoming.url)
   const method = incoming.method === 'HEAD' ? 'GET' : incoming.method

@@ -1,4 +1,4 @@
-/** Takes TLS off the connections of clients. A renewed certificate counts for the next handshake; streams go on. */
+/** Decrypts the TLS connections of clients. A renewed certificate applies to the next handshake; streams continue. */
 import { constants } from 'node:crypto'
 import type { Server, Socket } from 'node:net'
 import { createServer, type TLSSocket } from 'node:tls'
@@ -17,14 +17,14 @@ type Taker = (socket: Socket) => void
 export class TlsEntrance {
   readonly #gateway: Gateway
   readonly #open: Taker
-  /** Whether clients show certificates is as it was at the start: probes of pods depend on it. */
+  /** Whether clients must show certificates is fixed at the start, because probes of pods depend on it. */
   readonly #clientAuth: ClientAuth
-  /** Connections whose handshake is not done, by the client's address and port. */
+  /** Connections before the end of their handshake, by the client's address and port. */
   readonly #shaking = new Map<string, Socket>()
   #served: ListenerTls
   #server: Server
 
-  /** `open` gets each connection once its handshake is done. */
+  /** `open` gets each connection after its handshake. */
   constructor(gateway: Gateway, tls: ListenerTls, open: Taker) {
     this.#gateway = gateway
     this.#open = open
@@ -39,25 +39,25 @@ export class TlsEntrance {
     const client = addressOf(raw)
     this.#shaking.set(client, raw)
     raw.once('close', () => {
-      // The client may have come again from the same port.
+      // The client may have connected again from the same port.
       if (this.#shaking.get(client) === raw) this.#shaking.delete(client)
     })
     this.#server.emit('connection', raw)
   }
 
-  /** Ends the connections whose handshake is not done. */
+  /** Ends the connections before the end of their handshake. */
   close(): void {
     for (const raw of this.#shaking.values()) raw.destroy()
   }
 
-  /** Every configuration has a new object; sessions of clients survive if the pair is the same. */
+  /** Every configuration has a new object; clients' sessions survive if the pair is the same. */
   #follow(tls: ListenerTls): void {
     const isSame = (['cert', 'key', 'client_ca', 'min_version'] as const).every(
       (field) => tls[field] === this.#served[field],
     )
     if (clientAuthOf(tls) !== this.#clientAuth) return
     this.#served = tls
-    // Tickets of the old one are worth nothing here, so that no client of an old authority comes back by them.
+    // Old tickets are invalid here, so that a client of an old authority cannot resume a session.
     if (!isSame) this.#server = this.#serverOf(tls)
   }
 
@@ -68,7 +68,7 @@ export class TlsEntrance {
       ALPNProtocols: ['http/1.1'],
       allowHalfOpen: true,
       handshakeTimeout: HANDSHAKE_MS,
-      // Node counts the repeats of TLS 1.2, but goes on with them.
+      // Node counts the renegotiations of TLS 1.2, but continues with them.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       requestCert: this.#clientAuth !== 'none',
       rejectUnauthorized: this.#clientAuth === 'require',

@@ -47,7 +47,7 @@ export class PodConfiguration {
     return this.#inForce !== undefined
   }
 
-  /** The files that the documents refer to: a change there may change what they do. */
+  /** The files that the documents refer to: their change may change the result. */
   get files(): readonly string[] {
     return [...(this.#inForce?.payload.files ?? []), ...(this.#refused?.files ?? [])]
   }
@@ -55,7 +55,7 @@ export class PodConfiguration {
   async take(delivery: Delivery): Promise<PodResponse> {
     const { document, documentHash, origin } = delivery
     if (documentHash === this.#inForce?.documentHash) return this.#taken(this.#inForce)
-    // The last good document is older than the desired one, so it is used only if nothing is active.
+    // The last good document is older than the desired one, so it is used only if none is active.
     const isAllThereIs = origin === 'last_known_good' && !this.isInForce
     const { sequence } = document
     const { sequence: have, documentHash: newest } = this.#newest
@@ -72,7 +72,7 @@ export class PodConfiguration {
     return await this.#apply(delivery)
   }
 
-  /** Judges the documents again after a Secret has changed. */
+  /** Checks the documents again after a Secret has changed. */
   async reload(): Promise<void> {
     if (this.#refused !== undefined) {
       const answer = await this.#apply(this.#refused)
@@ -108,7 +108,7 @@ export class PodConfiguration {
     const at = new Date(this.#options.host.now?.() ?? 0).toISOString()
     if (errors.length > 0) {
       const problems = payload.problems.length > 0 ? payload.problems : errors.map(placed)
-      // The wanted document is tried again when a secret changes, though what is in force fails as well.
+      // The desired document is tried again when a secret changes, even if the active one fails as well.
       if (this.#refusedSequence <= document.sequence) {
         this.#refused = { document, documentHash, origin, problems, files: payload.files, at }
       }
@@ -131,13 +131,14 @@ export class PodConfiguration {
   }
 }
 
-/** A refusal by what is in force names its field and the remedy; any other was not foreseen. */
+/** A refusal by the active configuration names its field and the fix; any other is unexpected. */
 function placed(error: string): PointedProblem {
   const [, place, message] = /^(gw(?:\.\w+)+) (.+)$/s.exec(error) ?? []
   if (place !== undefined && message !== undefined) {
     return { pointer: `/${place.replaceAll('.', '/')}`, message, fix: '' }
   }
-  const fix = 'Tell the maintainers of the gateway; this should have been found before.'
+  const fix =
+    'Report this to the maintainers of the gateway; an earlier check should have found it.'
   return { pointer: '', message: error, fix }
 }
 

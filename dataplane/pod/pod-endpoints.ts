@@ -1,4 +1,7 @@
-/** The endpoints of a pod's upstreams: taken in the order of their sequence, whole, in any state of the configuration. */
+/**
+ * The endpoints of a pod's upstreams: accepted in the order of their sequence, whole, in any state of the
+ * configuration.
+ */
 
 import type { ReadEndpoints } from '../delivery/signed-shape.ts'
 import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../schema/upstreams.ts'

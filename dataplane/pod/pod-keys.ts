@@ -1,4 +1,4 @@
-/** The keys of a pod: taken in the order of their sequence, in any state of the configuration. */
+/** The keys of a pod: accepted in the order of their sequence, in any state of the configuration. */
 import { KeysBook } from '../delivery/keys-book.ts'
 import { type KeyRecord, keysHashOf } from '../delivery/signed.ts'
 import type { ReadKeys } from '../delivery/signed-shape.ts'
@@ -52,7 +52,7 @@ export class PodKeys {
       const message = `Newer keys are in force; send a sequence above ${have}.`
       return refuse(409, 'older_sequence', message, { have })
     }
-    // The comparison is over records of the signer's release, with any members.
+    // Compares records of the signer's release, with any members.
     if (keysHashOf(keys as readonly KeyRecord[]) === this.book.hash) return undefined
     const message = `Other keys have this sequence; send them with one above ${have}.`
     return refuse(409, 'sequence_conflict', message, { have })

@@ -27,9 +27,9 @@ import { PodKeys } from './pod-keys.ts'
 import { type PodResponse, prove, refuseProof } from './proof.ts'
 import { refusedCredentials } from './refused-credentials.ts'
 
-/** Mounted files are looked at this often: a link is swapped there, and not every file system reports that. */
+/** Interval of the check of mounted files: a mount swaps a link, and not every file system reports that. */
 const LOOK_MS = 1000
-/** Refusals are logged at most this often: any client of the port could fill the log. */
+/** Shortest interval between logged refusals, because any client of the port could fill the log. */
 const LOG_MS = 1000
 
 export interface PodOptions {
@@ -94,7 +94,7 @@ export class Pod {
     clearInterval(this.#timer)
   }
 
-  /** Whether these headers prove the body that follows them, by the digest that it must have. */
+  /** Whether these headers prove the following body, by its digest. */
   judgeProof(
     headers: Parameters<typeof judgeProof>[0],
     path: string,
@@ -111,7 +111,7 @@ export class Pod {
     const answer = await this.#inTurn(() => this.#configuration.take({ ...proven, origin }))
     const { waitsForStart = [] } = this.#activation ?? {}
     if (answer.status === 200 && origin !== 'last_known_good') this.#mountFault = undefined
-    // A mounted file follows the push by up to a minute; what is logged by the activation is not logged twice.
+    // A mounted file follows the push by up to a minute; lines that the activation logs are not logged twice.
     const isUsual = answer.status === 409 && origin !== 'push'
     const isLogged = answer.status === 422 && this.#gateway !== undefined
     if (answer.status === 200) return { ...answer, body: { ...answer.body, waitsForStart } }
@@ -131,18 +131,18 @@ export class Pod {
     if (answer.status === 409 && origin === 'mounted') return answer
     if (answer.status !== 200) return this.#refused('keys', answer)
     if (this.#gateway !== undefined) this.#gateway.lacksKeys = false
-    // Pushed and mounted, the same keys come twice.
+    // The same keys arrive twice, pushed and mounted.
     if (this.#keys.sequence !== had)
       this.#log.event('info', 'keys_reload', 'The keys were taken.', { ...answer.body })
     return answer
   }
 
-  /** Where the gateway's upstreams find what was sent. */
+  /** The endpoints of the gateway's upstreams. */
   get pushedEndpoints(): PushedEndpoints {
     return this.#endpoints.pushed
   }
 
-  /** Taken at once: they judge nothing and name no file. */
+  /** Accepted at once: they need no check and name no file. */
   takeEndpoints(envelope: unknown, origin: 'mounted' | 'push' = 'push'): PodResponse {
     const proven = prove(envelope, { ...this.#options, read: readEndpointsDocument })
     if ('refusal' in proven) return this.#refused('endpoints', proven.refusal)
@@ -180,7 +180,7 @@ export class Pod {
     }
   }
 
-  /** Omits the address of the store, which readers of this status need not know. */
+  /** Omits the address of the store, which readers of this status do not need. */
   #storeStatus() {
     const { backend, state, fail_open } = this.#gateway?.storeStatus() ?? {}
     return { backend, state, fail_open }
@@ -203,7 +203,7 @@ export class Pod {
     const isNewLast = this.#partChanged('lastKnownGood')
     if (isNewLast && !this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
     if (!this.#hasChanged('files', this.#configuration.files)) return
-    // Also once after every document that refers to other files: they may have changed while it was taken.
+    // Also once after every document that refers to other files: they may have changed meanwhile.
     await this.#inTurn(() => this.#configuration.reload())
     if (!this.#configuration.isInForce) await this.#takeMounted('lastKnownGood')
   }

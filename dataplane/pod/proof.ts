@@ -26,7 +26,7 @@ export interface ProofOptions<T> {
   read(value: unknown): ReadDocument<T>
 }
 
-/** The folder is read each time: documents are rare, and keys may have been replaced. */
+/** Reads the folder each time: documents are rare, and keys may have been replaced. */
 export function prove<T extends Addressed>(
   envelope: unknown,
   { trustFolder, uid, read }: ProofOptions<T>,
@@ -46,7 +46,7 @@ export function prove<T extends Addressed>(
     const message = 'The document is for another gateway; send it to that gateway.'
     return { refusal: refuse(403, 'other_gateway', message) }
   }
-  // It has just been proven to be one.
+  // The proof has just been checked.
   return { document, documentHash: (envelope as Envelope).sha256 }
 }
 

@@ -1,15 +1,18 @@
-/** Connections of the push port. Any client of the port may open some, and none of them may keep the operator out. */
+/** Connections of the push port. Any client of the port may open some, and none of them may block the operator. */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 const CONNECTIONS_MAX = 64
 
 export interface Connections {
-  /** While `work` lasts, the connection is not ended for another one: its request is proven. */
+  /** While `work` runs, the connection is not closed for another one: its request is proven. */
   keepWhile<T>(socket: Socket, work: Promise<T>): Promise<T>
 }
 
-/** One too many ends another: the oldest without a proven request, of the address that has the most of these. */
+/**
+ * A connection above the limit closes another: the oldest without a proven request, from the address with the most of
+ * these.
+ */
 export function boundConnections(server: Server, most = CONNECTIONS_MAX): Connections {
   const open = new Set<Socket>()
   const proven = new Set<Socket>()
@@ -32,7 +35,7 @@ export function boundConnections(server: Server, most = CONNECTIONS_MAX): Connec
 
 function leastNeeded(open: ReadonlySet<Socket>, proven: ReadonlySet<Socket>): Socket | undefined {
   const byAddress = new Map<string, Socket[]>()
-  // A set keeps the order in which they came.
+  // A set keeps the order of arrival.
   for (const socket of open) {
     if (proven.has(socket)) continue
     const address = socket.remoteAddress ?? ''

@@ -1,4 +1,4 @@
-/** The push port: where an operator delivers signed documents to a pod, and asks what the pod enforces. */
+/** The push port: an operator delivers signed documents to a pod there, and reads what the pod enforces. */
 import { hash } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from '../base/node-http.ts'
@@ -20,7 +20,7 @@ interface PushTimings {
   readonly headersMs: number
   /** For the whole request. */
   readonly requestMs: number
-  /** An operator asks every half minute; a connection for each time costs it nothing. */
+  /** An operator sends a request every half minute; a new connection each time costs it little. */
   readonly idleMs: number
 }
 
@@ -52,7 +52,7 @@ export const PUSH_ROUTES: readonly Route[] = [
   {
     method: 'PUT',
     path: '/keys',
-    summary: 'Takes signed keys, whole or as changes; they hold from the next request on.',
+    summary: 'Takes signed keys, whole or as changes; they apply from the next request on.',
     bound: { bytesMax: KEYS_BYTES_MAX, unpackedBytesMax: KEYS_UNPACKED_BYTES_MAX },
     run: (pod, envelope) => pod.takeKeys(envelope, 'push'),
   },
@@ -67,19 +67,20 @@ export const PUSH_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/config/status',
     summary:
-      'The enforced documents, the refused ones with the reason, and references that lead nowhere.',
+      'The enforced documents, the refused ones with the reason, and references that cannot be resolved.',
     run: (pod) => ({ status: 200, body: pod.status() }),
   },
   {
     method: 'GET',
     path: '/healthz',
-    summary: 'Says that the process lives: for probes, where the client port wants certificates.',
+    summary:
+      'Reports that the process is alive: for probes, if the client port needs certificates.',
     run: () => ({ status: 200, body: { status: 'ok' } }),
   },
   {
     method: 'GET',
     path: '/readyz',
-    summary: 'Says whether the pod takes requests: 200 or 503, for the same probes.',
+    summary: 'Reports whether the pod takes requests: 200 or 503, for the same probes.',
     run: (pod) =>
       pod.isReady
         ? { status: 200, body: { status: 'ready' } }
@@ -98,7 +99,7 @@ type PushedTo = Pick<
   | 'noteMistake'
 >
 
-/** `listen` it; documents are plain JSON or gzip, and need no key, for they are signed. */
+/** Call `listen`; documents are plain JSON or gzip, and need no key, because they are signed. */
 export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = {}): Server {
   const { headersMs, requestMs, idleMs } = { ...TIMINGS, ...timings }
   const turns = new Turns()
@@ -116,11 +117,11 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
   async function handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     try {
       const answer = await answerTo(incoming)
-      // The client left in the middle of its body, or was too slow: Node has answered, and no one waits.
+      // The client left before the end of its body, or was too slow: Node has answered, and no client waits.
       if (answer !== undefined) send(answer, incoming, outgoing)
     } catch (error) {
       pod.noteMistake(error)
-      const message = 'A mistake of the gateway; its log says more.'
+      const message = 'A mistake of the gateway; its log has the details.'
       send(refuse(500, 'mistake', message), incoming, outgoing)
     }
   }
@@ -129,7 +130,7 @@ export function createPushServer(pod: PushedTo, timings: Partial<PushTimings> = 
     if (!('run' in route)) return route
     const { bound, path } = route
     if (bound === undefined) return await route.run(pod, undefined)
-    // Nothing of a body is read, let alone unpacked, before its headers prove the sender.
+    // The body is neither read nor unpacked before its headers prove the sender.
     const proof = pod.judgeProof(incoming.headers, path)
     if ('refusal' in proof) return proof.refusal
     const turn = turns.take(() => readEnvelope(incoming, bound, proof.digest))
@@ -156,7 +157,7 @@ function routeOf({ method, url = '' }: IncomingMessage): Route | PodResponse {
 
 type ReadBody = { readonly envelope: unknown } | { readonly refusal: PodResponse }
 
-/** Undefined when the body does not arrive whole. */
+/** Undefined if the body does not arrive whole. */
 async function readEnvelope(
   incoming: IncomingMessage,
   bound: Bound,
@@ -164,7 +165,7 @@ async function readEnvelope(
 ): Promise<ReadBody | undefined> {
   const coding = incoming.headers['content-encoding'] ?? 'identity'
   if (coding !== 'identity' && coding !== 'gzip') {
-    return { refusal: refuse(415, 'encoding', 'Send the document as it is, or as gzip.') }
+    return { refusal: refuse(415, 'encoding', 'Send the document plain, or as gzip.') }
   }
   const tooLarge = () => {
     const message = `A body may hold ${bound.bytesMax} bytes, unpacked ${bound.unpackedBytesMax}.`
@@ -175,7 +176,7 @@ async function readEnvelope(
   if (received === 'cut') return undefined
   if (received === 'too large') return tooLarge()
   if (hash('sha256', received) !== digest) {
-    const message = 'The body is not the one that the headers prove; send it again.'
+    const message = 'The body does not match its headers; send it again.'
     return { refusal: refuse(401, 'bad_signature', message) }
   }
   let body = received
@@ -197,7 +198,7 @@ async function receive(
   let length = 0
   try {
     for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
-      // Without an encoding set, chunks are bytes.
+      // Without an encoding, chunks are bytes.
       const bytes = chunk as Buffer
       length += bytes.length
       if (length > bytesMax) return 'too large'

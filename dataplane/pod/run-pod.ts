@@ -18,7 +18,7 @@ import { Pod } from './pod.ts'
 import { createPushServer } from './push.ts'
 import { createWaitingServer } from './waiting.ts'
 
-/** The host's settings in a pod; the environment wins. */
+/** The host's settings in a pod; the environment overrides them. */
 const POD_DEFAULTS: Environment = {
   GW_DRAIN_DELAY_SECONDS: '10',
   GW_CONNECTION_AGE_SECONDS: '300',
@@ -26,7 +26,7 @@ const POD_DEFAULTS: Environment = {
 /** Default port for clients. */
 const LISTEN_PORT = 8080
 
-/** Runs the gateway of a mounted bundle until it is to end. Resolves with the exit code. */
+/** Runs the gateway of a mounted bundle until a signal ends it. Resolves with the exit code. */
 export async function runPod(
   bundleFolder: string,
   given: Environment,
@@ -54,7 +54,7 @@ export async function runPod(
   })
   const push = createPushServer(pod)
   if (!(await listen('push_port', push, Number(env.GW_PUSH_PORT || PUSH_PORT)))) return 1
-  // SIGHUP, which reads a file again elsewhere, must not end a pod: its files are looked at anyway.
+  // SIGHUP, which elsewhere reads a file again, must not end a pod: its files are watched anyway.
   process.on('SIGHUP', () => undefined)
   const over = ending.then(() => undefined)
   const booted = pod.boot().then(() => undefined)
@@ -67,7 +67,7 @@ export async function runPod(
     loaded = await Promise.race([first, over])
     await close(waiting.server, waiting)
   }
-  // Two writers at one descriptor would mix their lines.
+  // Two writers to one descriptor would mix their lines.
   log.flush()
   let code = 0
   if (loaded !== undefined) {
@@ -91,12 +91,12 @@ export function environmentOf(given: Environment): Environment {
   return { ...POD_DEFAULTS, ...Object.fromEntries(said) }
 }
 
-/** Between the pod, which finds configurations, and the gateway, which does not run before the first of them. */
+/** Connects the pod, which finds configurations, and the gateway, which starts with the first of them. */
 function createHandover() {
   const first = Promise.withResolvers<Loaded>()
   const started = Promise.withResolvers<Activation>()
   let isFirst = true
-  /** Resolves with what is wrong with it, once that is known or it is enforced. */
+  /** Resolves with its problems, once they are known or it is enforced. */
   async function activate(loaded: Loaded): Promise<readonly string[]> {
     if (isFirst) {
       const errors = errorsOf(loaded)
@@ -124,12 +124,12 @@ function errorsOf({ configuration, delivered, problems }: Loaded): string[] {
 function podFault(env: Environment): string | undefined {
   const missing = ['GW_GATEWAY_UID', 'GW_TRUST_DIR'].filter((name) => !env[name])
   if (missing.length === 0) return undefined
-  return `${missing.join(' and ')} must be set where a bundle is served; the operator sets them in its pods`
+  return `${missing.join(' and ')} must be set if a bundle is served; the operator sets them in its pods`
 }
 
 async function listen(field: Fault['field'], server: Server, port: number): Promise<boolean> {
   try {
-    // Listens on every address of both families, because the operator dials the pod's address.
+    // Listens on every address of both families, because the operator connects to the pod's address.
     await once(server.listen(port), 'listening')
     return true
   } catch (error) {

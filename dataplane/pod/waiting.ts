@@ -13,7 +13,7 @@ const REFUSAL = new GatewayError(
   'This gateway has no configuration yet; send the request again.',
 )
 const FIRST_BYTE_MS = 5000
-/** The first byte of a TLS handshake, and of no HTTP request. */
+/** The first byte of a TLS handshake, and never of an HTTP request. */
 const HANDSHAKE = 0x16
 const DAY_MS = 86_400_000
 
@@ -22,7 +22,7 @@ export interface WaitingServer {
   closeAllConnections(): void
 }
 
-/** Whether its clients and probes will speak TLS, only the configuration says, so that both are answered. */
+/** Only the configuration says whether clients and probes use TLS, so both are answered. */
 export function createWaitingServer(): WaitingServer {
   const plain = createServer({ requestTimeout: 5000, headersTimeout: 5000 }, answer)
   const sockets = new Set<Socket>()
@@ -50,7 +50,7 @@ export function createWaitingServer(): WaitingServer {
   }
 }
 
-/** With a certificate that no client trusts: probes of the kubelet look at none. */
+/** With a certificate that no client trusts: the kubelet's probes do not check it. */
 function secured(plain: Server): NetServer {
   const now = Date.now()
   const validity = { from: now - DAY_MS, until: now + DAY_MS }
@@ -71,7 +71,7 @@ function answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
     'x-gw-route': 'none',
     'x-gw-upstream': 'none',
     'retry-after': '1',
-    // The port changes hands as soon as there is a configuration.
+    // The gateway takes over the port as soon as there is a configuration.
     connection: 'close',
   })
   outgoing.end(text)

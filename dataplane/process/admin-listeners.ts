@@ -1,4 +1,4 @@
-/** The admin API where the tool finds it: on a Unix socket, on a port of loopback, or on both. */
+/** The admin API at the place where the tool finds it: on a Unix socket, on a port of loopback, or on both. */
 import { rmSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { socketIn, tokenIn } from '../admin/place.ts'
@@ -19,12 +19,12 @@ import { createAdminServer } from '../listener/server.ts'
 export interface AdminListeners {
   /** A server for a port of loopback; its caller listens with it. */
   onLoopback(): FastifyInstance
-  /** The socket bears the port that clients use: a process has one of them. Throws SocketError and LiveSocketError. */
+  /** The client port names the socket, because a process has one of them. Throws SocketError and LiveSocketError. */
   onSocket(folder: string | undefined, listenPort: number): Promise<string>
   close(): Promise<void>
 }
 
-/** A pod asks for no token: nothing can be changed there, and the right to port-forward is the proof. */
+/** A pod asks for no token: it allows no changes, and the right to port-forward is the permission. */
 export function createAdminListeners(administered: Administered, isPod: boolean): AdminListeners {
   const token = isPod ? undefined : newToken()
   const servers: FastifyInstance[] = []
@@ -59,7 +59,7 @@ export function createAdminListeners(administered: Administered, isPod: boolean)
         tokenFile = tokenIn(folder, listenPort)
         writeToken(tokenFile, token)
       }
-      // Clients are served by now, and other sockets may take their time.
+      // The gateway already serves clients, and other sockets may take time.
       await sweepSockets(folder)
       return path
     },

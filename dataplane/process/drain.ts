@@ -1,4 +1,4 @@
-/** The end of the process: what is in flight gets its time, then an honest end. */
+/** The end of the process: running requests get their time, then a clear end. */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { GatewayError } from '../base/errors.ts'
@@ -6,17 +6,17 @@ import type { Gateway } from '../gateway/gateway.ts'
 import type { Environment } from '../wire/credential-source.ts'
 import type { Listeners } from './listeners.ts'
 
-/** A process without a call for this long ends after a short delay: no client uses it, and few could. */
+/** A process without a call for this long ends after a short delay, because no client uses it. */
 const IDLE_MS = 10_000
 /** Long enough for most balancers to learn that it is not ready. */
 const IDLE_DELAY_MS = 1500
 /** Interval of the check whether the last request has ended. */
 const LOOK_MS = 20
-/** Answers that were written get this long to leave the machine. */
+/** Finished answers get this long to be sent. */
 const FLUSH_MS = 500
-/** Alerts that wait get this long of the drain timeout, enough for a second attempt; at least as long as answers. */
+/** Waiting alerts get this part of the drain timeout, enough for a second attempt; at least as long as answers. */
 const ALERTS_MS = 7000
-/** Part of the drain timeout for traces and usage events that wait. */
+/** Part of the drain timeout for waiting traces and usage events. */
 const SPANS_MS = 2000
 
 export interface DrainSeconds {
@@ -34,7 +34,7 @@ export function drainSeconds({ active }: Gateway, env: Environment): DrainSecond
   }
 }
 
-/** Readiness off, delay, no new connections, wait for what is in flight, then cut it. A second signal cuts at once. */
+/** Readiness off, delay, no new connections, wait for running requests, then cut them. A second signal cuts at once. */
 export async function drain(
   gateway: Gateway,
   listeners: Listeners,

@@ -1,4 +1,4 @@
-/** Variables of the environment that the process obeys, checked before anything starts. */
+/** Environment variables of the process, checked before anything starts. */
 
 import { logFormatFault } from '../telemetry/lines/log-format.ts'
 import type { Environment } from '../wire/credential-source.ts'
@@ -13,11 +13,11 @@ const NUMBERS: Readonly<Record<string, number>> = {
   GW_PUSH_PORT: 65_535,
 }
 
-/** A number of the environment that cannot be read must not become a drain of no time or a port of nowhere. */
+/** An unreadable number must not become a drain without time or port 0. */
 export function environmentFault(env: Environment): string | undefined {
   for (const [name, most] of Object.entries(NUMBERS)) {
     const text = env[name]
-    // Empty is how a template leaves a variable unset.
+    // A template writes an empty variable for an unset one.
     if (text === undefined || text === '') continue
     const value = Number(text)
     if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= most) continue

@@ -1,4 +1,4 @@
-/** Why the process cannot listen: everything in the way at once, and what to change. */
+/** Why the process cannot listen: all obstacles at once, and what to change. */
 
 export interface Fault {
   readonly field: 'listen_port' | 'metrics_port' | 'admin_port' | 'push_port' | 'socket'

@@ -21,16 +21,19 @@ export interface Addresses {
   readonly listen_address: string
   readonly listen_port: number
   readonly metrics_port: number
-  /** A port of loopback; absent: the admin API is on its socket alone. */
+  /** A port of loopback; absent: the admin API is only on its socket. */
   readonly admin_port?: number | undefined
-  /** Where the admin socket and its token are made; absent on systems that number no users. */
+  /** The folder of the admin socket and its token; absent on systems without user numbers. */
   readonly admin_folder?: string | undefined
 }
 
 export interface Listeners {
-  /** Throws a ListenError with everything that cannot be listened on. `warn` hears why there is no socket or token. */
+  /**
+   * Throws a ListenError with every address on which it cannot listen. `warn` gets the reason for a missing socket or
+   * token.
+   */
   listen(addresses: Addresses, warn: (message: string) => void): Promise<Listening>
-  /** Clients' connections stay; no new ones are taken. */
+  /** Clients' connections stay open; new ones are refused. */
   stopAccepting(): void
   close(): Promise<void>
 }
@@ -62,7 +65,7 @@ export function createListeners(
           ? []
           : [placed('admin_port', admin.onLoopback(), { host: LOOPBACK, port: admin_port })]),
         placed('metrics_port', metrics, { host, port: metrics_port }),
-        // Last, so that no client calls a gateway that is not going to run.
+        // Last, so that no client calls a gateway that does not start.
         {
           field: 'listen_port' as const,
           server: clients,
@@ -117,7 +120,7 @@ async function listenOn(server: Server, at: ListenAddress): Promise<void> {
   await once(server, 'listening')
 }
 
-/** Tries every port before it says which are taken, so that one look is enough to free them all. */
+/** Tries every port before it reports the taken ones, so that you can free them all at once. */
 async function bindAll(ports: readonly Placed[]): Promise<void> {
   const faults: Fault[] = []
   for (const { field, listen } of ports) {
@@ -130,7 +133,7 @@ async function bindAll(ports: readonly Placed[]): Promise<void> {
   if (faults.length > 0) throw new ListenError(faults)
 }
 
-/** Without a socket clients are served all the same; one that another gateway answers on is a mistake of the start. */
+/** Clients are served even without a socket; a socket on which another gateway answers is a mistake of the start. */
 async function openSocket(
   admin: AdminListeners,
   { admin_folder, admin_port }: Addresses,
@@ -145,14 +148,14 @@ async function openSocket(
     const lost =
       admin_port === undefined
         ? 'The admin API is not offered'
-        : 'The admin API answers nothing but /status, because its token can be written nowhere'
-    const advice = 'Set XDG_RUNTIME_DIR to a folder to which only this user may write.'
+        : 'The admin API answers only /status, because no file can hold its token'
+    const advice = 'Set XDG_RUNTIME_DIR to a folder that only this user may write to.'
     warn(`${lost}: ${error.message}. ${advice}`)
     return undefined
   }
 }
 
-// A server that listens on a port has an address of this kind.
+// A server that listens on a port has an address of this type.
 function addressOf(server: Server): AddressInfo {
   return server.address() as AddressInfo
 }

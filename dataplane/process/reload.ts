@@ -1,4 +1,4 @@
-/** Takes the configuration file again on SIGHUP, and when it or one that it names has changed. */
+/** Reads the configuration file again on SIGHUP, and when it or a file that it names has changed. */
 
 import type { Host } from '../config/document/references.ts'
 import { watchFiles } from '../config/document/source.ts'
@@ -15,7 +15,7 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
   const beside = () => filesBeside(activation.loaded)
   let unwatch = watchFiles([file, ...beside()], changed)
 
-  /** A change while a large file is being read is read after it, once for all that came meanwhile. */
+  /** A change during the reading of a large file is read afterwards, once for all changes. */
   async function reload(): Promise<void> {
     isReading = true
     do {
@@ -41,7 +41,7 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
   }
 }
 
-/** A file that cannot be read is reported like every other reason to refuse it. */
+/** A file that cannot be read is reported like any other reason to refuse it. */
 async function loaderOf(
   file: string,
   env: Host['env'],
@@ -57,7 +57,7 @@ async function loaderOf(
   }
 }
 
-/** Files that the configuration names and that change on their own: keys, certificates and credentials. */
+/** Files that the configuration names and that change separately: keys, certificates and credentials. */
 function filesBeside({ keysFile, configuration, referredFiles = [] }: Loaded): string[] {
   const certificates = configuration === undefined ? [] : tlsFilesOf(configuration.gw)
   return [...(keysFile === undefined ? [] : [keysFile]), ...certificates, ...referredFiles]

@@ -1,4 +1,4 @@
-/** Configuration to listeners, and back down on SIGTERM: the only composition root. */
+/** Configuration to listeners, and shutdown on SIGTERM: the only composition root. */
 
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
@@ -48,7 +48,7 @@ import { ListenError } from './listen-error.ts'
 import { type Addresses, createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
 
-/** Runs the gateway of a file until it is to end. Resolves with the exit code. */
+/** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
 export async function run(file: string, env: Environment, ending: Promise<void>): Promise<number> {
   const fault = environmentFault(env)
   if (fault !== undefined) {
@@ -62,7 +62,7 @@ export async function run(file: string, env: Environment, ending: Promise<void>)
   return await serve({ name: file, loaded, follow }, env, ending)
 }
 
-/** Where the configuration of a gateway comes from. */
+/** The source of a gateway's configuration. */
 export interface Source {
   readonly name: string
   /** The configuration of the start. */
@@ -71,11 +71,11 @@ export interface Source {
   readonly isPod?: boolean
   /** The endpoints that an operator sends. */
   readonly pushedEndpoints?: PushedEndpoints
-  /** Called once the gateway serves. Returns a function that ends what it began. */
+  /** Called once the gateway serves. Returns a function that ends what it started. */
   follow(gateway: Gateway, activation: Activation): () => void
 }
 
-/** Serves until it is to end. Resolves with the exit code. */
+/** Serves until a signal ends it. Resolves with the exit code. */
 export async function serve(
   { name, loaded, isPod = false, follow, pushedEndpoints: pushed }: Source,
   env: Environment,
@@ -131,7 +131,7 @@ export async function serve(
   return 0
 }
 
-/** The checked configuration, or undefined with everything said on standard error. */
+/** The checked configuration, or undefined after all problems were printed on standard error. */
 async function load(file: string, env: Environment): Promise<Loaded | undefined> {
   try {
     const loaded = await readConfigurationApart(file, env)
@@ -239,7 +239,7 @@ async function createGateway(
   return { gateway, targets, opened, tap }
 }
 
-/** The log of the process. `changes` keeps its events, and `tap` hands its records to a collector. */
+/** The log of the process. `changes` keeps its events, and `tap` passes its records to a collector. */
 function openLog({ logLinesDropped }: Metrics, { wall }: Clock, env: Environment) {
   const dropped = logLinesDropped.at()
   const output = standardOutput(() => dropped.value++, env.GW_LOG_FORMAT)
@@ -248,7 +248,7 @@ function openLog({ logLinesDropped }: Metrics, { wall }: Clock, env: Environment
   return { changes, tap, log: changes.heardIn(tap) }
 }
 
-/** Ids carry the tag of this process, so that one knows which replica to ask for the trace. */
+/** Ids carry the tag of this process, so that you know which replica has the trace. */
 function requestIds(tag: string): () => string {
   let requests = 0
   return () => {

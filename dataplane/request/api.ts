@@ -15,21 +15,21 @@ export interface Api {
   /** The wire of the client, if clients of several wires share the path. */
   wireOf?(incoming: Pick<Incoming, 'header' | 'url'>): ClientWire
   run(visit: Visit): Promise<void> | void
-  /** Present if clients may ask for the same on a WebSocket. */
+  /** Present if clients may use the API on a WebSocket. */
   readonly socket?: SocketApi
 }
 
 export type ApiWithSocket = Api & { readonly socket: SocketApi }
 
-/** How clients and an API speak on WebSockets: each message is a request, and its answer a stream of events. */
+/** The API on WebSockets: each message is a request, and its answer a stream of events. */
 export interface SocketApi {
-  /** The events with which an answer ends. */
+  /** The last events of an answer. */
   readonly lastEvents: ReadonlySet<string>
   /** Begins with a connection. `keeping` counts what connections keep between requests. */
   begin(keeping: Bodies): Dialogue
-  /** A refusal as an event. `facts`: the headers of the answer; `members`: as those of `DialogueTurn`. */
+  /** A refusal as an event. `facts`: the headers of the answer; `members`: like those of `DialogueTurn`. */
   refusalEvent(status: number, facts: Facts, body: string, members: string): string
-  /** The event before the end of a connection that has been open for as long as it may. */
+  /** The event before the end of a connection that has reached its maximum age. */
   lastEvent(requestId: string): string
 }
 
@@ -46,10 +46,10 @@ export interface Dialogue {
 export interface DialogueTurn {
   /** Members of every event, as JSON text with a comma at its end. Known after `bodyOf`. */
   readonly members: string
-  /** The body of the request that the message stands for. Throws ERR_GW_INVALID_REQUEST. */
+  /** The body of the request in the message. Throws ERR_GW_INVALID_REQUEST. */
   bodyOf(message: Buffer): Promise<Buffer>
   run(visit: Visit): Promise<void>
-  /** The members of the first event that tell the headers of the answer. */
+  /** The members of the first event that contain the headers of the answer. */
   firstMembers(facts: Facts): string
   /** The last event has been sent, with these data; undefined if they are too long. */
   ended(data: Buffer | undefined): void

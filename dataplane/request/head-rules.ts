@@ -65,7 +65,7 @@ function framingFault(incoming: Headed, httpVersion: string): GatewayError | und
   if (coding !== undefined && httpVersion === '1.0')
     return fault('HTTP/1.0 has no Transfer-Encoding.')
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return fault('The only Transfer-Encoding understood is "chunked".')
+    return fault('The only supported Transfer-Encoding is "chunked".')
   }
   const length = incoming.header('content-length')
   if (length !== undefined && !LENGTH.test(length))
@@ -78,7 +78,7 @@ function framingFault(incoming: Headed, httpVersion: string): GatewayError | und
 function askingFault(incoming: Headed): GatewayError | undefined {
   const expected = incoming.header('expect')
   if (expected !== undefined && expected.toLowerCase() !== '100-continue') {
-    return fault('The only Expect understood is "100-continue".')
+    return fault('The only supported Expect is "100-continue".')
   }
   return undefined
 }

@@ -1,4 +1,4 @@
-/** The only writer of a request's trace, and of the facts that the headers of its answer name. */
+/** The only writer of a request's trace, and of the facts in the headers of its answer. */
 import type { GatewayError, Learnt } from '../base/errors.ts'
 import type { Scanned } from '../body/request.ts'
 import type { Call, Caller } from '../call/call.ts'
@@ -144,12 +144,12 @@ export class Notes implements Witness {
     this.#noted.trace[TEXTS] = texts
   }
 
-  /** Notes who counted the tokens that the answer reports. */
+  /** Records who counted the tokens that the answer reports. */
   countedTokens(by: 'exact' | 'estimated' | 'upstream'): void {
     this.#noted.response.headers.push('x-gw-token-count', by)
   }
 
-  /** Nano-dollars that caches have saved; undefined if the answer has nothing to do with one. */
+  /** Nano-dollars that caches have saved; undefined if no cache was involved. */
   saved(nanos: number | undefined): void {
     if (nanos === undefined) return
     const usd = `${nanos < 0 ? '-' : ''}${usdText(Math.abs(nanos))}`

@@ -9,9 +9,9 @@ import { VERSION } from '../websocket/handshake.ts'
 import type { ClientWire, StreamVoice } from '../wire/dialect.ts'
 import { bodyIsUnread } from './head-rules.ts'
 
-/** The connection is cut if a client takes no byte for this long while bytes are waiting. */
+/** The connection is cut if a client reads no byte for this long while bytes are waiting. */
 const STALL_MS = 30_000
-/** How often the gateway checks whether the client has taken bytes. */
+/** How often the gateway checks whether the client has read bytes. */
 const LOOK_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
 const CR = 13
@@ -24,7 +24,7 @@ interface Clocks {
 
 /** The source of a stream's bytes. */
 export interface AnswerSource {
-  /** The client has taken everything; more may be written. */
+  /** The client has read everything; more may be written. */
   drained(): void
 }
 
@@ -36,7 +36,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   status = 0
   /** The client disconnected before its answer was complete. */
   left = false
-  /** These become known as the request proceeds; every answer has them. */
+  /** Every answer has these headers; the values become known as the request proceeds. */
   route = 'none'
   upstream = 'none'
   /** The upstream's id of the request. */
@@ -62,7 +62,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   readonly #deadlines: Deadlines
   #heartbeatMs = 0
   #nextHeartbeat = NEVER
-  /** Not `NEVER` while the client has bytes to take. */
+  /** Not `NEVER` while the client has unread bytes. */
   #nextLook = NEVER
   #lastTakenAt = 0
   #untaken = 0
@@ -123,7 +123,7 @@ export class ClientResponse implements Deadline, AnswerListener {
   upgrade(headers: readonly string[]): void {
     if (this.state !== 'unsent') return
     this.#end(101)
-    // A gateway that is draining closes it later.
+    // A draining gateway closes it later.
     const close = this.headers.indexOf('connection')
     if (close !== -1) this.headers.splice(close, 2)
     this.#outgoing.upgrade?.([...this.#head(), ...headers])
@@ -243,7 +243,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#schedule()
   }
 
-  /** Also runs after the end: an answer that the client does not take would hold its memory and connection for ever. */
+  /** Also runs after the end: an answer that the client does not read would keep its memory and connection forever. */
   #watchRest(): void {
     if (this.#outgoing.unwritten === 0 || this.#outgoing.isQueued) return
     this.#nextHeartbeat = NEVER
@@ -251,7 +251,7 @@ export class ClientResponse implements Deadline, AnswerListener {
     this.#deadlines.add(this)
   }
 
-  /** `drain` fires only after everything was taken, which may take minutes with a slow reader. */
+  /** `drain` fires only after everything was read, which may take minutes with a slow reader. */
   #isStalled(now: number): boolean {
     const untaken = this.#outgoing.untaken
     if (untaken < this.#untaken) this.#lastTakenAt = now

@@ -89,7 +89,7 @@ class Served implements Visit, Underway {
 export function identify({ call, active, gateway, notes }: Visit): Caller | Promise<Caller> {
   const known = { names: active.snapshot, issuers: gateway.issuers }
   const caller = authenticate(call.incoming, known, gateway.clock.wall())
-  // Nothing waits for a key; only a token that is new has to be verified.
+  // A key needs no waiting; only a new token must be verified.
   if (caller instanceof Promise) return caller.then((one) => noted(one, notes))
   return noted(caller, notes)
 }
@@ -157,7 +157,7 @@ function internal(error: unknown, gateway: Gateway, requestId: string): GatewayE
   )
   return new GatewayError(
     'ERR_GW_INTERNAL',
-    'The gateway made a mistake; tell its operator the request id.',
+    'The gateway made a mistake; send the request id to its operator.',
     {
       cause: 'internal error',
     },

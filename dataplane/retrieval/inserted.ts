@@ -1,11 +1,11 @@
-/** Puts passages into a conversation: one message of the user, before the question, that marks them as data. */
+/** Adds passages to a conversation: one message of the user, before the question, that marks them as data. */
 import { hash } from 'node:crypto'
 import { rewritten } from '../body/rewritten.ts'
 import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import type { Passage } from './passages.ts'
 
 const LABEL_LENGTH_MAX = 200
-/** Texts that runtimes may read as the borders of messages, wherever they stand. */
+/** Texts that runtimes may read as separators of messages, anywhere in a text. */
 const BORDERS =
   /<\|[^|<>\n]{1,40}\|>|<｜[^｜<>\n]{1,40}｜>|<\/?s>|\[\/?INST\]|<(?:start|end)_of_turn>/g
 
@@ -16,8 +16,8 @@ export function withMessage(request: ChatRequest, message: ChatMessage, at: numb
 }
 
 /**
- * The border cannot be forged: it is made of the passages themselves. The same passages make the same message, so that a
- * prompt cache finds it again.
+ * The separator cannot be forged: it is computed from the passages. The same passages give the same message, so that a
+ * prompt cache recognises it.
  */
 export function messageOf(passages: readonly Passage[]): ChatMessage {
   const blocks = passages.map(blockOf)
@@ -42,7 +42,7 @@ function label(text: string): string {
   return withoutBorders(text.slice(0, LABEL_LENGTH_MAX).replace(/[\p{C}\p{Zl}\p{Zp}]+/gu, ' '))
 }
 
-/** A space after the first character: people read the same, and no tokenizer takes it for a border. */
+/** A space after the first character: people read the same text, and no tokenizer takes it for a separator. */
 function withoutBorders(text: string): string {
   return text.replace(BORDERS, (border) => `${border[0]} ${border.slice(1)}`)
 }

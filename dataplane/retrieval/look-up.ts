@@ -17,7 +17,7 @@ export interface Enquiry {
   readonly requestId: string
   /** Monotonic deadline of the request. */
   readonly totalAt: number
-  /** Ends the searches when the client leaves. */
+  /** Aborts the searches when the client leaves. */
   readonly signal?: AbortSignal
 }
 
@@ -35,7 +35,7 @@ export type FoundPassage = Pick<Passage, 'store' | 'id' | 'score' | 'text' | 'so
 const PASSAGE_CHARACTERS_MAX = 65_536
 
 /**
- * The passages of each retriever, nearest first. Throws ERR_GW_AUXILIARY_UNAVAILABLE if one gives no answer and its
+ * The passages of each retriever, nearest first. Throws ERR_GW_AUXILIARY_UNAVAILABLE if one does not answer and its
  * `on_error` is fail.
  */
 export async function lookUp(
@@ -130,7 +130,7 @@ function without({ outcome, message }: AuxiliaryError, { section }: Retriever): 
 function empty({ name }: RetrievalSection, reason: string): GatewayError {
   return new GatewayError(
     'ERR_GW_AUXILIARY_UNAVAILABLE',
-    `Retrieval "${name}" gave no passages, and the route does not answer without them. Try again later.`,
+    `Retrieval "${name}" returned no passages, and the route does not answer without them. Try again later.`,
     { cause: `retrieval ${name}: ${reason}`, retryAfterSeconds: 1 },
   )
 }

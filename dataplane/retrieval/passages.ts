@@ -1,4 +1,4 @@
-/** Passages that a store found for a request: which are kept, and why others are left out. */
+/** Passages that a store found for a request: the kept ones, and why others are left out. */
 import type { ShownPassage } from '../telemetry/shown-passage.ts'
 
 /** A passage with its text, which traces omit. */
@@ -27,7 +27,7 @@ export function dropLowest(
   const kept = keptOf(passages).toSorted((one, other) => other.score - one.score)
   let tokens = tokensOf(kept)
   while (tokens > tokensMax) {
-    // Without any the sum is 0.
+    // Without any passage the sum is 0.
     const lowest = kept.pop() as Passage
     tokens -= lowest.tokens
     drop(lowest)

@@ -1,4 +1,4 @@
-/** The retrieval sections of the configuration in force; stores that did not change keep their connections. */
+/** The retrieval sections of the active configuration; unchanged stores keep their connections. */
 import type { AuxiliaryWorld } from '../auxiliaries/auxiliary.ts'
 import { type ReadText, tlsDigest } from '../config/tls-files.ts'
 import type { RouteSection, Section } from '../schema/index.ts'
@@ -13,7 +13,7 @@ export interface Retriever {
 }
 
 interface KeptStore {
-  /** Everything that its way and its work depend on. */
+  /** Everything that its connection and its behaviour depend on. */
   readonly identity: string
   readonly store: AskedStore
 }
@@ -31,7 +31,7 @@ export class Retrievals {
     this.#world = world
   }
 
-  /** Opens the stores of a configuration, and closes those that are gone once they have answered. */
+  /** Opens the stores of a configuration, and closes removed ones after their last answers. */
   follow(section: Section): void {
     const { http_proxy, no_proxy, tls, vector_stores } = section
     const way = [http_proxy, no_proxy, tls, tlsDigest(tls, this.#world.readText)]
@@ -63,7 +63,7 @@ export class Retrievals {
     return this.#known.get(name)?.store
   }
 
-  /** The first retrieval section that asks a store: how its passages are read. */
+  /** The first retrieval section that uses a store, for reading its passages. */
   readerOf(store: AskedStore): RetrievalSection | undefined {
     return [...this.#retrievers.values()].find((one) => one.store === store)?.section
   }

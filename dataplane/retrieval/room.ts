@@ -8,9 +8,9 @@ import type { ChatMessage, ChatRequest } from '../wire/inner-form.ts'
 import { messageOf } from './inserted.ts'
 import { dropLowest, keptOf, type Passage } from './passages.ts'
 
-/** The tokens that a window holds beside prompt and passages. */
+/** The tokens that a window holds in addition to prompt and passages. */
 export interface AnswerRoom {
-  /** The limit of the answer that is sent upstream, or the least that an answer has. */
+  /** The limit of the answer that is sent upstream, or the minimum length of an answer. */
   readonly needed: number
   /** `context.reserve_completion_tokens`. */
   readonly reserved: number
@@ -24,7 +24,7 @@ export interface Room {
   holds(target: Target, added: number): boolean
 }
 
-/** By the upstream with the largest window, as it counts. */
+/** By the upstream with the largest window, and its count. */
 export async function roomFor(
   request: ChatRequest,
   targets: readonly Target[],

@@ -1,4 +1,4 @@
-/** The tokens of texts that are put into a prompt, as the upstreams of a route count them. */
+/** The tokens of texts that are added to a prompt, as the upstreams of a route count them. */
 
 import { PromptTokens } from '../tokens/counter.ts'
 import type { Target } from '../upstream/live/targets.ts'
@@ -8,7 +8,7 @@ type Counting = readonly Pick<Target, 'counter'>[]
 
 const NO_BYTES = Buffer.alloc(0)
 
-/** The most that a text has at one of the upstreams, each counted by itself. */
+/** The largest count of a text among the upstreams, each text counted separately. */
 export async function textTokens(
   texts: readonly string[],
   request: ChatRequest,
@@ -20,7 +20,7 @@ export async function textTokens(
   return counts.map((tokens) => Math.max(0, tokens - frame))
 }
 
-/** The same of a whole message. */
+/** The same for a whole message. */
 export async function messageTokens(
   content: string,
   request: ChatRequest,

@@ -16,7 +16,7 @@ export interface Difficulty {
 }
 
 interface KeptExemplars {
-  /** Everything that the vectors depend on but their texts. */
+  /** Everything except their texts that the vectors depend on. */
   readonly model: string
   readonly identity: string
   readonly exemplars: Exemplars
@@ -34,7 +34,7 @@ export class Classifiers {
     this.#world = world
   }
 
-  /** Learns the exemplars of a configuration, and forgets those that are gone. */
+  /** Learns the exemplars of a configuration, and removes old ones. */
   follow({ routes, upstreams }: Pick<Section, 'routes' | 'upstreams'>): void {
     const before = this.#known
     this.#known = new Map()

@@ -30,13 +30,13 @@ export class Exemplars implements Deadline {
   readonly vectors: Map<string, Float32Array>
   /** The vectors of both sides; undefined while some are missing. */
   sides: Sides | undefined
-  /** Why the last question failed. */
+  /** Why the last request failed. */
   failure: string | undefined
   readonly #world: ExemplarWorld
   readonly #closing = new AbortController()
   #retryMs = RETRY_MS_MIN
 
-  /** `known`: vectors of the same model that were asked for earlier. */
+  /** `known`: earlier vectors of the same model. */
   constructor(
     source: EmbeddingSection,
     known: ReadonlyMap<string, Float32Array>,

@@ -17,7 +17,7 @@ export interface Sides {
   readonly hard: readonly Float32Array[]
 }
 
-/** undefined if the vectors do not compare. */
+/** undefined if the vectors cannot be compared. */
 export function scoreOf(vector: Float32Array, { easy, hard }: Sides): number | undefined {
   const prompt = ofLengthOne(vector)
   if ([...easy, ...hard].some(({ length }) => length !== prompt.length)) return undefined
@@ -25,7 +25,7 @@ export function scoreOf(vector: Float32Array, { easy, hard }: Sides): number | u
   return 1 / (1 + Math.exp(-STEEPNESS * lead))
 }
 
-/** The same direction; a vector of zeros has none and stays as it is. */
+/** The same direction; a vector of zeros has none and does not change. */
 export function ofLengthOne(vector: Float32Array): Float32Array {
   const length = Math.sqrt(dot(vector, vector))
   return length === 0 ? vector : vector.map((value) => value / length)

@@ -7,13 +7,13 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 /** The facts about an upstream of the route that a strategy may use. */
 export interface Candidate {
   readonly name: string
-  /** Share under `weighted`; 1 where none is configured. */
+  /** Share under `weighted`; 1 if none is configured. */
   readonly weight: number
-  /** Requests of this replica in flight there. */
+  /** Requests of this replica in flight to it. */
   readonly inFlight: number
-  /** Waiting plus running requests the runtime last reported; undefined when unknown or stale. */
+  /** Waiting plus running requests in the runtime's last report; undefined if unknown or stale. */
   readonly reportedQueue: number | undefined
-  /** Endpoints that share them; absent: one. */
+  /** Number of endpoints that share them; absent: one. */
   readonly replicas?: number
 }
 
@@ -22,9 +22,9 @@ export interface Choice<C extends Candidate> {
   /** The upstreams of the route that may be tried now, in configuration order; never empty. */
   readonly eligible: readonly C[]
   readonly request: ModelRequest
-  /** How hard the prompt is, from 0 to 1, where that has been found out already. */
+  /** How hard the prompt is, from 0 to 1, if it was scored. */
   readonly difficulty?: number | undefined
-  /** Requests this route has had before this one: what rotates. */
+  /** Number of earlier requests of this route, for rotation. */
   readonly turn: number
   /** Uniform in [0, 1). */
   readonly random: () => number
@@ -33,8 +33,8 @@ export interface Choice<C extends Candidate> {
 export interface Strategy {
   readonly name: StrategyName
   readonly summary: string
-  /** Names of the upstreams the strategy may use, in the order that `eligible` keeps. */
+  /** Names of the upstreams that the strategy may use, in the order of `eligible`. */
   members(route: RouteSection): readonly string[]
-  /** The eligible candidates in the order in which they are to be tried. */
+  /** The eligible candidates in the order of attempts. */
   order<C extends Candidate>(choice: Choice<C>): readonly C[]
 }

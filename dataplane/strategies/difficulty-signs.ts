@@ -1,6 +1,4 @@
-/**
- * The words and patterns by which a prompt's difficulty is judged; every pattern takes linear time.
- */
+/** The words and patterns that show a prompt's difficulty; every pattern takes linear time. */
 
 export interface Signs {
   /** Lower case; each counts once. */
@@ -9,7 +7,7 @@ export interface Signs {
     readonly pattern: RegExp
     /** The weight of one match, in words. */
     readonly worth: number
-    /** Matches beyond these count nothing. */
+    /** Matches beyond these do not count. */
     readonly most: number
   }[]
 }
@@ -69,7 +67,7 @@ export const REASONING: Signs = {
       most: 2,
     },
     { pattern: /\b(?:work out|show that|point out|at (?:each|every) step)\b/gi, worth: 1, most: 2 },
-    // Most questions that begin so want one sentence.
+    // Most questions with this beginning need one sentence.
     { pattern: /\bwhy\b/gi, worth: 0.5, most: 1 },
   ],
 }
@@ -77,7 +75,7 @@ export const REASONING: Signs = {
 export const STRUCTURE: Signs = {
   words: wordSet('columns csv json outline schema sections spreadsheet table toml xml yaml'),
   patterns: [
-    // Three points are a list of demands; one is only a dash.
+    // Three bullets are a list of demands; one is only a dash.
     { pattern: /^[ \t]{0,8}(?:[-*•]|\d{1,3}[.)])[ \t]/gm, worth: 0.5, most: 4 },
   ],
 }

@@ -1,6 +1,6 @@
 /**
- * How hard a prompt looks, from 0 (small talk) to 1: a fixed function of its text, so that the same
- * prompt always goes the same way and an operator can work out why.
+ * How hard a prompt looks, from 0 (small talk) to 1: a fixed function of its text.
+ * The same prompt always gets the same upstream, and an operator can find out why.
  *
  * It reads the last 16 messages, of their text the last 8,192 characters, and finds six features,
  * each from 0 to 1:
@@ -12,9 +12,9 @@
  * - `structure`: what the answer must look like: `response_format`, tools, formats named or three
  *   listed points.
  *
- * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature). So one
- * strong sign makes a prompt hard at the default threshold of 0.5, as do half a sign in more than a
- * line or two and two half signs. Nothing makes it easier again.
+ * Each feature closes a part of what is left to 1: score = 1 − Π (1 − weight × feature).
+ * So one strong sign makes a prompt hard at the default threshold of 0.5. So do two half signs, or half a sign with
+ * more than two lines of text. No feature lowers the score.
  */
 import type { ChatBody, ChatMessage, ModelRequest } from '../wire/inner-form.ts'
 import { CODE, MATHEMATICS, REASONING, type Signs, STRUCTURE } from './difficulty-signs.ts'
@@ -46,7 +46,7 @@ export function builtinScore(request: ModelRequest): number {
   return request.operation === 'chat' ? difficultyOf(request.body) : 0
 }
 
-/** The words by which a conversation is judged; undefined if there are none. */
+/** The text of a conversation that is scored; undefined if there is no such text. */
 export function questionOf(request: ModelRequest): string | undefined {
   if (request.operation !== 'chat') return undefined
   const asked = read(request.body.messages).asked.trim()
@@ -57,7 +57,7 @@ export function difficultyOf(body: ChatBody): number {
   const features = featuresOf(body)
   let left = 1
   for (const name of Object.keys(WEIGHTS)) {
-    // The keys of a Features are its features.
+    // The keys of Features are its features.
     const feature = name as keyof Features
     left *= 1 - WEIGHTS[feature] * features[feature]
   }
@@ -85,7 +85,7 @@ interface PromptFacts {
   readonly asked: string
 }
 
-/** Newest first, because the end of a conversation says what is wanted now. */
+/** Newest first, because the end of a conversation has the present demand. */
 function read(messages: readonly ChatMessage[]): PromptFacts {
   let length = 0
   let turns = 0
@@ -100,7 +100,7 @@ function read(messages: readonly ChatMessage[]): PromptFacts {
   return { length, turns, asked }
 }
 
-/** The last characters of a content: a string, or parts of which some hold text. */
+/** The last characters of a content: a string, or parts of which some have text. */
 function textOf(content: unknown, charactersMax: number): string {
   if (charactersMax <= 0) return ''
   if (typeof content === 'string') return content.slice(-charactersMax)
@@ -113,10 +113,7 @@ function partText(part: unknown): string {
   return typeof part.text === 'string' ? part.text.slice(-CHARACTERS_MAX) : ''
 }
 
-/**
- * A schema binds every member of the answer, plain JSON only its form; tools have schemas of their
- * own.
- */
+/** A schema binds every member of the answer, plain JSON only its form; tools have their own schemas. */
 function structureOf(body: ChatBody): number {
   const format = body.response_format
   const type = typeof format === 'object' && format !== null && 'type' in format ? format.type : ''
@@ -126,7 +123,7 @@ function structureOf(body: ChatBody): number {
 }
 
 function count(signs: Signs, text: string, words: readonly string[]): number {
-  // A word said twice is no second sign.
+  // A repeated word is not a second sign.
   let found = signs.words.intersection(new Set(words)).size
   for (const { pattern, worth, most } of signs.patterns) {
     found += worth * Math.min(most, text.match(pattern)?.length ?? 0)

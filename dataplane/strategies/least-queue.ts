@@ -15,18 +15,15 @@ export const leastQueue: Strategy = {
 }
 
 /**
- * The report is as old as the last scrape; the own requests in flight are exact and follow at once
- * what this replica has sent since, so that a burst between two scrapes does not all go to the same
- * upstream. Replicas share the work, so the queue of each of them counts.
+ * The report is as old as the last scrape. The gateway's own running requests are exact and include this replica's
+ * latest ones, so that a burst between two scrapes does not all go to the same upstream. Replicas share the endpoints,
+ * so the queue of each endpoint counts.
  */
 function loadOf(candidate: Candidate): number {
   return ((candidate.reportedQueue ?? 0) + candidate.inFlight) / (candidate.replicas ?? 1)
 }
 
-/**
- * Rotates each run of equal loads in itself; over the whole list, the neighbour of a longer queue
- * would get more.
- */
+/** Rotates each run of equal loads separately; over the whole list, the neighbour of a longer queue would get more. */
 function rotateEquals<C extends Candidate>(sorted: C[], turn: number): void {
   let start = 0
   for (let end = 1; end <= sorted.length; end++) {

@@ -1,4 +1,4 @@
-/** Everything to the primary; the fallbacks in the order they are listed. */
+/** Everything to the primary; then the fallbacks in their order. */
 import type { Strategy } from './contract.ts'
 
 export const primaryWithFallback: Strategy = {
@@ -10,6 +10,6 @@ export const primaryWithFallback: Strategy = {
       ? [...names]
       : [route.primary, ...names.difference(new Set([route.primary]))]
   },
-  // Which of them a request may spill to is decided when it fails: see upstream/attempt-plan.ts.
+  // The plan decides after a failure which of them a request may spill to: see upstream/attempt/plan.ts.
   order: ({ eligible }) => eligible,
 }

@@ -1,6 +1,6 @@
-/** Rotation of a list by a running number: what makes equals take turns. */
+/** Rotates a list by a running number, so that equal entries take turns. */
 
-/** The entries from number `turn` on, then those before it; the list itself when nothing moves. */
+/** The entries from number `turn` on, then those before it; the list itself if nothing moves. */
 export function rotated<T>(entries: readonly T[], turn: number): readonly T[] {
   if (entries.length < 2) return entries
   const start = turn % entries.length

@@ -6,7 +6,7 @@ export const roundRobin: Strategy = {
   name: 'round_robin',
   summary: 'Even rotation over healthy upstreams.',
   members: (route) => route.upstreams.map((entry) => entry.name),
-  // Over the eligible ones, not over the members: else the neighbour of a missing one gets its
-  // share as well.
+  // Rotates over the eligible ones, not over the members: otherwise the neighbour of a missing one would also get its
+  // share.
   order: ({ eligible, turn }) => rotated(eligible, turn),
 }

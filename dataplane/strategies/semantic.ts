@@ -1,4 +1,4 @@
-/** Easy prompts to one upstream, hard ones to another; each is the other's substitute. */
+/** Easy prompts to one upstream, hard ones to another; each is the other's fallback. */
 import type { Strategy } from './contract.ts'
 import { builtinScore } from './difficulty.ts'
 
@@ -11,7 +11,7 @@ export const semantic: Strategy = {
   },
   order({ route, eligible, request, difficulty }) {
     const sides = route.semantic
-    // Where there is nothing to choose, the prompt need not be read.
+    // Without a choice, the prompt need not be read.
     if (eligible.length < 2 || sides === undefined) return eligible
     const first = sides[sideOf(difficulty ?? builtinScore(request), sides.threshold)]
     return eligible[0]?.name === first ? eligible : eligible.toReversed()

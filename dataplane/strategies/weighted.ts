@@ -40,6 +40,6 @@ function indexDrawn(order: readonly Candidate[], place: number, random: number):
     if (point < 0) return index
     last = index
   }
-  // Rounding may leave the point on the far end; an entry of weight zero must not win by that.
+  // Rounding may leave the point at the far end, and an entry of weight zero must not win because of it.
   return last
 }

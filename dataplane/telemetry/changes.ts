@@ -1,4 +1,4 @@
-/** The last events of the log that say that something has changed: states, configurations, keys, budgets. */
+/** The last log events that report a change: of states, configurations, keys, budgets. */
 import type { Log } from './log.ts'
 
 const KEPT = 50

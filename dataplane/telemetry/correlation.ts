@@ -4,13 +4,13 @@ import { maskKeys } from '../base/shown-text.ts'
 import type { Incoming } from '../call/call.ts'
 import type { AttemptTrace, Trace } from './trace/fields.ts'
 
-/** The ids that go upstream with a request: the gateway's, the client's, and the headers that carry them. */
+/** The ids that are sent upstream with a request: the gateway's, the client's, and their headers. */
 export interface Continued {
   readonly requestId: string
   readonly clientRequestId: string | undefined
   /** Names and values, alternating. */
   readonly headers: readonly string[]
-  /** The trace that continues, if there is one. */
+  /** The trace to continue, if there is one. */
   readonly context: TraceContext | undefined
 }
 
@@ -19,7 +19,7 @@ interface TraceContext {
   readonly traceId: string
   readonly flags: string
   readonly state: string | undefined
-  /** The span that is the parent of the upstream's work: one of the attempt, or the same for the whole request. */
+  /** The parent span of the upstream's work: that of the attempt, or the same for the whole request. */
   readonly spanId: () => string
 }
 
@@ -29,7 +29,7 @@ export interface SpanIds {
 }
 
 const ID = /^[!-~]{1,128}$/
-/** Version, trace, parent, flags. Later versions may add fields after them. */
+/** Version, trace, parent, flags. Later versions may add fields at the end. */
 const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 const TRACEPARENT_LENGTH = 55
@@ -72,7 +72,7 @@ function contextOf(trace: Trace, tracing: SpanIds | undefined): TraceContext | u
   return { traceId, flags, state, spanId: () => spanId }
 }
 
-/** The flags that are defined: sampled, and random. */
+/** The defined flags: sampled, and random. */
 export function flagsOf(traceparent: string): number {
   return Number.parseInt(traceparent.slice(53, 55), 16) & 3
 }
@@ -106,7 +106,7 @@ function isTraceparent(text: string): boolean {
 
 function isTracestate(text: string): boolean {
   if (text.length === 0 || text.length > STATE_LENGTH_MAX) return false
-  // An empty member is allowed, because lists are joined carelessly.
+  // An empty member is allowed, because many programs join lists carelessly.
   const members = text.split(',').map((member) => member.replace(/^[ \t]+|[ \t]+$/g, ''))
   const given = members.filter((member) => member !== '')
   if (given.length === 0 || members.length > STATE_MEMBERS_MAX) return false

@@ -1,4 +1,6 @@
-/** The texts of a prompt, kept with its trace if the route wants them. Logs, metrics and exports never contain them. */
+/**
+ * The texts of a prompt, kept with its trace if the route has keep_texts. Logs, metrics and exports never contain them.
+ */
 import { deserialize, serialize } from 'node:v8'
 
 export interface KeptText {
@@ -9,11 +11,11 @@ export interface KeptText {
 }
 
 export interface ShownTexts {
-  /** In their order; only the last ones if there is no room for all. */
+  /** In their order; only the last ones if they do not all fit. */
   readonly messages: readonly KeptText[]
   /** Number of earlier texts that were not kept. */
   readonly left_out: number
-  /** By index of the passages; undefined if there was no room. */
+  /** By index of the passages; undefined if they did not fit. */
   readonly passages: readonly (string | undefined)[]
 }
 

@@ -8,7 +8,7 @@ import type { Trace } from './trace/fields.ts'
 type LogFields = Readonly<Record<string, unknown>>
 
 export interface Log {
-  /** `event` names what happened: breaker, health, config_reload, budget_alert, start, drain. */
+  /** `event` names the event: breaker, health, config_reload, budget_alert, start, drain. */
   event(level: 'info' | 'warn' | 'error', event: string, message: string, fields?: LogFields): void
   request(trace: Trace): void
   flush(): void

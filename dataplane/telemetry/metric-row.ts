@@ -1,4 +1,4 @@
-/** A row of the table of metrics, and the family that it becomes. */
+/** A row of the table of metrics, and its family. */
 import { Histogram, type Labels, Numbers } from './series.ts'
 
 interface Row<Kind extends string> {

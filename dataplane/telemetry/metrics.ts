@@ -64,12 +64,12 @@ export const METRICS = {
   ),
   resends: counter(
     'gw_upstream_resends_total',
-    'Requests sent once more because the upstream had given up the kept connection.',
+    'Requests sent again because the upstream had closed the kept connection.',
     'upstream',
   ),
   semanticDecisions: counter(
     'gw_semantic_decisions_total',
-    'Prompts of routes with the strategy semantic, by the classifier that judged them and the side that they fell on.',
+    'Prompts of routes with the strategy semantic, by their classifier and side.',
     'route',
     'classifier',
     'side',
@@ -83,7 +83,7 @@ export const METRICS = {
   ),
   healthy: gauge(
     'gw_upstream_healthy',
-    '1 while health probes keep the upstream in rotation, 0 while they do not; absent while nothing was probed.',
+    '1 while health probes keep the upstream in rotation, 0 while they do not; absent before the first probe.',
     'upstream',
   ),
   upstreamInFlight: gauge(
@@ -94,13 +94,13 @@ export const METRICS = {
   ...WAITING_METRICS,
   endpoints: gauge(
     'gw_upstream_endpoints',
-    'Endpoints of the upstream, by state; absent where it has its name alone.',
+    'Endpoints of the upstream, by state; absent if it has only its name.',
     'upstream',
     'state',
   ),
   endpointFailures: counter(
     'gw_upstream_endpoint_failures_total',
-    'Failures that took an endpoint of the upstream out for a while.',
+    'Failures that removed an endpoint of the upstream for a while.',
     'upstream',
   ),
   queueDepth: gauge(
@@ -110,18 +110,18 @@ export const METRICS = {
   ),
   credentialValid: gauge(
     'gw_upstream_credential_valid',
-    '1 while a fetched credential of the upstream holds; absent where the credential is written.',
+    '1 while a fetched credential of the upstream is valid; absent if the credential is written.',
     'upstream',
   ),
   credentialFetches: counter(
     'gw_upstream_credential_fetches_total',
-    "Fetches of the upstream's credential from an identity service, by how they ended.",
+    "Fetches of the upstream's credential from an identity service, by result.",
     'upstream',
     'result',
   ),
   brokenEvents: counter(
     'gw_broken_events_total',
-    'Stream events that held no valid JSON and were passed on.',
+    'Stream events without valid JSON that were passed on.',
     'upstream',
   ),
   tokens: counter('gw_tokens_total', 'Tokens of answered requests.', 'route', 'upstream', 'kind'),
@@ -136,7 +136,11 @@ export const METRICS = {
     'kind',
   ),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
-  admitted: counter('gw_ratelimit_admitted_total', 'Requests that a tenant was allowed.', 'tenant'),
+  admitted: counter(
+    'gw_ratelimit_admitted_total',
+    "Requests that a tenant's limits allowed.",
+    'tenant',
+  ),
   rejected: counter(
     'gw_ratelimit_rejected_total',
     'Requests refused with 429 at the gateway.',
@@ -171,7 +175,7 @@ export const METRICS = {
   alertsDropped: counter('gw_alerts_dropped_total', 'Alerts no webhook took.', 'reason'),
   infraCost: counter(
     'gw_infra_cost_usd_total',
-    'Infrastructure cost by the tokens used in each hour.',
+    'Infrastructure cost, by the tokens used in each hour.',
     'tenant',
   ),
   storeFailing: gauge('gw_store_failing', '1 while counters cannot be written to state_dir.'),
@@ -188,16 +192,16 @@ export const METRICS = {
   ),
   localAdmissions: counter(
     'gw_store_local_admissions_total',
-    'Requests admitted from the local share while the shared store was away.',
+    'Requests admitted from the local share while the shared store was unavailable.',
   ),
   tokenizerDrift: gauge(
     'gw_tokenizer_drift_ratio',
-    "How far the gateway's counts of prompts were from the upstream's when they were last verified; 0.01 is one percent.",
+    "Difference between the gateway's counts of prompts and the upstream's at the last verification; 0.01 is one percent.",
     'upstream',
   ),
   tokenizerMismatch: gauge(
     'gw_tokenizer_mismatch',
-    '1 while the upstream serves another revision than tokenizer_revision pins; absent where nothing is pinned.',
+    '1 while the upstream serves another revision than tokenizer_revision pins; absent without a pin.',
     'upstream',
   ),
   jwksFetches: counter(
@@ -206,21 +210,17 @@ export const METRICS = {
     'issuer',
     'result',
   ),
-  jwksKeys: gauge(
-    'gw_jwks_keys',
-    'Public keys of the issuer that tokens are checked with.',
-    'issuer',
-  ),
+  jwksKeys: gauge('gw_jwks_keys', 'Public keys of the issuer for checking tokens.', 'issuer'),
   auxiliaryRequests: counter(
     'gw_auxiliary_requests_total',
-    'Questions to services beside the models, by their outcome.',
+    'Calls to services beside the models, by outcome.',
     'kind',
     'name',
     'outcome',
   ),
   auxiliarySeconds: histogram(
     'gw_auxiliary_duration_seconds',
-    'How long services beside the models took to answer.',
+    'Time until services beside the models answered.',
     'kind',
     'name',
   ),
@@ -231,36 +231,36 @@ export const METRICS = {
   ),
   usageEvents: counter(
     'gw_usage_events_total',
-    'Events of usage by what became of them: delivered, or dropped for a reason.',
+    'Usage events by result: delivered, or dropped for a reason.',
     'sink',
     'result',
   ),
   usageEventsWaiting: gauge(
     'gw_usage_events_waiting',
-    'Events of usage that no sink has taken yet.',
+    'Usage events that no sink has accepted yet.',
   ),
-  spansExported: counter('gw_spans_exported_total', 'Spans that the collector took.'),
-  spansDropped: counter('gw_spans_dropped_total', 'Spans that no collector took.', 'reason'),
+  spansExported: counter('gw_spans_exported_total', 'Spans that the collector accepted.'),
+  spansDropped: counter('gw_spans_dropped_total', 'Spans that no collector accepted.', 'reason'),
   otlpItems: counter(
     'gw_otlp_items_total',
-    'Points of metrics and log records for the collector by what became of them: delivered, or dropped for a reason.',
+    'Points of metrics and log records for the collector by result: delivered, or dropped for a reason.',
     'signal',
     'result',
   ),
-  spanExports: counter('gw_span_exports_total', 'Batches of spans, by how they ended.', 'result'),
-  reloads: counter('gw_config_reload_total', 'Attempts to take a new configuration.', 'result'),
+  spanExports: counter('gw_span_exports_total', 'Batches of spans, by result.', 'result'),
+  reloads: counter('gw_config_reload_total', 'Attempts to activate a new configuration.', 'result'),
   reloadedAt: gauge(
     'gw_config_last_reload_timestamp_seconds',
-    'When the active configuration was taken.',
+    'When the active configuration was activated.',
   ),
   listenerExpiry: gauge(
     'gw_listener_certificate_expiry_seconds',
-    'Seconds until the certificate of the client listener ends; absent without TLS.',
+    'Seconds until the certificate of the client listener expires; absent without TLS.',
     'name',
   ),
   listenerLifetime: gauge(
     'gw_listener_certificate_lifetime_seconds',
-    'How long the certificate of the client listener is valid in all; absent without TLS.',
+    "Total validity of the client listener's certificate; absent without TLS.",
     'name',
   ),
   handshakeFailures: counter(
@@ -291,7 +291,7 @@ export function createMetrics(): Metrics {
 export function createRegistry(metrics: Metrics): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 })
-  // prom-client renders anything that has a name and get(); its types ask for its own classes.
+  // prom-client renders any object with a name and get(); its types require its own classes.
   for (const family of Object.values(metrics)) registry.registerMetric(family as never)
   return registry
 }

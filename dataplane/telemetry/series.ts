@@ -94,7 +94,7 @@ export class Numbers extends Family<Cell> {
   readonly aggregator = 'sum'
   /** Cells count fractions of the shown unit, so that a sum of many small amounts stays exact. */
   readonly #parts: number
-  /** Refreshes gauges that are read from elsewhere, just before a scrape. */
+  /** Refreshes gauges with an external source, just before a scrape. */
   collect: (() => void | Promise<void>) | undefined
 
   constructor({ kind, name, help, labels, parts = 1 }: NumbersRow) {

@@ -1,4 +1,4 @@
-/** A text that a vector store found for a request, without its words, as traces show it. */
+/** A passage that a vector store found for a request, without its text, as traces show it. */
 export interface ShownPassage {
   /** Name of the vector store. */
   readonly store: string
@@ -6,7 +6,7 @@ export interface ShownPassage {
   readonly id: string
   /** Similarity to the question; higher is nearer. */
   readonly score: number
-  /** The place of origin of the text, if the store has it. */
+  /** The source of the text, if the store has it. */
   readonly source: string | undefined
   /** Tokens of the passage, as the upstream counts them. */
   readonly tokens: number

@@ -32,7 +32,7 @@ export class SlidingWindow {
     if (durationMs > this.#limitMs) bump(this.#overs, at)
   }
 
-  /** Forgets the slices that have left the window; true when at least one has. */
+  /** Drops the slices that have left the window; true if at least one has. */
   turn(now: number): boolean {
     const slice = Math.floor(now / this.sliceMs)
     if (slice <= this.#slice) return false

@@ -1,4 +1,4 @@
-/** Watches the objectives for the time to first token by route; reports when one is missed and when it is met again. */
+/** Watches the objectives for the time to first token by route; reports the start and end of a breach. */
 import type { Clock, Deadline } from '../base/clock.ts'
 import type { Section } from '../schema/index.ts'
 import type { Log } from './log.ts'
@@ -74,13 +74,13 @@ export class Objectives implements Deadline {
     metrics.sloBreached.retain('route', isWatched)
   }
 
-  /** Notes a stream whose first token came after `ttftMs`. */
+  /** Records a stream whose first token came after `ttftMs`. */
   met(route: string, ttftMs: number): void {
     const watched = this.#watched.get(route)
     if (watched !== undefined) this.#add(route, watched, ttftMs)
   }
 
-  /** Notes a stream that ended without a token; it counts if it was already too late. */
+  /** Records a stream that ended without a token; it counts if it was already too late. */
   ended(route: string, waitedMs: number): void {
     const watched = this.#watched.get(route)
     if (watched === undefined || waitedMs <= watched.settings.ttft_p95_ms) return

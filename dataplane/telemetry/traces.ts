@@ -1,11 +1,11 @@
-/** The last decisions of this process: what was refused and why, and each attempt with its timing. */
+/** The last decisions of this process: refusals with their reasons, and each attempt with its timing. */
 import type { KeptTexts } from './kept-texts.ts'
 import { TEXTS, type Trace } from './trace/fields.ts'
 
 /** Bytes of the texts of all traces together. */
 const TEXT_BYTES_MAX = 16_777_216
 
-/** Duration from which a request counts as slow and is kept with the errors. */
+/** Duration above which a request counts as slow and is kept with the errors. */
 const SLOW_MS = 10_000
 
 export class Traces {
@@ -29,20 +29,20 @@ export class Traces {
     for (const trace of this.#texted) if (!recent.has(trace)) this.#forget(trace)
   }
 
-  /** How many decisions are kept. */
+  /** Number of decisions that are kept. */
   get size(): number {
     return this.#recent.size
   }
 
   add(trace: Trace): void {
     if (trace[TEXTS] !== undefined) this.#keep(trace, trace[TEXTS])
-    // Texts go with the first ring, also those of an error that the second one keeps.
+    // Texts are dropped with the first ring, including those of an error that the second one keeps.
     const gone = this.#recent.add(trace)
     if (gone?.[TEXTS] !== undefined) this.#forget(gone)
     if (trace.status >= 400 || trace.duration_ms >= SLOW_MS) this.#notable.add(trace)
   }
 
-  /** The oldest texts make room. */
+  /** The oldest texts are dropped. */
   #keep(trace: Trace, { bytes }: KeptTexts): void {
     this.#texted.add(trace)
     this.#textBytes += bytes
@@ -73,7 +73,7 @@ export class Traces {
   }
 }
 
-/** Errors and slow requests have a second ring, so that the many other requests do not push them out. */
+/** Errors and slow requests have a second ring, so that other requests do not displace them. */
 function notableOf(size: number): number {
   return Math.ceil(size / 4)
 }
@@ -90,7 +90,7 @@ class Ring<T> {
     return this.#items.length
   }
 
-  /** Returns the item that was pushed out. */
+  /** Returns the displaced item. */
   add(item: T): T | undefined {
     if (this.#items.length === 0) return item
     const gone = this.#items[this.#next]

@@ -26,7 +26,7 @@ export async function usageOf(query: Query, gateway: UsageParts) {
   const by = isFocus ? [period, ...FOCUS, ...(tags.length > 0 ? ['tags'] : [])].join() : query.by
   const { hours, from, to, tz } = query
   if (isFocus && tz !== undefined) return refused('FOCUS has days of UTC; leave tz out.')
-  // A charge that no row has is of no day, and so no row of costs.
+  // A charge without a row belongs to no day, and so to no row of costs.
   const sources = sourcesOf(gateway, !isFocus)
   const report = await reportOf(sources, { hours, from, to, tz, by }, clock.wall())
   if (typeof report === 'string') return refused(report)
@@ -43,7 +43,7 @@ function refused(message: string) {
 /** Rows of other replicas are written once a second. */
 const WRITTEN_MS = 1_200
 
-/** Where the rows of a gateway come from; `isCompared` with what its budgets were charged. */
+/** The source of a gateway's rows; `isCompared`: with the charges of its budgets. */
 export function sourcesOf(gateway: UsageParts, isCompared = true): UsageSources {
   const { usage, usageKept, active } = gateway
   const { section, upstreams } = active.snapshot

@@ -1,4 +1,4 @@
-/** Rows of usage, added up by the columns that are asked for. */
+/** Rows of usage, added up by the requested columns. */
 import {
   AMOUNTS,
   type Amounts,
@@ -13,13 +13,13 @@ import type { Zone } from './zone.ts'
 const TAG = 'tag:'
 const BY_MAX = 8
 const DAY_LENGTH = '2026-11-22'.length
-/** Stands for the tenant or key of charges that no row has. */
+/** Stands for the tenant or key of charges without a row. */
 const UNATTRIBUTED = '(unattributed)'
 
 export interface ReportRow extends Amounts {
-  /** The values that the row is for, by the names that were asked for. */
+  /** The values of the row, by the requested names. */
   readonly by: Readonly<Record<string, string>>
-  /** The last hour that is in it, or the day where rows are of days; absent if no row is in it. UTC. */
+  /** Its last hour, or its last day in rows by day; absent if no row is in it. UTC. */
   last?: string
 }
 
@@ -61,7 +61,7 @@ export class Groups {
     if (group.last === undefined || last > group.last) group.last = last
   }
 
-  /** Adds a row without a name, so that the sum is what was charged. */
+  /** Adds a row without a name, so that the sum equals the charge. */
   addMissing({ tenant, cost_nano_usd }: Unattributed): void {
     if (cost_nano_usd === 0) return
     const isNamed = this.#by.length > 1
@@ -84,7 +84,7 @@ export class Groups {
   }
 }
 
-/** A sentence where a name leads to no column. */
+/** An error text for an unknown name. */
 export function columnsOf(by: readonly string[], facts: ColumnFacts): Column[] | string {
   if (by.length > BY_MAX) return GROUPINGS
   const columns: Column[] = []
@@ -109,7 +109,7 @@ function columnOf(name: string, { tags, upstreams }: ColumnFacts): Column | stri
   const isAnyTag = name === 'tags' || name === 'tag'
   if (!isAnyTag && !(name.startsWith(TAG) && name.length > TAG.length)) return GROUPINGS
   const tag = isAnyTag ? undefined : name.slice(TAG.length)
-  if (tags.length === 0) return 'usage.tags declares no tag, so usage is counted by none.'
+  if (tags.length === 0) return 'usage.tags declares no tag, so usage is not counted by tag.'
   if (tag === undefined) return (row) => row.tags
   if (!tags.includes(tag)) return `usage.tags does not declare "${tag}"; it has ${tags.join(', ')}.`
   const start = `${tag}=`

@@ -1,4 +1,4 @@
-/** The hours of a report, from the parameters: how far back, or first and last hour. */
+/** The hours of a report, from the parameters: a length up to now, or the first and last hour. */
 import type { Span } from '../store/usage-row.ts'
 import { hourOf, UTC, Zone } from './zone.ts'
 
@@ -22,7 +22,7 @@ export interface Period extends Span {
   readonly zone: Zone
 }
 
-/** An error text if the parameters make no sense. `isByTime`: rows are grouped by days or hours. */
+/** An error text if the parameters are invalid. `isByTime`: rows are grouped by days or hours. */
 export function periodOf(asked: AskedPeriod, isByTime: boolean, wallMs: number): Period | string {
   const { hours, from, to, tz = UTC } = asked
   const zone = zoneOf(tz)
@@ -35,7 +35,7 @@ export function periodOf(asked: AskedPeriod, isByTime: boolean, wallMs: number):
   const span = from === undefined ? backFrom(now, hours) : between(zone, from, to, now)
   if (typeof span === 'string') return span
   if (!zone.isWhole(span.from, span.to))
-    return `${tz} is not whole hours away from UTC, and usage is counted by the hours of UTC: no day there can be exact.`
+    return `${tz} has no offset of whole hours from UTC, and usage is counted by the hours of UTC: no day there can be exact.`
   return { ...span, zone }
 }
 
@@ -61,7 +61,7 @@ function between(zone: Zone, from: string, to: string | undefined, now: string):
   if (start === undefined)
     return `${FORMS} as from: there is no "${from.slice(0, 32)}" in ${zone.name}.`
   if (end === undefined) return `${FORMS} as to: there is no "${to?.slice(0, 32)}" in ${zone.name}.`
-  // A month that is not over is asked for as others are.
+  // A month that has not ended is valid too.
   const last = to === undefined || end.last > now ? now : end.last
   if (start.first > now) return 'from is in the future.'
   if (start.first > last) return 'from is later than to.'

@@ -12,18 +12,18 @@ const TURN_ROWS = 200
 
 export interface Report {
   readonly by: readonly string[]
-  /** ISO 8601, whole hours of UTC; the last hour still counts. */
+  /** ISO 8601, whole hours of UTC; the last hour is included. */
   readonly from: string
   readonly to: string
-  /** Where days and hours are those of another zone than UTC. */
+  /** If days and hours are those of another zone than UTC. */
   readonly tz?: string
-  /** Where the rows begin; absent if there are none. */
+  /** The first hour with rows; absent if there are none. */
   readonly kept_from: string | undefined
-  /** `redis` has the sum of all replicas, else a process has its own. */
+  /** `redis` has the sum of all replicas, otherwise a process has its own. */
   readonly kept_in: KeptUsage['in']
-  /** Says what is missing, or will be lost. */
+  /** The missing parts, or those that will be lost. */
   readonly warning?: string
-  /** Charges of budgets that no row has; absent if there are none. */
+  /** Charges of budgets without a row; absent if there are none. */
   readonly unattributed?: readonly Unattributed[]
   readonly rows: readonly ReportRow[]
 }
@@ -34,17 +34,17 @@ export interface ReportQuestion extends AskedPeriod {
   readonly only?: { readonly tenant: string; readonly key: string }
 }
 
-/** Where rows come from, and what the configuration says of them. */
+/** The source of rows, and the facts of the configuration about them. */
 export interface UsageSources extends ColumnFacts {
   readonly book: Pick<UsageBook, 'between' | 'since'>
   readonly kept: KeptUsage
-  /** The charges of budgets in the time; absent if nothing is compared with them. */
+  /** The charges of budgets in the period; absent if they are not compared. */
   readonly charged?: (span: Span) => Promise<readonly Charged[]>
-  /** Resolves once every replica that lives has written what it had counted when this was called. */
+  /** Resolves once every running replica has written its counts up to this call. */
   readonly written?: () => Promise<void>
 }
 
-/** Resolves with a sentence where what is asked for makes no sense. */
+/** Resolves with an error text if the parameters are invalid. */
 export async function reportOf(
   sources: UsageSources,
   asked: ReportQuestion,
@@ -64,7 +64,7 @@ export async function reportOf(
   const isByHour = by.includes('hour') || (by.includes('day') && zone.name !== UTC)
   let collected = await collect(sources, period, isByHour, sums)
   if (attribution.missing.length > 0 && sources.written !== undefined) {
-    // Another replica may have counted it, and be about to write it.
+    // Another replica may have counted it, and not written it yet.
     await sources.written()
     sums.clear()
     collected = await collect(sources, period, isByHour, sums)
@@ -100,7 +100,7 @@ class Sums {
     this.#attribution.clear()
   }
 
-  /** Requests come between the parts of many rows. */
+  /** Requests run between the parts of many rows. */
   async add(rows: Iterable<Row>): Promise<void> {
     let count = 0
     for (const row of rows) {
@@ -124,7 +124,7 @@ interface Collected extends Pick<Report, 'kept_in' | 'warning'> {
 const IN_MEMORY =
   'Usage is kept in memory and lost when the process ends; state_dir: or rate_limits with backend: redis keeps it.'
 const STORE_AWAY =
-  'The shared store does not answer: this is only what the process has counted since it started.'
+  'The shared store does not answer: this is only the usage of this process since its start.'
 
 async function collect(
   { book, kept }: UsageSources,
@@ -139,7 +139,7 @@ async function collect(
       return { from: shared.from, since: shared.since, kept_in: kept.in }
     }
   } catch {
-    // The sums from before the store went away count in the book again.
+    // The sums from before the outage count in the book again.
     sums.clear()
   }
   await sums.add(book.between(span.from, span.to))

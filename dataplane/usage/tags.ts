@@ -1,6 +1,6 @@
 /**
- * Tags of a request, as far as the configuration declares them: those of its key, then `X-Gw-Tags: team=blue,feature=search`,
- * then members of `metadata` in the body. The first of them that has a name sets it.
+ * Tags of a request, as far as the configuration declares them: those of its key, then
+ * `X-Gw-Tags: team=blue,feature=search`, then members of `metadata` in the body. The first of them with a name sets it.
  */
 import type { Incoming } from '../call/call.ts'
 import type { KeyEntry } from '../call/key-entry.ts'
@@ -15,8 +15,8 @@ const HEADER_MAX = 1024
 const METADATA_BYTES_MAX = 16_384
 
 /**
- * In the order of the declaration. A client's value that may not stand in a report is `invalid`. The header is read only where
- * the key leaves a name open.
+ * In the order of the declaration. A client's value that is not allowed in a report is `invalid`. The header is read
+ * only if the key leaves a name open.
  */
 export function tagsOf(
   declared: readonly string[],
@@ -44,7 +44,7 @@ function isShown(value: unknown): value is string {
   return typeof value === 'string' && value.length <= TAG_VALUE_MAX && TAG_VALUE.test(value)
 }
 
-/** The member of a body at these places; undefined if it is no object, or larger than clients have reason to send. */
+/** The member of a body at these positions; undefined if it is not an object, or larger than clients need. */
 export function metadataIn(
   bytes: Buffer,
   span: Span | undefined,
@@ -54,7 +54,7 @@ export function metadataIn(
     const value: unknown = parseJson(bytes.toString('utf8', span.start, span.end))
     return isRecord(value) ? value : undefined
   } catch {
-    // The request is refused for it in a moment.
+    // The next check refuses the request for it.
     return undefined
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Money and tokens that budgets were charged in their windows, and that no row has: a replica was killed before it wrote what it
- * had counted. Budgets are charged request by request, rows once a second.
+ * Money and tokens that budgets were charged in their windows, and that no row has: a replica was killed before it
+ * wrote its counts. Budgets are charged request by request, rows once a second.
  */
 
 import type { BudgetFigure, Store } from '../accounts/store.ts'
@@ -10,7 +10,7 @@ import type { Snapshot } from '../config/snapshot.ts'
 import type { Row, Span } from '../store/usage-row.ts'
 import { hourOf } from './zone.ts'
 
-/** Each costs a look into the store. */
+/** Each needs a read of the store. */
 const TENANTS_MAX = 200
 
 export interface Unattributed {
@@ -22,14 +22,14 @@ export interface Unattributed {
   readonly cost_nano_usd: number
 }
 
-/** Where budgets are kept, and which there are. */
+/** The store of budgets, and the list of budgets. */
 export interface ChargedParts {
   readonly active: { readonly snapshot: Snapshot }
   readonly store: Store
   readonly clock: Clock
 }
 
-/** A window of a budget, and how much it was charged. */
+/** A window of a budget, and its charge. */
 export interface Charged {
   readonly tenant: string
   readonly window: 'day' | 'month'
@@ -39,7 +39,7 @@ export interface Charged {
   readonly settled: number
 }
 
-/** The windows that lie in the span whole, as far as they have come. Read before the rows are, so that none is missed. */
+/** The windows that are wholly in the span, up to now. Read before the rows, so that none is missed. */
 export async function chargedIn(
   span: Span,
   { active, store, clock }: ChargedParts,
@@ -67,7 +67,7 @@ function windowOf(
   return [{ tenant, window, since: hourOf(startsAt).slice(0, 10), settled: figure.settled }]
 }
 
-/** Compares what was charged with the rows that are added. */
+/** Compares the charges with the added rows. */
 export class Attribution {
   readonly #left: Map<string, { readonly charged: Charged; left: number }[]>
   readonly #all: readonly Charged[]

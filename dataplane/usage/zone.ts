@@ -1,4 +1,4 @@
-/** The hours of UTC, in which usage is counted, by the clocks of a time zone. */
+/** The hours of UTC, in which usage is counted, in the time of a zone. */
 
 export const UTC = 'UTC'
 const HOUR_MS = 3_600_000
@@ -8,10 +8,10 @@ const OFFSET_HOURS_MAX = 15
 export class Zone {
   readonly name: string
   readonly #format: Intl.DateTimeFormat | undefined
-  /** Hours that have been asked for. */
+  /** Hours that were requested. */
   readonly #local = new Map<string, string>()
 
-  /** Throws a RangeError where no such zone is known. */
+  /** Throws a RangeError for an unknown zone. */
   constructor(name: string) {
     this.name = name
     if (name === UTC) return
@@ -30,7 +30,7 @@ export class Zone {
     return local
   }
 
-  /** Whether the zone is whole hours away from UTC throughout, so that no hour has parts of two days. */
+  /** Whether the zone always has an offset of whole hours from UTC, so that no hour has parts of two days. */
   isWhole(from: string, to: string): boolean {
     if (this.#format === undefined) return true
     const end = Date.parse(`${to}:00Z`)

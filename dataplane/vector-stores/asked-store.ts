@@ -17,7 +17,7 @@ export class AskedStore {
     this.auxiliary = new Auxiliary({ kind: 'vector_store', name: section.name }, world)
   }
 
-  /** Nearest first, and no more than asked for. Throws AuxiliaryError. */
+  /** Nearest first, at most the requested number. Throws AuxiliaryError. */
   async search(
     search: Search,
     timeoutMs: number,
@@ -42,7 +42,7 @@ export class AskedStore {
     const isForeign = ({ payload }: Found) =>
       field !== undefined && !belongsTo(payload, field, search.tenant)
     if (found.some(isForeign))
-      throw new Error(`it answered with a passage whose "${field}" is not the tenant that asked`)
+      throw new Error(`it answered with a passage whose "${field}" is not the requesting tenant`)
     return found.filter(({ score }) => Number.isFinite(score)).slice(0, search.limit)
   }
 

@@ -1,4 +1,4 @@
-/** Chroma, by its official client: the collection is looked up once, and asked by its id. */
+/** Chroma, by its official client: the collection is looked up once, and searched by its id. */
 import type { ChromaClient } from 'chromadb'
 import { listOf, recordOf, textOf, valueBelow } from '../json/values.ts'
 import type { Found, OpenVectorStore, Search, StoreSection } from './contract.ts'
@@ -84,8 +84,8 @@ async function find(client: ChromaClient, name: string): Promise<Collection> {
 }
 
 /**
- * The client imports modules by the names of embedding functions in a collection's configuration and schema, wherever such a
- * name leads. So neither reaches it.
+ * The client imports modules with the names of embedding functions in a collection's configuration and schema, even
+ * harmful ones. So neither reaches it.
  */
 function needed(body: Readonly<Record<string, unknown>>): object | undefined {
   const { ids, documents, metadatas, distances, include } = body
@@ -98,12 +98,12 @@ function needed(body: Readonly<Record<string, unknown>>): object | undefined {
   return { id, name, tenant, database, configuration_json: Object.fromEntries(spaces) }
 }
 
-/** Chroma's cloud reads the first, most proxies before a separate server the second. */
+/** Chroma's cloud reads the first, most proxies in front of a server the second. */
 function credentialOf(key: string | undefined): Record<string, string> {
   return key === undefined ? {} : { 'x-chroma-token': key, authorization: `Bearer ${key}` }
 }
 
-/** Chroma measures distances: 0 is the same. */
+/** Chroma measures distances: 0 means equal. */
 function similarity(distance: number, space: string): number {
   return space === 'l2' ? 1 / (1 + distance) : 1 - distance
 }

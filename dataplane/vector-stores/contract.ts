@@ -5,16 +5,16 @@ export type StoreSection = Section['vector_stores'][number]
 
 export interface Search {
   readonly vector: Float32Array
-  /** The most passages that are wanted. */
+  /** The largest number of passages. */
   readonly limit: number
   /** Only passages of this tenant are found, unless the store is shared. */
   readonly tenant: string
 }
 
-/** One passage as the store keeps it. */
+/** One passage of the store. */
 export interface Found {
   readonly id: string
-  /** Similarity: the higher, the nearer. */
+  /** Similarity; higher is nearer. */
   readonly score: number
   readonly payload: Readonly<Record<string, unknown>>
 }
@@ -22,7 +22,7 @@ export interface Found {
 export interface VectorStore {
   /** Nearest first. The store itself applies the filter of the tenant. */
   search(search: Search, signal: AbortSignal): Promise<readonly Found[]>
-  /** Searches that are under way still get their answers. */
+  /** Running searches still get their answers. */
   close(): void
 }
 

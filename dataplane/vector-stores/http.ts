@@ -9,7 +9,7 @@ import type { StoreSection } from './contract.ts'
 import { type Reduce, StoreAnswer, type StoreQuestion } from './store-answer.ts'
 
 const CONNECTIONS = 32
-/** Given to clients as the host. It never resolves, so that a request that misses this way out goes nowhere. */
+/** Passed to clients as the host. It never resolves, so that a request that bypasses these connections fails. */
 export const NO_HOST = 'store.invalid'
 /** Headers that a fetch adds for browsers. */
 const OF_BROWSERS = ['accept-language', 'sec-fetch-mode']
@@ -33,7 +33,10 @@ export class HttpStore {
     this.#pool = openPool({ origin, timeoutMs, section }, whole, CONNECTIONS)
   }
 
-  /** Runs what a client asks with these options. Throws the reason that was seen here: clients hide it, or name addresses. */
+  /**
+   * Sends a client's request with these options. Throws the reason that was found here, because clients hide it, or
+   * name addresses.
+   */
   async ask<T>(signal: AbortSignal, question: (options: RequestInit) => Promise<T>): Promise<T> {
     const asked: StoreQuestion = { reduce: this.#reduce }
     const dispatcher = this.#pool.compose((dispatch) => (options, handler) => {
@@ -57,7 +60,7 @@ export class HttpStore {
   }
 }
 
-/** An answer that is not packed can be bounded while it comes. */
+/** An uncompressed answer can be bounded while it arrives. */
 function plainHeaders(given: Dispatcher.DispatchOptions['headers']): Record<string, string> {
   // A fetch passes an object.
   const headers: Record<string, string> = { ...(given as Record<string, string>) }

@@ -1,4 +1,4 @@
-/** The parts of a payload that a passage needs, by the names that loaders give them. */
+/** The parts of a payload that a passage needs, by the names that loaders use. */
 import { listOf, recordOf, textOf } from '../json/values.ts'
 
 type Payload = Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ export function sourceOf(payload: Payload): string | undefined {
   return sources.find((source) => source !== undefined)
 }
 
-/** Some stores match a list where one of its entries is equal. */
+/** Some stores match a list if one of its entries is equal. */
 export function belongsTo(payload: Payload, field: string, tenant: string): boolean {
   const value = fieldAt(payload, field)
   return String(value) === tenant || listOf(value).some((one) => String(one) === tenant)

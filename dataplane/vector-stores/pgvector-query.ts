@@ -1,4 +1,4 @@
-/** The queries of pgvector: what a table has, and the rows of a tenant that are nearest to a vector. */
+/** The queries of pgvector: the columns of a table, and the rows of a tenant that are nearest to a vector. */
 import type { Search, StoreSection } from './contract.ts'
 
 export interface Column {
@@ -11,7 +11,7 @@ export interface Column {
 /** The facts about a table that a search needs. */
 export interface Table {
   readonly vector: Column
-  /** An expression of the row, and the parameter that it takes beside the tenant. */
+  /** An expression of the row, and its parameter in addition to the tenant. */
   readonly tenant: { readonly expression: string; readonly path: readonly string[] } | undefined
   readonly id: string | undefined
 }

@@ -39,7 +39,7 @@ class Pgvector {
       use.end(false)
       return found
     } catch (error) {
-      // The next search looks at the table again: it may have changed.
+      // The next search reads the columns of the table again, because they may have changed.
       this.#table = undefined
       use.end(true)
       throw error
@@ -64,7 +64,7 @@ class Pgvector {
     await client.query(
       `SET statement_timeout = ${timeout_ms}; SET default_transaction_read_only = on`,
     )
-    // From pgvector 0.8 on; without it, an index with a filter finds less than there is.
+    // From pgvector 0.8 on; without it, an index with a filter finds too few rows.
     await client.query('SET hnsw.iterative_scan = strict_order').catch(ignore)
     this.#prepared.add(client)
   }
@@ -82,11 +82,11 @@ class Use {
 
   constructor(client: PoolClient) {
     this.#client = client
-    // A connection that breaks fails its query; without a listener it would end the process, too.
+    // A broken connection fails its query; without a listener it would end the process, too.
     client.on('error', ignore)
   }
 
-  /** A client whose query is still under way is closed. */
+  /** A client with a running query is closed. */
   end(isBroken: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -98,7 +98,7 @@ class Use {
 
 function ignore(): void {}
 
-/** The package is read with the first search: most gateways have no such store. */
+/** The package is loaded with the first search, because most gateways have no such store. */
 async function openPool(section: StoreSection, whole: Section): Promise<Pool> {
   const { Pool } = await import('pg')
   const url = new URL(section.endpoint)
@@ -134,7 +134,7 @@ function sslOf(url: URL, host: string, { tls }: Section) {
   return { secureContext: secureContextOf(tls), rejectUnauthorized: true, host }
 }
 
-/** Connects only to addresses that may be dialled. */
+/** Connects only to allowed addresses. */
 class CheckedSocket extends Socket {
   override connect(...args: unknown[]): this {
     const [port, host] = args

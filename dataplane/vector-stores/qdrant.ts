@@ -26,14 +26,14 @@ export const openQdrant: OpenVectorStore = (section, whole) => {
   }
 }
 
-/** The package is read with the first search: most gateways have no such store. */
+/** The package is loaded with the first search, because most gateways have no such store. */
 async function openClient({ api_key }: StoreSection): Promise<QdrantClient> {
   const { QdrantClient } = await import('@qdrant/js-client-rest')
   return new QdrantClient({
     host: NO_HOST,
-    // As a header: given as a key, it would choose https and warn.
+    // As a header: given as a key, the client would choose https and warn.
     headers: api_key === undefined ? {} : { 'api-key': api_key },
-    // Otherwise it asks for a version at once, and puts its own signal in place of ours.
+    // Otherwise the client requests a version at once, and replaces our signal.
     checkCompatibility: false,
     timeout: Number.POSITIVE_INFINITY,
   })
@@ -45,7 +45,7 @@ function filterOf({ tenant_field: key }: StoreSection, tenant: string): object {
 
 function pointsOf({ result }: Readonly<Record<string, unknown>>): Found[] {
   const { points } = recordOf(result)
-  if (!Array.isArray(points)) throw new Error('its answer makes no sense')
+  if (!Array.isArray(points)) throw new Error('its answer is not valid')
   return listOf(points).map((point) => {
     const { id, score, payload } = recordOf(point)
     return { id: String(id), score: Number(score), payload: recordOf(payload) }

@@ -9,10 +9,10 @@ const ANSWER_BYTES_MAX = 33_554_432
 /** A thousand passages with their payloads. */
 const VALUES_MAX = 1_000_000
 const REASON_LENGTH_MAX = 500
-/** The client reads every answer as JSON: the store may call it otherwise. */
+/** The client reads every answer as JSON, regardless of its declared type. */
 const HEADERS = { 'content-type': 'application/json' }
 
-/** Keeps the members that a search needs; undefined if they make no sense. */
+/** Keeps the members that a search needs; undefined if they are invalid. */
 export type Reduce = (body: Readonly<Record<string, unknown>>) => object | undefined
 
 export interface StoreQuestion {
@@ -59,7 +59,7 @@ export class StoreAnswer extends Decorator {
 
   override onResponseEnd(controller: Controller, trailers: ResponseStart[2]): void {
     const bytes = this.#read()
-    // Nothing is under way any more that the client could pause.
+    // Nothing is running that the client could pause.
     const ended = Object.assign(Object.create(controller), { pause() {}, resume() {} })
     super.onResponseStart(ended, this.#status, HEADERS)
     super.onResponseData(ended, bytes)
@@ -79,7 +79,7 @@ export class StoreAnswer extends Decorator {
     if (status < 200 || status >= 300) throw this.#failed(new StoreRefusal(status, body))
     const { reduce } = this.#asked
     const needed = isRecord(body) && reduce !== undefined ? reduce(body) : body
-    if (!isRecord(needed)) throw this.#failed(new Error('its answer makes no sense'))
+    if (!isRecord(needed)) throw this.#failed(new Error('its answer is not valid'))
     return Buffer.from(reduce === undefined ? withPlainNames(text) : JSON.stringify(needed))
   }
 

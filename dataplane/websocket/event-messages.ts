@@ -1,4 +1,4 @@
-/** Makes messages of a stream of events, as its bytes come: one of the data of each event, and a ping of each comment. */
+/** Makes messages from the bytes of a stream of events: one of the data of each event, and a ping of each comment. */
 
 export interface Messages {
   /** A message, or a part of one. */
@@ -6,7 +6,7 @@ export interface Messages {
   ping(): void
   /** Members to put before those of the next event, as in `"stream_id":"a",`. */
   membersOfNext(): string
-  /** Whether an answer ends with events of this name. */
+  /** Whether events of this name end an answer. */
   isLastEvent(name: string): boolean
   /** Such an event has been sent; with its data, unless that is longer than `keptMax`. */
   ended(data: Buffer | undefined): void
@@ -17,7 +17,7 @@ const CR = 13
 const LF = 10
 const SPACE = 32
 const OPEN_BRACE = 123
-/** A line that is no data is longer only by mistake. */
+/** A line that is not data is longer only by mistake. */
 const LINE_BYTES_MAX = 256
 const DATA = 'data:'
 const EVENT = 'event:'
@@ -26,12 +26,12 @@ const NEW_LINE = Buffer.from('\n')
 
 export class EventMessages {
   readonly #to: Messages
-  /** The beginning of a line whose kind is not known yet. */
+  /** The start of a line of unknown kind. */
   #begun = NOTHING
   #line: 'new' | 'data' | 'other' = 'new'
   #endedWithCr = false
   #name = ''
-  /** Data of the event that is not sent yet. */
+  /** Unsent data of the event. */
   #parts: Buffer[] = []
   /** All data of a last event. */
   #kept: Buffer[] = []

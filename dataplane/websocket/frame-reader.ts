@@ -1,9 +1,11 @@
-/** Reads the frames of one client (RFC 6455, 5), which may be split at any byte: messages of text, and control frames. */
+/**
+ * Reads the frames of one client (RFC 6455, 5), which may be split at any byte: messages of text, and control frames.
+ */
 import { isUtf8 } from 'node:buffer'
 import { CLOSE, OPCODE } from './frames.ts'
 import { Utf8Check } from './utf8.ts'
 
-/** The client has broken the protocol, or a bound; the connection ends with this code. */
+/** The client has violated the protocol, or a bound; the connection ends with this code. */
 export class FrameError extends Error {
   readonly code: number
 
@@ -16,9 +18,9 @@ export class FrameError extends Error {
 export interface FrameSink {
   /** Whether the next message must not begin yet. */
   readonly isWaiting: boolean
-  /** The bound of a message, with all of its fragments. */
+  /** The bound of a message, including all of its fragments. */
   readonly bytesMax: number
-  /** A message begins; `length` of one that is not fragmented. */
+  /** A message begins; `length`: that of one without fragments. */
   begins(length: number | undefined): void
   /** The bytes belong to the chunk that is being read. */
   data(piece: Buffer): void
@@ -40,13 +42,13 @@ const HUGE = Number.MAX_SAFE_INTEGER
 export class FrameReader {
   readonly #sink: FrameSink
   readonly #head = Buffer.allocUnsafe(HEAD_BYTES_MAX)
-  /** Bytes of the head that have come. */
+  /** Bytes of the head so far. */
   #have = 0
-  /** Bytes of the payload that are still to come; -1 while the head is read. */
+  /** Remaining bytes of the payload; -1 while the head is read. */
   #left = -1
   #opcode = 0
   #isLast = false
-  /** Which byte of the mask is next. */
+  /** Index of the next byte of the mask. */
   #turn = 0
   #control: Buffer = NOTHING
   #isInMessage = false
@@ -57,7 +59,7 @@ export class FrameReader {
     this.#sink = sink
   }
 
-  /** Unmasks in place. Returns the offset where it stopped: the end, or a message that has to wait. Throws FrameError. */
+  /** Unmasks in place. Returns the offset where it stopped: the end, or a message that must wait. Throws FrameError. */
   read(bytes: Buffer, from: number): number {
     let at = from
     while (at < bytes.length) {
@@ -85,7 +87,7 @@ export class FrameReader {
     return at
   }
 
-  /** Refuses first two bytes that break the protocol. */
+  /** Refuses first two bytes that violate the protocol. */
   #judge(first: number, second: number): void {
     const opcode = first & 0x0f
     const isLast = (first & FIN) !== 0
@@ -99,7 +101,7 @@ export class FrameReader {
       if (!this.#isInMessage) throw broken('A fragment has no message.')
     } else {
       if (opcode > OPCODE.binary) throw broken(`There is no opcode ${opcode}.`)
-      if (this.#isInMessage) throw broken('A message begins inside of another one.')
+      if (this.#isInMessage) throw broken('A message begins inside another one.')
       if (opcode === OPCODE.binary)
         throw new FrameError(CLOSE.notText, 'Send messages as text, not as binary.')
     }
@@ -166,7 +168,7 @@ export class FrameReader {
 
 const NOTHING = Buffer.alloc(0)
 
-/** The length of a head of which `have` bytes are known. */
+/** The length of a head from its first `have` bytes. */
 function headLength(head: Buffer, have: number): number {
   if (have < 2) return 2
   const short = (head[1] ?? 0) & 0x7f

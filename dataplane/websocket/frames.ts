@@ -20,7 +20,7 @@ const SHORT_MAX = 125
 const TWO_BYTES = 126
 const EIGHT_BYTES = 127
 const TWO_BYTES_MAX = 65_535
-/** A control frame holds no more. */
+/** The largest payload of a control frame. */
 const REASON_BYTES_MAX = SHORT_MAX - 2
 
 export interface Frame {

@@ -1,4 +1,4 @@
-/** The handshake that a client opens a WebSocket with (RFC 6455, 4). */
+/** A client's handshake for a WebSocket (RFC 6455, 4). */
 import { createHash } from 'node:crypto'
 import { GatewayError } from '../base/errors.ts'
 
@@ -12,12 +12,12 @@ interface Headed {
   header(name: string): string | undefined
 }
 
-/** Whether the client asks for a WebSocket, perhaps in a way that is not valid. */
+/** Whether the client asks for a WebSocket, even in an invalid way. */
 export function asksForSocket(incoming: Pick<Headed, 'header'>): boolean {
   return lists(incoming.header('upgrade'), 'websocket')
 }
 
-/** The rule that such a request breaks. */
+/** The rule that such a request violates. */
 export function handshakeFault(incoming: Headed): GatewayError | undefined {
   if (incoming.httpVersion !== '1.1') return fault('A WebSocket needs HTTP/1.1.')
   if (!lists(incoming.header('connection'), 'upgrade'))
@@ -32,7 +32,7 @@ export function handshakeFault(incoming: Headed): GatewayError | undefined {
   return undefined
 }
 
-/** The headers of the answer that opens it, name and value alternating; no extension and no subprotocol is chosen. */
+/** The headers of the answer that opens it, name and value alternating; without extension and subprotocol. */
 export function acceptance(incoming: Pick<Headed, 'header'>): string[] {
   const key = incoming.header('sec-websocket-key') ?? ''
   const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64')

@@ -1,4 +1,4 @@
-/** Whether a text that comes in pieces is UTF-8; a piece may end inside of a character. */
+/** Whether a text in pieces is UTF-8; a piece may end inside a character. */
 import { isUtf8 } from 'node:buffer'
 
 const NOTHING = Buffer.alloc(0)

@@ -1,4 +1,7 @@
-/** The body of GET /context/:request_id: what a request was sent with, from its trace. Texts only where its route keeps them. */
+/**
+ * The body of GET /context/:request_id: the prompt and passages of a request, from its trace. Texts only where its
+ * route keeps them.
+ */
 import type { Gateway } from '../../gateway/gateway.ts'
 import { windowOf } from '../../limits/quote.ts'
 import { TEXTS, type Trace } from '../../telemetry/trace/fields.ts'
@@ -30,7 +33,7 @@ export function contextOf(trace: Trace, gateway: Gateway) {
       decided_by: counted_by,
     },
     max_tokens: trace.max_tokens,
-    // Only a search for passages notes the window; without one the present window of the route is shown.
+    // Only a search for passages records the window; without one, the route's present window is shown.
     window: context === undefined ? windowNow(trace.route, gateway) : context.window,
     reserved: context?.reserved,
     room: context?.room,
@@ -42,12 +45,15 @@ export function contextOf(trace: Trace, gateway: Gateway) {
     },
     searches: retrieval,
     passages: passages.map((passage, at) => ({ ...passage, text: texts?.passages[at] })),
-    // Null if none are kept: the route does not ask for them, or newer ones took their place.
+    // Null if none are kept: the route does not keep them, or newer ones replaced them.
     texts: texts === undefined ? null : { messages: texts.messages, left_out: texts.left_out },
   }
 }
 
-/** The kind of the number. After a decision by an upper bound it is the upstream's number, if that reports usage. */
+/**
+ * The kind of the number. After a decision by an upper bound it is the upstream's number, if the upstream reports
+ * usage.
+ */
 function wordOf(isExact: boolean | undefined, by: CountedBy | undefined): CountedBy {
   if (isExact === true) return 'exact'
   return by === 'upper bound' ? by : 'estimate'

@@ -1,7 +1,7 @@
-/** The requests that run now, as traces that have not ended. */
+/** Running requests, as traces that have not ended. */
 import type { Gateway, Underway } from '../../gateway/gateway.ts'
 
-/** The oldest first: the one that hangs is what people look for. */
+/** The oldest first, because people look for requests that hang. */
 export function runningOf({ visits, clock }: Gateway, limit: number) {
   const now = clock.now()
   const oldest = visits
@@ -16,7 +16,7 @@ export function runningWith(id: string, { visits, clock }: Gateway) {
   return found && shown(found, clock.now())
 }
 
-/** Probes and lists of models are over at once. */
+/** Probes and lists of models end at once. */
 function isModelRequest({ trace }: Underway): boolean {
   return trace.method === 'POST'
 }

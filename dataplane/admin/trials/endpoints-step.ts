@@ -1,4 +1,4 @@
-/** Asks each address behind the name of an upstream by itself. */
+/** Calls each address of an upstream's name separately. */
 import { lookup } from 'node:dns/promises'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../../connection/addresses.ts'
@@ -16,7 +16,7 @@ interface ProbedAddress {
 const PROBE_MS_MAX = 5000
 const ADDRESSES_MAX = 64
 
-/** `sent`: those that an operator has sent. undefined if the upstream has its name alone. */
+/** `sent`: those that an operator has sent. undefined if the upstream has only its name. */
 export async function tryEndpoints(
   settings: UpstreamSettings,
   section: Section,
@@ -62,7 +62,7 @@ async function askOne(
   const transport = transportTo({ ...settings, at }, section)
   try {
     const isWell = (await askStatus(transport, settings.healthPath ?? '/', PROBE_MS_MAX)) === 200
-    // A hosted API has no path for probes: any answer shows that it is there.
+    // A hosted API has no path for probes: any answer shows that it is reachable.
     if (isWell || settings.healthPath === undefined) return undefined
     return `${address} did not answer with 200`
   } catch (error) {

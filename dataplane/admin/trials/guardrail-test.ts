@@ -1,4 +1,4 @@
-/** POST /guardrails/test of the admin API: what a guardrail says of a text. */
+/** POST /guardrails/test of the admin API: a guardrail's verdict on a text. */
 import { AuxiliaryError } from '../../auxiliaries/auxiliary.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import type { Side, Verdict } from '../../guardrails/contract.ts'

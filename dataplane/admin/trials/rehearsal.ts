@@ -1,4 +1,7 @@
-/** POST /routes/test of the admin API: the way a request would go on a route, with the first upstream failing if asked. */
+/**
+ * POST /routes/test of the admin API: the attempts of a request on a route, with a simulated failure of the first
+ * upstream if requested.
+ */
 
 import type { GatewayError } from '../../base/errors.ts'
 import type { Route } from '../../config/snapshot.ts'
@@ -19,7 +22,7 @@ const SIMULATED = {
 
 export interface RehearsalQuestion {
   readonly route?: string
-  /** The simulated failure of the first upstream; its breaker learns nothing of it. */
+  /** The simulated failure of the first upstream; its breaker does not count it. */
   readonly fail?: string
 }
 
@@ -32,14 +35,14 @@ interface Tried {
   readonly reason?: string
 }
 
-/** `missing` says what was asked for and is not there. */
+/** `missing`: an unknown name. */
 export async function rehearse({ route: model = '', fail }: RehearsalQuestion, gateway: Gateway) {
   const route = gateway.active.snapshot.models.get(model)
   if (route === undefined)
     return { missing: `There is no route or alias "${model.slice(0, 100)}".` }
   const failure = fail === undefined ? undefined : simulated(fail)
   if (fail !== undefined && failure === undefined)
-    return { missing: `There is no failure "${fail.slice(0, 100)}": server or rate_limited.` }
+    return { missing: `There is no failure "${fail.slice(0, 100)}": use server or rate_limited.` }
   const lane = gateway.active.lanes.get(route.name)
   if (lane === undefined) return { missing: `Route "${route.name}" has no upstreams.` }
   return await follow(route, lane, failure, gateway)
@@ -90,7 +93,7 @@ async function ask({ settings }: Target, request: ChatRequest, { active, env }: 
   return await tryCompletion(request, fetched?.settings ?? settings, active.snapshot.section)
 }
 
-/** The rules of production over this moment's states, without taking anything from a retry budget. */
+/** The rules of production on the present states, without use of a retry budget. */
 function planOf(
   route: Route,
   lane: Lane,

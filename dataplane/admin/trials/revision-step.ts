@@ -1,4 +1,4 @@
-/** Whether an upstream serves the revision that its tokenizer is pinned to, as a step of its trial. */
+/** Whether an upstream serves the revision of its tokenizer pin, as a step of its trial. */
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { openPool } from '../../connection/client.ts'
@@ -11,7 +11,7 @@ export interface RevisionStep extends Omit<Step, 'failure'> {
   readonly failure?: { readonly class: 'tokenizer_mismatch'; readonly message: string }
 }
 
-/** undefined if the configuration asks for no revision. A revision that the upstream does not say is no failure. */
+/** undefined if the configuration checks no revision. A revision that the upstream does not report is not a failure. */
 export async function tryRevision(
   settings: UpstreamSettings,
   section: Section,

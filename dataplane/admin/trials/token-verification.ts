@@ -1,4 +1,4 @@
-/** POST /tokens/verify of the admin API: how far the gateway's counts of prompts are from those of an upstream. */
+/** POST /tokens/verify of the admin API: the drift between the gateway's counts of prompts and those of an upstream. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { chatReading } from '../../apis/openai-chat/reading.ts'
 import { parseRequest } from '../../body/request.ts'
@@ -13,11 +13,11 @@ import { RuntimeTokenizer } from '../../upstream/live/runtime-tokenizer.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import { tryCompletion, tryCredential } from './trial.ts'
 
-/** A count that is further off is reported as a failure. */
+/** A larger drift is reported as a failure. */
 export const TOLERANCE = 0.005
 const SAMPLES_MAX = 1_000
 const SAMPLES = 16
-/** Kinds of text that tokenizers cut differently. */
+/** Kinds of text that tokenizers split differently. */
 const TEXTS = [
   'The quick brown fox jumps over the lazy dog, twice a day and never on Sundays.',
   'Straßenbahnhaltestellen heißen auf Französisch anders: « arrêts de tramway ».',
@@ -33,10 +33,10 @@ interface Compared {
   readonly upstream: number
 }
 
-/** The drift from which on budgets mislead. */
+/** The drift above which budgets mislead. */
 const DRIFT_WARNED = 0.01
 const COUNT_MS_MAX = 10_000
-/** How often a tokenizer is asked again that has not counted in time. */
+/** How often a tokenizer that was too slow is tried again. */
 const PATIENCE = 20
 const PAUSE_MS = 100
 
@@ -77,7 +77,7 @@ async function compare(
   const runtime = () =>
     new UpstreamCounter((body) => tokenizer.count(body, settings), gateway.clock)
   const counter = counterOf(settings, runtime)
-  // A runtime that counts for the gateway is not asked twice: its answers are the other side.
+  // If the runtime counts for the gateway, its answers are compared with the usage.
   const isAsked =
     settings.provider.tokenQuestions !== undefined && !(counter instanceof UpstreamCounter)
   const fetched = isAsked ? undefined : await tryCredential(settings, gateway.env)
@@ -101,7 +101,7 @@ async function compare(
   return { compared, failures, isExact, source, by: counter.by }
 }
 
-/** No client waits for this count, so it gives a tokenizer time to load. */
+/** No client waits for this count, so the tokenizer has time to load. */
 async function patiently(counter: Counter, request: ChatRequest): Promise<PromptCount> {
   let counted = await counter.count(request)
   for (let again = 0; again < PATIENCE && !counted.exact; again++) {
@@ -120,7 +120,7 @@ function note(upstream: string, drift: number, { metrics, log }: Gateway): void 
   log.event('warn', 'tokenizer_drift', message, { upstream, drift })
 }
 
-/** The share by which all counts together are off. */
+/** The drift of all counts together. */
 function driftOf(compared: readonly Compared[]): number | undefined {
   const sum = compared.reduce((all, { upstream }) => all + upstream, 0)
   const off = compared.reduce((all, { counted, upstream }) => all + Math.abs(counted - upstream), 0)

@@ -29,7 +29,7 @@ export interface Step {
   readonly failure?: Failure
   readonly tokens?: number
   readonly promptTokens?: number
-  /** The revision that the upstream says it serves. */
+  /** The revision that the upstream reports. */
   readonly revision?: string
 }
 
@@ -37,7 +37,7 @@ const PROBE_MS_MAX = 10_000
 const ANSWER_BYTES_MAX = 1_048_576
 const TOO_LARGE = 'the answer is larger than 1 MiB'
 
-/** Asks as a probe would; undefined if the upstream is not probed. */
+/** Sends what a probe would send; undefined if the upstream is not probed. */
 export async function tryHealth(
   settings: UpstreamSettings,
   section: Section,
@@ -60,7 +60,7 @@ export async function tryHealth(
   }
 }
 
-/** Fetches a credential as a gateway that starts would; undefined if requests carry the written one. */
+/** Fetches a credential as at the start of a gateway; undefined if requests carry the written one. */
 export async function tryCredential(
   settings: UpstreamSettings,
   env: Environment,
@@ -135,7 +135,7 @@ export async function tryCompletion(
 function broken(error: unknown, settings: UpstreamSettings): Failure {
   if (!(error instanceof Error)) return { class: 'reset', message: String(error) }
   if (error.name === 'TimeoutError')
-    return { class: 'timeout', message: 'It gave no answer in time.' }
+    return { class: 'timeout', message: 'It sent no answer in time.' }
   return masked(failureOf(error), settings)
 }
 

@@ -1,4 +1,4 @@
-/** POST /upstreams/test of the admin API: whether upstreams can be reached, take our credential and answer. */
+/** POST /upstreams/test of the admin API: whether upstreams are reachable, accept our credential and answer. */
 import { chatReading } from '../../apis/openai-chat/reading.ts'
 import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -9,9 +9,9 @@ import { tryEndpoints } from './endpoints-step.ts'
 import { type RevisionStep, tryRevision } from './revision-step.ts'
 import { type Step, tryCompletion, tryCredential, tryHealth } from './trial.ts'
 
-/** A thousand upstreams are not all dialled at once. */
+/** Upstreams tested at a time, because there may be a thousand. */
 const AT_ONCE = 8
-/** Fewer than this some reasoning models refuse. */
+/** Some reasoning models refuse a smaller limit. */
 const MAX_TOKENS = 16
 
 export interface UpstreamTest {
@@ -20,7 +20,7 @@ export interface UpstreamTest {
   readonly endpoint: string
   readonly model: string
   readonly ok: boolean
-  /** Why it is never asked. */
+  /** Why it is never called. */
   readonly disabled?: string
   readonly steps: readonly (Step | RevisionStep)[]
 }

@@ -50,7 +50,7 @@ const EXTENSIONS = {
 /** The authority may sign servers, but no further authority. */
 export function makeAuthority(validity: Validity): KeyedCertificate {
   const { privateKey, publicKey } = newKeys()
-  // Each authority has a distinct name: a client finds the right one among several by it.
+  // Each authority has a distinct name, so that a client can select one of several.
   const name = `gw-operator-webhook-ca-${randomBytes(4).toString('hex')}`
   const extensions = [
     critical(EXTENSIONS.constraints, sequence(truth(), integer(Buffer.from([0])))),
@@ -77,7 +77,7 @@ export function makeLeaf(
     extension(EXTENSIONS.authorityKeyId, sequence(taggedBytes(0, keyIdOf(issuer.publicKey)))),
   ]
   const facts = {
-    // Clients go by the names among the extensions; this one may not be as long as those.
+    // Clients check the names in the extensions; this one must be shorter than some of those.
     subject: 'gw-operator-webhook',
     issuer: commonNameOf(issuer),
     validity,
@@ -96,7 +96,7 @@ interface Facts {
   readonly extensions: readonly Buffer[]
 }
 
-/** Version 3, with a serial number that cannot be guessed. */
+/** Version 3, with an unpredictable serial number. */
 function signed({ subject, issuer, validity, publicKey, extensions }: Facts, by: KeyObject) {
   const body = sequence(
     tagged(0, integer(Buffer.from([2]))),

@@ -1,4 +1,4 @@
-/** Writes ASN.1 in DER: the few forms that a certificate is made of. Reading it is left to Node. */
+/** Writes ASN.1 in DER: the few forms that a certificate needs. Node reads it. */
 
 const CONTEXT = 0x80
 const CONSTRUCTED = 0x20
@@ -28,7 +28,7 @@ export function set(...contents: readonly Uint8Array[]): Buffer {
   return element(0x31, contents)
 }
 
-/** Encodes a number that is not negative, given as its bytes; a first bit that is set would make it negative. */
+/** Encodes a non-negative number, given as its bytes; a set first bit would make it negative. */
 export function integer(bytes: Uint8Array): Buffer {
   const first = bytes.findIndex((byte) => byte !== 0)
   const digits = first === -1 ? Buffer.from([0]) : bytes.subarray(first)
@@ -45,7 +45,7 @@ export function objectId(dotted: string): Buffer {
   return element(0x06, [Buffer.from([40 * first + second, ...rest.flatMap(inSevens)])])
 }
 
-/** Seven bits a byte; all but the last say that there is more. */
+/** Seven bits a byte; all but the last have a set first bit. */
 function inSevens(number: number): number[] {
   if (number < 128) return [number]
   const before = inSevens(Math.floor(number / 128)).map((byte) => byte | 0x80)
@@ -56,14 +56,14 @@ export function text(value: string): Buffer {
   return element(0x0c, [Buffer.from(value)])
 }
 
-/** Whole seconds; with two digits of the year before 2050, as certificates have to. */
+/** Whole seconds; certificates use two digits of the year before 2050. */
 export function time(milliseconds: number): Buffer {
   const digits = new Date(milliseconds).toISOString().replace(/\.\d+|[-:T]/g, '')
   const isShort = Number(digits.slice(0, 4)) < 2050
   return element(isShort ? 0x17 : 0x18, [Buffer.from(isShort ? digits.slice(2) : digits)])
 }
 
-/** `unused`: how many of the last bits say nothing. */
+/** `unused`: how many of the last bits have no meaning. */
 export function bits(bytes: Uint8Array, unused = 0): Buffer {
   return element(0x03, [Buffer.from([unused]), bytes])
 }
@@ -72,7 +72,7 @@ export function octets(bytes: Uint8Array): Buffer {
   return element(0x04, [bytes])
 }
 
-/** A member that is known by its number, with the value around which it is put. */
+/** A member identified by a number, with the value that it wraps. */
 export function tagged(number: number, ...contents: readonly Uint8Array[]): Buffer {
   return element(CONTEXT | CONSTRUCTED | number, contents)
 }

@@ -33,7 +33,7 @@ const everyGuardrailIsUsed: Check = ({ routes, guardrails }) => {
   })
 }
 
-/** A retrieval section that no route uses needs no store; another check warns about it. */
+/** A retrieval section without a route needs no store; another check warns about it. */
 const retrievalHasStore: Check = ({ retrieval, routes, vector_stores }, { suggestions }) => {
   const stores = new Set(vector_stores.map(({ name }) => name))
   const asked = new Set(routes.flatMap((route) => route.retrieval))
@@ -81,7 +81,7 @@ const tokenDefaultFitsWindow: Check = (section) =>
     return [refuse(at('routes', index, 'max_tokens_default'), message, `Write under ${largest}.`)]
   })
 
-/** Retrieval has no use if its passages get no room. */
+/** Retrieval has no effect if its passages get no room. */
 const reserveLeavesRoom: Check = (section) => {
   const reserved = section.context?.reserve_completion_tokens ?? 0
   const crowded = section.routes.flatMap((route) => {
@@ -105,7 +105,7 @@ const parallelOnlyJudges: Check = ({ guardrails }) =>
       return [refuse(path, message, 'Remove it, or write stage: input.')]
     }
     if (!parallel || !redact) return []
-    const message = 'the upstream would get the request before its words are changed'
+    const message = 'the upstream would get the request before its texts are changed'
     return [refuse(path, message, 'Remove parallel, or write redact: false.')]
   })
 

@@ -1,4 +1,4 @@
-/** Cache marks that the gateway is to put in, where an API has none. */
+/** Cache marks that the gateway should set for an API that has none. */
 import { PROVIDER_FACTS } from '../../providers/index.ts'
 import { whyUnmarked } from '../../providers/unmarked.ts'
 import { refuse } from '../judgement/problems.ts'

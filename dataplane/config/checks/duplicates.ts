@@ -98,7 +98,7 @@ const uniqueCertificateNames: Check = ({ auth: { certificates } }, context) => [
   ),
 ]
 
-/** Lists in which naming the same thing twice has no meaning. */
+/** Lists in which a repeated name has no meaning. */
 const noEntryTwice: Check = ({ upstreams, routes, api_keys, usage }, context) => [
   ...upstreams.flatMap(({ native = [] }, index) =>
     entriesTwice(native, at('upstreams', index, 'native'), 'native API', context),

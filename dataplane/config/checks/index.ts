@@ -1,4 +1,4 @@
-/** The rules between fields. Each check is a named pure function; the order here has no meaning. */
+/** The rules between fields. Each check is a named pure function; their order has no meaning. */
 
 import type { Section } from '../../schema/index.ts'
 import type { Finding } from '../judgement/problems.ts'
@@ -67,7 +67,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...vectorStoreChecks,
 ]
 
-/** These judge a route by its strategy and an upstream by its provider. */
+/** These check a route by its strategy and an upstream by its provider. */
 const CHECKS_OF_CHOICES: readonly Check[] = [
   ...cacheChecks,
   ...fairnessChecks,

@@ -1,4 +1,4 @@
-/** The pair of the client listener: references, a key that fits, authorities that can be read. */
+/** The certificate and key of the client listener: references, a matching key, readable authorities. */
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
 import { valueBelow } from '../../json/values.ts'
@@ -12,9 +12,9 @@ const FIELDS = ['cert', 'key', 'client_ca'] as const
 type TlsField = (typeof FIELDS)[number]
 
 const FIXES: Readonly<Record<TlsField, string>> = {
-  cert: 'Bring the certificate in PEM form, followed by its intermediate ones.',
-  key: 'Bring the private key in PEM form, without a passphrase.',
-  client_ca: 'Bring certificates in PEM form, as "BEGIN CERTIFICATE" begins them.',
+  cert: 'Provide the certificate in PEM form, followed by its intermediate ones.',
+  key: 'Provide the private key in PEM form, without a passphrase.',
+  client_ca: 'Provide certificates in PEM form, which begin with "BEGIN CERTIFICATE".',
 }
 
 const place = (field: keyof ListenerTls) => at('gateway', 'tls', field)
@@ -25,10 +25,10 @@ const pairIsReferred: Check = (_section, { written }) =>
     if (typeof text !== 'string' || isReference(text)) return []
     if (text === '') return [refuse(place(field), 'is empty', EMPTIED_FIX)]
     const fix = 'Write ${secret:NAME/KEY}, or ${file:PATH} outside of a cluster.'
-    return [refuse(place(field), 'must be one reference, and never stands in the file', fix)]
+    return [refuse(place(field), 'must be one reference, never a literal', fix)]
   })
 
-/** Judges the values behind the references; one that leads nowhere is reported elsewhere. */
+/** Checks the values of the references; another check reports those that cannot be resolved. */
 const pairFits: Check = ({ gateway: { tls } }, { now, written }) => {
   if (tls === undefined) return []
   const findings: Finding[] = []
@@ -56,7 +56,7 @@ const pairFits: Check = ({ gateway: { tls } }, { now, written }) => {
 
 function judgePair(tls: ListenerTls, leaf: X509Certificate, key: KeyObject): Finding[] {
   if (!leaf.checkPrivateKey(key)) {
-    const fix = 'Bring the key that the certificate was made for, in the same Secret.'
+    const fix = 'Provide the key of this certificate, in the same Secret.'
     return [refuse(place('key'), 'is not the key of cert', fix)]
   }
   if (tls.client_ca?.includes('${')) return []
@@ -64,15 +64,15 @@ function judgePair(tls: ListenerTls, leaf: X509Certificate, key: KeyObject): Fin
     createSecureContext(secureOptionsOf(tls))
     return []
   } catch (error) {
-    // Its message says which rule of TLS is broken, and repeats nothing of the key.
+    // Its message names the broken rule of TLS, and contains nothing of the key.
     const why = error instanceof Error ? error.message : String(error)
     return [refuse(place('cert'), `cannot be served (${why})`, 'Make another certificate.')]
   }
 }
 
-/** Clients refuse it by their own clocks; the gateway goes on, as a new one may be on its way. */
+/** Clients refuse it by their own clocks; the gateway continues, because a new one may arrive soon. */
 function judgeTime({ validFromDate, validToDate }: X509Certificate, now: number): Finding[] {
-  const fix = 'Renew it; the gateway takes the new one without a restart.'
+  const fix = 'Renew it; the gateway uses the new one without a restart.'
   if (validToDate.getTime() <= now) {
     return [warn(place('cert'), `ended on ${validToDate.toISOString()}: clients refuse it`, fix)]
   }
@@ -87,7 +87,7 @@ const authoritiesTakeEffect: Check = ({ gateway: { tls } }) => {
   const asks = client_auth === 'request' || client_auth === 'require'
   if (client_ca === undefined && asks) {
     const fix = 'Add client_ca, the authorities of your clients, or remove client_auth.'
-    return [refuse(place('client_auth'), 'has no authority to judge certificates by', fix)]
+    return [refuse(place('client_auth'), 'has no authority for client certificates', fix)]
   }
   if (client_ca === undefined || client_auth !== 'none') return []
   const message = 'cannot take effect with client_auth: none'

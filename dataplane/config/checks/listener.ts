@@ -51,7 +51,7 @@ const heartbeatIsHeard: Check = ({ gateway }) => {
   const heartbeat = gateway.sse.heartbeat_seconds
   if (idle === undefined || heartbeat < idle) return []
   const message = `heartbeats every ${heartbeat} s come too late: the load balancer cuts at ${idle} s`
-  const fix = `Write less than ${idle}, a third of it at best.`
+  const fix = `Write less than ${idle}, ideally a third of it.`
   return [refuse(at('gateway', 'sse', 'heartbeat_seconds'), message, fix)]
 }
 
@@ -59,7 +59,7 @@ const keepaliveOutlivesLoadBalancer: Check = ({ gateway }, { place }) => {
   const idle = gateway.load_balancer_idle_seconds
   const keepalive = keepaliveSeconds(gateway, place)
   if (idle === undefined || keepalive > idle) return []
-  const message = `must exceed load_balancer_idle_seconds (${idle}), else requests meet closed connections`
+  const message = `must exceed load_balancer_idle_seconds (${idle}), or the load balancer sends requests on closed connections`
   return [refuse(at('gateway', 'keepalive_seconds'), message, `Write more than ${idle}.`)]
 }
 

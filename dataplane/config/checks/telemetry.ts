@@ -27,7 +27,7 @@ const OF_SIGNALS = [
 ] as const
 
 const collectorIsThere: Check = ({ telemetry }, { written }) => {
-  // A refused address is missing in the parsed section, so the written document is read.
+  // The parsed section lacks a refused address, so this reads the written document.
   if (valueBelow(written, 'gw', 'telemetry', 'otlp_endpoint') !== undefined) return []
   return OF_COLLECTORS.filter((field) => isChanged(telemetry, field)).map((field) => {
     const fix = `Add otlp_endpoint:, or remove ${field}.`
@@ -38,7 +38,7 @@ const collectorIsThere: Check = ({ telemetry }, { written }) => {
 const collectorIsABase: Check = ({ telemetry: { otlp_endpoint } }) => {
   const url = otlp_endpoint === undefined ? null : URL.parse(otlp_endpoint)
   if (url === null || (url.search === '' && url.hash === '')) return []
-  const fix = 'Write the base URL alone, such as http://host:4318, and credentials as otlp_headers.'
+  const fix = 'Write only the base URL, such as http://host:4318, and credentials as otlp_headers.'
   return [refuse(at('telemetry', 'otlp_endpoint'), 'holds a query or fragment', fix)]
 }
 

@@ -27,7 +27,7 @@ const embeddingIsThere: Check = ({ vector_stores, upstreams }) =>
   vector_stores.flatMap(({ embedding }, index) => {
     const path = at('vector_stores', index, 'embedding')
     if (embedding === undefined) {
-      const message = 'is missing: a store is asked with vectors, and nothing makes them'
+      const message = 'is missing: a store needs vectors, and no upstream makes them'
       return [refuse(path, message, 'Add embedding: {upstream: NAME, model: NAME}.')]
     }
     const { provider } = upstreams.find(({ name }) => name === embedding.upstream) ?? {}
@@ -45,7 +45,7 @@ const storeIsOfTenants: Check = ({ vector_stores }) =>
       const fix = 'Name the payload field that holds the tenant, or write shared: true.'
       return [refuse(at('vector_stores', index, 'tenant_field'), message, fix)]
     }
-    const message = 'contradicts tenant_field, which keeps tenants apart'
+    const message = 'contradicts tenant_field, which separates tenants'
     return [refuse(at('vector_stores', index, 'shared'), message, 'Remove one of the two.')]
   })
 
@@ -91,7 +91,7 @@ const namesAreNames: Check = ({ vector_stores, retrieval }) => [
     return isNamed
       ? fields
       : [
-          refuse(path, `${quoted(store.collection)} is no name of ${what}`, 'Correct it.'),
+          refuse(path, `${quoted(store.collection)} is not a name of ${what}`, 'Correct it.'),
           ...fields,
         ]
   }),
@@ -102,7 +102,7 @@ const namesAreNames: Check = ({ vector_stores, retrieval }) => [
 
 function fieldFault(field: string | undefined, path: Finding['path']): Finding[] {
   if (field === undefined || field.includes('${') || FIELD.test(field)) return []
-  const message = `${quoted(field)} is no name of a field`
+  const message = `${quoted(field)} is not a name of a field`
   return [refuse(path, message, 'Use letters, digits, _ and -; a.b is the member b of a.')]
 }
 
@@ -116,7 +116,7 @@ const vectorFieldIsUsed: Check = ({ vector_stores }) =>
 const keysAreOneLine: Check = ({ vector_stores }) =>
   vector_stores.flatMap(({ api_key }, index) => {
     if (api_key === undefined || !hasControls(api_key)) return []
-    const message = 'what the reference leads to holds a line break or control character'
+    const message = 'the value of the reference contains a line break or control character'
     const fix = 'Store the credential alone, on one line.'
     return [refuse(at('vector_stores', index, 'api_key'), message, fix)]
   })

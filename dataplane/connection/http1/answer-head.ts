@@ -32,7 +32,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   const status = Number(text.slice(9, 12))
   const headers = parseHeaders(lines)
   const isFirstMinor = text.charCodeAt(7) === 0x31
-  // The gateway requests no upgrade. It does not request 100 either, which is ignored.
+  // The gateway requests no upgrade. An answer of 100, which it does not request either, is ignored.
   if (status === 101) throw new WireError('UND_ERR_SOCKET', 'bad upgrade')
   return framed(status, headers, isFirstMinor)
 }
@@ -68,7 +68,7 @@ function checkFraming(
     if (length !== undefined) throw malformed('It has Content-Length and Transfer-Encoding.')
     if (!isFirstMinor) throw malformed('HTTP/1.0 has no Transfer-Encoding.')
     if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
-      throw malformed('The only Transfer-Encoding understood is "chunked".')
+      throw malformed('The only supported Transfer-Encoding is "chunked".')
   }
   // A repeated header is an array; a list in one line is not a number.
   if (length !== undefined && (typeof length !== 'string' || !LENGTH.test(length)))

@@ -35,7 +35,7 @@ const CHUNKS: ChunkRules = {
 export class AnswerReader {
   readonly #sink: AnswerSink
   #state: AnswerState = 'head'
-  /** Text of a head or a line whose end has not come. */
+  /** Text of an incomplete head or line. */
   #text = ''
   /** Bytes of the body that are still to come. */
   #left = 0

@@ -54,7 +54,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   #ended = false
   #isGone = false
 
-  /** `reads` are the socket's where it emits no data. */
+  /** `reads`: the shared buffer, if the socket reads into it and emits no data. */
   constructor(socket: Socket, owner: ConnectionOwner, reads?: SharedReads) {
     this.#socket = socket
     this.#owner = owner
@@ -112,7 +112,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
   resume(): void {
     if (!this.#paused) return
     this.#paused = false
-    // Inside of a call of the reader, reading continues by itself.
+    // Within a call of the reader, reading continues afterwards.
     if (!this.#reading) {
       const held = this.#held ?? NOTHING
       this.#held = undefined
@@ -182,7 +182,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     }
   }
 
-  /** The other side sends no more. */
+  /** The other side sends no more bytes. */
   #end(): void {
     this.#ended = true
     if (this.#isGone || this.#paused) return
@@ -193,7 +193,7 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     try {
       this.#reader.finish()
     } catch (error) {
-      // Ends through the socket, because the watch on its handshake may have a better reason.
+      // Ends through the socket, because the handshake's listener may have a better reason.
       this.#socket.destroy(error as Error)
       return
     }

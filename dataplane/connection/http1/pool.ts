@@ -6,7 +6,7 @@ import { type Forwarding, RequestHead } from './request-head.ts'
 import type { SharedReads } from './shared-reads.ts'
 import { WireError } from './wire-error.ts'
 
-/** `reads` are the socket's where it emits no data. */
+/** `reads`: the shared buffer, if the socket reads into it and emits no data. */
 export type Connect = (
   callback: (error: Error | null, socket: Socket | null, reads?: SharedReads) => void,
 ) => void

@@ -1,4 +1,4 @@
-/** Writes the head of a request. The lines that stay from one request to the next are written once. */
+/** Writes the head of a request. The lines that do not change between requests are written once. */
 import { HEADER_NAME, HEADER_VALUE } from '../../http1/header-lines.ts'
 import type { PoolRequest } from './contract.ts'
 import { WireError } from './wire-error.ts'

@@ -1,4 +1,4 @@
-/** Reads of all connections into one buffer: each connection gets a copy of the bytes that came for it. */
+/** Reads all connections into one buffer: each connection gets a copy of its bytes. */
 
 /** Same size as Node's own reads. */
 const BYTES = 65_536
@@ -6,11 +6,11 @@ const BYTES = 65_536
 const shared = Buffer.allocUnsafeSlow(BYTES)
 
 /**
- * The reads of one connection. Its socket is made with `onread`, emits no data and keeps none. test/bench/micro/shared-read.ts:
- * 1.5 us less for an answer of 1.3 kB than where each read takes another 64 KiB.
+ * The reads of one connection. Its socket has the option `onread`, emits no data and buffers none.
+ * test/bench/micro/shared-read.ts: 1.5 us less for an answer of 1.3 kB than with 64 KiB for each read.
  */
 export class SharedReads {
-  /** Set before the first byte can come: in the turn in which the connection is there. */
+  /** Set before the first byte can arrive: in the turn in which the connection opens. */
   take: (chunk: Buffer) => void = () => {}
   readonly onread = {
     buffer: shared,

@@ -9,7 +9,7 @@ export class WireError extends Error {
   }
 }
 
-/** Something that is not HTTP, or that two readers could read differently. */
+/** Bytes that are not HTTP, or that two readers could read differently. */
 export function malformed(message: string): WireError {
   return new WireError('HPE_INVALID_RESPONSE', message)
 }

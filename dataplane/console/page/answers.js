@@ -1,4 +1,4 @@
-/** Answers of the admin API of every pod: asked when a view needs them, kept until they are too old. */
+/** Answers of the admin API of every pod: requested when a view needs them, kept until they are too old. */
 import { headers } from './connection.js'
 
 const FORGET_MS = 60_000
@@ -12,7 +12,10 @@ export class Answers {
     this.#arrived = arrived
   }
 
-  /** The last answers to a path, and a new question if they are older than `everyMs`. Undefined until the first has come. */
+  /**
+   * The last answers to a path, and a new request if they are older than `everyMs`. Undefined until the first has
+   * arrived.
+   */
   of(pods, path, everyMs) {
     const now = Date.now()
     for (const [each, { usedAt }] of this.#kept)
@@ -33,7 +36,7 @@ export class Answers {
   }
 }
 
-/** `status` is 0 where nothing answered. */
+/** `status` is 0 without an answer. */
 async function answerOf({ name, path: root }, path) {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS)
@@ -44,12 +47,12 @@ async function answerOf({ name, path: root }, path) {
   }
 }
 
-/** The bodies of those that have answered. */
+/** The bodies of successful answers. */
 export function bodies(answers) {
   return (answers ?? []).filter(({ status }) => status === 200).map(({ body }) => body)
 }
 
-/** Says what stands in the way of the others, for people. */
+/** Explains to people why the others failed. */
 export function faults(answers) {
   return (answers ?? [])
     .filter(({ status }) => status !== 200)

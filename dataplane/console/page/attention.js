@@ -1,4 +1,4 @@
-/** The red list: everything that a person on call should know of now, each with its beginning and the view that shows more. */
+/** The red list: every current problem for a person on call, each with its start and a link to its view. */
 import { relative } from './format.js'
 
 /** `changes` are newest first. Each item is `{kind, words, since, href}`, the worst first. */
@@ -12,16 +12,16 @@ export function attention({ pods }, { changes = [], budgets = [], cluster }) {
 }
 
 const RANK = { bad: 0, warn: 1 }
-/** True is good for all conditions of a gateway but these. */
+/** True is good for all conditions of a gateway except these. */
 const BAD_IF_TRUE = ['Degraded', 'Stalled']
-/** Others say the same with more words, or these say no more than that something goes on. */
+/** Other conditions repeat the same in more words, or these only report progress. */
 const QUIET = ['Ready', 'Reconciling']
 
 export function isBad({ type, status }) {
   return status === (BAD_IF_TRUE.includes(type) ? 'True' : 'False')
 }
 
-/** The operator speaks for pods that cannot say it themselves. */
+/** The operator reports for pods that cannot report it themselves. */
 function ofCluster(cluster) {
   const { conditions = [] } = cluster?.status ?? {}
   return conditions

@@ -1,9 +1,9 @@
-/** Budgets of tenants, groups and keys from the answers of pods: what is left, and how far they will go at this pace. */
+/** Budgets of tenants, groups and keys from the answers of pods: the rest, and a forecast at the present pace. */
 import { bodies } from './answers.js'
 import { number, relative, usd } from './format.js'
 
 const DAY_MS = 86_400_000
-/** Earlier in a window a pace says nothing. */
+/** Earlier in a window a pace has no meaning. */
 const ELAPSED_MIN = 0.01
 
 const KINDS = {
@@ -11,7 +11,10 @@ const KINDS = {
   spend_per_month_usd: { unit: 'USD a month', show: usd },
 }
 
-/** Each budget once, the one nearest to its end first. Pods that count apart say different things: the fullest counts. */
+/**
+ * Each budget once, the one nearest to its end first. If pods count separately, their numbers differ: the fullest one
+ * is used.
+ */
 export function budgetsOf(standings, now = Date.now()) {
   const found = new Map()
   for (const { tenants } of bodies(standings)) {
@@ -51,13 +54,13 @@ function budgetOf(tenant, name, limit, now) {
   }
 }
 
-/** Every limit of a standing, by its name: members that have a limit and what is used of it. */
+/** Every limit of a tenant, by its name: members with a limit and its usage. */
 function limitsOf(standing) {
   const isLimit = (value) => value !== null && typeof value === 'object' && 'limit' in value
   return Object.entries(standing).filter(([, value]) => isLimit(value))
 }
 
-/** At the pace of the window so far; said once a hundredth of the window is over. */
+/** At the pace of the window so far; known after a hundredth of the window. */
 export function forecastOf({ window, used, limit, resets_at }, now, show = number) {
   if (window !== 'day' && window !== 'month') return undefined
   const end = new Date(resets_at)

@@ -1,4 +1,4 @@
-/** Lines over time, and bars by hour or day, as inline SVG with their numbers as a table beside them. */
+/** Lines over time, and bars by hour or day, as inline SVG with their numbers in a table. */
 import { h } from './element.js'
 import { clockTime } from './format.js'
 import { GAP_MS } from './history.js'
@@ -138,7 +138,7 @@ function ticks(first, last, x) {
   })
 }
 
-/** One step: down where a point is far from the one before, or has no value. */
+/** One step: pen up after a gap or without a value. */
 function pathOf(points, of, x, y) {
   const steps = []
   let before
@@ -159,7 +159,7 @@ function lastOf(points, line) {
   return point === undefined ? undefined : line.of(point)
 }
 
-/** 1, 2 or 5 times a power of ten, so that the scale is still while the values move a little. */
+/** 1, 2 or 5 times a power of ten, so that the scale does not change with small changes of the values. */
 function roundedUp(value) {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -1,11 +1,17 @@
-/** The stream of samples: opened again when it ends, closed while the page is hidden, judged lost after three silent seconds. */
-/** A sample comes each second. Together with the time between two looks it is three seconds until the page says so. */
+/**
+ * The stream of samples: opened again when it ends, closed while the page is hidden, lost after three silent seconds.
+ */
+/**
+ * A sample comes each second. Together with the interval of the check it takes three seconds until the page shows it.
+ */
 const SILENT_MS = 2700
 const LOOK_MS = 250
 const AGAIN_MS = 2000
 const TOKEN = 'gw-console-token'
 
-/** A token comes behind `#token=`, where no server sees it, and leaves the address at once. A view may stand behind it. */
+/**
+ * A token comes after `#token=`, which no server sees, and is removed from the address at once. A view may follow it.
+ */
 export function takeToken() {
   const [, given, view = '/overview'] = /^#token=([\w-]+)(\/.*)?$/.exec(location.hash) ?? []
   if (given === undefined) return false

@@ -1,15 +1,15 @@
 /**
- * Elements as values, and a page that becomes equal to them. Every text becomes a text node and nothing is ever parsed as
- * HTML, so that a name of a tenant or a model is shown as it is written.
+ * Elements as values, and a page that is updated to match them. Every text becomes a text node and is never parsed as
+ * HTML, so that a name of a tenant or a model is shown as written.
  */
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** `attributes` with `on…` are handlers; those that are undefined or false are left out. */
+/** `attributes` with `on…` are handlers; undefined and false ones are left out. */
 export function h(tag, attributes, ...children) {
   return { tag, attributes: attributes ?? {}, children: flat(children) }
 }
 
-/** Makes the children of an element equal to these; what is equal already stays, with its focus and its scroll. */
+/** Makes the children of an element match these; equal ones stay, with their focus and scroll position. */
 export function render(parent, ...children) {
   patchChildren(parent, flat(children))
 }
@@ -21,7 +21,7 @@ function flat(children) {
     .map((child) => (typeof child === 'object' ? child : String(child)))
 }
 
-/** One with a key keeps its place in the page, so that new ones before it take no focus away. */
+/** An element with a key keeps its place in the page, so that new ones before it do not take the focus away. */
 function patchChildren(parent, wanted) {
   const kept = new Set(wanted.map(keyOf))
   let node = parent.firstChild
@@ -77,7 +77,7 @@ function patch(node, { attributes, children }) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith('on')) node[name] = value
     else if (value === undefined || value === false) continue
-    // The attribute of a field does not change what was typed into it.
+    // The attribute of a field does not change the typed text.
     else if (name === 'value') node.value = value
     else if (node.getAttribute(name) !== String(value === true ? '' : value))
       node.setAttribute(name, value === true ? '' : value)

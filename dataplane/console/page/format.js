@@ -38,7 +38,7 @@ export function milliseconds(value) {
   return value === undefined || value === null ? DASH : seconds(value / 1000)
 }
 
-/** Cents are too much for a request, and too little for a month. */
+/** Cents are too coarse for a request, and too fine for a month. */
 export function usd(value) {
   if (value === undefined || value === null || !Number.isFinite(Number(value))) return DASH
   const amount = Number(value)
@@ -61,12 +61,12 @@ export function fullTime(iso) {
   return whole.format(new Date(iso))
 }
 
-/** An hour of UTC, as reports have it. */
+/** An hour of UTC, as reports write it. */
 export function hourUtc(iso) {
   return iso.replace('T', ' ').replace(/:00:00Z$/, ':00')
 }
 
-/** How far it is from `now`, both ways. */
+/** The distance from `now`, past or future. */
 export function relative(iso, now = Date.now()) {
   const away = (new Date(iso).getTime() - now) / 1000
   const text = span(Math.abs(away))

@@ -2,14 +2,14 @@
 import { quantile, ratesOf } from './rates.js'
 
 const POINTS_MAX = 900
-/** Rates are taken over this many samples: a second alone would jump. */
+/** Rates cover this many samples, because single seconds vary too much. */
 const OVER = 10
-/** Nothing is known of the time between samples that are further apart. */
+/** The time between samples that are further apart is unknown. */
 export const GAP_MS = 3500
 
 export class History {
   #samples = []
-  /** One that has a time alone is a gap: no gateway said what it did. */
+  /** A sample with only a time is a gap: no gateway answered. */
   points = []
   rates = ratesOf(undefined, { pods: [] })
 
@@ -38,7 +38,7 @@ function pointOf(at, total) {
   return { at, requests, errors, tokens, p50: quantile(0.5, total), p95: quantile(0.95, total) }
 }
 
-/** The pod in the earliest sample from which it ran on to this one: no gap between, and not begun anew. */
+/** The pod in the earliest sample since which it ran without a gap or a restart. */
 function beginningOf(pod, { at }, earlier) {
   let first = pod
   let since = new Date(at).getTime()

@@ -1,4 +1,4 @@
-/** Starts the page: its address says which view is shown, samples and answers draw it anew. */
+/** Starts the page: its address selects the view, and samples and answers update it. */
 import { Answers } from './answers.js'
 import { Connection, keepToken, shareToken, takeToken } from './connection.js'
 import { h, render } from './element.js'
@@ -12,7 +12,7 @@ import { routing } from './views/routing.js'
 import { tenants } from './views/tenants.js'
 import { usage } from './views/usage.js'
 
-/** By the first part of the address behind `#/`: the word of the menu, the title, the view. A number key opens each. */
+/** By the first part of the address after `#/`: the word of the menu, the title, the view. A number key opens each. */
 const VIEWS = {
   overview: ['Overview', 'Overview', overview],
   routing: ['Routing', 'Routes and upstreams', routing],
@@ -64,13 +64,13 @@ function became(kind, why) {
   const of = history_.sample === undefined ? '' : `, numbers of ${clockTime(history_.sample.at)}`
   const text = why === undefined ? words : `${words}: ${why}; trying again${of}`
   const status = document.getElementById('connection')
-  // It is read aloud when it changes, and at no other time.
+  // A screen reader announces it when it changes, and at no other time.
   if (status.textContent !== text) render(status, text)
   status.className = `state ${shape}`
   if (isLocked) draw()
 }
 
-/** The view, what stands behind it, and the text of its filter: `#/requests/errors?q=acme`. */
+/** The view, the rest of the address, and the text of its filter: `#/requests/errors?q=acme`. */
 function addressed() {
   const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
   const [name = '', ...rest] = path.split('/').map(decoded)
@@ -107,7 +107,7 @@ function draw() {
     draw()
   }
   const ask = (asked, everyMs) => answers.of(podsOf(sample), asked, everyMs)
-  // The resource of a gateway in a cluster, which the tool reads and not a pod.
+  // The resource of a gateway in a cluster; the tool reads it, not a pod.
   const cluster = sample.hasCluster ? answers.of([CLUSTER], '/cluster', 5000)?.[0] : undefined
   render(
     main,

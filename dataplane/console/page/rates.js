@@ -1,6 +1,9 @@
-/** Rates from two samples of counters, added up over pods. Counters that fell began anew with their process. */
+/** Rates from two samples of counters, added up over pods. Counters that fell were reset by a restart. */
 
-/** The rates between two samples, by route, upstream and tenant, and of all routes together; known if one pod is in both. */
+/**
+ * The rates between two samples, by route, upstream and tenant, and of all routes together; known if one pod is in
+ * both.
+ */
 export function ratesOf(before, after) {
   const rates = { total: empty(), routes: new Map(), upstreams: new Map(), tenants: new Map() }
   for (const pod of after.pods) {
@@ -63,7 +66,7 @@ export function quantile(share, { bounds, firstTokens }) {
   return bounds.at(-1)
 }
 
-/** Attempts that failed; a client that left is no failure of the upstream. */
+/** Failed attempts; a client that left is not a failure of the upstream. */
 function failed(upstream) {
   const outcomes = Object.entries(upstream?.outcomes ?? {})
   const bad = outcomes.filter(([outcome]) => outcome !== 'ok' && outcome !== 'left')

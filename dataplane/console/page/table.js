@@ -1,11 +1,11 @@
-/** Tables, states and bars as every view shows them. */
+/** Tables, states and bars of every view. */
 import { h } from './element.js'
 import { fullTime, relative } from './format.js'
 
 /**
- * A head with `>` before it is a column of numbers. The first cell of a row is its head. A row is its cells, or
- * `{key, isChosen, cells}`. Where there is no room a row becomes a card with the heads beside its cells; roles are written
- * out, because such a layout takes them from the elements.
+ * A head with a leading `>` is a column of numbers. The first cell of a row is its head. A row is its cells, or
+ * `{key, isChosen, cells}`. On a narrow screen a row becomes a card with the heads beside its cells. Roles are
+ * explicit, because such a layout removes them from the elements.
  */
 export function table(caption, heads, rows, empty = 'Nothing yet.') {
   const columns = heads.map((head) => ({
@@ -60,7 +60,7 @@ function rowOf(row, columns) {
 
 const SHAPES = { good: '●', warn: '▲', bad: '■', idle: '○' }
 
-/** A word with a shape: never colour alone. */
+/** A word with a shape, because colour alone is not enough. */
 export function state(kind, ...words) {
   return h(
     'span',
@@ -71,7 +71,7 @@ export function state(kind, ...words) {
   )
 }
 
-/** The answer that a client got. */
+/** The answer that the client got. */
 export function answerState({ status, code, attempts, running }) {
   if (running) return state('idle', 'running')
   const kind =
@@ -80,7 +80,7 @@ export function answerState({ status, code, attempts, running }) {
   return state(kind, `${status}${more}${code === undefined ? '' : ` ${code}`}`)
 }
 
-/** The requests that have it in one of their names. */
+/** The requests with this value in one of their names. */
 export function requestsWith(text, words = text) {
   return h('a', { href: `#/requests?q=${encodeURIComponent(text)}` }, words)
 }
@@ -125,7 +125,7 @@ export function section(title, ...content) {
   return h('section', { 'aria-label': title }, h('h2', null, title), content)
 }
 
-/** Names those that did not answer, and why. */
+/** Lists the pods that did not answer, and why. */
 export function troubles(faults) {
   if (faults.length === 0) return undefined
   return h(

@@ -3,11 +3,14 @@ import { bodies } from './answers.js'
 
 const HOUR_MS = 3_600_000
 
-/** A shared store has the sum of all pods; else they count apart, and the sum of their rows is the gateway's. The dearest first. */
+/**
+ * A shared store has the sum of all pods; otherwise each pod counts its own rows, and the gateway has their sum. The
+ * dearest first.
+ */
 export function joined(answers) {
   const reports = bodies(answers)
   const shared = reports.filter(({ kept_in }) => kept_in === 'redis')
-  // Each pod writes what it has counted before it answers, so the one that knows most is the last.
+  // Each pod writes its counts before it answers, so the largest answer is the last.
   const last = shared.toSorted((one, other) => requestsOf(other) - requestsOf(one))[0]
   const rows = new Map()
   for (const { by, ...amounts } of (last === undefined ? reports : [last]).flatMap(
@@ -47,7 +50,7 @@ export function sumOf(rows) {
   )
 }
 
-/** USD of this day of UTC, and of the whole day if it goes on like this. `days` are answers by day. */
+/** USD of this UTC day, and of the whole day at this pace. `days` are answers by day. */
 export function costsToday(days, at) {
   if (days === undefined) return { spent: undefined, pace: undefined }
   const today = at.slice(0, 10)

@@ -5,13 +5,13 @@
 import { isRecord, rowOf } from '../../json/values.ts'
 
 export type Path = readonly (string | number)[]
-/** The way to the value that is being read; it goes on changing. */
+/** The path of the value that is being read; it changes while reading continues. */
 type ValuePath = (string | number)[]
 
 export interface Seen {
-  /** The role of the message that the words are of. */
+  /** The role of the message that contains the texts. */
   role: string
-  /** Words that models read. Those that are fixed cannot be changed: names, and what is signed. To keep the path, copy it. */
+  /** Words that models read. Fixed texts cannot be changed: names, and signed texts. To keep the path, copy it. */
   text(text: string, path: Path, isFixed?: boolean): void
   /** `why` completes a sentence that begins with the member. */
   refuse(path: Path, why: string): void
@@ -20,7 +20,7 @@ export interface Seen {
 export type Form = (value: unknown, path: ValuePath, seen: Seen) => void
 type Table = Readonly<Record<string, Form>>
 
-const NO_PLACE = 'has no place in what guardrails are shown'
+const NO_PLACE = 'guardrails cannot see it'
 /** Not a text, so it is allowed in unknown members. */
 const NAME = /^[A-Za-z_][\w-]{0,63}$/
 const ID = /^[\w.:|/-]{1,128}$/
@@ -48,7 +48,7 @@ function said(isFixed: boolean): Form {
 }
 
 export const text = said(false)
-/** Words that are shown and cannot be changed. */
+/** Texts that are shown and cannot be changed. */
 export const fixed = said(true)
 export const flag = matching((value) => typeof value === 'boolean', 'must be true or false')
 export const number = matching((value) => typeof value === 'number', 'must be a number')
@@ -90,7 +90,7 @@ export function list(entry: Form): Form {
   })
 }
 
-/** `rest` is for members of other names. */
+/** `rest` handles members with other names. */
 export function members(table: Table, rest?: (name: string) => Form | undefined): Form {
   return present((value, path, seen) => {
     if (!isRecord(value)) {
@@ -106,7 +106,7 @@ export function members(table: Table, rest?: (name: string) => Form | undefined)
   })
 }
 
-/** Members that are not known may hold nothing. */
+/** Unknown members may hold nothing. */
 function nothing(name: string): Form {
   if (!NAME.test(name)) return (_value, path, seen) => seen.refuse(path, NO_PLACE)
   return matching((value) => Array.isArray(value) && value.length === 0, NO_PLACE)

@@ -1,4 +1,4 @@
-/** Values whose members are the client's own: schemas, arguments of tools, metadata. All their words are shown. */
+/** Values whose members are the client's own: schemas, arguments of tools, metadata. All their texts are shown. */
 import { isRecord, parsed } from '../../json/values.ts'
 import type { Form, Seen } from './form.ts'
 
@@ -15,7 +15,7 @@ const TYPES: ReadonlySet<string> = new Set([
   ...['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'],
 ])
 
-/** Texts may be changed where they stand; names are shown together, and cannot be. */
+/** Texts may be changed in place; names are shown together, and cannot be changed. */
 export const free: Form = (value, path, seen) => {
   const names = new Set<string>()
   collect(value, names)
@@ -56,7 +56,7 @@ function show(
   }
 }
 
-/** A text that models read as JSON: its escapes stand for other characters, so it is shown without them too. */
+/** A text that models read as JSON: its escapes hide characters, so it is shown without them too. */
 export const jsonText: Form = (value, path, seen) => {
   if (value === null || value === undefined || value === '') return
   if (typeof value !== 'string') {

@@ -1,4 +1,7 @@
-/** Anthropic's messages as clients send them, before they become the inner form: what that has no place for is refused. */
+/**
+ * Anthropic's messages as clients send them, before they become the inner form; refuses members that the inner form
+ * cannot hold.
+ */
 import {
   either,
   type Form,

@@ -1,4 +1,7 @@
-/** OpenAI's responses as clients send them, before they become the inner form: what that has no place for is refused. */
+/**
+ * OpenAI's responses as clients send them, before they become the inner form; refuses members that the inner form
+ * cannot hold.
+ */
 import { recordOf } from '../../json/values.ts'
 import {
   either,

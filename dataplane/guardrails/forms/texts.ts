@@ -1,4 +1,4 @@
-/** Requests beside conversations: texts to continue, texts for vectors, documents in an order. */
+/** Requests other than conversations: texts to continue, texts for vectors, documents to rank. */
 import { GENERATED, SHARED } from './chat.ts'
 import { either, list, members, numbers, text, words } from './form.ts'
 

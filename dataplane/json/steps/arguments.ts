@@ -1,11 +1,13 @@
-/** Arguments of a call for a body in which they are no text: long ones are parsed when the body is written, in steps. */
+/**
+ * Arguments of a call for a body in which they are not a text: long ones are parsed in steps when the body is written.
+ */
 import { valuesMaxOf } from '../bounds.ts'
 import { AT_ONCE_BYTES } from '../unwritten.ts'
 import { type Json, parsedArguments, recordOf } from '../values.ts'
 import { Later } from '../writing.ts'
 import { parsing } from './parsing.ts'
 
-/** What `parsedArguments` returns, or what writes that. */
+/** The result of `parsedArguments`, or a value that writes it later. */
 export function argumentsOf(value: unknown): Json | Later {
   if (typeof value !== 'string' || value.length <= AT_ONCE_BYTES) return parsedArguments(value)
   return new Later(() => parsedInSteps(value))

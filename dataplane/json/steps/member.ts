@@ -1,4 +1,4 @@
-/** A member of a request that is changed by its value: a long one is parsed when the body is written, in steps. */
+/** A member of a request with a changed value: a long one is parsed in steps when the body is written. */
 import { valuesMaxOf } from '../bounds.ts'
 import type { Span } from '../found.ts'
 import { AT_ONCE_BYTES } from '../unwritten.ts'
@@ -10,8 +10,8 @@ const BEFORE = Buffer.from('{"value":')
 const BEHIND = Buffer.from('}')
 
 /**
- * What `changed` makes of the value in these bytes; undefined, or the bytes as they are: nothing of it changes. The bytes are
- * valid JSON.
+ * The result of `changed` on the value in these bytes; undefined, or the bytes unchanged, if nothing changes. The bytes
+ * are valid JSON.
  */
 export function changedMember(
   bytes: Buffer,

@@ -2,10 +2,10 @@
 import { MembersError, MembersScan, PIECE_BYTES } from '../members.ts'
 import { type PiecesOptions, parseInPieces } from './pieces.ts'
 
-/** Bytes that are searched between two looks at the clock. */
+/** Bytes to search between two checks of the clock. */
 const SCAN_BYTES = 65_536
 
-/** The value; undefined if the bytes are no JSON object within the bounds. Yields at points where it may be interrupted. */
+/** The value; undefined if the bytes are not a JSON object within the bounds. Yields where other work may run. */
 export function* parsing(
   bytes: Buffer,
   valuesMax: number,

@@ -1,4 +1,4 @@
-/** Parses JSON of megabytes in pieces: short values many at once; long ones member by member. */
+/** Parses JSON of megabytes in pieces: many short values at once, long ones member by member. */
 import type { Found } from '../found.ts'
 import { MembersError } from '../members.ts'
 import { holds } from '../numbers.ts'
@@ -28,15 +28,15 @@ type WorkInParts<T> = Generator<undefined, T>
 type JsonTree = Record<string, unknown>
 
 export interface PiecesOptions {
-  /** Which of the long members of the top are kept; absent: all. */
+  /** Which of the long top-level members are kept; absent: all. */
   readonly keeps?: (name: string) => boolean
-  /** All of it is the user's, such as the arguments of a call: its numbers keep their text. */
+  /** The user wrote all of it, such as the arguments of a call: its numbers keep their text. */
   readonly isHeld?: boolean
 }
 
 /**
  * The object in the bytes, as JSON.parse would return it, but with only the kept ones of its long members. Omitted
- * members are checked as strictly as the rest. Yields at points where it may be interrupted. Throws MembersError.
+ * members are checked as strictly as the rest. Yields where other work may run. Throws MembersError.
  */
 export function* parseInPieces(
   bytes: Buffer,
@@ -65,7 +65,7 @@ function keepsAll(): boolean {
   return true
 }
 
-/** The value that stands there; an empty one where it is not kept. */
+/** The value at this position; an empty one if it is not kept. */
 function* longValue(
   { numbers, ...source }: PieceSource,
   { name, isKept }: { readonly name: string; readonly isKept: boolean },
@@ -101,7 +101,7 @@ function* members(
   const last = end - 1
   if (bytes[last] !== (isList ? CLOSE_BRACKET : CLOSE_BRACE)) throw broken(last)
   let at = skipSpace(bytes, start + 1)
-  /** Start and end of a run of short members that are not parsed yet. */
+  /** Start and end of a run of short, unparsed members. */
   let runAt = at
   let runEnd = at
   while (at < last) {
@@ -256,7 +256,7 @@ function parse(text: string, at: number, numbers: PieceSource['numbers'] = 'plai
 }
 
 function broken(at: number): MembersError {
-  return new MembersError(`The body is not valid JSON at or behind position ${at}.`)
+  return new MembersError(`The body is not valid JSON at or after position ${at}.`)
 }
 
 function skipSpace(bytes: Buffer, at: number): number {

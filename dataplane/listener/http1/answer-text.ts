@@ -1,4 +1,4 @@
-/** The text of an answer's head, as Node's server would write it. */
+/** The text of an answer's head, in the form of Node's server. */
 import { STATUS_CODES } from '../../base/node-http.ts'
 import { HEADER_VALUE } from '../../http1/header-lines.ts'
 
@@ -36,7 +36,7 @@ export function statusLine(status: number): string {
   return line
 }
 
-/** Names are the gateway's own words; a value that could be read as another line throws. */
+/** The gateway chooses the names; a value that could be read as another line throws. */
 export function headerLines(headers: readonly string[]): string {
   let lines = ''
   for (let index = 0; index < headers.length; index += 2) {

@@ -1,4 +1,4 @@
-/** A client's body in chunks, read as strictly as Node's parser reads it: no blank, no odd extension, no folded trailer. */
+/** A client's chunked body, read as strictly as by Node's parser: no blank, no unusual extension, no folded trailer. */
 import { GatewayError } from '../../base/errors.ts'
 import { ChunkReader, type ChunkRules, type ChunkSink } from '../../http1/chunks.ts'
 import { HEADER_LINES } from '../../http1/header-lines.ts'
@@ -10,7 +10,7 @@ const VALUE = `(?:${TOKEN}|${QUOTED})?`
 /** Trailers that would change the end of the body. */
 const FRAMING = /^(?:content-length|transfer-encoding):/i
 
-/** A name or a value has to be there. */
+/** A name or a value is required. */
 const EXTENSION = `;(?:${TOKEN}(?:=${VALUE})?|=${VALUE})`
 
 /** Some senders sign every chunk in an extension; a megabyte of them is an attack. */
@@ -33,7 +33,7 @@ export class ChunkedBody implements ChunkSink {
   readonly #reader = new ChunkReader(RULES, this)
   readonly #data: Buffer[] = []
 
-  /** Reads on from an offset; returns how far the body goes. */
+  /** Continues from an offset; returns the offset after the body's bytes. */
   read(bytes: Buffer, from: number): number {
     try {
       return this.#reader.read(bytes, from)
@@ -44,7 +44,7 @@ export class ChunkedBody implements ChunkSink {
     }
   }
 
-  /** The data that was read since the last call. */
+  /** The data since the last call. */
   take(): Buffer {
     const [first = NOTHING, ...others] = this.#data.splice(0)
     return others.length === 0 ? first : Buffer.concat([first, ...others])

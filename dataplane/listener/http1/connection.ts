@@ -1,4 +1,4 @@
-/** A client's connection while it carries plain requests: one after the other, then perhaps Node's for good. */
+/** A client's connection while it carries plain requests: one after the other, until Node's server takes it over. */
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
 import { type Heavy, heavyWork } from '../../base/heavy-work.ts'
@@ -16,7 +16,7 @@ import { recognise } from './plain-head.ts'
 export interface ConnectionOwner {
   readonly served: readonly Served[]
   readonly keepAliveMs: number
-  /** How long a first request, and the whole of one that has begun, may take to come. */
+  /** How long the first request, and the rest of a started one, may take to arrive. */
   readonly headMs: number
   readonly requestMs: number
   /** Whether connections are closed after their answers. */
@@ -24,7 +24,7 @@ export interface ConnectionOwner {
   now(): number
   commonLines(isLast: boolean): string
   answer(exchange: PlainExchange, api: Api, now: number): void
-  /** Node's from now on, with the bytes that it has not seen. */
+  /** Node reads it from now on, including the unread bytes. */
   handOver(connection: PlainConnection, bytes: Buffer, isBehind: boolean): void
   gone(connection: PlainConnection): void
   /** Nothing came in time. */
@@ -36,9 +36,9 @@ export interface ConnectionOwner {
 /** `new` until the first request; then `idle`, `busy`, and `closing` after the last answer. */
 type ConnectionState = 'new' | 'idle' | 'busy' | 'closing'
 
-/** Bytes after a request wait for its answer; beyond this many no more are read. */
+/** Bytes after a request wait for its answer; beyond this many the gateway stops reading. */
 const WAITING_BYTES_MAX = 65_536
-/** Clients close a little later than `Keep-Alive` says; the gateway must not be first. */
+/** Clients close a little later than `Keep-Alive` allows; the gateway must not close first. */
 const KEEP_ALIVE_MARGIN_MS = 1000
 const NEVER = Number.POSITIVE_INFINITY
 
@@ -54,12 +54,12 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
   readonly lastKey: LastKey = { key: '', digest: '' }
   readonly #owner: ConnectionOwner
   #state: ConnectionState = 'new'
-  /** When it has waited long enough for what it waits for. */
+  /** When the present wait ends. */
   #dueAt: number
   #exchange: PlainExchange | undefined
   /** The exchange whose answer has ended and waits for its write. */
   #answered: PlainExchange | undefined
-  /** Bytes after the request that is being answered. */
+  /** Bytes after the request in progress. */
   #waiting: Buffer[] | undefined
   #waitingBytes = 0
 
@@ -69,7 +69,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.#owner = owner
     this.#dueAt = owner.now() + owner.headMs
     socket[CONNECTION] = this
-    // The same functions for all: closures would cost every idle connection memory.
+    // Shared functions, because closures would cost every idle connection memory.
     socket.on('data', onData)
     socket.on('end', onEnd)
     socket.on('error', onError)
@@ -111,7 +111,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     if (taken < chunk.length) this.#keep(chunk.subarray(taken))
   }
 
-  /** Further writes leave at the end of the turn. */
+  /** Further writes are sent at the end of the turn. */
   hold(): void {
     if (this.isHeld) return
     this.isHeld = true
@@ -141,7 +141,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     exchange.turned()
   }
 
-  /** The client sends no more: with its request whole it has left, as Node's server takes it. */
+  /** The client sends no more: if its request is whole it has left, as for Node's server. */
   ended(): void {
     const exchange = this.#exchange
     if (exchange?.takesMore) {
@@ -153,7 +153,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     this.socket.end()
   }
 
-  /** The rest of the body will not come. */
+  /** The rest of the body will not arrive. */
   broken(): void {
     this.#exchange?.breakBody(this.#owner.brokenBody(false))
   }
@@ -212,7 +212,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     if (this.#waitingBytes > WAITING_BYTES_MAX) this.socket.pause()
   }
 
-  /** `isBehind`: they came before the request ahead of them had its answer. */
+  /** `isBehind`: they came before the answer to the previous request. */
   #judge(bytes: Buffer, isBehind: boolean): void {
     const head = recognise(bytes, this.#owner.served)
     const served = head === undefined ? undefined : this.#owner.served[head.line]
@@ -248,7 +248,7 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
     }
     this.#state = 'idle'
     this.#dueAt = this.#owner.now() + this.#owner.keepAliveMs + KEEP_ALIVE_MARGIN_MS
-    // Not inside of what the earlier request is still doing.
+    // Runs later, not while the earlier request is still working.
     if (this.#waiting !== undefined) setImmediate(goOn, this)
   }
 
@@ -259,11 +259,11 @@ export class PlainConnection implements Member, Carrier, HeldWrites, Heavy {
       return
     }
     this.socket.destroySoon()
-    // A client that is kept from sending would not see the end.
+    // A client that cannot send would not see the end.
     this.socket.resume()
   }
 
-  /** Judges what came after the last request. */
+  /** Checks the bytes after the last request. */
   goOn(): void {
     const waiting = this.#waiting
     if (this.#state !== 'idle' || waiting === undefined) return

@@ -1,4 +1,4 @@
-/** One plain request and its answer on a connection of the gateway's own. */
+/** One plain request and its answer on a connection that the gateway reads itself. */
 import type { Socket } from 'node:net'
 import type { GatewayError } from '../../base/errors.ts'
 import { LARGE_BYTES } from '../../base/heavy-work.ts'
@@ -19,12 +19,12 @@ import { headerLines, saysClose, statusLine } from './answer-text.ts'
 import { ChunkedBody } from './chunked-body.ts'
 import { isKept, type PlainHead } from './plain-head.ts'
 
-/** The connection, as far as an exchange needs it. */
+/** The part of the connection that an exchange needs. */
 export interface Carrier {
   readonly socket: Socket
-  /** Whether what is written waits for the end of the turn. */
+  /** Whether writes wait for the end of the turn. */
   readonly isHeld: boolean
-  /** Monotonic moment from which on the connection is closed after an answer. */
+  /** Monotonic time after which the connection is closed after an answer. */
   readonly endsAt: number
   readonly lastKey: LastKey
   /** After the last answer the client may still be sending. */
@@ -32,12 +32,12 @@ export interface Carrier {
   hold(): void
   /** The last lines of a head. */
   commonLines(isLast: boolean): string
-  /** Called once the last byte of the answer has been given to the socket. */
+  /** Called when the socket has the last byte of the answer. */
   answered(exchange: PlainExchange): void
 }
 
 const NOTHING = Buffer.alloc(0)
-/** A body that no stage has taken yet is read up to this size. */
+/** A body that no stage has read yet is read up to this size. */
 const EARLY_BYTES_MAX = 65_536
 
 export class PlainExchange implements Incoming, Outgoing {
@@ -51,15 +51,15 @@ export class PlainExchange implements Incoming, Outgoing {
   /** Bytes of a body with a length that have not arrived. */
   #left = 0
   readonly #chunks: ChunkedBody | undefined
-  /** The part of it that came before a stage takes it: with the head, or while its caller is still being identified. */
+  /** The part of it that arrived before a stage reads it: with the head, or while its caller is being identified. */
   #first: Buffer = NOTHING
-  /** The body breaks off before a stage takes it. */
+  /** The body breaks off before a stage reads it. */
   #fault: GatewayError | undefined
   #received = 0
   #isTaken = false
   #taker: BodyTaker | undefined
   #listener: AnswerListener | undefined
-  /** The head of a stream, until its first piece takes it along. */
+  /** The head of a stream, until it is sent with the first piece. */
   #unsent = ''
   #isBegun = false
   #isOver = false
@@ -73,7 +73,7 @@ export class PlainExchange implements Incoming, Outgoing {
     this.#chunks = head.isChunked ? new ChunkedBody() : undefined
   }
 
-  /** Takes what came with the head, from an offset; returns how far it goes. */
+  /** Takes the bytes that came with the head, from an offset; returns the offset after them. */
   open(bytes: Buffer, from: number): number {
     const end = this.#chunks?.read(bytes, from) ?? Math.min(bytes.length, from + this.#left)
     this.#first = this.#chunks?.take() ?? bytes.subarray(from, end)
@@ -90,7 +90,7 @@ export class PlainExchange implements Incoming, Outgoing {
     return this.#carrier.socket.remoteAddress
   }
 
-  /** A plain request says so in its first line. */
+  /** The first line of a plain request shows its version. */
   get httpVersion(): string {
     return '1.1'
   }
@@ -108,18 +108,18 @@ export class PlainExchange implements Incoming, Outgoing {
     return this.#rawHeaders
   }
 
-  /** A body that was not taken counts as on its way, so that a refusal is the same however the bytes arrive. */
+  /** An unread body counts as still arriving, so that a refusal does not depend on how the bytes arrive. */
   get complete(): boolean {
     if (this.takesMore || this.#chunks?.fault !== undefined) return false
     return this.#isTaken || (this.#head.length === 0 && this.#chunks === undefined)
   }
 
-  /** Whether what comes next belongs to it. */
+  /** Whether the next bytes belong to it. */
   get takesMore(): boolean {
     return this.#chunks === undefined ? this.#left > 0 : this.#chunks.takesMore
   }
 
-  /** More of its body has come, or is announced, than comes with most heads. */
+  /** More of its body has arrived, or is announced, than usually comes with a head. */
   get isLarge(): boolean {
     return this.#head.length > LARGE_BYTES || this.#received > LARGE_BYTES
   }
@@ -164,22 +164,22 @@ export class PlainExchange implements Incoming, Outgoing {
     return taken
   }
 
-  /** No stage has taken the body yet; after an answer none will. */
+  /** No stage has read the body yet; after an answer none will. */
   #keep(data: Buffer): void {
     if (data.length === 0 || this.#isTaken || this.#isBegun || this.#isOver) return
-    // The memory of a chunk is used again.
+    // The memory of a chunk is reused.
     this.#first = Buffer.concat([this.#first, data])
     if (this.#first.length > EARLY_BYTES_MAX) this.#carrier.socket.pause()
   }
 
-  /** The rest of the body will not come. */
+  /** The rest of the body will not arrive. */
   breakBody(why: GatewayError): void {
     if (!this.takesMore) return
     this.#fault ??= why
     this.#taker?.broken(why)
   }
 
-  /** The connection is gone, or has taken everything. */
+  /** The connection is closed, or has accepted everything. */
   close(): void {
     this.#isOver = true
     this.#listener?.closed()
@@ -195,7 +195,7 @@ export class PlainExchange implements Incoming, Outgoing {
     const head = `${this.#headOf(status, headers)}content-length: ${length}\r\n${this.#tail()}\r\n`
     const { socket } = this.#carrier
     this.#carrier.hold()
-    // A client that has left takes no more.
+    // A client that has left reads no more.
     if (!socket.writable) this.isLast = true
     else writeJoined(socket, head, body)
     this.#finish()
@@ -224,7 +224,7 @@ export class PlainExchange implements Incoming, Outgoing {
     this.#finish()
   }
 
-  /** Leaves the terminating chunk out. */
+  /** Omits the terminating chunk. */
   cut(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -235,12 +235,12 @@ export class PlainExchange implements Incoming, Outgoing {
     this.#carrier.socket.destroy()
   }
 
-  /** The socket has written what it held. */
+  /** The socket has written its buffer. */
   drained(): void {
     if (this.#isBegun && !this.#isOver) this.#listener?.drained()
   }
 
-  /** An answer that has ended was given to the system, which has not taken all of it. */
+  /** A finished answer was passed to the system, which has not accepted all of it. */
   turned(): void {
     this.#listener?.turned()
   }

@@ -1,4 +1,6 @@
-/** Receives the connections of an HTTP server: plain requests are served here, every other connection is handed on to it. */
+/**
+ * Receives the connections of an HTTP server: serves plain requests itself, and passes every other connection to it.
+ */
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -17,7 +19,7 @@ export interface PlainConnectionsOptions {
   readonly deadlines: Deadlines
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** How old connections may get: new replicas get their share of the old ones. 0: any age. */
+  /** Maximum age of connections, so that new replicas get their share. 0: any age. */
   readonly ageMs: number
   readonly served: readonly Served[]
   answer(exchange: PlainExchange, api: Api, receivedAt: number): void
@@ -25,9 +27,9 @@ export interface PlainConnectionsOptions {
   brokenBody(isLate: boolean): GatewayError
 }
 
-/** How often it is looked whose time is up. */
+/** Interval of the check for expired connections. */
 const LOOK_MS = 500
-/** Connections of one moment must not all return in one moment: up to a fifth more or less. */
+/** Connections that opened together must not all return together: up to a fifth more or less. */
 const SPREAD = 0.4
 
 type Listener = (socket: Socket) => void

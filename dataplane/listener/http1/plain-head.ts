@@ -1,4 +1,6 @@
-/** Recognises the head of a plain request: one that no two readers could read differently. Everything else is Node's to judge. */
+/**
+ * Recognises the head of a plain request: one that no two readers could read differently. Node checks everything else.
+ */
 import { trimmed } from '../../http1/header-lines.ts'
 import { HEADERS_MAX, HOST } from '../../request/head-rules.ts'
 
@@ -12,11 +14,11 @@ export interface PlainLine {
 }
 
 export interface PlainHead {
-  /** Which of the lines it was. */
+  /** The index of the line. */
   readonly line: number
   /** The headers that `isKept` names. */
   readonly kept: Kept
-  /** All headers as they came. */
+  /** All headers unchanged. */
   readonly lines: string
   /** Bytes of the body, 0 if it comes in chunks, and where they begin. */
   readonly length: number
@@ -27,7 +29,7 @@ export interface PlainHead {
 const BYTES_MAX = 8192
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
-/** No folded line, no bare CR or LF, no space before a colon, no tab, nothing but ASCII that can be seen. */
+/** No folded line, no bare CR or LF, no space before a colon, no tab, only visible ASCII. */
 const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+$/
 const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 /** An offer to upgrade is ignored (RFC 9110, 7.8), and so are the options that come with it. */
@@ -39,20 +41,20 @@ const KEPT = (
   'host origin api-key x-api-key connection content-type authorization content-length content-encoding ' +
   'x-request-id traceparent tracestate transfer-encoding'
 ).split(' ')
-/** A request with one of these is left to Node. */
+/** Node reads a request with one of these. */
 const LEFT = ['expect', 'trailer', 'proxy-connection']
 const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
   ...KEPT.map((name) => [name, 'kept'] as const),
   ...LEFT.map((name) => [name, 'left'] as const),
 ])
-/** Names are compared by length first: most headers of a request are none of these. */
+/** Names are compared by length first, because most headers of a request are not these. */
 const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, length) =>
   [...DECIDING.keys()].some((name) => name.length === length),
 )
 
 /** undefined if the bytes do not begin with the whole head of a plain request to one of the lines. */
 export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead | undefined {
-  // The body is mostly there too, and is no text that anybody reads.
+  // Most of the body is there too, but is never read as text.
   const end = bytes.indexOf(HEAD_END)
   if (end === -1 || end > BYTES_MAX - HEAD_END.length) return undefined
   const text = bytes.toString('latin1', 0, end + LINE_END.length)
@@ -105,7 +107,7 @@ function chunkedLength(kept: Kept, hasBody: boolean): number | undefined {
   return isPlain && kept['transfer-encoding']?.toLowerCase() === 'chunked' ? 0 : undefined
 }
 
-/** Whether a head's `kept` has the header if the request does; each of them stands there once. */
+/** Whether a head's `kept` has the header if the request does; each appears there once. */
 export function isKept(name: string): boolean {
   return DECIDING.get(name) === 'kept'
 }

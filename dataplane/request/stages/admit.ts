@@ -55,7 +55,7 @@ export interface Admission {
   readonly inFlight: Cell
 }
 
-/** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED, and holds nothing then. */
+/** Throws ERR_GW_CONTEXT_OVERFLOW, ERR_GW_RATE_LIMIT_LOCAL, ERR_GW_BUDGET_EXCEEDED, and then holds nothing. */
 export function admit(
   applicant: Applicant,
   active: Active,

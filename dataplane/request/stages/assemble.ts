@@ -1,4 +1,4 @@
-/** What should the model know? Passages that the route's retrieval finds for the question are put before it. */
+/** What should the model know? Puts the passages that the route's retrieval finds for the question before it. */
 
 import type { Presence } from '../../call/presence.ts'
 import { withMessage } from '../../retrieval/inserted.ts'

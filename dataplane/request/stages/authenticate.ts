@@ -21,14 +21,14 @@ const MESSAGE =
 
 /** A missing key reveals nothing, so say plainly that none arrived. */
 const NONE =
-  'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, something on the way removes it.'
+  'No API key has arrived. Send one of this gateway as "Authorization: Bearer <key>"; if you do, a proxy on the way removes it.'
 
 /** The header has arrived, so no proxy removed it. */
 const NO_BEARER =
   "Authorization must be 'Bearer <key>'. Put the word Bearer and a space before the key of this gateway; " +
-  'other schemes, Basic for example, are not taken.'
+  'other schemes, such as Basic, are not supported.'
 
-/** Many SDKs require a key. This one means: use the certificate of the connection. */
+/** Many SDKs require a key. This value means: use the certificate of the connection. */
 const STAND_IN = 'certificate'
 const NAME_SHOWN_MAX = 100
 
@@ -82,7 +82,10 @@ function usableCaller(entry: KeyEntry, wallNow: number): Caller {
   return callerWith(entry)
 }
 
-/** The caller by certificate, if the client sent no key. A key that was sent decides alone, so that a revoked one cannot pass. */
+/**
+ * The caller by certificate, if the client sent no key. If the client sent a key, only that counts, so that a revoked
+ * one cannot pass.
+ */
 function holderOf(
   incoming: Headed,
   key: string | undefined,

@@ -20,7 +20,7 @@ export interface Classifying {
   readonly metrics: Pick<Metrics, 'semanticDecisions'>
 }
 
-/** A question to an upstream ends when the client leaves. */
+/** The call to an upstream ends when the client leaves. */
 export async function classify(
   request: ModelRequest,
   { route }: Pick<Admission, 'route'>,

@@ -66,7 +66,7 @@ function offer(caller: Caller, { section, models }: Names): string {
   }
   if (names.length === 0) return 'This key may use no route.'
   const more = names.length > NAMES_SHOWN_MAX ? ', …' : ''
-  return `This key may name: ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}.`
+  return `This key may use: ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}.`
 }
 
 function denied(message: string, learnt?: Learnt): GatewayError {

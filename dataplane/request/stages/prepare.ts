@@ -21,7 +21,7 @@ export interface Prepared {
   readonly verdict: Guarded['verdict']
   /** Score of the prompt's difficulty; undefined unless the route needs it. */
   readonly difficulty: number | undefined
-  /** As in the admission, less the room that passages take in the context windows. */
+  /** Like that of the admission, less the room that passages use in the context windows. */
   readonly terms: Admission
 }
 
@@ -45,7 +45,7 @@ interface PreparedWith {
   readonly guardrails: readonly string[]
 }
 
-/** `inspector` reads the answers of a route without guardrails. Throws what the stages throw. */
+/** `inspector` reads the answers of a route without guardrails. Throws the errors of the stages. */
 export function prepare(
   applicant: Applicant,
   admission: Admission,
@@ -54,7 +54,7 @@ export function prepare(
 ): Prepared | Promise<Prepared> {
   const { retrieval, semantic, trace } = admission.route.section
   const guardrails = guardrailsOf(applicant.route, admission.route)
-  // Most routes need none of it, and no request of theirs waits.
+  // Most routes need none of these, and their requests do not wait.
   if (guardrails.length > 0 || retrieval.length > 0 || semantic || trace?.keep_texts)
     return prepared(applicant, admission, { inspector, guardrails }, visit)
   const { request } = applicant

@@ -15,7 +15,7 @@ import type { Notes } from '../notes.ts'
 import { match, matchAhead } from './match.ts'
 import { isLong, type Receiver, receive } from './receive.ts'
 
-/** A request whose body is still to come, from a caller that may send one. */
+/** A request whose body is still arriving, from a caller that may send one. */
 export interface Announced {
   readonly call: Call
   readonly caller: Caller
@@ -32,7 +32,7 @@ export interface RoutedRequest {
 
 type Reader = Receiver & Pick<Limiter, 'clock' | 'refusals' | 'store'>
 
-/** Throws what `receive`, `match` and the reader of the API throw. */
+/** Throws the errors of `receive`, `match` and the reader of the API. */
 export async function read(
   announced: Announced,
   held: HeldBody,
@@ -43,7 +43,7 @@ export async function read(
   const { call, caller, dialect, rules, settings } = announced
   let bytes: Buffer | undefined
   try {
-    // Most bodies come with their head, and nothing waits for those.
+    // Most bodies arrive with their head, and need no waiting.
     const received = bodyOf(announced, held, snapshot, gateway)
     bytes = received instanceof Promise ? await arrival(received, gateway, notes) : received
     if (call.incoming.bodyOf !== undefined) bytes = await made(call.incoming, bytes, held, settings)
@@ -61,7 +61,7 @@ export async function read(
     return { request, route }
   } catch (error) {
     if (held.isLarge) {
-      // Nothing else holds the bytes, because the request was refused before it was sent.
+      // No other code holds the bytes, because the request was refused before it was sent.
       if (bytes !== undefined) giveBack(bytes)
       await chargeRefused({ tenant: caller.tenant, id: call.id }, rules, gateway)
     }
@@ -69,7 +69,7 @@ export async function read(
   }
 }
 
-/** The body may be longer than what has arrived, and has the same bounds. */
+/** The body may be longer than the received part, and has the same bounds. */
 async function made(
   incoming: Call['incoming'],
   arrived: Buffer,
@@ -99,7 +99,7 @@ function bodyOf(
   return receive(call, held, { settings, rules, look }, gateway)
 }
 
-/** Notes how long the rest of the body takes to arrive. */
+/** Records how long the rest of the body takes to arrive. */
 async function arrival(body: Promise<Buffer>, { clock }: Reader, notes: Notes): Promise<Buffer> {
   const began = clock.now()
   const bytes = await body

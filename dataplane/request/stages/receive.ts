@@ -69,7 +69,7 @@ export function receive(
   return reader.whole
 }
 
-/** Whether the body may be larger than those that arrive with their head. */
+/** Whether the body may be larger than bodies that arrive with their head. */
 export function isLong(incoming: Pick<Incoming, 'header'>): boolean {
   return (announced(incoming) ?? Number.POSITIVE_INFINITY) > LARGE_BYTES
 }
@@ -79,7 +79,7 @@ function announced(incoming: Pick<Incoming, 'header'>): number | undefined {
   return length === undefined ? undefined : Number(length)
 }
 
-/** A body that is arriving takes a slot of its tenant, as a running request does. */
+/** An arriving body uses a slot of its tenant, like a running request. */
 function requireRoom(held: HeldBody, { rules, settings }: BodyBounds): void {
   const others = held.neighbours - 1
   if (others >= rules.concurrentRequests) throw crowdedOut(others, rules)

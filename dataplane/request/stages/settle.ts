@@ -18,7 +18,7 @@ export interface Charge {
   readonly attempt: number
   readonly usage: Usage
   readonly nanos: number
-  /** undefined if it had nothing to do with a cache, or has no price. */
+  /** undefined if no cache was involved, or it has no price. */
   readonly caches: CacheEffect | undefined
 }
 

@@ -1,4 +1,4 @@
-/** Sends the claims of holdings when they are due, those of one moment in one call. */
+/** Sends the claims of holdings when they are due, those of one time in one call. */
 import type { Clock } from '../../base/clock.ts'
 import type { CallPart, Calls } from '../redis/redis-calls.ts'
 import { crossings } from '../redis/request-part.ts'
@@ -8,10 +8,10 @@ import { ALERTS_AT, GREW_AT, type Holding, type SentClaim } from './holding.ts'
 /** Usage and settlements go to the store after this time. */
 const FLUSH_MS = 200
 
-/** Claims that are due within this time go with those that are due now. */
+/** Claims that are due within this time are sent with those that are due now. */
 const TOGETHER_MS = 50
 
-/** A slice that goes down asks for more no sooner after its last claim. */
+/** Shortest time between claims of a slice that is running low. */
 const LOW_MS = 20
 
 /** A slice lasts for two of these without an answer. */
@@ -28,9 +28,9 @@ export interface ClaimsOptions {
   readonly replica: string
   /** Calls once after a time; returns a function that prevents it. */
   readonly schedule: (ms: number, call: () => void) => () => void
-  /** Whether one call may be about several accounts, which a cluster keeps apart. */
+  /** Whether one call may concern several accounts, which a cluster stores separately. */
   readonly isTogether: boolean
-  /** Whether messages of the store come through: else slices would be in the way of others. */
+  /** Whether messages of the store arrive: otherwise slices would block other replicas. */
   readonly hears: () => boolean
 }
 
@@ -68,7 +68,7 @@ export class Claims {
     this.#dueBy(holding, this.#now)
   }
 
-  /** Sends everything at once, and from here on keeps nothing idle. */
+  /** Sends everything at once, and from then on keeps nothing idle. */
   async close(): Promise<void> {
     this.#isClosing = true
     await this.#send([...this.#holdings].filter(({ isSending }) => !isSending))
@@ -120,7 +120,7 @@ export class Claims {
     const { clock, hears, calls } = this.#options
     for (const holding of due) holding.isSending = true
     try {
-      // A replica adds nothing to a window before it knows which life of it this is.
+      // A replica adds nothing to a window before it knows the window's `born`.
       const unmet = due.filter(({ day, month }) => !day.isMet || !month.isMet)
       await Promise.all(unmet.map(({ account, day, month }) => calls.meet(account, [day, month])))
     } catch {
@@ -139,7 +139,7 @@ export class Claims {
     for (const { holding, sent } of left) this.#failed(holding, sent)
   }
 
-  /** Returns those that have to be sent once more. */
+  /** Returns the claims that must be sent again. */
   async #try(all: readonly Sending[]): Promise<Sending[]> {
     const { calls, clock } = this.#options
     const lost: Holding[] = []

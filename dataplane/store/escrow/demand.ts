@@ -1,16 +1,16 @@
-/** The recent use of an account by this replica, from which the size of its slice follows. */
+/** The recent usage of an account by this replica, which determines the size of its slice. */
 import { hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
 
-/** The present half second and the one before show how much is used. */
+/** The usage is that of the present half second and the one before. */
 const SPAN_MS = 500
 
-/** As often that is wanted: for more than the five seconds that a failover of the store takes. */
+/** This multiple is wanted: for more than the five seconds of a failover of the store. */
 const SPANS = 8
 
-/** Requests of the size of the last one that a slice has room for beyond that. */
+/** Extra requests, of the size of the last one, that a slice has room for. */
 const FEW = 4
 
-/** Fewer requests than that in these spans ask for themselves. */
+/** With fewer requests in these spans, each asks the store. */
 const BUSY = 2
 
 export class Demand {
@@ -18,10 +18,10 @@ export class Demand {
   #before = nothing()
   #presentEnds = Number.NEGATIVE_INFINITY
   #last = nothing()
-  /** When the last request came. */
+  /** Time of the last request. */
   lastAt = Number.NEGATIVE_INFINITY
 
-  /** `slots`: how many are in use with this request. */
+  /** `slots`: the number in use, including this request. */
   add(need: Readonly<Quantities>, slots: number, now: number): void {
     this.#turn(now)
     const sums = this.#present
@@ -39,7 +39,7 @@ export class Demand {
     return this.#present.requests + this.#before.requests >= BUSY
   }
 
-  /** How much is wanted idle, with that number of slots in use. */
+  /** The wanted idle amounts, with this number of slots in use. */
   wanted(slots: number, now: number): Quantities {
     this.#turn(now)
     const wanted = nothing()
@@ -52,7 +52,7 @@ export class Demand {
     return wanted
   }
 
-  /** Whether a slice with so much idle has room for the next request of that size. */
+  /** Whether a slice with these idle amounts has room for the next request of that size. */
   isMetBy(idle: Readonly<Quantities>): boolean {
     return hasAll(idle, this.#last)
   }

@@ -1,4 +1,4 @@
-/** Decides here on requests that slices cover in all their accounts, and settles them here; claims bring that to the store. */
+/** Decides on requests that slices cover in all their accounts, and settles them; claims report that to the store. */
 import { larger, NOTHING, sane } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
@@ -32,7 +32,7 @@ export interface Asked {
   readonly present: Windows
 }
 
-/** With more accounts than that, those that are quiet are dropped. */
+/** With more accounts than this, quiet ones are dropped. */
 const SWEPT_MIN = 1_000
 
 export class Escrow {
@@ -71,7 +71,7 @@ export class Escrow {
     return { outcome: 'admitted', figures: figuresOf(request.rules, holdings, now) }
   }
 
-  /** The store is asked: it is to set aside what the next requests need, if counters are large and requests many. */
+  /** The store decides; it should set aside amounts for the next requests, if counters are large and requests many. */
   isAsked(request: AdmitRequest, asked: Asked): void {
     const shares = sharesOf(request, asked)
     if (!shares.every(({ need, terms }) => isLarge(need, terms))) return
@@ -84,7 +84,7 @@ export class Escrow {
     }
   }
 
-  /** Whether the request was admitted here and runs. */
+  /** Whether the request was admitted here and is running. */
   has(id: string): boolean {
     return this.#running.has(id)
   }
@@ -102,7 +102,7 @@ export class Escrow {
     return { charged: true, crossed: (await Promise.all(ends)).flat() }
   }
 
-  /** A request that has used more than it holds holds that. */
+  /** A request that has used more than its hold holds its usage. */
   beat(id: string, used: Amount): void {
     for (const taken of this.#running.get(id) ?? []) {
       const { tokens, nanos } = larger(sane(used), taken)
@@ -121,7 +121,7 @@ export class Escrow {
     return (await Promise.all(raised)).every((isRaised) => isRaised !== false)
   }
 
-  /** A request somewhere lacks what slices have of the account with this key. */
+  /** A request elsewhere needs amounts that slices hold of this account. */
   want(stateKey: string): void {
     const holding = this.#byStateKey.get(stateKey)
     if (holding === undefined) return
@@ -129,12 +129,14 @@ export class Escrow {
     this.#claims.urgent(holding)
   }
 
-  /** The same of all accounts of a request of this process. */
+  /** The same for all accounts of a request of this process. */
   wantIn(asked: Pick<Asked, 'account' | 'others'>): void {
     for (const account of accountsOf(asked)) this.want(stateKeyOf(account))
   }
 
-  /** Resolves once the store has what was settled here, so that its figures include it; undefined if it has. */
+  /**
+   * Resolves once the store has the settlements of this process, so that its figures include them; undefined if it has.
+   */
   report(asked: Pick<Asked, 'account' | 'others'>): Promise<unknown> | undefined {
     const reports = accountsOf(asked).flatMap((account) => {
       const holding = this.#holdings.get(account)
@@ -177,7 +179,7 @@ export class Escrow {
     return promise
   }
 
-  /** Raises a hold to a new whole from what is idle here, or else from what the store has. */
+  /** Raises a hold to a new total from the idle amounts here, otherwise from the store. */
   async #raise(taken: Taken, wanted: Amount, rule: BudgetRule | undefined): Promise<boolean> {
     const { holding } = taken
     const { slice } = holding
@@ -206,7 +208,7 @@ export class Escrow {
     return holding?.day.window.key === present.day.key ? holding : undefined
   }
 
-  /** That of an earlier day goes on until its requests have ended. */
+  /** A holding of an earlier day stays until its requests have ended. */
   #open(share: Share, present: Windows): Holding {
     if (this.#holdings.size >= this.#sweptAt) this.#sweep()
     const holding = new Holding(share, present)

@@ -1,4 +1,4 @@
-/** The slice of one account in the windows of a day, with what this replica knows of the account. */
+/** The slice of one account in the windows of a day, with this replica's data on the account. */
 import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
 import type { Windows } from '../../accounts/windows.ts'
 import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
@@ -13,7 +13,7 @@ export type Terms = Pick<
 
 const NO_CAP = -1
 
-/** Requests of one size that 2 % of a counter must have room for. */
+/** 2 % of a counter must have room for this many requests of one size. */
 const FEW = 4
 
 /** The last reply, and the claim that it answered. */
@@ -42,7 +42,7 @@ export class Holding {
   dueAt = Number.POSITIVE_INFINITY
   sentAt = Number.NEGATIVE_INFINITY
   isSending = false
-  /** By how much a running request wants to outgrow its hold. */
+  /** The amount by which a running request would exceed its hold. */
   more: { readonly tokens: number; readonly nanos: number } | undefined
   #known: Known | undefined
   #agreed: Terms | undefined
@@ -63,7 +63,7 @@ export class Holding {
     return this.#agreed !== undefined && isSame(this.#agreed, terms) && this.slice.covers(need, now)
   }
 
-  /** Whether the slice is over: nothing in it, and nothing that the store has not taken. */
+  /** Whether the slice is over: empty, and without amounts that the store does not have. */
   get isOver(): boolean {
     const { slice, settled, isSending, more } = this
     return !slice.isInUse && !slice.hasIdle && settled.length === 0 && !isSending && !more
@@ -87,7 +87,7 @@ export class Holding {
   ): (string | number)[] {
     const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute } = terms
     const { idle, used, wanted } = claim
-    // An alert goes to a request.
+    // An alert belongs to a request.
     const thresholds = settled.length > 0 ? (budget?.alertThresholds ?? []) : []
     return [
       ...[this.day.window.startsAt, this.day.window.resetsAt],
@@ -143,7 +143,7 @@ export function isLarge(need: Readonly<Quantities>, terms: Terms): boolean {
   const caps = {
     requests: terms.burst,
     rated: terms.tokensPerMinute ?? Number.POSITIVE_INFINITY,
-    // One idle slot is of use, because others become idle as requests end.
+    // One idle slot is enough, because others become idle as requests end.
     slots: terms.concurrentRequests * 10,
     tokens: terms.budget?.tokensPerDay ?? Number.POSITIVE_INFINITY,
     nanos: terms.budget?.nanosPerMonth ?? Number.POSITIVE_INFINITY,

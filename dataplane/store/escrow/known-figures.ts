@@ -1,4 +1,4 @@
-/** The figures of a tenant as this replica knows them: the store's last answer, and what was used here since. */
+/** The figures of a tenant as this replica knows them: the store's last answer, and usage here since then. */
 import type {
   BucketFigure,
   BudgetFigure,

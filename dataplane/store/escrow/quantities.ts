@@ -1,4 +1,4 @@
-/** Amounts of all counters of an account: of a rate requests and tokens, slots, of a budget tokens and nano-dollars. */
+/** Amounts of all counters of an account: requests and tokens of a rate, slots, tokens and nano-dollars of a budget. */
 
 export interface Quantities {
   requests: number

@@ -47,7 +47,7 @@ const NO_RATES = {
   tokensPerMinute: undefined,
 }
 
-/** Only what has a cap is set aside. */
+/** Only counters with a cap are set aside. */
 function needOf(budget: BudgetRule | undefined, { tokens, nanos }: Amount): Amount {
   return {
     tokens: budget?.tokensPerDay === undefined ? 0 : tokens,

@@ -7,16 +7,18 @@ import { LEASE_MS } from '../../accounts/store.ts'
 import { Demand } from './demand.ts'
 import { hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
 
-/** Shorter than the store keeps a slice, by more than clocks drift meanwhile: a replica stops before others get it. */
+/**
+ * Shorter than the store keeps a slice, by more than the clocks drift meanwhile: a replica stops before others get it.
+ */
 const GOOD_MS = LEASE_MS - 1_000
 
-/** A counter that a request somewhere wanted has no slices for this time. */
+/** A counter that another replica's request needed has no slices for this time. */
 export const WANTED_MS = 1_000
 
-/** A slice that no request used for this time goes back. */
+/** A slice that no request used for this time is returned. */
 const QUIET_MS = 10_000
 
-/** After a reply that gave too little, none is asked for in this time. */
+/** After a reply with too little, the replica does not ask for this time. */
 const SCARCE_MS = 1_000
 
 /** A request's part of a slice. */
@@ -27,10 +29,13 @@ export interface Hold {
   rated: number
 }
 
-/** A replica's report on its slice; the store sets aside what is in use and idle, and what it grants of the wanted. */
+/**
+ * A replica's report on its slice; the store sets aside the amounts in use and idle, and grants part of the wanted
+ * ones.
+ */
 export interface Claim {
   readonly number: number
-  /** The last claim whose reply came. */
+  /** The number of the last claim with a reply. */
   readonly heard: number
   readonly idle: Readonly<Quantities>
   readonly used: Readonly<Quantities>
@@ -41,13 +46,13 @@ export interface Claim {
 export interface Grant {
   readonly isWanted: boolean
   readonly idle: Readonly<Quantities>
-  /** How much may be idle here by a fair share. */
+  /** The idle amounts of a fair share. */
   readonly limits: Readonly<Quantities>
 }
 
 export class Slice {
   readonly demand = new Demand()
-  /** The next requests may take that. */
+  /** The next requests may need that. */
   idle = nothing()
   /** Slots, tokens and nanos of running requests; requests and tokens of the rate that were used so far. */
   readonly used = nothing()
@@ -73,7 +78,7 @@ export class Slice {
     this.demand.add(need, used.slots, now)
   }
 
-  /** A hold grows by what the slice has, which is less than the growth only for a request that outgrew its hold already. */
+  /** A hold grows by the slice's idle amount, which is less only for a request that already exceeds its hold. */
   grow(hold: Hold, tokens: number, nanos: number): void {
     hold.tokens += tokens
     hold.nanos += nanos
@@ -89,7 +94,7 @@ export class Slice {
     this.idle.nanos += nanos
   }
 
-  /** Whether more than half of what was granted is gone. */
+  /** Whether more than half of the grant is used. */
   get isLow(): boolean {
     return KINDS.some((kind) => this.idle[kind] * 2 < this.#granted[kind])
   }
@@ -106,7 +111,7 @@ export class Slice {
     hold.rated = counted.tokens
   }
 
-  /** A request ends: what it used is settled elsewhere, and the rest of its hold is idle again. */
+  /** A request ends: its usage is settled elsewhere, and the rest of its hold is idle again. */
   end(hold: Hold, slots: number, spent: Amount): void {
     this.used.slots -= slots
     this.idle.slots += slots
@@ -123,7 +128,7 @@ export class Slice {
     this.idle.nanos += nanos
   }
 
-  /** A request somewhere lacks what is idle. */
+  /** A request elsewhere needs idle amounts. */
   want(now: number): void {
     this.#wantedUntil = now + WANTED_MS
   }
@@ -136,7 +141,7 @@ export class Slice {
     return now - this.demand.lastAt >= QUIET_MS
   }
 
-  /** Whether a claim may bring more than it gives. */
+  /** Whether a claim may bring more than it returns. */
   mayWant(now: number): boolean {
     return now >= this.#wantedUntil && now >= this.#scarceUntil && this.demand.isBusy(now)
   }
@@ -149,7 +154,7 @@ export class Slice {
     return this.used.slots > 0 || this.used.tokens > 0 || this.used.nanos > 0
   }
 
-  /** Gives back for good what it does not name as idle. */
+  /** Returns for good everything that it does not name as idle. */
   claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): Claim {
     const isKept = may.keep && now < this.#goodUntil && now >= this.#wantedUntil
     const isQuiet = this.isQuiet(now)

@@ -1,4 +1,4 @@
-/** Files of SQLite in `state_dir`: locked, readable by their owner alone, and found broken at the start. */
+/** Files of SQLite in `state_dir`: locked, readable only by their owner, and checked for damage at the start. */
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

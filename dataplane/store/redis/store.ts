@@ -50,10 +50,10 @@ export interface RedisStoreOptions {
   readonly slices?: Pick<ClaimsOptions, 'schedule' | 'isTogether' | 'hears'>
 }
 
-/** A request that only slices are in the way of is asked for again after each of these waits. */
+/** A request that only slices block is tried again after each of these waits. */
 const AGAIN_MS = [4, 4, 5, 6, 6]
 
-/** After that was in vain, it is not done for this time in the account: the holder of the slice may be gone. */
+/** After these failed, it is not tried for this time in the account: the holder of the slice may have ended. */
 const IN_VAIN_MS = 1_000
 
 export class RedisStore implements Store {
@@ -64,7 +64,7 @@ export class RedisStore implements Store {
   readonly #running: RunningRequests
   readonly #slices: RedisStoreOptions['slices']
   readonly #escrow: Escrow | undefined
-  /** Until when a refusal because of slices is believed, by account. */
+  /** Until when a refusal because of slices is remembered, by account. */
   readonly #inVain = new WeakMap<Account, number>()
 
   constructor(link: Link, options: RedisStoreOptions) {
@@ -99,7 +99,7 @@ export class RedisStore implements Store {
     return this.#escrow?.has(id) ?? false
   }
 
-  /** A replica asks for what slices have of the account with this key. */
+  /** Another replica needs amounts that slices hold of this account. */
   want(stateKey: string): void {
     this.#escrow?.want(stateKey)
   }

@@ -7,7 +7,7 @@ const WAITING_BYTES_MAX = 8_388_608
 const GATHER_MS = 100
 
 /**
- * Lines are encoded once, into a page of bytes: a writer that gathers strings measures all of them again with every line.
+ * Lines are encoded once, into a page of bytes; strings would be measured again with every line.
  * test/bench/micro/line-sink.ts: 0.3 us and 10 MiB, strings 1.0 us and 27 MiB.
  */
 export class LineSink {

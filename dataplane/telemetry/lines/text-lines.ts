@@ -1,10 +1,10 @@
-/** Lines of the log for people at a terminal: the time, what happened, and the facts behind it. */
+/** Lines of the log for people at a terminal: the time, the event, and its facts. */
 import type { Trace } from '../trace/fields.ts'
 
 type LogFields = Readonly<Record<string, unknown>>
 
 const LEVEL_WIDTH = 5
-/** A value is cut where it would fill the screen. */
+/** A value is cut if it would fill the screen. */
 const VALUE_LENGTH_MAX = 200
 
 export function eventText(

@@ -1,4 +1,4 @@
-/** `/metrics` in the format that the reader asks for: text, or OpenMetrics, which alone has exemplars. */
+/** `/metrics` in the format that the reader requests: text, or OpenMetrics, the only one with exemplars. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type OpenMetricsContentType, Registry } from 'prom-client'
 
@@ -12,7 +12,7 @@ export interface Exposition {
   readonly text: string
 }
 
-/** As prom-client's families answer; its types leave get() out. */
+/** The form of prom-client's families; its types omit get(). */
 interface ExposedMetric {
   readonly name: string
   readonly type: string
@@ -21,7 +21,7 @@ interface ExposedMetric {
 
 interface MetricFamily {
   get(): Promise<ExposedMetric>
-  /** Some of prom-client's have a shorter way. */
+  /** Some families of prom-client have a faster way. */
   getForPromString?(): Promise<ExposedMetric>
 }
 

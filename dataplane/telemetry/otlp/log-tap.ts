@@ -1,4 +1,4 @@
-/** The log of the process, of which a collector gets the same lines as records. */
+/** The log of the process; a collector gets the same lines as records. */
 import type { Log } from '../log.ts'
 import type { Trace } from '../trace/fields.ts'
 

@@ -1,4 +1,4 @@
-/** Metrics as OpenTelemetry has them: the names of `/metrics`, cumulative since the start of the process. */
+/** Metrics in the form of OpenTelemetry: the names of `/metrics`, cumulative since the start of the process. */
 import type { Registry } from 'prom-client'
 import { type Key, keyOf, type Writer } from '../tracing/writer.ts'
 
@@ -12,7 +12,7 @@ const [VALUE, VALUE_ATTRIBUTES] = [4, 7]
 const [COUNT, TOTAL, COUNTS, BOUNDS, EXEMPLARS, HISTOGRAM_ATTRIBUTES] = [4, 5, 6, 7, 8, 9]
 const [EXEMPLAR_TIME, EXEMPLAR_VALUE, EXEMPLAR_TRACE] = [2, 3, 5]
 
-/** A family with more is sent in several pieces, so that each fits a page. */
+/** A larger family is sent in several pieces, so that each fits a page. */
 const POINTS_MAX = 50
 
 type Labels = Readonly<Record<string, string | number>>
@@ -50,7 +50,7 @@ export interface MetricPiece {
     | { readonly kind: 'histogram'; readonly points: readonly Distribution[] }
 }
 
-/** As `get()` of prom-client's families answers; its types leave the members of histograms out. */
+/** The result of `get()` of prom-client's families; its types omit the members of histograms. */
 interface GatheredMetric {
   readonly name: string
   readonly help: string
@@ -71,7 +71,7 @@ export async function* piecesOf(
   now: () => number,
 ): AsyncGenerator<MetricPiece> {
   for (const family of registry.getMetricsAsArray()) {
-    // prom-client's types leave get() out.
+    // prom-client's types omit get().
     const read = (await (
       family as unknown as { get(): Promise<GatheredMetric> }
     ).get()) as GatheredMetric
@@ -117,7 +117,7 @@ function distributionsOf({ name, values }: GatheredMetric): Distribution[] {
   return [...found.values()]
 }
 
-/** Returns how many points were written. */
+/** Returns the number of points written. */
 export function writePiece(out: Writer, piece: MetricPiece): number {
   const { name, help, data } = piece
   const metric = out.open(METRIC)

@@ -24,7 +24,7 @@ export function otlpReceiver(
   const isJson = telemetry.otlp_protocol === 'http/json'
   const isCompressed = telemetry.otlp_compression === 'gzip'
   return {
-    // An endpoint that names one signal leads to the same collector.
+    // An endpoint that names one signal belongs to the same collector.
     url: url.replace(/\/v1\/(?:traces|metrics|logs)\/*$/, ''),
     path: `/v1/${signal}`,
     headers: {

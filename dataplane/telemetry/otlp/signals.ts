@@ -124,7 +124,7 @@ class Opened implements Sending {
       exported: metrics.otlpItems.at(signal, 'delivered'),
       dropped: (reason) => metrics.otlpItems.at(signal, reason),
       warn: (why) =>
-        log.event('warn', 'otlp', `The collector of ${signal} did not take a batch: ${why}.`),
+        log.event('warn', 'otlp', `The collector of ${signal} did not accept a batch: ${why}.`),
     })
     deadlines.add(exporter)
     this.#closes.push(() => {

@@ -1,6 +1,6 @@
-/** The declaration of a field has its kind, its meaning, and each place that shows it. */
+/** The declaration of a field has its type, its meaning, and each place that shows it. */
 
-/** `ms` has a tenth of a millisecond in the log; `part` is any other type, which each place shows in its own way. */
+/** `ms` has a tenth of a millisecond in the log; `part` is any other type, which each place shows differently. */
 export type FieldKind = 'text' | 'number' | 'ms' | 'flag' | 'part'
 
 /** The line of the log, the span of the request, the log record of OpenTelemetry, the event of usage. */
@@ -10,19 +10,19 @@ export interface FieldFacts {
   /** Its meaning, for the table of the docs. */
   readonly what: string
   readonly in?: readonly ShownPlace[]
-  /** Its name in the log, if that is another one. */
+  /** Its name in the log, if it differs. */
   readonly logged?: string
   /** Its name in OpenTelemetry; `gw.NAME` if absent. */
   readonly attribute?: string
-  /** The words before it in a line of `gw trace get`. */
+  /** Its label in a line of `gw trace get`. */
   readonly tree?: string
-  /** The words before it in a decision of the console. */
+  /** Its label in a decision of the console. */
   readonly console?: string
-  /** The request has it from its first byte on. */
+  /** The request has it from the start. */
   readonly given?: true
   /** Its value before a stage sets it. undefined if absent. */
   readonly start?: string | number | readonly never[]
-  /** Old writers leave it out. */
+  /** Old writers omit it. */
   readonly optional?: true
 }
 
@@ -73,7 +73,7 @@ export function part<T>() {
   return <const S extends FieldFacts>(shown: S): Field<T, S, 'part'> => ({ kind: 'part', ...shown })
 }
 
-/** The names of the fields that a place shows. */
+/** The names of the fields that one place shows. */
 export type NamesIn<P extends ShownPlace, F extends DeclaredFields> = {
   readonly [N in keyof F]: F[N] extends { readonly in: readonly (infer Q)[] }
     ? P extends Q
@@ -82,7 +82,7 @@ export type NamesIn<P extends ShownPlace, F extends DeclaredFields> = {
     : never
 }[keyof F]
 
-/** The values that a place shows, null if the record has none. */
+/** The values that one place shows, null if the record has none. */
 export type ValuesIn<P extends ShownPlace, F extends DeclaredFields> = {
   readonly [N in NamesIn<P, F>]: F[N] extends { given: true } | { start: unknown }
     ? TypeOf<F[N]>

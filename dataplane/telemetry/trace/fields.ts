@@ -1,6 +1,7 @@
 /**
- * The one declaration of each field of a trace. `npm run generate` and the code of each place make from it: the line of the
- * log, attributes of spans and records, members of events of usage, lines of `gw trace get` and of the console, the docs.
+ * The one declaration of each field of a trace. `npm run generate` and the code of each place derive from it: the line
+ * of the log, attributes of spans and records, members of usage events, lines of `gw trace get` and of the console, the
+ * docs.
  */
 import type { CountedBy } from '../../tokens/counter.ts'
 import type { AnswerFacts } from '../../wire/answer-facts.ts'
@@ -21,12 +22,12 @@ import type {
 export const ATTEMPT_FIELDS = {
   upstream: text({ what: 'the upstream', given: true }),
   endpoint: text({
-    what: 'its address that was asked, if it has several',
+    what: 'its requested address, if it has several',
     console: 'endpoint',
     optional: true,
   }),
   started_ms: ms({ what: "milliseconds since the request's headers arrived", given: true }),
-  ended_ms: ms({ what: 'when its answer could be committed to, or it had failed', start: 0 }),
+  ended_ms: ms({ what: 'when its answer could be committed, or it had failed', start: 0 }),
   outcome: text({
     what: '`running`, `ok`, `left`, `refused` by an inspector, or the class of the failure',
     start: 'running',
@@ -51,9 +52,9 @@ export const ATTEMPT_FIELDS = {
     console: 'dropped',
   }),
   left_out: part<readonly string[]>()({
-    what: 'hints and members of other APIs that the upstream has no place for',
+    what: 'hints and members of other APIs that the upstream does not support',
     in: ['log'],
-    tree: 'left out, because it has no place for them',
+    tree: 'left out, because it does not support them',
     console: 'left out',
   }),
   span_id: text({ what: "its span, the parent of the upstream's work" }),
@@ -98,7 +99,7 @@ export const TRACE_FIELDS = {
   }),
   strategy: text({ what: 'the strategy of the route', in: ['span'] }),
   upstream: text({
-    what: 'the upstream that answered, or was asked last',
+    what: 'the upstream that answered, or the last one that was tried',
     start: 'none',
     in: ['log', 'record'],
   }),
@@ -110,7 +111,7 @@ export const TRACE_FIELDS = {
   }),
   code: text({ what: 'code of the error', in: ['log', 'span', 'record'] }),
   stream: flag({ what: 'whether a stream was asked for', in: ['log'] }),
-  choices: number({ what: 'the answers that are asked for, if they are more than one' }),
+  choices: number({ what: 'the number of requested answers, if more than one' }),
   max_tokens: number({ what: 'the most tokens that one answer may have' }),
   attempts: part<AttemptTrace[]>()({ what: 'each try at an upstream', start: [], in: ['log'] }),
   passed_over: part<readonly PassedOver[]>()({ what: 'upstreams that were not tried, and why' }),
@@ -131,16 +132,16 @@ export const TRACE_FIELDS = {
   }),
   counted_exact: flag({ what: 'whether they are exact' }),
   counted_by: part<CountedBy>()({ what: 'the counter of these tokens' }),
-  prompt_tokens: number({ what: 'tokens of the prompt that were used', in: ['log'] }),
-  completion_tokens: number({ what: 'tokens of the answers that were used', in: ['log'] }),
+  prompt_tokens: number({ what: 'used tokens of the prompt', in: ['log'] }),
+  completion_tokens: number({ what: 'used tokens of the answers', in: ['log'] }),
   usage_estimated: flag({ what: 'whether some of these tokens are estimated', in: ['log'] }),
   cache_saved_nano_usd: number({
-    what: 'nano-dollars that prompt caches saved; less than 0 where more was written than read',
+    what: 'nano-dollars that prompt caches saved; negative if more was written than read',
     in: ['log', 'span', 'record'],
     tree: 'nano-dollars that caches saved',
   }),
   message: text({
-    what: "words of the error; in the log, `reason` has those of an upstream's failure",
+    what: "text of the error; in the log, `reason` has that of an upstream's failure",
     in: ['log'],
     logged: 'reason',
   }),
@@ -151,7 +152,7 @@ export const TRACE_FIELDS = {
     console: "the client's",
   }),
   session_id: text({
-    what: "the client's id of its session: a request that an agent repeats has the same one",
+    what: "the client's id of its session: the same for a request that an agent repeats",
     in: ['log'],
     tree: 'session of the client',
   }),
@@ -161,14 +162,14 @@ export const TRACE_FIELDS = {
     tree: 'trace id',
     console: 'trace',
   }),
-  traceparent: text({ what: 'W3C trace context as it arrived', in: ['log'] }),
-  tracestate: text({ what: 'the state that came with it', in: ['log'] }),
+  traceparent: text({ what: 'W3C trace context as received', in: ['log'] }),
+  tracestate: text({ what: 'the state received with it', in: ['log'] }),
   span_id: text({ what: 'the span of the request, if OpenTelemetry is on' }),
   trace_flags: number({ what: 'the flags of its trace' }),
 } as const
 
-/** No field: JSON, and with it logs and lists of traces, leave symbols out. */
+/** Not a field: JSON, and so logs and lists of traces, omit symbols. */
 export const TEXTS = Symbol('texts of the prompt, if the route keeps them')
 
-/** The decisions on one request. Stages fill it in; every field is there from the start. */
+/** The decisions on one request. Stages fill it in; every field exists from the start. */
 export type Trace = RecordOf<typeof TRACE_FIELDS> & { [TEXTS]: KeptTexts | undefined }

@@ -1,4 +1,4 @@
-/** Fields of a trace that the log shows in another way than the trace has them. undefined is not written. */
+/** Fields of a trace with a different form in the log; undefined ones are not written. */
 import type { Trace } from './fields.ts'
 
 /** An upstream may send an error message of any length. */
@@ -11,7 +11,7 @@ export const LOGGED = {
   completion_tokens: ({ prompt_tokens, completion_tokens }) =>
     prompt_tokens === undefined ? undefined : (completion_tokens ?? 0),
   usage_estimated: ({ usage_estimated }) => (usage_estimated === true ? true : undefined),
-  // The client does not read the words of an upstream's failure.
+  // The client does not get the text of an upstream's failure.
   message: ({ status, attempts, message }) =>
     status >= 499 && attempts.length > 0 ? message?.slice(0, REASON_LENGTH_MAX) : undefined,
 } satisfies Shows

@@ -10,10 +10,10 @@ export interface AttemptUsage {
   readonly reasoning_tokens: number
   /** Billed beside the tokens. */
   readonly searches?: number | undefined
-  /** Counted from what was seen, because the upstream did not say. */
+  /** Estimated from the content, because the upstream did not report it. */
   readonly estimated: boolean
   readonly cost_nano_usd: number
-  /** How much prompt caches made it cheaper and dearer; absent where it had nothing to do with one. */
+  /** How much prompt caches saved or added; absent if no cache was involved. */
   readonly cache_gain_nano_usd?: number
   readonly cache_surcharge_nano_usd?: number
 }
@@ -33,29 +33,29 @@ export interface WaitTrace {
   readonly outcome: string
 }
 
-/** An upstream that was looked at and not tried. */
+/** An upstream that was considered and not tried. */
 export interface PassedOver {
   readonly upstream: string
   readonly why: string
 }
 
-/** One verdict of a guardrail; of a stream the judgements of its pieces. */
+/** One verdict of a guardrail; for a stream, those on its pieces. */
 export interface GuardrailTrace {
   readonly name: string
   readonly side: string
-  /** `pass`, `mask`, `block`; `timeout`, `error` or `open` where the sidecar gave no verdict. */
+  /** `pass`, `mask`, `block`; `timeout`, `error` or `open` if the sidecar gave no verdict. */
   readonly verdict: string
   readonly ms: number
   readonly reason?: string
 }
 
-/** How a prompt was judged where easy and hard ones go to two upstreams. */
+/** The verdict on a prompt if easy and hard ones go to two upstreams. */
 export interface SemanticTrace {
   readonly classifier: 'builtin' | 'embedding'
   /** From 0 to 1. */
   readonly score: number
   readonly side: 'easy' | 'hard'
-  /** Why the built-in classifier stood in for the one that the route names. */
+  /** Why the built-in classifier replaced the route's. */
   readonly reason?: string
 }
 
@@ -63,7 +63,7 @@ export interface SemanticTrace {
 export interface RetrievalTrace {
   readonly name: string
   readonly store: string
-  /** `ok`; `timeout`, `error` or `open` where the store or the upstream that embeds gave no answer. */
+  /** `ok`; `timeout`, `error` or `open` if the store or the embedding upstream did not answer. */
   readonly outcome: string
   readonly ms: number
   readonly reason?: string
@@ -80,6 +80,6 @@ export interface ContextTrace {
   readonly exact: boolean
   /** Left for passages. */
   readonly room: number | null
-  /** Taken by the message with passages. */
+  /** Used by the message with passages. */
   readonly added: number
 }

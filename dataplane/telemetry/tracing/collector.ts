@@ -76,7 +76,7 @@ export class Collector {
   }
 }
 
-/** Reads seconds only; for a date the exporter's own wait is enough. */
+/** Reads only seconds; for a date the exporter uses its own wait. */
 function retryAfterMs(header: string | string[] | undefined): number | undefined {
   if (typeof header !== 'string' || !/^\d{1,6}$/.test(header)) return undefined
   return Math.min(Number(header) * 1000, RETRY_AFTER_MS_MAX)

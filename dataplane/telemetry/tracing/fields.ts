@@ -6,7 +6,7 @@ import { type Key, keyOf, type Writer } from './writer.ts'
 export interface FieldAttribute {
   readonly name: keyof typeof TRACE_FIELDS
   readonly key: Key
-  /** A number that is not always a whole one. */
+  /** A number that may be fractional. */
   readonly isDecimal: boolean
 }
 

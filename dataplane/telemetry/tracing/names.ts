@@ -1,10 +1,10 @@
 /**
- * Names of attributes, by the semantic conventions of OpenTelemetry: HTTP of release 1.41, and those for generative AI as they
- * stood in November 2026, when all of them were in development. A name that moves is changed here.
+ * Names of attributes, by the semantic conventions of OpenTelemetry: HTTP of release 1.41, and those for generative AI
+ * of November 2026, when all of them were in development. A renamed attribute is changed here.
  */
 import { keyOf } from './writer.ts'
 
-/** Everything of ours begins with `gw.`, so that sums can leave out or pick out the gateway's spans. */
+/** All names of the gateway begin with `gw.`, so that queries can select or exclude the gateway's spans. */
 export const NAMES = {
   method: keyOf('http.request.method'),
   route: keyOf('http.route'),

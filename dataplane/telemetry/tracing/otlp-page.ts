@@ -1,8 +1,8 @@
-/** A page of spans or log records, written into one message of OTLP as they come. */
+/** A page of spans or log records, written directly into one message of OTLP. */
 import type { Page } from './exporter.ts'
 import { type AttributeValue, keyOf, Writer } from './writer.ts'
 
-/** A page is sent once it has this much. */
+/** A page is sent at this size. */
 export const PAGE_BYTES = 262_144
 /** Largest trace, because its texts and events are bounded. */
 const ITEM_BYTES_MAX = 131_072
@@ -16,7 +16,7 @@ const SCOPE = 1
 const SCOPE_NAME = 1
 const SCOPE_VERSION = 2
 
-/** Where the items come from. */
+/** The source of the items. */
 export interface Origin {
   readonly resource: Readonly<Record<string, string>>
   readonly version: string
@@ -25,13 +25,13 @@ export interface Origin {
 export class OtlpPage<Item> implements Page<Item> {
   items = 0
   readonly #writer = new Writer(PAGE_BYTES + ITEM_BYTES_MAX)
-  /** Where the lengths of the messages around the items are to be written. */
+  /** Positions for the lengths of the messages around the items. */
   readonly #around: readonly number[]
-  /** Where the first item begins. */
+  /** The start of the first item. */
   readonly #begins: number
   readonly #write: (writer: Writer, item: Item) => number
 
-  /** `write` returns how many spans or records it has made of the item. */
+  /** `write` returns the number of spans or records that it wrote for the item. */
   constructor({ resource, version }: Origin, write: (writer: Writer, item: Item) => number) {
     const writer = this.#writer
     const whole = writer.open(RESOURCE_ITEMS)

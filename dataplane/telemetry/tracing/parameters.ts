@@ -23,7 +23,10 @@ const LEVELS: ReadonlySet<unknown> = new Set('none minimal low medium high xhigh
 /** By the type of `response_format`. */
 const OUTPUTS = { text: 'text', json_object: 'json', json_schema: 'json' } as const
 
-/** Reads the parameters later, because most traces are not kept. Copies those of a large body, whose tree will be dropped. */
+/**
+ * Reads the parameters later, because most traces are not kept. Copies those of a large body, whose tree will be
+ * released.
+ */
 export function parametersOf({ body, bytes }: ModelRequest): Parameters {
   if (bytes.length <= LARGE_BYTES) return body
   const whole: Parameters = body

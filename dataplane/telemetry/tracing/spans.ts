@@ -34,13 +34,13 @@ const STATUS_CODE = 3
 const SERVER = 2
 const CLIENT = 3
 const ERROR = 2
-/** Whether the parent is in another process is known, and whether it is. */
+/** Whether it is known that the parent is in another process, and whether it is. */
 const REMOTE_KNOWN = 0x100
 const REMOTE = 0x200
 
 const FIELDS = attributesIn('span')
 
-/** Guardrails judge a long stream a hundred times. */
+/** Guardrails may judge a long stream a hundred times. */
 const EVENTS_MAX = 16
 const ATTEMPTS_MAX = 32
 const CHOICES_MAX = 128
@@ -52,16 +52,16 @@ const METHODS = /^(GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH)$/
 /** The facts about the sender that spans contain. */
 export interface Client {
   readonly incoming: Pick<Incoming, 'header' | 'httpVersion'>
-  /** The other end of the connection. */
+  /** The peer of the connection. */
   readonly peerAddress: string | undefined
-  /** undefined if no model was to be asked. */
+  /** undefined if the request was not for a model. */
   readonly parameters?: Parameters | undefined
 }
 
 /** The decision on an ended request. */
 export interface Decision {
   readonly trace: Trace
-  /** The configuration it was decided by. */
+  /** The configuration that decided it. */
   readonly snapshot: Pick<Snapshot, 'upstreams' | 'models'>
   readonly client: Client
   /** Why an unsampled trace is kept. */
@@ -107,7 +107,7 @@ function writeServer(out: Writer, decision: Decision, startedAt: number): void {
   add(NAMES.protocol, client.incoming.httpVersion)
   add(NAMES.errorType, error)
   writeFields(out, trace, FIELDS, ATTRIBUTES)
-  // A name that the configuration does not know is the client's text.
+  // A name that the configuration does not have is the client's text.
   if (trace.model !== undefined && snapshot.models.get(trace.model) !== undefined)
     add(NAMES.model, trace.model)
   add(NAMES.attempts, trace.attempts.length)
@@ -178,7 +178,7 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
   out.text(NAME, model === undefined ? operation : `${operation} ${model}`)
   out.varint(KIND, CLIENT)
   out.time(START, startedAt + attempt.started_ms)
-  // An attempt that was committed to lasts as long as its answer.
+  // A committed attempt lasts as long as its answer.
   const isOver = attempt.outcome !== 'ok' && attempt.outcome !== 'running'
   out.time(END, startedAt + (isOver ? attempt.ended_ms : trace.duration_ms))
   const error = clientError(client)
@@ -252,7 +252,7 @@ function writeError(out: Writer): void {
   out.close(status)
 }
 
-/** A refusal that the client caused is no server error; a cut stream is. */
+/** A refusal that the client caused is not a server error; a cut stream is. */
 function serverError({ status, code }: Trace): string | undefined {
   if (status >= 500 || code === CUT) return code ?? String(status)
   return undefined
@@ -273,7 +273,7 @@ function clientError({ trace, attempt, index }: ClientSpan): string | undefined 
   return UNBLAMED.has(outcome) ? undefined : outcome
 }
 
-/** An IPv4 address stands after this prefix where the listener speaks IPv6, too. */
+/** This prefix precedes an IPv4 address if the listener uses IPv6, too. */
 function addressOf(peer: string | undefined): string | undefined {
   return peer?.startsWith('::ffff:') ? peer.slice('::ffff:'.length) : peer
 }
@@ -288,7 +288,7 @@ function labelOf(text: string, lengthMax: number): string {
   return asciiOf(maskKeys(text.slice(0, lengthMax)))
 }
 
-/** Queries are left out: clients put secrets into them. */
+/** Queries are left out, because clients put secrets into them. */
 function pathOf({ path }: Trace): string {
   const end = path.indexOf('?')
   return end === -1 ? path : path.slice(0, end)

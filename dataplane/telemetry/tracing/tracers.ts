@@ -63,7 +63,7 @@ function exporterTo(
     dropped: (reason) => metrics.spansDropped.at(reason),
     posts: (result) => metrics.spanExports.at(result),
     warn: (why) =>
-      log.event('warn', 'otlp', `The collector of traces did not take a batch: ${why}.`),
+      log.event('warn', 'otlp', `The collector of traces did not accept a batch: ${why}.`),
   })
 }
 

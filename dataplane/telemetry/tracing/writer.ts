@@ -1,6 +1,6 @@
 /**
- * Writes protobuf messages into one page of bytes. test/bench/micro/spans.ts: two spans of a request 5 us.
- * The length of a message is written in three bytes once its end is known, which every reader of protobuf takes.
+ * Writes protobuf messages into one page of bytes. test/bench/micro/spans.ts: two spans of a request 5 us. The length
+ * of a message is written in three bytes at its end, which every reader of protobuf accepts.
  */
 
 const LENGTH_BYTES = 3
@@ -27,17 +27,17 @@ const ARRAY = 5
 /** The one member of `ArrayValue`. */
 const VALUES = 1
 
-/** The name of an attribute as it stands in a message; there are a few dozen, made once. */
+/** The name of an attribute in its encoded form; there are a few dozen, each made once. */
 export type Key = Uint8Array
 
 export function keyOf(name: string): Key {
   return Uint8Array.of(KEY, name.length, ...utf8.encode(name))
 }
 
-/** No value is longer, so that the bytes of a request are bounded. */
+/** Longer values are cut, so that the bytes of a request are bounded. */
 const TEXT_MAX = 512
 
-/** A number is a whole one from 0 on; a decimal stays one where it happens to be whole. */
+/** A number is a whole one from 0 on; a decimal stays one even if it is whole. */
 export type AttributeValue =
   | string
   | number
@@ -55,7 +55,7 @@ export class Writer {
     this.#view = new DataView(this.bytes.buffer)
   }
 
-  /** Begins a message in a field below 16. Returns where its length is to be written. */
+  /** Begins a message in a field below 16. Returns the position for its length. */
   open(field: number): number {
     this.bytes[this.used] = bytesTag(field)
     this.used += 1 + LENGTH_BYTES
@@ -70,7 +70,7 @@ export class Writer {
     this.#text(bytesTag(field), value)
   }
 
-  /** Bytes that are given as lower-case hex. */
+  /** Bytes given as lower-case hex. */
   hex(field: number, value: string): void {
     const { bytes } = this
     const length = value.length >> 1
@@ -124,7 +124,7 @@ export class Writer {
     this.used += 4
   }
 
-  /** A `KeyValue`. One without a value is not written. */
+  /** A `KeyValue`. A field without a value is not written. */
   attribute(field: number, key: Key, value: AttributeValue | undefined): void {
     if (value === undefined) return
     const { bytes } = this

@@ -1,4 +1,6 @@
-/** The useful headers of an upstream's answer: its id of the request, its limits, and the request that it answers. */
+/**
+ * The useful headers of an upstream's answer: its id of the request, its limits, and the id of the answered request.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { maskKeys } from '../../base/shown-text.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
@@ -18,7 +20,7 @@ const REQUEST_IDS = [
   'x-amzn-requestid',
 ]
 
-/** Many runtimes return the id that they got. */
+/** Many runtimes return the received id. */
 const NAMES = ['x-request-id', 'x-client-request-id'] as const
 const NUMBER = /^[0-9a-z]{1,12}$/
 
@@ -39,7 +41,7 @@ export function answeredId(
 const LIMITS_MAX = 24
 const LIMIT = /^[ -~]{1,64}$/
 
-/** The upstream's limits, by header name; undefined if it names none. Only operators of the gateway see them. */
+/** The upstream's limits, by header name; undefined if there are none. Only operators of the gateway see them. */
 export function answeredLimits(
   headers: IncomingHttpHeaders,
   sent: Sent,
@@ -58,8 +60,8 @@ export function answeredLimits(
 }
 
 /**
- * Whether an answer names another request of this process. Foreign ids do not count: hosted APIs return their own, as
- * does a gateway behind this one, and a client may send any id.
+ * Whether an answer has the id of another request of this process. Foreign ids do not count: hosted APIs return their
+ * own, as does a gateway behind this one, and a client may send any id.
  */
 export function answersAnother(
   headers: IncomingHttpHeaders,
@@ -74,7 +76,10 @@ export function answersAnother(
   })
 }
 
-/** How to read the body: as a stream, or whole without its encoding; undefined: it is compressed against the request. */
+/**
+ * How to read the body: as a stream, or whole without its encoding; undefined: it is compressed although the request
+ * forbids it.
+ */
 export function formOf(
   headers: IncomingHttpHeaders,
   { stream }: Pick<ModelRequest, 'stream'>,

@@ -1,4 +1,4 @@
-/** A client's wire and an upstream's, joined by way of an inspector: every answer goes through the inner form. */
+/** A client's wire and an upstream's, joined through an inspector: every answer passes through the inner form. */
 
 import type { Deadline, Deadlines } from '../../base/clock.ts'
 import { KeptText } from '../../base/kept-text.ts'

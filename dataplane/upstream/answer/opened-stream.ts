@@ -21,7 +21,7 @@ export interface OpenedStream {
   /** More may be written. */
   drained(): void
   abort(reason: string): void
-  /** Notes that the client has left: the rest is read briefly for its usage; then `over` is called, once. */
+  /** Records that the client has left: the rest is read briefly for its usage; then `over` is called, once. */
   leave(over: () => void): void
 }
 

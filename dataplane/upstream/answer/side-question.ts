@@ -1,4 +1,6 @@
-/** One question to an upstream besides requests to its model: one exchange without attempts, bounded in time and length. */
+/**
+ * One call to an upstream other than requests to its model: one exchange without attempts, bounded in time and length.
+ */
 import type { Clock } from '../../base/clock.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
@@ -44,7 +46,7 @@ export async function askBeside(
   if (out !== undefined)
     throw new GatewayError(
       'ERR_GW_NO_HEALTHY_UPSTREAM',
-      `Upstream "${target.name}" cannot be asked now: ${out}.`,
+      `Upstream "${target.name}" cannot be called now: ${out}.`,
       { retryAfterSeconds: 1 },
     )
   const settings = target.settingsNow ?? written
@@ -77,7 +79,7 @@ function brokenOf(error: unknown): Failure {
   if (error.name !== 'TimeoutError') return failureOf(error)
   return {
     class: 'timeout',
-    message: 'It gave no answer in time.',
+    message: 'It sent no answer in time.',
     shown: 'did not answer in time',
   }
 }

@@ -33,7 +33,7 @@ export class WholeAnswer {
     this.#isJson = status < 300 && encoding === 'identity' && !isText
   }
 
-  /** Why no more of it is wanted, if so: it is too large, or holds more than would be parsed. */
+  /** Why the rest is not read: it is too large, or has more values than the parser accepts. */
   add(chunk: Buffer): SizeFault | undefined {
     this.#bytes += chunk.length
     if (this.#bytes > this.bytesMax) return 'too large'
@@ -50,7 +50,7 @@ export class WholeAnswer {
     return this.#bounds.holds(sofar)
   }
 
-  /** The words for an answer of which no more is wanted. */
+  /** The text for an answer whose rest is not read. */
   words(fault: SizeFault): string {
     return fault === 'too large'
       ? new AnswerTooLarge(this.bytesMax).message

@@ -135,8 +135,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       return
     }
     const form = formOf(headers, this.#parts.request, this.#settings)
-    if (form === undefined)
-      this.#spoilt('the answer is compressed', 'The answer is compressed.')
+    if (form === undefined) this.#spoilt('the answer is compressed', 'The answer is compressed.')
     else if (form === 'stream') this.#openStream()
     else {
       this.#encoding = form

@@ -25,7 +25,7 @@ export class Hold {
   readonly #runner: Pick<Runner, 'clock' | 'deadlines'>
   /** When this request gives up; set as it first waits. */
   #until: number | undefined
-  /** The error of a request that waited in vain, or found no place to wait. */
+  /** The error of a request that waited too long, or could not wait. */
   refusal: GatewayError | undefined
 
   /** `totalAt`: the monotonic deadline of the request. */

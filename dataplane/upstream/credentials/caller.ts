@@ -1,4 +1,4 @@
-/** The facts about a caller that the settings of an upstream request: headers, and a salt for the prompt cache. */
+/** The facts about a caller that the settings of an upstream use: headers, and a salt for the prompt cache. */
 
 import { hash } from 'node:crypto'
 import type { Caller } from '../../call/call.ts'

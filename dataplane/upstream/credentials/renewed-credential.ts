@@ -140,7 +140,7 @@ export class RenewedCredential {
     const giveUp = new AbortController()
     this.#giveUp = giveUp
     const cancel = this.#world.schedule(FETCH_MS_MAX, () =>
-      giveUp.abort(new Error(`It gave no answer within ${FETCH_MS_MAX / 1000} s.`)),
+      giveUp.abort(new Error(`It sent no answer within ${FETCH_MS_MAX / 1000} s.`)),
     )
     const { promise: gaveUp, reject } = Promise.withResolvers<never>()
     giveUp.signal.addEventListener('abort', () => reject(giveUp.signal.reason), { once: true })
@@ -153,8 +153,8 @@ export class RenewedCredential {
 
   #take(fetched: FetchedCredential): number {
     const leftMs = this.#leftMs(fetched)
-    if (fetched.value === '') throw new Error('It gave an empty credential.')
-    if (leftMs <= 0) throw new Error('It gave a credential that has already expired.')
+    if (fetched.value === '') throw new Error('It returned an empty credential.')
+    if (leftMs <= 0) throw new Error('It returned a credential that has already expired.')
     this.#held = fetched
     this.#failures = 0
     this.#fault = undefined

@@ -49,7 +49,7 @@ export function withCredential(
   return { ...settings, credential: value, isFetched: true, otherSecrets: others }
 }
 
-/** The settings with a credential that is fetched for one request alone. */
+/** The settings with a credential that is fetched for only one request. */
 export async function settingsFetched(
   settings: UpstreamSettings,
   source: CredentialSource,
@@ -76,7 +76,7 @@ export class UpstreamCredential {
     return this.#renewed
   }
 
-  /** The credential is kept until the settings change with which it was fetched. */
+  /** The credential is kept until its settings change. */
   configure(settings: UpstreamSettings): void {
     const sent = JSON.stringify([settings.credential, settings.headers])
     if (sent !== this.#sent) this.refusals.clear()
@@ -147,7 +147,7 @@ export function withoutCredential({ renewed }: UpstreamCredential): Failure {
   return {
     class: 'credential',
     message: `The credential could not be fetched from ${renewed?.from}: ${fault}`,
-    shown: 'cannot be asked: its credential could not be fetched',
+    shown: 'cannot be called: its credential could not be fetched',
   }
 }
 
@@ -168,7 +168,7 @@ export async function fetchEnded(
 const WORDS = {
   fetching: ['info', 'is being fetched'],
   valid: ['info', 'was fetched'],
-  kept: ['warn', 'still holds, but could not be renewed'],
+  kept: ['warn', 'is still valid, but could not be renewed'],
   missing: ['error', 'could not be fetched'],
 } as const satisfies Readonly<Record<CredentialState, readonly ['info' | 'warn' | 'error', string]>>
 

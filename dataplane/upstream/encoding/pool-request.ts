@@ -45,7 +45,7 @@ export interface RequestEncoding {
 /** Most rounds; each drops at least one parameter, and then the provider's refusal counts. */
 const ROUNDS_MAX = 8
 
-/** Throws `Unsupported` where the wire has no place for what is asked, unless `drops` and it can be left out. */
+/** Throws `Unsupported` for parameters that the wire cannot express, unless `drops` and they can be left out. */
 export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
   const refused = refusedIn(asked, settings.capabilities)
@@ -69,7 +69,7 @@ export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encod
   }
 }
 
-/** The members that the model has refused; undefined: none of them is there, as in most requests. */
+/** The members that the model has refused; undefined: the request has none of them, as most. */
 function refusedIn(
   { body, spans }: ModelRequest,
   { refused }: Capabilities,

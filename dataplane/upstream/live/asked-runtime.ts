@@ -37,7 +37,7 @@ export async function askRuntime(
   const answer = await readBounded(
     body,
     ANSWER_BYTES_MAX,
-    'what it tells of its model is too large',
+    'its answer about its model is too large',
   )
   return statusCode === 200 ? answer.toString() : undefined
 }

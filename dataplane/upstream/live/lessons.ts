@@ -1,4 +1,4 @@
-/** The facts that refusals of an upstream have taught about its models, until the process ends. */
+/** The facts that refusals of an upstream have shown about its models, until the process ends. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
@@ -6,7 +6,7 @@ import type { Capabilities } from '../../wire/models/capabilities.ts'
 /** An upstream has one model at a time; a changed configuration brings another. */
 const MODELS_MAX = 16
 
-/** Later facts win; members that are refused come together. */
+/** Later facts win; refused members are combined. */
 export function withFacts(known: Capabilities, more: Capabilities): Capabilities {
   const refused = [...new Set([...(known.refused ?? []), ...(more.refused ?? [])])]
   return { ...known, ...more, ...(refused.length > 0 && { refused }) }
@@ -42,7 +42,7 @@ export class Lessons {
     return taught
   }
 
-  /** Remembers the facts with which the upstream has taken a request that it had refused. */
+  /** Remembers the facts with which the upstream has accepted a request after a refusal. */
   learn(model: string, facts: Capabilities): void {
     const before = this.#facts.get(model) ?? {}
     const after = withFacts(before, facts)

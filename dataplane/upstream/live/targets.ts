@@ -28,7 +28,7 @@ export class Target implements Candidate {
   readonly state: TargetState
   /** Counts the tokens of prompts for this upstream. */
   readonly counter: Counter
-  /** The provider's headers of an earlier request, and what was made of them. */
+  /** The provider's headers of an earlier request, and their final form. */
   #provided: UpstreamHeaders | undefined
   #sent: readonly string[] = []
   /** Cache: the fetched credential of an earlier request, and the settings with it. */

@@ -1,4 +1,4 @@
-/** Which targets of a route return vectors or scores that compare with each other. */
+/** The targets of a route whose vectors or scores can be compared. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { serves } from '../../translation/pair.ts'
 import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
@@ -6,7 +6,7 @@ import type { Target } from './targets.ts'
 
 type Targets = readonly Pick<Target, 'settings'>[]
 
-/** Operations whose answers compare only with answers of the same model. */
+/** Operations whose answers can only be compared within one model. */
 type Compared = 'embeddings' | 'rerank'
 
 export function isCompared(operation: Operation): operation is Compared {

@@ -1,4 +1,4 @@
-/** One event for each attempt that used tokens, with an id that no other has: invoices and warehouses are made of these. */
+/** One event for each attempt that used tokens, with a unique id: invoices and warehouses use them. */
 import type { Snapshot } from '../../config/snapshot.ts'
 import { namesIn, type ValuesIn } from '../../telemetry/trace/field.ts'
 import { type AttemptTrace, TRACE_FIELDS, type Trace } from '../../telemetry/trace/fields.ts'
@@ -20,7 +20,7 @@ export interface UsageFacts extends EventFields {
   readonly upstream: string
   readonly provider: string | null
   readonly model: string | null
-  /** The upstream's answer, or that of the gateway where the attempt was the last one. */
+  /** The status of the upstream, or of the gateway's answer if the attempt was the last one. */
   readonly status: number | null
   readonly code: string | null
   readonly input_tokens: number
@@ -29,7 +29,7 @@ export interface UsageFacts extends EventFields {
   readonly cache_write_tokens: number
   readonly cache_write_1h_tokens: number
   readonly reasoning_tokens: number
-  /** Billed beside the tokens, as rankings are. */
+  /** Billed in addition to the tokens, like rankings. */
   readonly searches: number
   readonly estimated: boolean
   readonly cost_nano_usd: number
@@ -46,12 +46,12 @@ export interface UsageFacts extends EventFields {
 export interface UsageEvent {
   /** Id of the event, the same for repeats. */
   readonly id: string
-  /** When the request came, ISO 8601: the hour in which reports count it. */
+  /** When the request arrived, ISO 8601: its hour in reports. */
   readonly time: string
   readonly facts: UsageFacts
 }
 
-/** The attempts that used something. */
+/** The attempts with usage. */
 export function eventsOf(trace: Trace, snapshot: Snapshot): UsageEvent[] {
   const events: UsageEvent[] = []
   for (const [index, attempt] of trace.attempts.entries()) {

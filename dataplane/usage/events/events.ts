@@ -1,4 +1,4 @@
-/** Events of usage on their way to the sinks of one configuration. */
+/** Sends usage events to the sinks of one configuration. */
 import type { Deadline } from '../../base/clock.ts'
 import type { Snapshot } from '../../config/snapshot.ts'
 import type { Trace } from '../../telemetry/trace/fields.ts'

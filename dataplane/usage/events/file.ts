@@ -1,4 +1,6 @@
-/** Events as lines of JSON in a file: written in the background, in segments, whole lines but for a kill in a write. */
+/**
+ * Events as lines of JSON in a file: written in the background, in segments, in whole lines unless a write is killed.
+ */
 import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock, Deadline } from '../../base/clock.ts'
@@ -9,15 +11,15 @@ import { EVENT_TYPE, type UsageEvent } from './event.ts'
 const WRITE_MS = 250
 /** Wait before a failed write is repeated. */
 const RETRY_MS = 5_000
-/** Characters that wait at most, as where the disk is full; further events are dropped. */
+/** Most waiting characters, for example if the disk is full; further events are dropped. */
 const WAITING_MAX = 8_388_608
 const NEWLINE = 10
 
 export interface EventFileOptions {
   readonly path: string
-  /** A segment is closed before it grows beyond this. */
+  /** A segment is closed before it exceeds this size. */
   readonly max_bytes: number
-  /** Closed segments that stay: `PATH.1` is the newest. */
+  /** Closed segments that are kept: `PATH.1` is the newest. */
   readonly keep: number
   readonly clock: Clock
   readonly delivered: Cell
@@ -78,7 +80,7 @@ export class EventFile implements Deadline {
     )
   }
 
-  /** Nothing may be added any more; resolves once everything is written, or cannot be. */
+  /** No event may follow; resolves once everything is written, or cannot be. */
   async close(): Promise<void> {
     await this.#writing
     this.flush()
@@ -96,7 +98,7 @@ export class EventFile implements Deadline {
     if (this.#events > 0) this.due = clock.now() + WRITE_MS
   }
 
-  /** A part may have been written: its whole lines come again with the same ids. */
+  /** A part may have been written: its whole lines are written again with the same ids. */
   #failed(error: Error, text: string, events: number): void {
     const { clock, onFailure } = this.#options
     this.#writing = undefined
@@ -118,7 +120,7 @@ export class EventFile implements Deadline {
     this.#isTorn = false
   }
 
-  /** The file of that name, also after the one that was written has been moved or removed. */
+  /** The file of that name, even if the written one has been moved or removed. */
   async #opened(): Promise<{ file: FileHandle; size: number }> {
     const { path } = this.#options
     if (this.#file !== undefined) {

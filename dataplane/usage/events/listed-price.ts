@@ -1,4 +1,4 @@
-/** The price of an attempt as it was listed then: an amount without it cannot be checked a year later. */
+/** The price of an attempt at its time: without it an amount cannot be checked a year later. */
 import type { Price } from '../../accounts/price.ts'
 
 /** USD per million tokens, after the tier of the input, and per search. */

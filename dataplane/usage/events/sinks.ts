@@ -1,4 +1,4 @@
-/** Where events of usage go, as the configuration says: a file, a webhook, a collector. Absent if it names none. */
+/** The sinks of usage events in the configuration: a file, a webhook, a collector. Absent if it names none. */
 import { createHmac } from 'node:crypto'
 import { VERSION } from '../../base/version.ts'
 import type { Section } from '../../schema/index.ts'
@@ -17,7 +17,7 @@ import { writeRecord } from './log-record.ts'
 
 const WEBHOOK_EVENTS = 100
 const RECORDS = 512
-/** The answers to a batch that a receiver could not take now. */
+/** The answers of a receiver that may accept the batch later. */
 const WEBHOOK_AGAIN: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504])
 
 /** `usageEvents` is set while the configuration names a sink. */
@@ -25,7 +25,7 @@ export type EventGateway = Observed & { usageEvents: UsageEvents | undefined }
 
 type SinkSettings = NonNullable<Section['usage']['sinks']>
 
-/** Follows the configuration: opens its sinks, keeps those that did not change, and ends what is gone. */
+/** Follows the configuration: opens its sinks, keeps unchanged ones, and closes removed ones. */
 export class UsageSinks {
   readonly #followed = new Followed()
 
@@ -137,14 +137,14 @@ class Opened {
       exported: metrics.usageEvents.at(sink, 'delivered'),
       dropped: (reason) => metrics.usageEvents.at(sink, reason),
       warn: (why) =>
-        log.event('warn', 'usage', `The ${sink} of usage did not take a batch: ${why}.`),
+        log.event('warn', 'usage', `The ${sink} of usage did not accept a batch: ${why}.`),
     })
     this.sinks.push(exporter)
     this.closes.push(() => collector.close())
   }
 }
 
-/** Signs the body as it is sent, so that a receiver knows the sender. */
+/** Signs the sent body, so that a receiver knows the sender. */
 export function signatureOf(body: Uint8Array, key: string): string {
   return `sha256=${createHmac('sha256', key).update(body).digest('hex')}`
 }

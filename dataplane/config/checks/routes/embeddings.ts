@@ -1,4 +1,4 @@
-/** Vectors of two models do not compare, so a route leads to one embedding model. */
+/** Vectors of two models cannot be compared, so a route has one embedding model. */
 
 import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse } from '../../judgement/problems.ts'
@@ -10,7 +10,7 @@ const embeddingsCompare: Check = ({ upstreams, routes }) =>
     const models = new Set(members.map(({ embeddings, model }) => embeddings?.model ?? model))
     const lengths = new Set(members.flatMap(({ embeddings }) => embeddings?.dimensions ?? []))
     if (models.size > 1) {
-      const message = `leads to several embedding models, whose vectors do not compare: ${listed(models)}`
+      const message = `leads to several embedding models, whose vectors cannot be compared: ${listed(models)}`
       const fix = 'Make a route for each, or give upstreams of one model the same embeddings.model.'
       return [refuse(at('routes', index), message, fix)]
     }

@@ -10,7 +10,7 @@ function forEachRoute(one: RouteCheck): Check {
   return ({ routes }) => routes.flatMap((route, index) => one(route, at('routes', index)))
 }
 
-/** Strategies that choose among `upstreams` alone. */
+/** Strategies that choose only among `upstreams`. */
 const SPREADING = ['round_robin', 'least_queue', 'weighted']
 
 const singleHasOneUpstream: RouteCheck = ({ strategy, primary, upstreams }, path) => {

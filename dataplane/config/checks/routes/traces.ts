@@ -11,7 +11,7 @@ const textsAreKept: Check = ({ routes, telemetry }) => {
       return warn(path, message, 'Raise trace_ring, or remove keep_texts.')
     }
     const message = 'the texts of clients stay in memory; callers of the admin API can read them'
-    return warn(path, message, 'Remove keep_texts after you have found what you look for.')
+    return warn(path, message, 'Remove keep_texts when you no longer need them.')
   })
 }
 

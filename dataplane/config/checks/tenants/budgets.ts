@@ -6,7 +6,7 @@ import { at, type Check, listed, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'
 import { routesByBudget } from './holders.ts'
 
-/** Names in a warning about many routes. */
+/** Most names in a warning about many routes. */
 const ROUTES_NAMED = 5
 
 const budgetHasCap: Check = ({ budgets }) =>
@@ -80,7 +80,7 @@ const budgetsSurviveRestart: Check = ({ budgets, rate_limits, state_dir }) =>
     ? [
         warn(
           at('budgets'),
-          'kept in memory only: a restart forgets what was used',
+          'kept only in memory: a restart resets usage',
           'Add rate_limits with backend: redis, or, outside of a cluster, state_dir:.',
         ),
       ]

@@ -13,7 +13,7 @@ export function callersOf({ auth }: Section): ReadonlyMap<string, (typeof LISTS)
   return new Map(LISTS.flatMap((list) => auth[list].map(({ name }) => [name, list] as const)))
 }
 
-/** Another check reports a name that is twice in one list. */
+/** Another check reports a name that appears twice in one list. */
 const issuersAndCertificatesDiffer: Check = ({ auth }, context) => {
   const issuers = new Set(auth.jwt.map(({ name }) => name))
   const named = LISTS.flatMap((list) =>

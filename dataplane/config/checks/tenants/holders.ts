@@ -1,4 +1,4 @@
-/** The tenant, the group of tenants or the key that a budget is for. */
+/** The holder of a budget: a tenant, a group of tenants or a key. */
 import { type BudgetSection, EACH_TENANT } from '../../../accounts/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
 import type { RouteSection, Section } from '../../../schema/index.ts'
@@ -9,7 +9,7 @@ import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 import { callersOf } from './callers.ts'
 
-/** Each group adds a counter that a request has to fit. */
+/** Each group adds a counter to check for each request. */
 const GROUPS_MAX = 8
 
 const budgetHasOneHolder: Check = ({ budgets }) =>
@@ -109,7 +109,7 @@ const groupsAreFew: Check = ({ budgets }) => {
       groups.set(tenant, count)
       if (count !== GROUPS_MAX + 1) return []
       const message = `${quoted(tenant)} is in more than ${GROUPS_MAX} groups`
-      const fix = `Leave it in at most ${GROUPS_MAX}: each request has to fit all of them.`
+      const fix = `Leave it in at most ${GROUPS_MAX}: each request must fit all of them.`
       return [refuse(at('budgets', index, 'tenants', entry), message, fix)]
     }),
   )
@@ -165,9 +165,8 @@ export function routesByBudget(
 }
 
 /**
- * Routes that the keys of a tenant may use; all routes if no key of the tenant is known. There may be a hundred
- * thousand
- * keys and ten thousand tenants to ask for, so the keys are gone through once.
+ * Routes that the keys of a tenant may use; all routes if no key of the tenant is known. One pass over the keys,
+ * because there may be a hundred thousand keys and ten thousand tenants.
  */
 function routesByTenant(section: Section): (tenant: string) => readonly RouteSection[] {
   const names = new Map<string, Set<string>>()

@@ -14,7 +14,7 @@ const somebodyMayCall: Check = ({ api_keys, api_keys_file, auth }) =>
     ? [
         warn(
           at('api_keys'),
-          'there are no API keys: every request will be answered with 401',
+          'there are no API keys: every request will get 401',
           'Make one with `gw keys create` and add its record, or use GatewayKey resources.',
         ),
       ]
@@ -42,7 +42,7 @@ const starStandsAlone: Check = ({ api_keys }) =>
       ? [
           refuse(
             at('api_keys', index, 'routes'),
-            '"*" means all routes; the names beside it restrict nothing',
+            '"*" means all routes; the other names restrict nothing',
             'Keep "*" alone, or only the names.',
           ),
         ]

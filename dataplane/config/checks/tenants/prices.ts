@@ -1,4 +1,4 @@
-/** Money needs prices: a spend budget over a model without one would never bind. */
+/** Money needs prices: a spend budget on a model without a price would have no effect. */
 
 import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
@@ -21,7 +21,7 @@ const spendBudgetsHavePrices: Check = (section) => {
     const missing = new Set(routes.flatMap((route) => missingAt.get(route) ?? []))
     if (missing.size === 0) return []
     const message = `cannot bind: no price for ${listed(missing)}`
-    const fix = 'Add the models to pricing, with 0 for those that cost nothing.'
+    const fix = 'Add the models to pricing, with price 0 for free ones.'
     return [refuse(at('budgets', index, 'spend_per_month_usd'), message, fix)]
   })
 }

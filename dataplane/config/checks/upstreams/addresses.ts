@@ -1,4 +1,4 @@
-/** Addresses that the gateway would dial. */
+/** Addresses that the gateway would connect to. */
 
 import type { Section } from '../../../schema/index.ts'
 import { type Path, refuse } from '../../judgement/problems.ts'
@@ -9,7 +9,7 @@ interface Dialled {
   readonly url: URL
 }
 
-/** Host names where clouds serve credentials to any client. */
+/** Host names at which clouds give credentials to any client. */
 const METADATA_HOSTS = new Set([
   'metadata',
   'metadata.google.internal',
@@ -43,7 +43,7 @@ const endpointHoldsNoCredential: Check = (section) =>
 
 const endpointIsABase: Check = (section) =>
   endpoints(section).flatMap(({ path, url }) => {
-    const fix = 'Write the base URL alone, such as http://host:8000/v1.'
+    const fix = 'Write only the base URL, such as http://host:8000/v1.'
     if (url.search !== '' || url.hash !== '') {
       return [refuse(path, 'holds a query or fragment, which would be lost', fix)]
     }

@@ -1,4 +1,4 @@
-/** Extras of an upstream beside tokens: whether the provider has them, and whether budgets count their cost. */
+/** Extras of an upstream: whether the provider has them, and whether budgets count their cost. */
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed } from '../contract.ts'
@@ -39,13 +39,13 @@ const budgetsCountExtras: Check = (section) => {
     const message = `a spend budget applies to this upstream, and does not count the price of ${listed(uncounted)}`
     const isPriceable = countsSearches && uncounted.includes('web_search')
     const fix = isPriceable
-      ? 'Write the price of a search in pricing as search:, or remove what the budget has to count.'
-      : 'Remove what the budget has to count.'
+      ? 'Write the price of a search in pricing as search:, or remove the extras that cost more than tokens.'
+      : 'Remove the extras that cost more than tokens.'
     return [warn(at('upstreams', index, 'allow'), message, fix)]
   })
 }
 
-/** These extras cost nothing beside tokens. */
+/** These extras cost nothing in addition to tokens. */
 const UNPRICED: ReadonlySet<string> = new Set(['files', 'mcp', 'store', 'web_fetch'])
 
 export const allowChecks: readonly Check[] = [extrasExist, budgetsCountExtras]

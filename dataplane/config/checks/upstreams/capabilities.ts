@@ -13,7 +13,7 @@ type UpstreamCheck = (upstream: UpstreamSection, written: WrittenFacts, path: Pa
 /** Every API with chats takes these. */
 const OF_ALL: readonly WrittenName[] = ['tool_name_length', 'output_tokens']
 const NAMES: readonly WrittenName[] = [...(Object.keys(WRITTEN_AS) as WrittenName[]), 'wires']
-/** They say how a model reasons. */
+/** These describe how a model reasons. */
 const OF_REASONING: readonly WrittenName[] = ['efforts', 'thinking', 'thinking_tokens']
 
 const factsAreUsed: UpstreamCheck = ({ provider }, written, path) =>
@@ -23,12 +23,12 @@ const factsAreUsed: UpstreamCheck = ({ provider }, written, path) =>
     if (value === undefined || allowed === true) return []
     if (allowed === undefined) {
       const users = Object.values(PROVIDER_FACTS).filter((facts) => valuesOf(facts, name))
-      const message = `cannot take effect: ${provider} asks for nothing by it`
+      const message = `cannot take effect: ${provider} does not use it`
       const fix = `Remove it; ${users.map((facts) => facts.name).join(', ')} use it.`
       return [refuse([...path, name], message, fix)]
     }
     const others = [value].flat().filter((one) => !allowed.includes(String(one)))
-    const message = `cannot take effect: ${provider} knows no ${others.join(', ')}`
+    const message = `cannot take effect: ${provider} does not support ${others.join(', ')}`
     const fix = `Write ${allowed.join(', ')}, or remove it.`
     return others.length === 0 ? [] : [refuse([...path, name], message, fix)]
   })
@@ -42,7 +42,7 @@ function valuesOf(
 
 const thinkingIsOne: UpstreamCheck = (upstream, written, path) => {
   if (written.reasoning === false) {
-    const message = 'cannot take effect beside reasoning: false'
+    const message = 'cannot take effect with reasoning: false'
     return OF_REASONING.filter((name) => written[name] !== undefined).map((name) =>
       refuse([...path, name], message, `Remove ${name}, or write reasoning: true.`),
     )

@@ -3,7 +3,7 @@ import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
 
-/** The vendor's API is never scaled to zero. */
+/** The vendor's API never scales to zero. */
 const endpointIsOwn: Check = ({ upstreams }) =>
   upstreams.flatMap(({ cold_start, endpoint, provider }, index) => {
     if (cold_start === undefined || endpoint !== undefined) return []
@@ -12,7 +12,7 @@ const endpointIsOwn: Check = ({ upstreams }) =>
     return [refuse(at('upstreams', index, 'cold_start'), message, 'Remove it.')]
   })
 
-/** A proxy answers for addresses where no server listens. */
+/** A proxy answers even if no server listens. */
 const endpointIsDialled: Check = ({ upstreams, http_proxy, no_proxy }) =>
   upstreams.flatMap(({ cold_start, endpoints }, index) => {
     if (cold_start === undefined || endpoints === 'pool') return []

@@ -45,7 +45,7 @@ const credentialHeadersAreReferences: Check = (_section, { written }) =>
     )
   })
 
-/** An empty credential is sent as it is, and the upstream may only report that none arrived. */
+/** An empty credential would be sent, and the upstream may only report a missing one. */
 const headersHaveValues: Check = (_section, { written }) =>
   headerPaths(written).flatMap((path) => {
     const headers = valueBelow(written, ...path)
@@ -66,11 +66,11 @@ const URLS: readonly Path[] = [
   at('usage', 'sinks', 'otlp', 'otlp_endpoint'),
 ]
 
-/** Passwords in URLs work, so this is a warning, for people who try things out; the operator refuses them. */
+/** Passwords in URLs work, so this is a warning for experiments; the operator refuses them. */
 const passwordsAreReferences: Check = (_section, { written }) =>
   literalPasswords(written).map((path) => warn(path, PASSWORD_MESSAGE, PASSWORD_FIX))
 
-export const PASSWORD_MESSAGE = 'holds a password, and anyone who may read this can read it'
+export const PASSWORD_MESSAGE = 'holds a password, which anyone with access to this can read'
 export const PASSWORD_FIX =
   'Write the whole URL as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}, and replace the exposed password.'
 
@@ -100,7 +100,7 @@ const apiKeysAreOneLine: Check = ({ upstreams }) =>
       ? [
           refuse(
             at('upstreams', index, 'api_key'),
-            'what the reference leads to holds a line break or control character',
+            'the value of the reference contains a line break or control character',
             'Store the credential alone, on one line.',
           ),
         ]

@@ -29,7 +29,7 @@ const headerHasAffinity: EndpointCheck = ({ endpoints, balance, balance_header }
   return [refuse([...path, 'balance_header'], message, 'Add balance: affinity, or remove it.')]
 }
 
-/** A proxy resolves names itself. If no_proxy has entries, only the gateway that dials can tell. */
+/** A proxy resolves names itself. If no_proxy has entries, only the connecting gateway can tell. */
 const endpointsAreDialled: EndpointCheck = ({ endpoints }, path, { http_proxy, no_proxy }) => {
   if (endpoints === 'pool' || (endpoints ?? 'url') === 'url') return []
   if (http_proxy === undefined || no_proxy.length > 0) return []
@@ -41,7 +41,7 @@ const nameHasAddresses: EndpointCheck = ({ endpoints, endpoint }, path) => {
   const url = endpoint === undefined ? null : URL.parse(endpoint)
   if (endpoints !== 'dns' || url === null || isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0)
     return []
-  const message = 'has no effect: the endpoint is an address, which has no other'
+  const message = 'has no effect: the endpoint is an address, so there is only one'
   const fix = 'Write the name of a headless Service, or remove endpoints.'
   return [warn([...path, 'endpoints'], message, fix)]
 }
@@ -77,7 +77,7 @@ const poolIsNamed: EndpointCheck = ({ endpoints, endpoint, pool, provider }, pat
     return [refuse([...path, 'endpoints'], message, 'Name the runtime of the pods as provider.')]
   }
   if (endpoint !== undefined) {
-    const message = 'cannot take effect: the pool says where its pods are'
+    const message = 'cannot take effect: the pool defines the addresses of its pods'
     return [refuse([...path, 'endpoint'], message, 'Remove it.')]
   }
   if (place === 'pod') return []

@@ -20,7 +20,7 @@ const credentialsTravelEncrypted: Check = (section, { written }) =>
     const url = URL.parse(text)
     if (url?.protocol !== 'http:' || !isPublic(url.hostname)) return []
     if (!isSecret && url.password === '') return []
-    const message = `sends a credential to ${url.hostname} over the network in the clear`
+    const message = `sends a credential to ${url.hostname} over the network unencrypted`
     return [warn(path, message, FIX)]
   })
 
@@ -77,7 +77,7 @@ function isKeyed(upstream: UpstreamSection): boolean {
   return keyless?.every((setting) => upstream[setting] !== undefined) === true
 }
 
-/** A header whose value is a reference holds a secret, regardless of its name. */
+/** A header whose value is a reference has a secret, regardless of its name. */
 function holdsCredential(headers: unknown): boolean {
   return Object.entries(isRecord(headers) ? headers : {}).some(
     ([name, value]) =>

@@ -191,7 +191,7 @@ const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
   return [warn(path, message, fix)]
 }
 
-/** Many services imitate the API of OpenAI; some of them only nearly. */
+/** Many services imitate the API of OpenAI; some do so imperfectly. */
 const runtimeIsNamed: UpstreamCheck = ({ provider, endpoint }, path) => {
   const { services, name } = PROVIDER_FACTS[provider]
   if (services === undefined || endpoint === undefined) return []

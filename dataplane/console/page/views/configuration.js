@@ -1,4 +1,4 @@
-/** Configuration: what each pod enforces, how its last reload went, and the document with its secrets masked. */
+/** Configuration: what each pod enforces, the result of its last reload, and the document with its secrets masked. */
 import { bodies, faults } from '../answers.js'
 import { isAway, isBad } from '../attention.js'
 import { h } from '../element.js'
@@ -27,7 +27,7 @@ export function configuration({ sample, ask, cluster, text, filtered }) {
   ]
 }
 
-/** Pods that the operator alone reports have their rows too. */
+/** Pods that only the operator reports have rows too. */
 function podsTable({ pods }, resource) {
   const hashes = new Map()
   for (const { status } of pods) {

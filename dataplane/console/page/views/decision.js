@@ -1,4 +1,4 @@
-/** One decision as a tree: the stages in their order, attempts as bars over time, and why others were passed over. */
+/** One decision as a tree: the stages in their order, attempts as bars over time, and why others were skipped. */
 import { h } from '../element.js'
 import { counted, fullTime, milliseconds, number, usdOfNano } from '../format.js'
 import { answerState, requestsWith, state } from '../table.js'

@@ -1,4 +1,4 @@
-/** The first view: what is broken now, who spends what, and what has changed. */
+/** The first view: current problems, spend, and recent changes. */
 import { bodies, faults } from '../answers.js'
 import { attention } from '../attention.js'
 import { budgetsOf } from '../budgets.js'
@@ -72,7 +72,7 @@ function attentionTable(items) {
   )
 }
 
-/** The dearest tenants, each with the budget that ends first. */
+/** The most expensive tenants, each with the budget that ends first. */
 function spendersTable(answers, budgets) {
   const rows = joined(answers)
   const whole = rows.reduce((sum, row) => sum + row.cost_nano_usd, 0)

@@ -1,4 +1,4 @@
-/** The requests that run, the last that ended, and one of them in full. */
+/** Running requests, the last finished ones, and one of them in full. */
 import { bodies, faults } from '../answers.js'
 import { h } from '../element.js'
 import { clockTime, counted, fullTime, milliseconds, number, usdOfNano } from '../format.js'
@@ -136,7 +136,7 @@ function one(id, ask) {
   ]
 }
 
-/** The address has no token: to open it takes the right to read. */
+/** The address has no token: opening it needs the right to read. */
 function copyLink() {
   const copy = ({ target }) => {
     const say = (words) => {

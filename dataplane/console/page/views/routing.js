@@ -1,4 +1,4 @@
-/** Routes and upstreams: where requests go, how each upstream is, and why one is passed over. */
+/** Routes and upstreams: where requests go, the state of each upstream, and why one is skipped. */
 import { bodies, faults } from '../answers.js'
 import { h } from '../element.js'
 import { counted, milliseconds, number, percent, seconds } from '../format.js'

@@ -1,4 +1,4 @@
-/** Tenants: what each may use and has left, which budget ends when, and which keys it has. */
+/** Tenants: limits, what is left, which budget ends when, and keys. */
 import { bodies, faults } from '../answers.js'
 import { budgetsOf } from '../budgets.js'
 import { h } from '../element.js'
@@ -12,7 +12,7 @@ export function tenants({ sample, rates, ask, rest, text, filtered }) {
   const name = encodeURIComponent(text)
   const standings = ask(`/limits?limit=100&name=${name}`, 3000)
   const usage = ask('/usage?by=tenant&hours=24', 10_000)
-  // Counters are shared, or each pod's; the first says how it sees them.
+  // Counters are shared, or separate in each pod; the first answer shows which.
   const { tenants: all = [], total = 0 } = bodies(standings)[0] ?? {}
   const costs = new Map(joined(usage).map(({ value, cost_nano_usd }) => [value, cost_nano_usd]))
   const chosen = rest[0] ?? all[0]?.tenant
@@ -119,7 +119,7 @@ function running({ used, limit }) {
   return [words, bar(used / limit, `${words} running`)]
 }
 
-/** Usage is kept by the hour; among the last requests the moment is known. */
+/** Usage is kept by the hour; the exact time is known only for the last requests. */
 function keysOf(tenant, ask) {
   const answers = ask(`/keys?limit=1000&tenant=${encodeURIComponent(tenant)}`, 10_000)
   const usage = new Map(

@@ -1,11 +1,11 @@
-/** Upstreams as all pods see them together, and their endpoints. */
+/** Upstreams as all pods together see them, and their endpoints. */
 
 import { h } from '../element.js'
 import { counted, number, percent, seconds } from '../format.js'
 import { quantile } from '../rates.js'
 import { moment, section, state, table } from '../table.js'
 
-/** `{name, provider, pods}`: what each pod says of it. */
+/** `{name, provider, pods}`: the report of each pod. */
 export function gathered({ pods }) {
   const found = new Map()
   for (const { name: pod, status } of pods) {
@@ -116,7 +116,7 @@ function upstreamRow({ name, provider, pods }, { rates, traces, usersOf }) {
   }
 }
 
-/** The answer of all pods, or each answer with the number of pods that give it. */
+/** The answer of all pods, or each answer with the number of pods that gave it. */
 function said(pods, of, shown) {
   const counts = new Map()
   for (const pod of pods) counts.set(of(pod), (counts.get(of(pod)) ?? 0) + 1)

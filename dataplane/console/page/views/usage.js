@@ -1,4 +1,4 @@
-/** Usage: which tenant, key, route, model or tag used how many tokens, and what they cost. */
+/** Usage: the tokens and cost of each tenant, key, route, model or tag. */
 import { bodies, faults } from '../answers.js'
 import { bars } from '../chart.js'
 import { h } from '../element.js'
@@ -81,7 +81,7 @@ export function usage({ ask, rest, sample }) {
   ]
 }
 
-/** By the hour for a day, else by the day; rows leave out hours without use. */
+/** By the hour for a day, otherwise by the day; hours without use have no row. */
 function costsOverTime(ask, span) {
   const hours = SPANS[span]
   const step = hours > 24 ? 'day' : 'hour'
@@ -105,7 +105,7 @@ function costsOverTime(ask, span) {
   return h('div', { class: 'charts' }, bars(`Cost by ${step}, UTC`, items, usd))
 }
 
-/** Values lead to the tenant, or to the requests that have them. */
+/** Values link to the tenant, or to their requests. */
 function linked(by, value) {
   if (value === '') return '(none)'
   if (by === 'tenant') return h('a', { href: `#/tenants/${encodeURIComponent(value)}` }, value)

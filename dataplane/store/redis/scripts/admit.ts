@@ -4,7 +4,7 @@ import { EXPIRY } from './expiry.ts'
 import { BEGINNING, LEDGERS } from './state.ts'
 
 /**
- * The rules that hold now, and how the tenant stands under them. The caller says where the present windows end by its own
+ * The present rules, and the tenant's figures under them. The caller says where the present windows end by its own
  * reckoning and what it wrote into them; budgets are looked at only where there are any.
  *
  * ARGV after `offset`: day's start and end, month's end, requests per minute, burst, concurrent requests, tokens per minute,
@@ -120,7 +120,7 @@ if missing then return missing end
 toPresent()
 `
 
-/** Finds the limit in the way of a request, or admits it. */
+/** Finds the limit that blocks a request, or admits it. */
 export const JUDGEMENT = `
 -- 1 tokens, 2 spend, 0 none, and how long the budget stays spent.
 local function spentBudget()
