@@ -1,4 +1,4 @@
-/** A tier of tests that hangs is ended with all that it started. */
+/** A tier of tests that hangs is ended with all its children. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -22,11 +22,11 @@ test('a program that ends in time has passed or failed by its code', async () =>
   assert.equal(await runBounded('sh', ['-c', 'exit 3']), 'failed')
 })
 
-test('one that takes too long is ended, also where it does not want to, with what it started', async () => {
+test('one that takes too long is ended with its children, even if it ignores the signal', async () => {
   const file = join(folder, 'pids')
-  // Neither listens, and the second one is not waited for.
+  // Neither listens, and the test does not wait for the second one.
   const script = `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $! $$ > ${file}; wait; while :; do sleep 1; done`
-  // On a busy machine it may be ended before it said anything: then with more time.
+  // On a busy machine it may be ended before it printed anything: then with more time.
   for (let msMax = 500; !existsSync(file) || readFileSync(file, 'utf8') === ''; msMax *= 2) {
     const outcome = await runBounded('sh', ['-c', script], { msMax, graceMs: 500 })
     assert.equal(outcome, 'took too long')
@@ -36,10 +36,10 @@ test('one that takes too long is ended, also where it does not want to, with wha
   await until('both are gone', () => pids.every((pid) => !isAlive(pid)))
 })
 
-test('a file of tests that hangs is ended with what it started, is named, and has failed', async () => {
+test('a file of tests that hangs is ended with its children, is reported, and has failed', async () => {
   const pids = join(folder, 'pids-of-file')
   const file = join(folder, 'hangs.test.ts')
-  // It does not even let its event loop turn.
+  // Its event loop does not even turn.
   writeFileSync(
     file,
     `import { spawn } from 'node:child_process'
@@ -88,7 +88,7 @@ async function runFile(file: string, seconds: number) {
   return { code, printed }
 }
 
-test('who is interrupted passes that on and ends by it', async () => {
+test('an interrupted program passes the signal on and ends by it', async () => {
   const file = join(folder, 'pid')
   const script = `echo $$ > ${file}; exec sleep 600`
   const code = `import { runBounded } from '${join(import.meta.dirname, 'helpers/runner/bounded.ts')}'

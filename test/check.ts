@@ -1,7 +1,7 @@
 /**
  * The checks that need no test run: format, linter, types, unused code, rules of the tree, generated files. With
- * `--changed` only what an edit breaks mostly, in seconds: format and linter of the files that differ from main, types
- * and the rules of the tree.
+ * `--changed` only the most likely problems of an edit, in seconds: format and linter of the files that differ from
+ * main, types and the rules of the tree.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '..')
 /** A script of package.json, without `check:`, and its arguments. */
 type Check = readonly [script: string, ...args: string[]]
 
-/** Checks of one row run together; a row begins once those before it have passed. */
+/** Checks of one row run together; a row starts after those before it have passed. */
 const WHOLE: readonly (readonly Check[])[] = [
   [['format', '.'], ['types'], ['unused']],
   [['rules']],

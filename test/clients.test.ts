@@ -1,4 +1,6 @@
-/** The pages of tried clients are as new as the clients that are pinned, and the script of their sessions speaks every wire. */
+/**
+ * The pages of tried clients are as new as the pinned clients, and the script of their sessions supports every wire.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { leading, shownRows } from './clients/page.ts'
@@ -11,7 +13,7 @@ import { JUDGED, promptOf } from './clients/sessions/steps.ts'
 import { COLUMNS } from './clients/sessions/upstreams.ts'
 import { send, wireOf } from './helpers/conversations/asked.ts'
 
-test('each pinned client stands on the page at its version; else run make test-clients', () => {
+test('each pinned client is on the page at its version; otherwise run make test-clients', () => {
   const shown = shownRows()
   assert.deepEqual(
     shown.map((row) => row.slice(0, 3)),
@@ -19,7 +21,7 @@ test('each pinned client stands on the page at its version; else run make test-c
   )
 })
 
-test('each session of each pinned agent has a verdict on every step; else run make test-clients', () => {
+test('each session of each pinned agent has a verdict on every step; otherwise run make test-clients', () => {
   const shown = shownSessions()
   assert.deepEqual(
     shown.map((row) => row.slice(0, 4)),
@@ -28,7 +30,7 @@ test('each session of each pinned agent has a verdict on every step; else run ma
   for (const row of shown) assert.ok(!row.includes('') && !row.includes('not tried'), row.join())
 })
 
-test('a session in which nothing came fails at every step', () => {
+test('a session without any request fails at every step', () => {
   const nothing = {
     row: SESSION_ROWS.at(-1) as SessionRow,
     root: '/',

@@ -1,4 +1,7 @@
-/** The first steps of a newcomer: the README's commands exist, and make says how to mend what a bare machine lacks. */
+/**
+ * The first steps of a new user: the README's commands exist, and make explains how to install what a bare machine
+ * lacks.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import {
@@ -32,7 +35,7 @@ for (const [what, text] of [
   ],
   ['with an empty fallback', CONFIGURATION.replace(HOSTED, '').replace('[hosted]', '[]')],
 ] as const) {
-  test(`the configuration of the README is valid ${what}, once its command has put the key in`, async () => {
+  test(`the configuration of the README is valid ${what}, after its command has added the key`, async () => {
     const file = join(folder, 'gw.yaml')
     writeFileSync(file, text)
     const [, words = ''] = /^npx gw (keys create .*?) +#/m.exec(README) ?? []
@@ -44,7 +47,7 @@ for (const [what, text] of [
   })
 }
 
-test('every target of the README is in the Makefile and explained there', () => {
+test('every target of the README is in the Makefile with an explanation', () => {
   const targets = README.match(/(?<=(^|`)make )[a-z0-9-]+/gm) ?? []
   assert.ok(targets.length >= 6)
   for (const target of targets) {
@@ -135,7 +138,7 @@ test('make image says in one line that the base image cannot be fetched', () => 
   assert.match(stderr, /^error: buildah ended with 125: .*registry.*BASE_IMAGE=NAME\n$/)
 })
 
-/** A clone in which nothing has been installed. */
+/** A clone without any installation. */
 function aTree(name: string): string {
   const at = join(folder, name.replace(' ', '-'))
   mkdirSync(at)
@@ -149,7 +152,7 @@ function aProgram(file: string, text: string): void {
   writeFileSync(file, `#!/bin/sh\n${text}\n`, { mode: 0o755 })
 }
 
-/** With nothing of the make that may have started this test. */
+/** Without variables of the make that may have started this test. */
 function make(at: string, target: string) {
   const env = { PATH: [join(at, 'host'), process.env.PATH].join(delimiter) }
   return spawnSync('make', [target], { cwd: at, env, encoding: 'utf8' })

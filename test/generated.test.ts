@@ -1,4 +1,4 @@
-/** Files made from the code are what the code makes now. */
+/** Generated files match the code. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
 }
 
 for (const [generator, files] of Object.entries(GENERATORS)) {
-  test(`${generator} changes nothing; else run make generate`, () => {
+  test(`${generator} changes nothing; otherwise run make generate`, () => {
     const before = files.map(read)
     const run = spawnSync(process.execPath, [generator], { cwd: ROOT, encoding: 'utf8' })
     assert.equal(run.status, 0, run.stderr)

@@ -1,15 +1,15 @@
-/** The pages on what tests prove name tests that are there. */
+/** The pages on the tests' proofs name existing tests. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-/** Page to the number of its rows. */
+/** Page and the number of its rows. */
 const PAGES = { 'client-apis.md': 62, 'observability.md': 40, 'platform.md': 40 } as const
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 
 for (const [page, rows] of Object.entries(PAGES)) {
-  test(`every test that ${page} names is there, and each of its ${rows} rows names one or says that it is not built`, () => {
+  test(`every test that ${page} names exists, and each of its ${rows} rows names one or says that it is not built`, () => {
     const text = read(page)
     const lines = text.split('\n').filter((line) => /^\| \d+ \|/.test(line))
     assert.deepEqual(

@@ -1,6 +1,6 @@
 /**
- * A process that takes the bytes of an attack in place of the gateway, and throws them away: others' requests are then hurt
- * by the load on the machine alone. Prints its port; ends with its standard input.
+ * A process that discards the bytes of an attack in place of the gateway: then only the load on the machine affects
+ * other requests. Prints its port; ends with its standard input.
  */
 import { createServer, request } from 'node:http'
 
@@ -14,7 +14,7 @@ const server = createServer((incoming, outgoing) => {
   incoming.on('error', () => {})
   incoming.on('end', () => {
     const answer = (status: number) => void outgoing.writeHead(status).end('{}')
-    // Attacks by an upstream begin with a short question to it.
+    // Attacks by an upstream start with a short request to it.
     if (body.length > 1_000) {
       answer(400)
       return

@@ -1,4 +1,4 @@
-/** A thread with a raw model server: good answers, and by the model's name such as no server should give. */
+/** A thread with a raw model server: good answers, and invalid ones by the model's name. */
 import { createServer, type Socket } from 'node:net'
 import { parentPort } from 'node:worker_threads'
 

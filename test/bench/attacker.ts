@@ -1,4 +1,4 @@
-/** A thread that attacks until it is ended: raw connections, opened anew whenever the gateway closes them. */
+/** A thread that attacks until it is ended: raw connections, opened again whenever the gateway closes them. */
 import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { workerData } from 'node:worker_threads'
 import type { Attack, Orders } from '../helpers/attack-list.ts'
 
 const MEBIBYTE = 1_048_576
-/** Behind each answer: at full speed the attackers would need the processor that is measured. */
+/** Pause after each answer: at full speed the attackers would need the measured processor. */
 const PAUSE_MS = 100
 /** Attackers use other machines, so this thread gets the processor after all that is measured. */
 setPriority(10)
@@ -54,7 +54,7 @@ function sendsBytes(key: string | undefined, bytes: number, odd = ''): Sends {
     write(socket, [head(key, `${odd}Transfer-Encoding: chunked`), ...chunks, '0\r\n\r\n'])
 }
 
-/** All but the last bytes, and then nothing. */
+/** All bytes except the last ones. */
 function sendsMost(key: string | undefined): Sends {
   const body = lists('chat').subarray(0, -64)
   return (socket) => write(socket, [head(key, `Content-Length: ${body.length + 64}`), body])
@@ -77,17 +77,17 @@ async function write(socket: Socket, pieces: readonly (string | Buffer)[]): Prom
   }
 }
 
-/** How it sends, on how many connections. */
+/** How it sends, and on how many connections. */
 const WAYS: Readonly<Record<Attack, () => [Sends, number]>> = {
   'no attack': () => [async () => {}, 0],
   'bodies of 4 MiB in chunks of one byte': () => [sendsBytes(keys.plain, 4 * MEBIBYTE), 2],
-  'the same by a key without the route': () => [sendsBytes(keys.routeless, 4 * MEBIBYTE), 2],
-  'the same with a header that only the other reader takes': () => [
+  'the same with a key without the route': () => [sendsBytes(keys.routeless, 4 * MEBIBYTE), 2],
+  'the same with a header that only Node accepts': () => [
     sendsBytes(keys.plain, 4 * MEBIBYTE, 'Trailer: x-none\r\n'),
     2,
   ],
   'five bodies of 8 MiB of empty lists at once': () => [sends(keys.plain, lists('chat')), 5],
-  'a tenant behind its rate sends lists of 8 MiB': () => [sends(keys.limited, lists('chat')), 2],
+  'a tenant above its rate sends lists of 8 MiB': () => [sends(keys.limited, lists('chat')), 2],
   'a key without the route sends lists of 8 MiB': () => [sends(keys.routeless, lists('chat')), 2],
   'a key without the route sends texts of 8 MiB': () => [sends(keys.routeless, text('chat')), 2],
   'a key without scope sends lists of 8 MiB': () => [sends(keys.scopeless, lists('chat')), 2],
@@ -108,7 +108,7 @@ async function attackOn(way: Sends): Promise<never> {
   for (;;) {
     await on()
     const socket = connect({ host: hostname, port: Number(port), noDelay: true })
-    // A listener for each time that a body has to wait.
+    // A listener for each wait of a body.
     socket.setMaxListeners(0)
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
     socket.on('error', () => {})
@@ -121,7 +121,7 @@ async function attackOn(way: Sends): Promise<never> {
       await on()
       await way(socket)
       await Promise.race([answer, closed])
-      // A client that hears a refusal and goes on at once.
+      // A client that continues at once after a refusal.
       if (socket.readableEnded) socket.destroy()
       await delay(PAUSE_MS)
     }

@@ -12,7 +12,7 @@ import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts
 import { interval, median } from './medians.ts'
 
 const SECONDS = Number(process.argv[2] ?? 10)
-/** With and without by turns: other work on the machine disturbs both alike. */
+/** In turns with and without: other work on the machine disturbs both alike. */
 const TURN_SECONDS = 0.5
 const CONNECTIONS = 4
 const HEAP_MEBIBYTES = 1024
@@ -115,7 +115,7 @@ function share(hurt: readonly number[], quiet: readonly number[]): string {
   return `${a} % (${b} to ${c})`
 }
 
-/** The processor time that all its threads have used. */
+/** The processor time of all its threads. */
 function processorMs(pid: number): number {
   const place = `/proc/${pid}/stat`
   if (!existsSync(place)) return Number.NaN
@@ -124,7 +124,7 @@ function processorMs(pid: number): number {
   return 10 * (Number(fields[11]) + Number(fields[12]))
 }
 
-/** Peak of the resident memory since it was last asked. */
+/** Peak of the resident memory since the last reading. */
 function takePeak(pid: number): number {
   const place = `/proc/${pid}`
   if (!existsSync(place)) return Number.NaN

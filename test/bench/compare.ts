@@ -1,8 +1,9 @@
 /**
- * Two trees beside each other: processor time of a governed request, p99 at 1,000/s and memory.
- * `node test/bench/compare.ts OTHER_TREE [STARTS] [FLAGS ...]`; the other tree is "before", and flags of Node go to this one alone
- * (`compare.ts . 5 --max-semi-space-size=8`). Both gateways run at once and are loaded in turns of a second, so that a slow minute of
- * the machine meets both; a verdict is given on the ratio within the pairs, and only if 19 of 20 intervals like it would leave out 1.
+ * Compares two trees: processor time of a governed request, p99 at 1,000/s and memory.
+ * `node test/bench/compare.ts OTHER_TREE [STARTS] [FLAGS ...]`; the other tree is "before", and flags of Node apply
+ * only to this one (`compare.ts . 5 --max-semi-space-size=8`). Both gateways run at once and are loaded in turns of a
+ * second, so that a slow minute of the machine affects both. A verdict is given on the ratio within the pairs, and only
+ * if 19 of 20 such intervals would exclude 1.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
@@ -20,7 +21,7 @@ const SECONDS = 4
 const CONNECTIONS = 64
 const RATE = 1_000
 const MEBIBYTE = 1_048_576
-/** Turns of one start: more say nothing new, since what the compiler made of a start stays as it is. */
+/** Turns of one start: more add nothing, because the compiler's result of a start does not change. */
 const TURNS = 10
 /** Fewer pairs have no interval. */
 const PAIRS_MIN = 6
@@ -38,7 +39,7 @@ if (other === undefined) {
   console.error('Name the other tree: node test/bench/compare.ts ../other [STARTS] [FLAGS ...]')
   process.exit(64)
 }
-// A gateway that is given flags does not start anew, so both get what that would have given them.
+// A gateway with flags does not restart itself, so both get the flags of the restart.
 process.env.MALLOC_ARENA_MAX ??= '1'
 process.env.NODE_COMPILE_CACHE ??= join(homedir(), '.cache/gw/compiled')
 const directory = mkdtempSync(join(tmpdir(), 'gw-compare-'))
@@ -72,7 +73,7 @@ for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
   console.log(verdict(key))
 }
 
-/** No noise may pass for a result. */
+/** Noise must not look like a result. */
 function verdict(key: keyof Figures): string {
   const pairs = figures[key]
   const ratios = pairs.map(({ before, now }) => now / before)
@@ -80,7 +81,7 @@ function verdict(key: keyof Figures): string {
   const medians = `${medianOf(pairs, 'before')} before, ${medianOf(pairs, 'now')} now`
   const words = `${key}: ${medians}, ratio ${middle.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`
   if (ratios.length < PAIRS_MIN) return `${words}: no verdict under ${PAIRS_MIN} pairs`
-  if (low <= 1 && high >= 1) return `${words}: no verdict, the interval holds 1`
+  if (low <= 1 && high >= 1) return `${words}: no verdict, the interval contains 1`
   return `${words}: ${high < 1 ? 'better' : 'worse'}`
 }
 
@@ -94,7 +95,9 @@ interface Measured {
   readonly port: number
 }
 
-/** The one that starts first has no advantage over the starts, and the one that is loaded first none over the turns. */
+/**
+ * Over the starts, neither gateway has the advantage of starting first; over the turns, neither of being loaded first.
+ */
 async function measureStart(start: number): Promise<void> {
   const names = start % 2 === 0 ? (['before', 'now'] as const) : (['now', 'before'] as const)
   const running: Partial<Pair<Measured>> = {}
@@ -123,7 +126,7 @@ async function measurePair(
     console.log(key, pair.before.toFixed(1), pair.now.toFixed(1))
   }
   await both('idleMiB', residentMiB)
-  // Compiled code is what serves.
+  // Compiled code serves, as in production.
   for (const name of names) await load(running[name], SECONDS)
   for (let turn = 0; turn < TURNS; turn++) await both('cpuUs', processorUs, turn)
   await both('p99Ms', async (one) => (await load(one, SECONDS, RATE)).p99Us / 1000)

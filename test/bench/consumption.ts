@@ -5,11 +5,11 @@ const SAMPLE_MS = 100
 
 export interface ProcessorTime {
   readonly runNs: number
-  /** Ready to run while something else had the core: the measure of a disturbed run. */
+  /** Ready to run while another thread had the core: the measure of a disturbed run. */
   readonly waitNs: number
 }
 
-/** The sum over the threads: /proc/PID/schedstat alone is the main thread's. */
+/** The sum over the threads: /proc/PID/schedstat covers only the main thread. */
 export function readProcessorTime(pid: number): ProcessorTime {
   let runNs = 0
   let waitNs = 0

@@ -1,4 +1,4 @@
-/** The gateway under measurement: its configuration and its start. */
+/** The measured gateway: its configuration and its start. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import type { BenchRedis } from './redis.ts'
 /** The key and the route that the load generator uses, for every target alike. */
 export const KEY = 'gw_bench_k1_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG'
 export const ROUTE = 'bench'
-/** A route whose upstream speaks Anthropic's messages too. */
+/** A route whose upstream also serves Anthropic's messages. */
 export const NATIVE = 'native'
 
 /** Every request is counted against these, and none is refused. */
@@ -19,8 +19,10 @@ export const PLENTY = {
   concurrent_requests: 1_000_000,
 }
 
-/** Each entry is a column of the table. The result of its function joins the `gw` section of the
-    configuration, so that limits and budgets can be measured beside the bare gateway. */
+/**
+ * Each entry is a column of the table. The result of its function joins the `gw` section of the configuration, so that
+ * limits and budgets can be measured next to the bare gateway.
+ */
 export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> = {
   gw: () => ({ rate_limits: { default: PLENTY } }),
   governed: () => governed(),
@@ -38,7 +40,7 @@ export const VARIANTS: Readonly<Record<string, (redis: BenchRedis) => object>> =
 const TENANTS = 10_000
 const RICH = { tokens_per_day: 1e12, spend_per_month_usd: 8e6, alert_thresholds: [0.5, 0.8, 0.95] }
 
-/** A hosted model with a published encoding: a budget needs the exact tokens of its prompts wherever they matter. */
+/** A hosted model with a published encoding: a budget needs the exact tokens of its prompts if they matter. */
 const COUNTED = 'gpt-4o-mini'
 const ESTIMATED = 'bench-model'
 
@@ -62,14 +64,14 @@ function upstreamOf({ pricing = [] }: Priced) {
     : { provider: 'vllm', model: ESTIMATED, context_window: 32_768 }
 }
 
-/** Over all replicas. The gateway waits out delays of a busy machine, since a refusal would end the run. */
+/** Over all replicas. The gateway tolerates delays of a busy machine, because a refusal would end the run. */
 function shared(url: string) {
   return {
     rate_limits: { default: PLENTY, backend: 'redis', redis: { url, timeout_ms: 5_000 } },
   }
 }
 
-/** The tenant that sends, among many that have a key, limits and a budget each. */
+/** The sending tenant, among many with a key, limits and a budget each. */
 export function crowd(count: number) {
   const names = Array.from({ length: count }, (_, index) => `t${index + 1}`)
   return {
@@ -94,16 +96,16 @@ export interface GatewayOptions {
   readonly adminPort: number
   readonly upstreamPort: number
   readonly settings: object
-  /** They go to Node itself. */
+  /** Passed to Node itself. */
   readonly flags?: readonly string[]
 }
 
 export interface StartedGateway extends Process {
-  /** From its start until it was ready, to 50 ms. */
+  /** Time from its start until it was ready, to 50 ms. */
   readonly startMs: number
 }
 
-/** Output goes to a file as it would in production: the access log is part of the cost. */
+/** Output goes to a file as in production: the access log is part of the cost. */
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
   mkdirSync(options.directory)
   const file = join(options.directory, 'gateway.yaml')

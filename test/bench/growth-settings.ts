@@ -1,7 +1,7 @@
-/** Configurations that are alike but for how many tenants, keys, routes or upstreams they have. */
+/** Configurations that differ only in the number of tenants, keys, routes or upstreams. */
 import { crowd, governed, KEY, ROUTE, record } from './gateway.ts'
 
-/** A configuration takes no more routes and no more upstreams. */
+/** The maximum of routes and of upstreams in a configuration. */
 const ROUTES_MAX = 1_024
 
 type Settings = (count: number, upstreamPort: number) => object
@@ -35,12 +35,12 @@ export function sizedSettings(what: string, count: number, upstreamPort: number)
   return { ...governed(), ...GROWING[what]?.(count, upstreamPort) }
 }
 
-/** The one that requests use is the last. */
+/** Requests use the last one. */
 function names(count: number, last: string): string[] {
   return Array.from({ length: count }, (_, index) => (index === count - 1 ? last : `n${index}`))
 }
 
-/** Probes are rare: they are work for every upstream, even without requests. */
+/** Probes are rare, because they are work for every upstream, even without requests. */
 function upstream(name: string, port: number) {
   return {
     name,

@@ -17,7 +17,7 @@ import type { Programs } from './tools.ts'
 const SIZES: readonly number[] = [10, 100, 1_000, 10_000]
 const SECONDS = 3
 const CONNECTIONS = 64
-/** A scrape in a process that has scraped before is what counts. */
+/** Counts a scrape in a process that has scraped before. */
 const SCRAPES = 3
 const MEBIBYTE = 1_048_576
 
@@ -34,7 +34,7 @@ interface Figures {
   readonly reloadCpuMs: number
   readonly scrapeMs: number
   readonly scrapeCpuMs: number
-  /** The longest that another request waited while it was reloaded and scraped. */
+  /** The longest wait of another request during its reload and scrape. */
   readonly heldMs: number
   readonly idlePercent: number
   readonly rssMiB: number
@@ -60,7 +60,7 @@ interface Place {
   readonly rounds: number
 }
 
-/** Markdown: one table for each thing that grows. The sizes of one stand side by side and take turns. */
+/** Markdown: one table for each number that grows. The sizes of one number run at the same time and take turns. */
 export async function measureGrowth(place: Place, wanted = SIZES): Promise<string> {
   const parts = ['## Growth, governed', '']
   for (const what of Object.keys(GROWING)) {
@@ -151,7 +151,7 @@ async function timed(pid: number, work: () => Promise<unknown>) {
   return { ms: performance.now() - startedAt, cpuMs }
 }
 
-/** The file gets another time and the same words, so that all of it is read again. */
+/** The file gets another time and the same text, so that all of it is read again. */
 async function reloaded({ file, child, outputFile = '' }: Grown): Promise<void> {
   const taken = () => readFileSync(outputFile, 'utf8').split('"config_reload"').length
   const before = taken()

@@ -1,5 +1,7 @@
-/* A load generator that costs little: one thread, epoll, requests made beforehand. It prints one
-   line of JSON. The modes are told apart in `begin` and `finish_request`; see README.md. */
+/*
+ * A cheap load generator: one thread, epoll, prepared requests. It prints one line of JSON. `begin` and
+ * `finish_request` distinguish the modes; see README.md.
+ */
 #include "http.h"
 
 #include <arpa/inet.h>
@@ -29,7 +31,7 @@ struct connection {
   bool last;       /* the server said that it closes after this answer */
   bool seen_event; /* the first event of the stream being read has come */
   int matched;     /* bytes of "data:" seen at the start of the line, -1 inside a line */
-  bool blocked; /* the socket did not take the whole request yet */
+  bool blocked; /* the socket did not accept the whole request yet */
   size_t sent;
   uint64_t began_ns; /* when the request was sent, or should have been in an open loop */
   struct body body;
@@ -151,8 +153,10 @@ static uint64_t scheduled_ns(uint64_t index) {
   return start_ns + (uint64_t)((double)index * SECOND_NS / options.rate);
 }
 
-/* What a connection does when it has nothing to do: the next request of a closed loop at once,
-   that of an open loop when its time has come. A held stream is not begun again. */
+/*
+ * What a connection does when it has nothing to do: the next request of a closed loop at once, that of an open loop
+ * when its time has come. A held stream is not started again.
+ */
 static void next_request(struct connection *connection) {
   connection->busy = false;
   if (options.hold) return;
@@ -353,8 +357,7 @@ static uint64_t unanswered(void) {
   return busy + (scheduled_count - issued_count);
 }
 
-/* Requests of an open loop that are late at its end are waited for: leaving them out would hide
-   the worst latencies. */
+/* The run waits for requests of an open loop that are late at its end: omitting them would hide the worst latencies. */
 static void drain(void) {
   struct epoll_event none = {0};
   epoll_ctl(epoll_fd, EPOLL_CTL_DEL, timer_fd, &none);

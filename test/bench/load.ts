@@ -16,20 +16,20 @@ export interface LoadOptions {
   readonly stream?: boolean
   /** Absent: chat completions through the route of the plan. */
   readonly operation?: LoadedOperation
-  /** Opens the streams and keeps them for the time given. */
+  /** Opens the streams and keeps them for the given time. */
   readonly hold?: boolean
-  /** Gets a line for each request: when it was due and when it was answered, by the monotonic clock. */
+  /** Gets a line for each request: its scheduled time and the time of its answer, by the monotonic clock. */
   readonly logFile?: string
-  /** Further headers, as a target wants them. */
+  /** Further headers of the request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The other requests, beside chat completions. */
+/** The other operations, in addition to chat completions. */
 export interface LoadedOperation {
   readonly path: string
   /** The route. */
   readonly model: string
-  /** Whether a text to make a vector of is sent instead of a conversation. */
+  /** Whether to send a text for a vector instead of a conversation. */
   readonly isInput?: boolean
 }
 
@@ -78,7 +78,7 @@ function headerLines(headers: Readonly<Record<string, string>>): string {
     .join('\r\n')
 }
 
-/** Requests that did not get a good answer in time: with any of them a run proves nothing. */
+/** Requests without a good answer in time: with any of them a run proves nothing. */
 export function failuresOf(result: LoadResult): number {
   return result.non2xx + result.errors + result.unfinished
 }

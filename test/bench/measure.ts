@@ -23,8 +23,10 @@ interface Consumption {
   readonly highestBytes: number
 }
 
-/** Rounds over all targets, a measurement of one right beside the same of the others, so that
-    what disturbs the machine for a while disturbs all of them. */
+/**
+ * Rounds over all targets, the same measurement of each right after the other, so that a disturbance affects all of
+ * them.
+ */
 export async function measureRounds(rig: Rig, load: string, plan: Plan): Promise<Readings> {
   const readings = new Map<string, Reading[]>()
   await sleep(IDLE_MS)
@@ -47,7 +49,7 @@ function readIdle({ pid, startMs }: Target): Reading {
   return { idleBytes: readResidentBytes(pid), ...(startMs !== undefined && { startMs }) }
 }
 
-/** Compilers and pools are brought to the state in which a process spends its life. */
+/** Brings compilers and pools to their steady state. */
 async function warmUp(target: Target, program: string, plan: Plan): Promise<void> {
   const { connections, warmUpSeconds: seconds } = plan
   await runLoad({ program, connections, seconds, port: target.port })
@@ -109,8 +111,10 @@ async function measureStreams(target: Target, program: string, plan: Plan): Prom
   }
 }
 
-/** Opens many streams that say nothing, one target after the other, and reads the memory at the
-    end of the hold. A stream that was not open then is a failure. */
+/**
+ * Opens many silent streams, one target after the other, and reads the memory at the end of the hold. A stream that was
+ * not open then is a failure.
+ */
 export async function measureIdleStreams(rig: Rig, load: string, plan: Plan): Promise<Readings> {
   const readings = new Map<string, Reading[]>()
   await sleep(IDLE_MS)

@@ -1,4 +1,4 @@
-/** Medians of measurements, and the lines of a table that has them. */
+/** Medians of measurements, and the lines of their table. */
 
 export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
 /** Half of the interval around the median, in square roots of the number of values: the binomial distribution's 95 %. */
 const INTERVAL = 0.98
 
-/** The median, and the ends of an interval that holds that of a longer measurement in 19 of 20 cases. */
+/** The median, and the ends of an interval that contains that of a longer measurement in 19 of 20 cases. */
 export function interval(values: readonly number[]): { low: number; middle: number; high: number } {
   const sorted = values.toSorted((one, other) => one - other)
   const middle = sorted.length >> 1
@@ -19,7 +19,7 @@ export function interval(values: readonly number[]): { low: number; middle: numb
   }
 }
 
-/** A line for each figure, with the median of each column's measurements. */
+/** A line for each number, with the median of each column's measurements. */
 export function medianLines<Name extends string>(
   rows: readonly (readonly [name: Name, label: string, digits: number])[],
   columns: readonly (readonly Readonly<Record<Name, number>>[])[],

@@ -27,7 +27,7 @@ const gateway = await startGateway({
       routes: [{ name: 'chat', strategy: 'single', primary: 'local' }],
       api_keys: [alone.record, team.record],
       budgets: [{ tenant: 'team', tokens_per_day: BUDGET_TOKENS }],
-      // Left out, as a new user leaves them out.
+      // Omitted, as a new user omits them.
       rate_limits: undefined,
     },
   },

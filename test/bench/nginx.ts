@@ -1,4 +1,4 @@
-/** nginx as a plain reverse proxy with one worker: the yardstick of every run. */
+/** nginx as a plain reverse proxy with one worker: the reference of every run. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { childrenOf } from './consumption.ts'
@@ -9,7 +9,7 @@ export interface NginxOptions {
   readonly port: number
   readonly streamPort: number
   readonly upstreamPort: number
-  /** nginx reserves memory for each, so that a run that needs few should ask for few. */
+  /** nginx reserves memory for each, so that a run that needs few should request few. */
   readonly connectionsMax: number
 }
 
@@ -35,8 +35,10 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   return { ...started, workerPid }
 }
 
-/** Answers are buffered in memory as nginx does by default; streams have a port without that.
-    Connections are never closed for their number of requests, to the client or upstream. */
+/**
+ * Answers are buffered in memory by nginx's default; streams have a port without that. Connections are never closed
+ * because of their number of requests, to the client or upstream.
+ */
 function configuration(options: NginxOptions): string {
   return `daemon off;
 worker_processes 1;

@@ -33,7 +33,7 @@ const ROWS: readonly (readonly [keyof Figures, string, number])[] = [
   ['rssMiB', 'RSS MiB under load', 0],
 ]
 
-/** Each is a column: the settings beside those of _governed_. */
+/** Each is a column: the settings in addition to those of _governed_. */
 const COLUMNS: Readonly<Record<string, (collector: string, directory: string) => object>> = {
   off: () => ({}),
   'traces, none sampled': (url) => ({ telemetry: { otlp_endpoint: url, sample_ratio: 0 } }),
@@ -59,7 +59,7 @@ interface Place {
   readonly plan: Plan
 }
 
-/** Markdown. The columns stand side by side and take turns. */
+/** Markdown. The columns run at the same time and take turns. */
 export async function measureObservation(place: Place): Promise<string> {
   const processes: Process[] = []
   const collector = await startCollector()
@@ -79,7 +79,7 @@ export async function measureObservation(place: Place): Promise<string> {
   }
 }
 
-/** Takes everything and reads nothing: its work does not count as the gateway's. */
+/** Accepts everything and reads nothing: its work does not count as the gateway's. */
 async function startCollector() {
   const server = createServer((incoming, outgoing) => {
     incoming.resume().on('end', () => outgoing.end())
@@ -138,7 +138,7 @@ async function measure(
 
 if (import.meta.main) await alone()
 
-/** A look at this table alone. */
+/** For a run of only this table. */
 async function alone(): Promise<void> {
   const [{ QUICK_PLAN }, { compilePrograms }, fs, { tmpdir }] = await Promise.all([
     import('./plan.ts'),

@@ -1,4 +1,4 @@
-/** The table of operations: what each costs behind one governed gateway, beside chat completions. */
+/** The table of operations: the cost of each with one governed gateway, next to chat completions. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,7 +41,7 @@ const ROWS = [
 
 const SETTLE_MS = 300
 
-/** Rounds over all operations, so that a disturbance falls on all of them. */
+/** Rounds over all operations, so that a disturbance affects all of them. */
 export async function measureOperations(measured: Measured): Promise<Report> {
   const { plan } = measured
   const processes: Process[] = []
@@ -53,7 +53,7 @@ export async function measureOperations(measured: Measured): Promise<Report> {
       for (const name of names) {
         await sleep(SETTLE_MS)
         const reading = await ask(OPERATIONS[name] as Operation)
-        // The first brings compilers and pools to the state in which a process spends its life.
+        // The first brings compilers and pools to their steady state.
         if (round > 0) readings.set(name, [...(readings.get(name) ?? []), reading])
       }
     }

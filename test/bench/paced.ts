@@ -1,4 +1,4 @@
-/** A model server as slow as one on a laptop: a real one, whose tokens are passed on at a pace. */
+/** A model server as slow as one on a laptop: a real one, whose tokens are forwarded at a fixed rate. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -25,7 +25,7 @@ export async function startPaced(model: string, tokensPerSecond: number): Promis
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    // A server that listens on a port has an address of this kind.
+    // A server that listens on a port has an address of this type.
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close() {
       server.close()

@@ -37,7 +37,7 @@ interface Target {
 
 interface Row {
   readonly label: string
-  /** The reading, and the highest and the lowest of its rounds where it has a spread worth showing. */
+  /** The reading, and the highest and the lowest of its rounds if the spread matters. */
   readonly name: string
   readonly digits: number
   readonly spread?: boolean
@@ -124,7 +124,7 @@ async function startPeer(peer: Peer, upstreamPort: number): Promise<Target> {
   return { name: peer.title, port, streamPort: port, pid, headers: started.headers ?? {} }
 }
 
-/** Round by round over all, so that what disturbs the machine disturbs each. */
+/** Round by round over all, so that a disturbance affects each. */
 async function measure(targets: readonly Target[]): Promise<Map<string, Reading[]>> {
   const readings = new Map<string, Reading[]>()
   for (const target of targets) {
@@ -144,7 +144,7 @@ async function measure(targets: readonly Target[]): Promise<Map<string, Reading[
   return readings
 }
 
-/** A peer that cannot do streams, or not as many requests, has no number there. */
+/** A peer that cannot stream, or not as many requests, has no number there. */
 async function measureOne(target: Target) {
   const { result, runUs, highestBytes } = await consume(target, optionsOf(target))
   const failures = failuresOf(result)

@@ -1,4 +1,4 @@
-/** How long and how often is measured: the whole plan for the record, the quick one for a look. */
+/** Duration and repetitions: the whole plan for the record, the quick one for a check. */
 
 export interface Plan {
   readonly rounds: number
@@ -9,7 +9,7 @@ export interface Plan {
   readonly openRate: number
   readonly streamSeconds: number
   readonly eventsPerStream: number
-  /** Well above the time a wake takes, so that proxies do not get several events in one read. */
+  /** Well above the time of a wake, so that proxies do not get several events in one read. */
   readonly eventIntervalMs: number
   readonly idleStreams: number
   readonly holdSeconds: number
@@ -25,7 +25,7 @@ export const WHOLE_PLAN: Plan = {
   streamSeconds: 6,
   eventsPerStream: 100,
   eventIntervalMs: 5,
-  // Each takes two of the 20,000 files that a process may have open here.
+  // Each takes two of the 20,000 files that a process may open here.
   idleStreams: 9_900,
   holdSeconds: 10,
 }

@@ -11,7 +11,7 @@ process.setMaxListeners(64)
 const READY_TIMEOUT_MS = 60_000
 const STOP_TIMEOUT_MS = 3_000
 
-/** The core of what is measured, and the core of what measures it. */
+/** The core of the measured process, and the core of the measuring one. */
 export const MEASURED_CORE = 0
 export const LOAD_CORE = 1
 
@@ -70,21 +70,21 @@ function hasExited(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-/** The group takes nginx's worker along with its master. */
+/** The group includes nginx's worker and master. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // The process has ended by itself in the meantime, which is what was wanted.
+    // The process has ended by itself meanwhile, as intended.
   }
 }
 
-/** A process that does not become ready is stopped before the error leaves. */
+/** A process that does not become ready is stopped before the error is thrown. */
 export function untilReady(started: Process, url: string): Promise<void> {
   return until(() => isOk(url), started)
 }
 
-/** For what does not speak HTTP. */
+/** For servers without HTTP. */
 export function untilAccepting(started: Process, port: number): Promise<void> {
   return until(() => isAccepting(port), started)
 }

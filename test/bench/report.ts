@@ -1,4 +1,4 @@
-/** The table: medians of the readings, and what a target adds to nginx and to the upstream. */
+/** The table: medians of the readings, and the cost that a target adds to nginx and to the upstream. */
 import type { Reading, Readings } from './measure.ts'
 import { median } from './medians.ts'
 import type { Plan } from './plan.ts'
@@ -8,13 +8,13 @@ interface Row {
   /** The name of a reading. */
   readonly name: string
   readonly digits: number
-  /** Shows the highest reading instead of the median: one bad run is what matters. */
+  /** Shows the highest reading instead of the median, because one bad run matters. */
   readonly highest?: boolean
-  /** Shows the number against that of another target: as its ratio, or as what is added to it. */
+  /** Shows the number against that of another target: as a ratio, or as a difference. */
   readonly against?: {
     readonly target: string
     readonly as: 'ratio' | 'added'
-    /** Only of the columns that are named after it: what they have more. */
+    /** Only for the columns named after it: their additional cost. */
     readonly variantsOnly?: boolean
   }
   readonly unit?: number
@@ -23,7 +23,7 @@ interface Row {
 const MEBIBYTE = 1_048_576
 const KIBIBYTE = 1_024
 
-/** nginx has one thread, so what it waits for is always another program. */
+/** nginx has one thread, so it always waits for another program. */
 const DISTURBANCE_PERCENT_MAX = 3
 const DISTURBED =
   '**Other programs took the measured core in this run: repeat it on a quiet machine.**'
@@ -56,7 +56,7 @@ export function writeReport(readings: Readings, machine: readonly string[], plan
   return { markdown, failures: sum(failures) }
 }
 
-/** Padded as the formatter of the repository wants it, so that the file passes its check. */
+/** Padded by the rules of the repository's formatter, so that the file passes its check. */
 export function table(head: readonly string[], lines: readonly string[][]): string[] {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...lines.map((line) => line[column]?.length ?? 0)),
@@ -132,7 +132,7 @@ function cell(row: Row, target: string, readings: Readings): string {
   if (variantsOnly && !target.startsWith(`${base}, `)) return '–'
   const other = series(readings, base, row.name)
   const isRatio = as === 'ratio'
-  // Round by round, then the median: both numbers of a pair were taken within seconds.
+  // Round by round, then the median: both numbers of a pair were measured within seconds.
   const pairs = own.map((value, round) => combine(value, other[round] ?? Number.NaN, isRatio))
   return show(median(pairs), row)
 }

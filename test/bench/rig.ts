@@ -19,7 +19,7 @@ export interface RigOptions {
   /** Streams go silent after the first event and stay open. */
   readonly idleStreams: boolean
   readonly connectionsMax: number
-  /** The gateway's columns, by name; all of them where none is given. */
+  /** The gateway's columns, by name; all of them if none is given. */
   readonly columns?: readonly string[]
 }
 
@@ -28,7 +28,7 @@ export interface Target {
   readonly name: string
   readonly port: number
   readonly streamPort: number
-  /** The process whose time and memory count; the upstream by itself has none to measure. */
+  /** The process whose time and memory count; the upstream alone has none to measure. */
   readonly pid: number | undefined
   readonly startMs?: number
   /** The store, whose time counts separately. */
@@ -53,7 +53,7 @@ export async function startRig(options: RigOptions): Promise<Rig> {
   }
 }
 
-/** Everything started is pushed to `processes` at once, so that it is stopped in any case. */
+/** Every started process is pushed to `processes` at once, so that it is stopped in any case. */
 async function startTargets(options: RigOptions, processes: Process[]): Promise<Target[]> {
   const upstreamPort = await freePort()
   processes.push(await startUpstream(options, upstreamPort))

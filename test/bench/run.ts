@@ -18,8 +18,8 @@ import { compilePrograms, describeMachine, missingTools, type Programs } from '.
 import { measureTranslation } from './translation.ts'
 
 /**
- * nginx reserves memory for each connection it may have. Each stream counts twice; when fewer than a sixteenth of all are free, nginx
- * closes connections that have not asked yet.
+ * nginx reserves memory for each connection it may have. Each stream counts twice; if less than a sixteenth of all is
+ * free, nginx closes connections without a request.
  */
 const NGINX_CONNECTIONS = 1_024
 const NGINX_IDLE_CONNECTIONS = 21_500
@@ -35,9 +35,9 @@ interface Arguments {
   readonly plan: Plan
   readonly gatewayMain: string | undefined
   readonly isQuick: boolean
-  /** Only these of the gateway's columns, and no other table; all where it is empty. */
+  /** Only these of the gateway's columns, and no other table; all if it is empty. */
   readonly columns: readonly string[]
-  /** Only a whole run of the repository's own gateway is worth keeping. */
+  /** Only a whole run of the repository's own gateway is kept. */
   readonly isForTheRecord: boolean
 }
 
@@ -98,7 +98,7 @@ async function observationOf(
   return await measureObservation({ root, main, directory, programs, plan })
 }
 
-/** Ten thousand of anything take minutes to measure. */
+/** Ten thousand of anything takes minutes to measure. */
 async function growthOf(
   { gatewayMain, plan, isQuick }: Arguments,
   programs: Programs,
@@ -130,12 +130,12 @@ function columnsOf(names: readonly string[]): readonly string[] {
   process.exit(64)
 }
 
-/** This process samples memory while loads run, and must not take time from what it measures. */
+/** This process samples memory while loads run, and must not take time from the measured processes. */
 function stayOffMeasuredCore(): void {
   execFileSync('taskset', ['-a', '-p', '-c', String(LOAD_CORE), String(process.pid)])
 }
 
-/** Memory with idle streams is measured on fresh processes, so that no load went before. */
+/** Memory with idle streams is measured on fresh processes, without an earlier load. */
 async function measureAll(
   settings: Arguments,
   programs: Programs,

@@ -1,4 +1,4 @@
-/** The programs that the benchmark needs: found or asked for, and its own two compiled. */
+/** The programs that the benchmark needs: found or requested, and its own two compiled. */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { availableParallelism, cpus, release } from 'node:os'
@@ -13,7 +13,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   bash: 'bash',
 }
 
-/** Sentences that say what is missing and how to get it; empty when all is there. */
+/** Sentences that name a missing program and how to get it; empty if all are there. */
 export function missingTools(): string[] {
   const missing = Object.keys(PACKAGES).filter((tool) => !isOnPath(tool))
   const problems = missing.map(
@@ -41,7 +41,7 @@ export interface Programs {
   readonly upstream: string
 }
 
-/** Compiled each time: it takes half a second and is never stale. */
+/** Compiled each time, because it takes half a second and is never stale. */
 export function compilePrograms(directory: string): Programs {
   const build = join(directory, 'build')
   mkdirSync(build, { recursive: true })

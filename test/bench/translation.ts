@@ -1,4 +1,4 @@
-/** Measures translated requests and stream events, beside bytes that pass untouched: files of `micro/`. */
+/** Measures translated requests and stream events next to unchanged bytes: files of `micro/`. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { median } from './medians.ts'
@@ -10,7 +10,7 @@ const FILES = [
   { file: 'translate-streams.ts', label: 'CPU µs per stream event read' },
 ]
 
-/** The table as Markdown: each way in a process by itself, round by round over all of them. */
+/** The table as Markdown: each way in a separate process, round by round over all of them. */
 export function measureTranslation(rounds: number): string {
   const measured = Array.from({ length: rounds }, () =>
     FILES.map(({ file }) => WAYS.map((way) => microseconds(file, way))),

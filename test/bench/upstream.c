@@ -1,6 +1,7 @@
-/* A model server that costs as little as possible: one thread, epoll, answers made beforehand.
-   It speaks just enough of OpenAI's chat completions and embeddings, and of Anthropic's messages, to
-   stand behind a gateway. */
+/*
+ * A model server with the lowest possible cost: one thread, epoll, prepared answers. It implements just enough of
+ * OpenAI's chat completions and embeddings, and of Anthropic's messages, for a gateway.
+ */
 #include "http.h"
 
 #include <arpa/inet.h>
@@ -35,7 +36,7 @@ struct connection {
   struct connection *previous, *next; /* neighbours in the queue of due streams */
   char *data;
   size_t used, capacity;
-  const char *unsent; /* the rest of an answer that the socket did not take */
+  const char *unsent; /* the rest of an answer that the socket did not accept */
   size_t unsent_length;
 };
 
@@ -157,7 +158,7 @@ static void prepare_answers(void) {
   completion = answer("200 OK", body.bytes);
   prepare_others(content);
   health = answer("200 OK", "{\"status\":\"ok\"}");
-  /* Some routers ask a model server what it serves, and pass on nothing else. */
+  /* Some routers ask a model server which models it serves, and forward no other requests. */
   models = answer("200 OK", "{\"object\":\"list\",\"data\":[{\"id\":\"bench\",\"object\":\"model\"},"
                             "{\"id\":\"bench-model\",\"object\":\"model\"}]}");
   not_found = answer("404 Not Found", "{\"error\":{\"message\":\"no such path\"}}");
@@ -198,7 +199,7 @@ static void drop(struct connection *connection) {
   free(connection);
 }
 
-/* False when the connection is gone and has been dropped. */
+/* False if the connection is gone and has been dropped. */
 static bool send_bytes(struct connection *connection, const char *bytes, size_t length) {
   ssize_t sent = write(connection->fd, bytes, length);
   if (sent < 0 && errno != EAGAIN) {
@@ -228,8 +229,10 @@ static bool is_true(const char *json, size_t length, const char *member) {
   return end - at >= 4 && memcmp(at, "true", 4) == 0;
 }
 
-/* Streams that start together would write together, and a proxy would read many events in one
-   wake. Real ones are spread, so the second event comes after a part of the interval. */
+/*
+ * Streams that start together would write together, and a proxy would read many events in one wake. Real ones are
+ * spread, so the second event comes after a part of the interval.
+ */
 static uint64_t first_delay_ns(const struct connection *connection) {
   return interval_ns * (((uint32_t)connection->fd * 2654435769u) >> 24) / 256;
 }
@@ -260,8 +263,10 @@ static bool respond(struct connection *connection, const char *head, const char 
   return start_stream(connection, &completion_stream[usage]);
 }
 
-/* The length of the whole message at the start of `data`, 0 while it is incomplete. The content
-   of a chunked body is moved together, so that it can be searched. */
+/*
+ * The length of the whole message at the start of `data`, 0 while it is incomplete. The content of a chunked body is
+ * moved together, so that it can be searched.
+ */
 static size_t message_length(char *data, size_t used, size_t head_length, size_t *body_length) {
   struct body body = body_of(data, head_length, BODY_DONE);
   struct body again = body;
@@ -283,7 +288,7 @@ static size_t message_length(char *data, size_t used, size_t head_length, size_t
   return end;
 }
 
-/* Answers what has been read, one request after the other. */
+/* Answers the requests read so far, one after the other. */
 static void serve(struct connection *connection) {
   while (connection->stream == NULL && connection->unsent_length == 0 && connection->used > 16) {
     char *data = connection->data;
@@ -347,8 +352,10 @@ static void write_event(struct connection *connection) {
   if (send_text(connection, last)) serve(connection);
 }
 
-/* One event for each stream that is due. The bound matters when the interval is 0: those streams
-   are due at once again, and reading must have its turn. */
+/*
+ * One event for each stream that is due. The bound matters if the interval is 0: those streams are due at once again,
+ * and reading must have its turn.
+ */
 static void write_due_events(void) {
   uint64_t now = now_ns();
   struct connection *last = last_due;

@@ -1,4 +1,4 @@
-/** The alerts and the dashboard of the chart: they ask for metrics that exist. */
+/** The alerts and the dashboard of the chart use existing metrics. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -23,7 +23,7 @@ async function namesOfMetrics(): Promise<Set<string>> {
   return new Set(all.map(({ name }) => name))
 }
 
-/** A label of the series, not of the metric: from where it was scraped. */
+/** A label of the scrape, not of the metric. */
 const FROM_SCRAPE = ['namespace', 'gateway', 'le']
 
 function metricsIn(expression: string): string[] {
@@ -33,7 +33,7 @@ function metricsIn(expression: string): string[] {
   return (found ?? []).map((name) => name.replace(/_(bucket|sum|count)$/, ''))
 }
 
-test('alerts and dashboard ask for metrics that are there', async () => {
+test('alerts and dashboard use existing metrics', async () => {
   const known = await namesOfMetrics()
   const { panels } = JSON.parse(readChart('files/dashboard.generated.json'))
   const expressions: string[] = [
@@ -49,7 +49,7 @@ test('alerts and dashboard ask for metrics that are there', async () => {
   }
 })
 
-test('what they group by are labels of these metrics', async () => {
+test('they group by labels of these metrics', async () => {
   const labels = new Map(
     Object.values(METRICS).map(({ name, labels }) => [name, labels as readonly string[]]),
   )
@@ -72,7 +72,7 @@ test('what they group by are labels of these metrics', async () => {
   }
 })
 
-test('every alert says how bad it is, what happened, and where to look', () => {
+test('every alert has its severity, the event, and a place to look', () => {
   for (const { alert, labels, annotations } of rules) {
     assert.match(labels.severity ?? '', /^(critical|warning|info)$/, alert)
     assert.ok(annotations.summary && annotations.description, alert)

@@ -1,4 +1,4 @@
-/** The examples of the chart: valid as files, listed, and true to what they say. */
+/** The examples of the chart: valid as files, listed, and as described. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -11,7 +11,7 @@ const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 const examples = readdirSync(join(CHART, 'examples')).filter((name) => name.endsWith('.yaml'))
 const kindOf = (file: string) => parse(readChart(`examples/${file}`)).kind
 
-/** Facts that a file alone cannot show: keys that are resources, and things that exist only where the gateway runs. */
+/** Facts that a file alone cannot show: keys as resources, and things that exist only on the gateway's machine. */
 const EXPECTED =
   /is not set here|leads nowhere here|there are no API keys|no key belongs to tenant "research"/
 
@@ -31,7 +31,7 @@ for (const file of examples.filter((name) => kindOf(name) === 'GatewayConfig')) 
   })
 }
 
-test('Flux leaves every example as it is', () => {
+test('Flux does not change the examples', () => {
   for (const file of examples) {
     const { annotations } = parse(readChart(`examples/${file}`)).metadata
     assert.equal(annotations['kustomize.toolkit.fluxcd.io/substitute'], 'disabled', file)
@@ -43,7 +43,7 @@ test('the README of the chart lists every example', () => {
     assert.ok(readChart('README.md').includes(`(examples/${file})`), file)
 })
 
-test('the key of the quick start is the one that its comment tells', async () => {
+test('the key of the quick start is that of its comment', async () => {
   const { createHash } = await import('node:crypto')
   const text = readChart('examples/quick-start.yaml')
   const key = /gw_demo_\w+_\w{49}/.exec(text)?.[0] ?? ''

@@ -1,4 +1,4 @@
-/** Writes the chart as plain manifests, for those who use no Helm: the resource types, and all the rest. */
+/** Writes the chart as plain manifests, for users without Helm: the resource types, and the rest. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHART, runHelm } from '../helpers/kubernetes/chart.ts'
@@ -6,7 +6,7 @@ import { CHART, runHelm } from '../helpers/kubernetes/chart.ts'
 const FOLDER = join(import.meta.dirname, '../../.cache/manifests')
 const NAMESPACE = 'gw-system'
 
-/** The file itself, or Helm's words where it refuses the values. */
+/** The file itself, or Helm's message if it refuses the values. */
 async function write(name: string, flags: readonly string[]): Promise<string> {
   const always = ['--no-hooks', `--namespace=${NAMESPACE}`, '--kube-version=1.30.0']
   const { status, stdout, stderr } = await runHelm('helm', [

@@ -12,7 +12,7 @@ import { readChart } from '../helpers/kubernetes/chart.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, count: number) => void
 
-/** Runs it against a server that answers so. */
+/** Runs it against a server with this answer. */
 async function ask(answer: Answer, seconds: string) {
   const folder = mkdtempSync(join(tmpdir(), 'gw-request-'))
   const file = join(folder, 'key')
@@ -48,7 +48,7 @@ async function ask(answer: Answer, seconds: string) {
 
 const whole = { choices: [{ message: { content: 'Here I am.' } }] }
 
-test('it asks with the key until the gateway answers, and shows the answer', async () => {
+test('it sends requests with the key until the gateway answers, and prints the answer', async () => {
   const keys = new Set<string | undefined>()
   const { code, output, count } = await ask((request, response, asked) => {
     keys.add(request.headers.authorization)
@@ -61,7 +61,7 @@ test('it asks with the key until the gateway answers, and shows the answer', asy
   assert.deepEqual([...keys], ['Bearer gw_test_key'])
 })
 
-test('a gateway that only refuses fails the test, with its words and without the key', async () => {
+test('a gateway that only refuses fails the test, with its message and without the key', async () => {
   const { code, output } = await ask(
     (_, response) => response.writeHead(401).end('who are you'),
     '0',

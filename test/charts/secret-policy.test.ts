@@ -1,4 +1,4 @@
-/** The chart's policy asks about exactly what the operator mounts: both read one table of spellings. */
+/** The chart's policy checks exactly what the operator mounts: both read one table of spellings. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { CHART } from '../helpers/kubernetes/chart.ts'
 
 const TEMPLATE = readFileSync(join(CHART, 'templates/secret-policy.yaml'), 'utf8')
 
-/** The policy's own expression; RE2 and this engine read it alike. */
+/** The policy's own expression; RE2 and this engine read it the same way. */
 function askedAbout(text: string): string[] {
   const [, pattern = '', from = '', less = ''] =
     /findAll\('([^']+)'\)\.map\(one, one\.substring\((\d+), one\.size\(\) - (\d+)\)\)/.exec(
@@ -52,18 +52,18 @@ const SPELLINGS = [
 ]
 
 for (const text of SPELLINGS) {
-  test(`everything mounted for ${JSON.stringify(text)} is asked about`, () => {
+  test(`the policy checks everything mounted for ${JSON.stringify(text)}`, () => {
     const asked = askedAbout(text)
     for (const secret of mounted(text)) assert.ok(asked.includes(secret), secret)
   })
 }
 
-test('a good reference is found by both', () => {
+test('both find a good reference', () => {
   assert.deepEqual(mounted('a${secret:x/k}b'), ['x'])
   assert.deepEqual(askedAbout('a${secret:x/k}b'), ['x'])
 })
 
-test('a Deployment names Secrets in the places that the policy reads, and in no other', () => {
+test('a Deployment names Secrets only in the places that the policy reads', () => {
   const spec = WorkloadSpec.parse({
     env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'from-env', key: 'k' } } }],
     envFrom: [{ secretRef: { name: 'from-env-from' } }],

@@ -1,4 +1,4 @@
-/** Each value of the chart is documented, and known to the schema; and the other way around. */
+/** Each value of the chart is documented, and known to the schema; and vice versa. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
@@ -16,7 +16,7 @@ interface Schema {
 const schema: Schema = JSON.parse(readChart('values.schema.json'))
 const values = readValues(readChart('values.yaml'))
 
-/** Their parts are those of Kubernetes and of cert-manager. */
+/** Kubernetes and cert-manager define their parts. */
 const OF_OTHERS: readonly unknown[] = ['resources', 'issuerRef']
 
 function known(node: Schema, path: readonly string[] = []): string[] {
@@ -26,10 +26,10 @@ function known(node: Schema, path: readonly string[] = []): string[] {
   return Object.entries(target.properties).flatMap(([key, child]) => known(child, [...path, key]))
 }
 
-/** Helm gives it to every chart. */
+/** Helm adds it to every chart. */
 const OF_HELM = ['global']
 
-test('every value has a sentence that says what it is for', () => {
+test('every value has a sentence on its purpose', () => {
   const documented = new Set(values.map(({ path }) => path))
   const leaves: string[] = []
   const walk = (node: unknown, path: readonly string[]) => {
@@ -45,9 +45,9 @@ test('every value has a sentence that says what it is for', () => {
   for (const { path, meaning } of values) assert.match(meaning, /\w.*[.;:}`]$|[.]$/, path)
 })
 
-test('the schema knows every value, and none that is not there', () => {
+test('the schema knows every value, and no other', () => {
   const there = values.map(({ path }) => path).sort()
-  // An interval of a rule or an enabled of a switch: the definitions are shared by what has them.
+  // An interval of a rule or an enabled of a switch: definitions are shared.
   assert.deepEqual(
     known(schema)
       .filter((path) => !OF_HELM.includes(path))

@@ -58,7 +58,7 @@ const page: Answer = (_request, response) => {
 const cases: readonly (readonly [what: string, answer: Answer, says: RegExp])[] = [
   ['ended credentials', refuses(401, 'Unauthorized'), /\(401\)\. Log in again/],
   ['a right that is missing', refuses(403, 'Forbidden'), /403 Forbidden\. Have an administrator/],
-  ['a login page', page, /no API server of Kubernetes answers.*no JSON\. Check the server/],
+  ['a login page', page, /no API server of Kubernetes answers.*not JSON\. Check the server/],
   ['a redirect', refuses(302, 'Found'), /No API server of Kubernetes.*\(302\)\. Check the server/],
   ['a server that restarts', refuses(503, 'Unavailable'), /busy or not well: try again/],
   ['a server without our types', refuses(404, 'page not found'), /install the chart/],

@@ -55,7 +55,7 @@ test('a policy above the ceiling is a warning that says the number, at its line'
     assert.deepEqual([code, policies, problems.length], [0, 1, 1])
     const [{ severity, message, fix, line }] = problems
     assert.equal(severity, 'warning')
-    assert.match(message, /requests_per_minute 600 is above the ceiling and counts as 300/)
+    assert.match(message, /requests_per_minute 600 is above the ceiling and is replaced by 300/)
     assert.match(fix, /^Lower the amounts/)
     const text = documents.join('---\n')
     assert.equal(line, lineOf(text, '  gateway: ai/production') - 1)

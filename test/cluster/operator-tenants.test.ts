@@ -56,7 +56,7 @@ test('a policy above the ceiling is bounded, said, and in the document of the po
   const { effective, conditions } = await untilReason('first', 'Bounded')
   assert.equal(effective?.requests_per_minute, 300)
   assert.deepEqual(effective?.boundBy, { requests_per_minute: 'ceiling' })
-  assert.match(conditions[0]?.message ?? '', /600 is above the ceiling and counts as 300/)
+  assert.match(conditions[0]?.message ?? '', /600 is above the ceiling and is replaced by 300/)
   assert.match(await documentText(), /research/)
   await untilCondition(rig.cluster, 'production', ['Programmed', 'True'], 60)
 })

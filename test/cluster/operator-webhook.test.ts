@@ -133,7 +133,7 @@ test('a TenantPolicy above the ceiling is stored with a warning that says the nu
     spec: { gateway: 'ai/shared', tenant: 'research', limits: { requests_per_minute: 600 } },
   }
   const said = await refusalOf(apply(policy))
-  assert.match(said, /requests_per_minute 600 is above the ceiling and counts as 300/)
+  assert.match(said, /requests_per_minute 600 is above the ceiling and is replaced by 300/)
   assert.match(
     await refusalOf(apply({ ...policy, metadata: bad.metadata })),
     /No gateway of that name/,
@@ -194,7 +194,7 @@ test('what may come later is let through: Secrets, gateways of keys, routes; wha
   const twice = aGatewayKey('twice', { hash: HASH, gateway: 'late' })
   assert.match(await refusalOf(apply(twice)), /Warning: An older record has the same hash/)
   const foreign = aGatewayKey('foreign', { hash: HASH, gateway: 'ai/late' }, 'team-a')
-  assert.match(await refusalOf(apply(foreign)), /Warning: No gateway of that name takes this key/)
+  assert.match(await refusalOf(apply(foreign)), /Warning: No gateway of that name accepts this key/)
   const routeless = aGatewayKey('routeless', {
     hash: HASH.replace('c', 'e'),
     routes: ['x'],

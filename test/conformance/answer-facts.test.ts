@@ -1,4 +1,6 @@
-/** Ids, models and finish reasons of answers, for traces: the same for clients of every wire, and the upstream's own. */
+/**
+ * Ids, models and finish reasons of answers, for traces: the same for clients of every wire, and the upstream's own.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -24,7 +26,7 @@ interface Choice {
 }
 
 for (const provider of PROVIDERS.values()) {
-  test(`${provider.name}: an answer says its id, its model and why it ended`, () => {
+  test(`${provider.name}: an answer has its id, its model and its finish reason`, () => {
     for (const one of readCases<AnswerCase[]>(provider.name, 'chat/answer.json')) {
       const bytes = Buffer.from(JSON.stringify(one.upstream))
       const answer = chatWith(provider).decode(bytes, aRequest(one.client))
@@ -38,7 +40,7 @@ for (const provider of PROVIDERS.values()) {
   })
 
   for (const stream of streamNames(provider.name)) {
-    test(`${provider.name}: ${stream}.sse says why it ended`, () => {
+    test(`${provider.name}: ${stream}.sse has its finish reason`, () => {
       const { client, finish, failure } = readCases<StreamCase>(
         provider.name,
         `chat/${stream}.json`,
@@ -57,7 +59,7 @@ for (const provider of PROVIDERS.values()) {
   }
 }
 
-/** An id that a client gets in place of an empty one counts; one that was made for a wire without ids does not. */
+/** An id that a client gets instead of an empty one counts; one that was made for a wire without ids does not. */
 function assertOwn(
   id: string | undefined,
   { id: own, responseId, shown }: Json,
@@ -79,7 +81,7 @@ function provided(name: string): Provider {
 
 const request = aRequest()
 
-test('messages that pass say the same as those that are translated', () => {
+test('messages that pass have the same facts as translated ones', () => {
   const pair = pairOf(anthropicMessagesDialect, provided('anthropic')) ?? assert.fail()
   const message = { id: 'msg_1', model: 'claude-m', content: [{ type: 'tool_use' }] }
   const whole = { ...message, stop_reason: 'tool_use' }
@@ -130,7 +132,7 @@ for (const [about, status, members, reason] of [
   })
 }
 
-test('an id without end and a choice without end are no part of a trace', () => {
+test('an id without an end and a choice without an end are not in a trace', () => {
   const { facts } = chatStream(provided('vllm'), aRequest({ stream: true }))
   facts.begin('x'.repeat(257), undefined)
   facts.end(1e9, 'stop')

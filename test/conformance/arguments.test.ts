@@ -1,4 +1,4 @@
-/** Arguments of a call in a conversation mean the same in each form in which agents send them. */
+/** Arguments of a call in a conversation mean the same in each form that agents send. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
@@ -22,7 +22,7 @@ function sentBy(provider: string, args: unknown): unknown {
 }
 
 for (const provider of ['anthropic', 'bedrock', 'gemini', 'ollama', 'mistral', 'cohere']) {
-  test(`${provider} gets arguments that came as an object as it gets their text`, () => {
+  test(`${provider} gets the text of arguments that came as an object`, () => {
     const args = { id: 7, deep: [{ n: 'x' }] }
     assert.equal(sentBy(provider, args), sentBy(provider, JSON.stringify(args)))
   })

@@ -1,4 +1,7 @@
-/** New models of OpenAI take functions with an effort as responses alone: chat and messages are asked so, and answered. */
+/**
+ * New models of OpenAI accept functions with an effort only as responses: chat and messages are sent and answered that
+ * way.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseRequest } from '../../dataplane/body/request.ts'
@@ -23,7 +26,7 @@ for (const provider of PROVIDERS) {
   const pathOf = (model: string, members: object) =>
     sentBy({ api: 'chat', provider, model }, members).path.replace(/\?.*/, '')
 
-  test(`${provider}: GPT-5.4 is asked for responses if there are functions and an effort`, () => {
+  test(`${provider}: GPT-5.4 gets a request for a response if there are functions and an effort`, () => {
     const responses = '/v1/responses'
     assert.equal(pathOf('gpt-5.4', OF_CHAT), responses)
     assert.equal(pathOf('gpt-5.4-mini', OF_CHAT), responses)
@@ -33,7 +36,7 @@ for (const provider of PROVIDERS) {
     assert.notEqual(pathOf('gpt-5.1', OF_CHAT), responses)
   })
 
-  test(`${provider}: a limit that GPT-5 and later refuse by this name has the other one`, () => {
+  test(`${provider}: a limit that GPT-5 and later refuse under this name moves to the other member`, () => {
     for (const model of ['gpt-5.6', 'gpt-5.1-mini', 'o4-mini']) {
       const { body, complaints } = sentBy({ api: 'chat', provider, model }, { max_tokens: 9 })
       assert.deepEqual(complaints, [])
@@ -67,7 +70,7 @@ for (const provider of PROVIDERS) {
     }
   })
 
-  test(`${provider}: GPT-5.6 is asked for responses also without an effort`, () => {
+  test(`${provider}: GPT-5.6 gets a request for a response even without an effort`, () => {
     const responses = '/v1/responses'
     for (const model of ['gpt-5.6', 'gpt-5.6-terra']) {
       assert.equal(pathOf(model, { tools: [TOOL] }), responses)
@@ -155,7 +158,7 @@ test('messages, pictures, calls, results, choices and formats are translated', (
   assert.deepEqual(complaints, [])
 })
 
-test('several choices and stops, which responses do not have, are refused by name', () => {
+test('several choices and stops, which responses do not support, are refused by name', () => {
   const way = { api: 'chat', provider: 'openai', model: 'gpt-5.6' } as const
   assert.equal(refusalOf(way, { ...OF_CHAT, n: 2 }), 'n')
   assert.equal(refusalOf(way, { ...OF_CHAT, stop: ['x'] }), 'stop')
@@ -280,7 +283,7 @@ for (const isWhole of [true, false])
     assert.deepEqual(reader.facts.finish_reasons, ['tool_calls'])
   })
 
-test('a stream of chat completions of the same model passes as it is', () => {
+test('a stream of chat completions of the same model passes unchanged', () => {
   const { pair, request } = asked('chat', true)
   const reader = pair.openStream(request, ORIGIN) as WireReader
   const delta = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] }
@@ -291,7 +294,7 @@ test('a stream of chat completions of the same model passes as it is', () => {
   assert.deepEqual([meaning.out, meaning.content], ['same', true])
 })
 
-test('a stream that fails, fails with the words of the response', () => {
+test('a stream that fails, fails with the text of the response', () => {
   const { pair, request } = asked('messages', true)
   const reader = pair.openStream(request, ORIGIN) as WireReader
   const error = { code: 'rate_limit_exceeded', message: 'Slow down.' }

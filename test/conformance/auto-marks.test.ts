@@ -1,4 +1,4 @@
-/** Where the gateway puts in cache marks for clients that set none, over each API of clients. */
+/** Where the gateway adds cache marks for clients that set none, over each API of clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sentBy } from '../helpers/providers/sent-by.ts'
@@ -82,7 +82,7 @@ function marksIn(body: Json): number {
 }
 
 for (const api of ['chat', 'messages', 'responses'] as const) {
-  test(`a request of ${api} gets marks at Anthropic: behind the tools, the instructions, and the last two turns`, () => {
+  test(`a request of ${api} gets marks at Anthropic: after the tools, the instructions, and the last two turns`, () => {
     const way = { api, provider: 'anthropic', model: CLAUDE, ...MARKED } as const
     const { body, complaints, named } = sentBy(way, anAgent(api))
     assert.deepEqual(body.tools[1].cache_control, EPHEMERAL)
@@ -104,7 +104,7 @@ for (const api of ['chat', 'messages', 'responses'] as const) {
     assert.deepEqual([complaints, named], [[], []])
   })
 
-  test(`a request of ${api} in which the client set one mark gets no other`, () => {
+  test(`a request of ${api} in which the client set a mark gets no other`, () => {
     const asked = anAgent(api)
     const ofOpenAi = { prompt_cache_breakpoint: { mode: 'explicit' } }
     for (const mark of [{ cache_control: EPHEMERAL }, ...(api === 'messages' ? [] : [ofOpenAi])]) {
@@ -132,7 +132,7 @@ function beginMarked(mark: Json) {
   return (message: Json) => (message.content === 'Begin.' ? marked('text', mark) : message)
 }
 
-test('a tool with a property of that name is no mark', () => {
+test('a tool with a property of that name is not a mark', () => {
   const asked = anAgent('chat')
   asked.tools[0].function.parameters = {
     type: 'object',
@@ -165,7 +165,7 @@ const SIZES = [
   { model: 'claude-unheard-of', from: 4_096 },
 ]
 for (const { model, from } of SIZES)
-  test(`${model} gets a mark from ${from} tokens on, and none before`, () => {
+  test(`${model} gets a mark from ${from} tokens on, and no mark below`, () => {
     const way = { api: 'chat', provider: 'anthropic', model, ...MARKED } as const
     const of = (tokens: number) => ({ messages: [{ role: 'user', content: words(tokens) }] })
     assert.equal(marksIn(sentBy(way, of(from - 20)).body), 0)
@@ -184,7 +184,7 @@ test('a model without a cache gets no marks', () => {
   }
 })
 
-test('a Nova gets none behind tools, and none after more than it keeps', () => {
+test('a Nova gets none after tools, and none above its maximum', () => {
   const model = 'us.amazon.nova-pro-v1:0'
   const way = { api: 'chat', provider: 'bedrock', model, ...MARKED } as const
   const { body, complaints } = sentBy(way, anAgent('chat'))
@@ -203,7 +203,7 @@ test('a Nova gets none behind tools, and none after more than it keeps', () => {
 test('a passing body keeps the text of its numbers', () => {
   const asked = anAgent('messages')
   const odd = '12345678901234567890'
-  // Of TypeScript's JSON the method is not known yet.
+  // TypeScript does not declare the method yet.
   asked.messages[1].content[0].input = { id: (JSON as Json).rawJSON(odd) }
   const way = { api: 'messages', provider: 'anthropic', model: CLAUDE, ...MARKED } as const
   const { text, body } = sentBy(way, asked)
@@ -211,14 +211,14 @@ test('a passing body keeps the text of its numbers', () => {
   assert.match(text, new RegExp(`"id":${odd}`))
 })
 
-test('without the setting a body passes as it came', () => {
+test('without the setting a body passes unchanged', () => {
   const way = { api: 'messages', provider: 'anthropic', model: 'route' } as const
   const { messages, ...rest } = anAgent('messages')
   const asked = { model: 'route', max_tokens: 8192, messages, ...rest }
   assert.equal(sentBy(way, asked).text, JSON.stringify(asked))
 })
 
-test('a mark stands at no block that takes none', () => {
+test('no block that does not support a mark gets one', () => {
   const asked = anAgent('messages')
   asked.tools[1].defer_loading = true
   asked.system = [

@@ -1,4 +1,4 @@
-/** The table of capabilities is what providers do. `GW_WRITE=1` writes it. */
+/** The table of capabilities matches the providers. `GW_WRITE=1` writes it. */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { capabilityTable } from './capabilities.ts'
 const PAGE = new URL('../../dataplane/providers/README.md', import.meta.url)
 const TABLE = /(<!-- generated: capabilities -->\n\n)[\s\S]*?(\n\n<!-- end -->)/
 
-test('the table in the README of the providers is what they do; else run it with GW_WRITE=1', (context) => {
+test('the table in the README of the providers matches them; otherwise run it with GW_WRITE=1', (context) => {
   const page = readFileSync(PAGE, 'utf8')
   const fresh = page.replace(TABLE, (_, before, after) => before + capabilityTable() + after)
   if (process.env.GW_WRITE === '1') writeFileSync(PAGE, fresh)

@@ -1,4 +1,4 @@
-/** Asks each provider what it can do: the rows of the table in dataplane/providers/README.md. */
+/** Checks the capabilities of each provider: the rows of the table in dataplane/providers/README.md. */
 
 import { PROVIDER_FACTS, PROVIDERS } from '../../dataplane/providers/index.ts'
 import type { ChatEvent } from '../../dataplane/wire/inner-form.ts'
@@ -24,7 +24,7 @@ const called = (id: string) => ({
 const answered = (id: string) => ({ role: 'tool', tool_call_id: id, content: 'sun' })
 const user = { role: 'user', content: 'Hi' }
 
-/** Whether the provider writes the request rather than refuse it. */
+/** Whether the provider writes the request instead of refusing it. */
 const takes =
   (members: Members): Probe =>
   ({ operations }) => {

@@ -1,4 +1,7 @@
-/** The duties of every provider with legacy completions; a new one is tested as soon as its entry has the operation. */
+/**
+ * The requirements of every provider with legacy completions; a new one is tested as soon as its entry has the
+ * operation.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -41,7 +44,7 @@ for (const provider of PROVIDERS.values()) {
 function testRequests(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: requests for completions are translated as request.json says`, () => {
+  test(`${name}: requests for completions are translated as in request.json`, () => {
     const cases = readCases<RequestCase[]>(name, 'completions/request.json')
     for (const { case: title, client, dialect, path, maxTokens, upstream, refused } of cases) {
       const request = aCompletionsRequest(client as Json)
@@ -70,7 +73,7 @@ function testRequests(provider: Provider): void {
 function testAnswers(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: completions are read as answer.json says`, () => {
+  test(`${name}: completions are read as in answer.json`, () => {
     for (const one of readCases<CompletionsCase[]>(name, 'completions/answer.json')) {
       const { case: title, client, upstream, ...expected } = one
       const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
@@ -95,7 +98,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${name}: what holds no completion is a failure, never an exception`, () => {
+  test(`${name}: a body without a completion is a failure, never an exception`, () => {
     for (const text of [
       '',
       'null',
@@ -194,7 +197,7 @@ function testHostility(provider: Provider): void {
   const { name } = provider
   const wire = () => completionsWith(provider)
 
-  test(`${name}: no value in a completion throws, wherever it stands`, () => {
+  test(`${name}: no value in a completion throws, at any place`, () => {
     for (const { client, upstream } of readCases<CompletionsCase[]>(
       name,
       'completions/answer.json',
@@ -221,7 +224,7 @@ function testHostility(provider: Provider): void {
     }
   })
 
-  test(`${name}: no value of a client of completions throws anything but a refusal`, () => {
+  test(`${name}: a value of a client of completions throws at most a refusal`, () => {
     const cases = readCases<RequestCase[]>(name, 'completions/request.json')
     for (const { client } of cases) {
       for (const text of HOSTILE.flatMap((value) => variants(client, value))) {

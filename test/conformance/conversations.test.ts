@@ -1,4 +1,4 @@
-/** Conversations of agents at random, over every API of clients and every provider: what must hold of each turn. */
+/** Random conversations of agents, over every API of clients and every provider: the invariants of each turn. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cases } from '../helpers/cases.ts'
@@ -31,10 +31,13 @@ const PAIRS = CLIENTS.flatMap(({ name: api }): Ways[] =>
     ['anthropic', 'bedrock'].map((provider) => ({ api, provider, isAutoMarked: true })),
   ),
 )
-/** `GW_CASES` conversations from `GW_SEED` on for each pair; else as many as a run has time for, 100,000 at length. */
+/**
+ * `GW_CASES` conversations from `GW_SEED` on for each pair; otherwise as many as fit the time of a run, 100,000 at
+ * length.
+ */
 const CASES = Number(process.env.GW_CASES ?? cases(60, Math.ceil(100_000 / PAIRS.length)))
 const SEED = Number(process.env.GW_SEED ?? 0)
-/** Kinds whose smallest case is printed; one mistake breaks thousands. */
+/** Kinds whose smallest case is printed, because one mistake breaks thousands. */
 const SAMPLES_MAX = 3
 const SHOWN_MAX = 3_000
 
@@ -43,7 +46,7 @@ const seen = new Set<string>()
 for (const [place, { api, provider, isNative, isAutoMarked }] of PAIRS.entries()) {
   const way = isNative ? ', which speaks it too' : isAutoMarked ? ' with cache: auto' : ''
   const name = `${api} to ${provider}${way}`
-  test(`${name}: a turn is taken, means the same, and comes back whole`, () => {
+  test(`${name}: a turn is accepted, means the same, and comes back whole`, () => {
     const failed = new Map<string, Case>()
     const first = SEED + place * 1_000_003
     for (let seed = first; seed < first + CASES; seed++) {
@@ -59,7 +62,7 @@ for (const [place, { api, provider, isNative, isAutoMarked }] of PAIRS.entries()
   })
 }
 
-test('each fault that is known still shows', () => {
+test('each known fault still shows', () => {
   const gone = Object.keys(KNOWN).filter((kind) => !seen.has(kind))
   const isWhole = process.env.GW_SEED === undefined && process.env.GW_CASES === undefined
   if (isWhole) assert.deepEqual(gone, [], 'Take these lines out of known-faults.ts.')
@@ -73,7 +76,7 @@ function brokenBy(one: Case): readonly Broken[] {
   }
 }
 
-/** The smallest case that shows the fault, with all that went and came. */
+/** The smallest case that shows the fault, with all messages in both directions. */
 function fixtureOf(kind: string, found: Case): string {
   const isBroken = (one: Case) => brokenBy(one).some((each) => each.kind === kind)
   const small = shrunk(found, isBroken)

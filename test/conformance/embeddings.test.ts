@@ -1,4 +1,7 @@
-/** The duties of every provider with embeddings; a new one is tested as soon as its registry entry has the operation. */
+/**
+ * The requirements of every provider with embeddings; a new one is tested as soon as its registry entry has the
+ * operation.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -41,7 +44,7 @@ for (const provider of PROVIDERS.values()) {
 function testRequests(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: requests for embeddings are translated as request.json says`, () => {
+  test(`${name}: requests for embeddings are translated as in request.json`, () => {
     for (const one of readCases<RequestCase[]>(name, 'embeddings/request.json')) {
       const { case: title, client, dialect, path, upstream, refused } = one
       assert.notEqual(client, 'canonical')
@@ -56,7 +59,7 @@ function testRequests(provider: Provider): void {
     }
   })
 
-  test(`${name}: token numbers arrive as they are, or are refused by name`, () => {
+  test(`${name}: token numbers arrive unchanged, or are refused by name`, () => {
     for (const input of [
       [1, 2, 3],
       [[1, 2], [3]],
@@ -88,7 +91,7 @@ function testAnswers(provider: Provider): void {
   const { name } = provider
   const cases = () => readCases<EmbeddingsCase[]>(name, 'embeddings/answer.json')
 
-  test(`${name}: answers with embeddings are read as answer.json says`, () => {
+  test(`${name}: answers with embeddings are read as in answer.json`, () => {
     for (const { case: title, client, upstream, ...expected } of cases()) {
       const bytes = bytesOf(upstream)
       const request = anEmbeddingsRequest(client)
@@ -112,7 +115,7 @@ function testAnswers(provider: Provider): void {
     )
   })
 
-  test(`${name}: a client reads vectors in the form that it asked for, regardless of the form that the upstream sends`, () => {
+  test(`${name}: a client gets vectors in the requested form, regardless of the upstream's form`, () => {
     for (const { case: title, client, upstream, inner } of cases()) {
       if (inner === undefined) continue
       for (const format of ['float', 'base64', undefined]) {
@@ -126,7 +129,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${name}: vectors that are missing, or of another length than asked for, are a failure`, () => {
+  test(`${name}: missing vectors, or vectors of another length than requested, are a failure`, () => {
     for (const { client, upstream, inner } of cases()) {
       if (inner === undefined) continue
       const decode = (members: Json) =>
@@ -138,7 +141,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${name}: what holds no embeddings is a failure, never an exception`, () => {
+  test(`${name}: a body without embeddings is a failure, never an exception`, () => {
     for (const text of ['', 'null', '[]', '"text"', '{}', '{"data":[]}', '<html>', '{"error":1}']) {
       const request = anEmbeddingsRequest()
       assert.equal(
@@ -151,7 +154,7 @@ function testAnswers(provider: Provider): void {
 }
 
 function testHostility(provider: Provider): void {
-  test(`${provider.name}: no value in embeddings throws, wherever it stands`, () => {
+  test(`${provider.name}: no value in embeddings throws, at any place`, () => {
     for (const { client, upstream } of readCases<EmbeddingsCase[]>(
       provider.name,
       'embeddings/answer.json',
@@ -166,7 +169,7 @@ function testHostility(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: no value of a client of embeddings throws anything but a refusal`, () => {
+  test(`${provider.name}: a value of a client of embeddings throws at most a refusal`, () => {
     const cases = readCases<RequestCase[]>(provider.name, 'embeddings/request.json')
     for (const client of cases.map(({ client }) => client)) {
       for (const text of HOSTILE.flatMap((value) => variants(client, value))) {

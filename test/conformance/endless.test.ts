@@ -1,4 +1,4 @@
-/** An upstream that never ends, in every wire: each kind of event is sent again and again, and little of it stays. */
+/** An upstream that never ends, in every wire: each kind of event is repeated, and little of it is kept. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../dataplane/apis/anthropic-messages/dialect.ts'
@@ -35,15 +35,18 @@ import { readEvents, streamNames } from '../helpers/providers/provider-fixtures.
 
 const TIMES = cases(2_000, 1_000_000)
 const KEPT_BYTES_MAX = cases(131_072, 33_554_432)
-/** Memory is measured once for some kinds: collecting garbage takes longer than a thousand events. */
+/** Memory is measured once for some kinds, because collecting garbage takes longer than a thousand events. */
 const KINDS_MEASURED = 8
-/** The memory of what is counted, over its count. */
+/** Allowed memory above the count. */
 const COUNTED_MAX = 3
-/** Beside what is counted: state that does not grow. */
+/** In addition to the count: state that does not grow. */
 const UNCOUNTED_BYTES_MAX = 524_288
-/** The runner of tests remembers promises, and a guardrail is asked by promises. */
+/** The runner of tests remembers promises, and guardrails use promises. */
 const OF_PROMISES_MAX = 1_048_576
-/** The cheapest late slice over the cheapest early one: 1 where each event costs the same, 4 and more where it costs what came before. */
+/**
+ * The cheapest late slice over the cheapest early one: 1 if each event costs the same, 4 and more if it costs as much
+ * as all earlier ones.
+ */
 const ALLOCATION_MAX = 4
 const TRIES = 3
 /** An event for the client is at most this many times as long as that of the upstream. */
@@ -77,7 +80,7 @@ const CLIENTS: readonly Client[] = [
   { name: 'completions', dialect: openAiCompletionsDialect as Dialect, request: aText },
 ]
 
-/** Names of members differ, so each kind below is one that no recording has. */
+/** Names of members differ, so no recording has one of the kinds below. */
 const BLOCKS = [
   { type: 'redacted_thinking', data: 'eA==' },
   { type: 'thinking', thinking: 'Hm', signature: 's1g' },
@@ -130,7 +133,7 @@ for (const provider of PROVIDERS.values()) {
 }
 
 for (const api of ['messages', 'responses']) {
-  test(`a client of ${api} whose upstream speaks it too: no kind of event fills the memory or costs more each time`, async (context) => {
+  test(`a client of ${api} with an upstream of the same API: no kind of event fills the memory or costs more each time`, async (context) => {
     const client = CLIENTS.find(({ name }) => name === api) as Client
     const events = api === 'messages' ? recorded('anthropic').flat() : responseEvents()
     const bounds = new Bounds((kept) => readerOf(openai, { ...client, native: [api] }, kept))
@@ -154,7 +157,7 @@ for (const provider of [openai, vllm]) {
   })
 }
 
-// A guardrail sees events of the inner form, so that one wire of each family shows all of them.
+// A guardrail sees events of the inner form, so one wire of each family covers all of them.
 for (const provider of [openai, anthropic, bedrock]) {
   test(`${provider.name}, behind a guardrail: no kind of event fills the memory or costs more each time`, async (context) => {
     const bounds = new Bounds((kept) => guardedReader(provider, kept), OF_PROMISES_MAX)
@@ -209,7 +212,7 @@ function readerOf(
   return reader
 }
 
-/** Tells what it has counted. */
+/** Reports its count. */
 class Counted extends KeptText {
   bytes = 0
 
@@ -251,7 +254,7 @@ class Bounds {
     ].join(' | ')
   }
 
-  /** A first try may leave compiled code behind, or things that all streams share. */
+  /** A first try may leave compiled code, or objects that all streams share. */
   async #assertHeld(kinds: readonly Kind[]): Promise<void> {
     const names = kinds.map(({ name }) => name.slice(0, 400)).join('\n')
     for (let tries = 1; ; tries++) {
@@ -284,7 +287,7 @@ class Bounds {
     let growth = await this.#repeat(kind, reader)
     this.#events += growth.times
     this.#ms += growth.ms
-    // Compiled code may have come in between. The time is the machine's: it is shown, and decides nothing.
+    // Compiled code may have come in between. The time depends on the machine: it is printed, and decides nothing.
     for (let tries = 1; tries < TRIES && growth.allocation > ALLOCATION_MAX; tries++)
       growth = await this.#repeat(kind, this.#open(new KeptText(KEPT_BYTES_MAX)))
     const { allocation, slowdown } = growth
@@ -313,7 +316,7 @@ class Bounds {
 
 type Out = string | undefined
 
-/** The client's text; undefined where the stream ends. */
+/** The client's text; undefined if the stream ends. */
 function outOf(reader: ClientReader, event: WireEvent): Out | Promise<Out> {
   try {
     const { failure, done, out } = reader.read(event)

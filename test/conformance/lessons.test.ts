@@ -1,4 +1,4 @@
-/** The words in which vendors refuse a request teach how their model takes it; the request is then sent so. */
+/** The error texts of vendors show how their model accepts a request; the request is then sent that way. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
@@ -238,14 +238,14 @@ test('a failure of the server teaches nothing', () => {
     assert.equal(taught('openai', says, null, status), undefined)
 })
 
-test('a signature of another account is left out of this request alone', () => {
+test('a signature of another account is left out only of this request', () => {
   assert.equal(
     taught('anthropic', 'messages.1.content.0: Invalid `signature` in `thinking` block'),
     'unsealed',
   )
 })
 
-test('what was taught is how the request goes', () => {
+test('later requests use the learnt facts', () => {
   const sent = (
     provider: 'openai' | 'vllm' | 'anthropic',
     capabilities: Capabilities,

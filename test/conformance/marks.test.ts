@@ -1,4 +1,4 @@
-/** Cache marks, pictures in results, blank texts and grammars reach each vendor as it takes them, or are named. */
+/** Cache marks, pictures in results, blank texts and grammars reach each vendor in its form, or are named. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refusalOf, sentBy } from '../helpers/providers/sent-by.ts'
@@ -10,7 +10,7 @@ const SCHEMA = { type: 'object', properties: {} }
 const CALL = { id: 'call_0', type: 'function', function: { name: 'f', arguments: '{}' } }
 const PICTURE = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
 
-/** A mark behind a tool, the instructions, a question and a result. */
+/** A mark after a tool, the instructions, a question and a result. */
 const MARKED = {
   chat: {
     tools: [{ type: 'function', function: { name: 'f', parameters: SCHEMA }, ...HOUR }],
@@ -48,7 +48,7 @@ test('marks of chat are cache_control at Anthropic, with their time', () => {
 })
 
 for (const api of ['chat', 'messages'] as const) {
-  test(`marks of ${api} are points behind tools, instructions, texts and results at Bedrock`, () => {
+  test(`marks of ${api} are points after tools, instructions, texts and results at Bedrock`, () => {
     const way = { api, provider: 'bedrock', model: CLAUDE } as const
     const { body, complaints, named } = sentBy(way, MARKED[api])
     assert.deepEqual(body.toolConfig.tools[1], HOUR_POINT)
@@ -95,7 +95,7 @@ test('LiteLLM marks a function, or a message', () => {
 })
 
 for (const provider of ['anthropic', 'bedrock'] as const)
-  test(`${provider} gets four marks at most: behind tools and instructions, and the last ones`, () => {
+  test(`${provider} gets at most four marks: after tools and instructions, and the last ones`, () => {
     const said = (text: string) => ({ role: 'user', content: [{ type: 'text', text, ...MARK }] })
     const { messages, tools } = MARKED.chat
     const many = [messages[0], ...['1', '2', '3', '4'].map(said)]
@@ -121,27 +121,27 @@ const SHOWN = {
 }
 
 for (const provider of ['openai', 'azure_openai', 'mistral', 'tgi'] as const)
-  test(`a picture in a result stands behind the results at ${provider}`, () => {
+  test(`a picture in a result comes after the results at ${provider}`, () => {
     const { body, complaints } = sentBy({ api: 'chat', provider, model: 'gpt-4.1' }, SHOWN)
     const last = body.messages.at(-1)
     assert.deepEqual([last.role, last.content[0].type], ['user', 'image_url'])
     assert.deepEqual(complaints, [])
   })
 
-test('a picture in a result reaches Gemini behind the result', () => {
+test('a picture in a result reaches Gemini after the result', () => {
   const { body } = sentBy({ api: 'chat', provider: 'gemini', model: 'gemini-2.5-flash' }, SHOWN)
   const parts = body.contents.at(-1).parts
   assert.deepEqual(Object.keys(parts.at(-1)), ['inlineData'])
   assert.deepEqual(parts[0].functionResponse.response, { result: 'ok' })
 })
 
-test('Triton takes texts alone: a picture is refused by name, in a question and in a result', () => {
+test('Triton supports only texts: a picture is refused by name, in a question and in a result', () => {
   const asked = { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }, PICTURE] }] }
   assert.equal(refusalOf({ api: 'chat', provider: 'triton' }, asked), 'messages.0.content')
   assert.notEqual(refusalOf({ api: 'chat', provider: 'triton' }, SHOWN), undefined)
 })
 
-test('TGI takes no grammar beside tools: it is refused by name, or the tools go that may not be called', () => {
+test('TGI supports no grammar with tools: it is refused by name, or tools that must not be called are removed', () => {
   const { tools } = MARKED.chat
   const format = { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA } }
   const both = { tools, response_format: format }

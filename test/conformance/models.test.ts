@@ -1,4 +1,4 @@
-/** A request as the model of the upstream takes it, by what the tables know. */
+/** A request in the form of the upstream's model, by the tables. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sentBy } from '../helpers/providers/sent-by.ts'
@@ -14,7 +14,7 @@ const MARKED = [
 for (const provider of ['openai', 'azure_openai'] as const) {
   const sent = (model: string, members: object) => sentBy({ api: 'chat', provider, model }, members)
 
-  test(`${provider}: models without chat completions are asked for responses`, () => {
+  test(`${provider}: models without chat completions get requests for responses`, () => {
     for (const model of [
       'o1-pro',
       'gpt-5-codex',
@@ -27,7 +27,7 @@ for (const provider of ['openai', 'azure_openai'] as const) {
       assert.match(sent(model, {}).path, /\/chat\/completions(\?|$)/, model)
   })
 
-  test(`${provider}: a limit in max_tokens moves to the member that models which reason take`, () => {
+  test(`${provider}: a limit in max_tokens moves to the member of reasoning models`, () => {
     for (const model of ['o3', 'gpt-5', 'gpt-5.4']) {
       const { body, complaints } = sent(model, { max_tokens: 50 })
       assert.deepEqual([body.max_tokens, body.max_completion_tokens], [undefined, 50], model)
@@ -36,7 +36,7 @@ for (const provider of ['openai', 'azure_openai'] as const) {
     assert.equal(sent('gpt-4.1', { max_tokens: 50 }).body.max_tokens, 50)
   })
 
-  test(`${provider}: an effort that the model does not take becomes the next higher one, or its highest`, () => {
+  test(`${provider}: an effort that the model does not support becomes the next higher one, or its highest`, () => {
     const effort = (model: string, asked: string, more: object = {}) => {
       const { body } = sent(model, { reasoning_effort: asked, ...more })
       return body.reasoning_effort ?? body.reasoning?.effort
@@ -51,7 +51,7 @@ for (const provider of ['openai', 'azure_openai'] as const) {
   })
 }
 
-test('the effort of a response that passes is one that the model takes, too', () => {
+test('the effort of a response that passes is also one that the model supports', () => {
   const { body } = sentBy(
     { api: 'responses', provider: 'openai', model: 'gpt-5', isNative: true },
     { reasoning: { effort: 'max', summary: 'auto' } },
@@ -59,7 +59,7 @@ test('the effort of a response that passes is one that the model takes, too', ()
   assert.deepEqual(body.reasoning, { effort: 'high', summary: 'auto' })
 })
 
-test('Mistral is asked for the efforts that its models have', () => {
+test('Mistral gets only the efforts of its models', () => {
   const sent = (model: string) =>
     sentBy({ api: 'chat', provider: 'mistral', model }, { reasoning_effort: 'low' })
   assert.equal(sent('mistral-small-2603').body.reasoning_effort, 'high')
@@ -81,7 +81,7 @@ test('cache marks are left out, and named, at a model of Bedrock that refuses th
 const passed = (model: string, members: object) =>
   sentBy({ api: 'messages', provider: 'anthropic', model }, members)
 
-test('a budget of a client that passes is adaptive thinking for a model that takes no budget', () => {
+test("a client's budget that passes becomes adaptive thinking for a model without budgets", () => {
   const thinking = { type: 'enabled', budget_tokens: 2_000 }
   const at = (model: string) => passed(model, { thinking })
   const { body, complaints } = at('claude-opus-5')
@@ -91,7 +91,7 @@ test('a budget of a client that passes is adaptive thinking for a model that tak
   assert.deepEqual(at('claude-opus-4-6').body.thinking, thinking)
 })
 
-test('adaptive thinking that passes is a budget for a model that knows nothing else', () => {
+test('adaptive thinking that passes becomes a budget for a model without it', () => {
   const asked = {
     thinking: { type: 'adaptive' },
     output_config: { effort: 'low' },

@@ -1,4 +1,4 @@
-/** Names of tools and ids of calls that an upstream refuses: as it gets them, and as its client gets them back. */
+/** Names of tools and ids of calls that an upstream refuses: the upstream gets valid ones, and the client its own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -67,7 +67,7 @@ const SHORT_ONES = ['openai', 'azure_openai', 'bedrock', 'gemini', 'mistral']
 function namesIn(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([member, one]) => {
-    // They are the tool's own.
+    // They belong to the tool.
     const isFree = ['input', 'args', 'properties'].includes(member) && !Array.isArray(one)
     if (isFree) return []
     return member === 'name' && typeof one === 'string' ? [one] : namesIn(one)
@@ -88,12 +88,12 @@ for (const api of APIS) {
       assert.equal(new Set(names).size, 1)
       assert.match(names[0] ?? '', SHORT)
       assert.ok((names[0] ?? '').length <= 64)
-      // The schema is the tool's own.
+      // The schema belongs to the tool.
       assert.ok(JSON.stringify(body).includes(`"enum":["${LONG}"]`))
     })
 
   for (const provider of ['openai', 'azure_openai'])
-    test(`${api} from ${provider}: a client gets back the name that it gave`, () => {
+    test(`${api} from ${provider}: a client gets its own name back`, () => {
       const wire = joined(api, provider)
       const request = requestOf(wire, api, LONG)
       const [short] = namesIn(sent(wire, request))
@@ -129,7 +129,7 @@ for (const api of APIS) {
   })
 
   for (const provider of ['openai', 'azure_openai', 'anthropic', 'bedrock', 'mistral', 'cohere'])
-    test(`${api} to ${provider}: an id that two turns have is two ids, each at its call and its result`, () => {
+    test(`${api} to ${provider}: an id that two turns have becomes two ids, each at its call and its result`, () => {
       const wire = joined(api, provider)
       const text = JSON.stringify(sent(wire, requestOf(wire, api, 'a', ['call_0', 'call_0'])))
       const ids = [
@@ -139,7 +139,7 @@ for (const api of APIS) {
       const [first, answered, second, again] = ids
       assert.deepEqual([answered, again], [first, second])
       assert.notEqual(first, second)
-      // The first turn keeps its id when the second one comes.
+      // The first turn keeps its id when the second one arrives.
       const before = JSON.stringify(sent(wire, requestOf(wire, api, 'a', ['call_0'])))
       assert.ok(before.includes(`"${first}"`))
     })
@@ -152,7 +152,7 @@ test('chat to openai: an id of more than 40 letters is a shorter one, at call an
   assert.equal(messages[2].tool_call_id, messages[1].tool_calls[0].id)
 })
 
-test('chat to openai: a request with short names and distinct ids goes on as the bytes that came', () => {
+test('chat to openai: a request with short names and distinct ids passes unchanged', () => {
   const wire = joined('chat', 'openai')
   const request = requestOf(wire, 'chat', 'a', ['call_0', 'call_1'])
   const settled = sent(wire, request)
@@ -163,7 +163,7 @@ for (const [api, provider] of [
   ['responses', 'openai'],
   ['messages', 'openai'],
 ] as const)
-  test(`${api} to ${provider}, which speaks it too: names and ids are fitted in the client's bytes`, () => {
+  test(`${api} to ${provider}, which has the same API: names and ids are changed in the client's bytes`, () => {
     const wire = joined(api, provider, true)
     const request = requestOf(wire, api, LONG, ['call_0', 'call_0'])
     const body = sent(wire, request)

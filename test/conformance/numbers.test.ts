@@ -1,4 +1,4 @@
-/** The text of a number that is the user's is the same on both sides, in each API and provider, or it is refused by name. */
+/** The text of a user's number is the same on both sides, in each API and provider, or it is refused by name. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer } from '../helpers/conversations/answered.ts'
@@ -8,10 +8,10 @@ import type { Case, Conversation } from '../helpers/conversations/model.ts'
 import { UPSTREAMS } from '../helpers/conversations/upstream/index.ts'
 
 const NUMBERS = ['1234567890123456789', '1.0', '-0', '1e400']
-/** Ids that each vendor takes. */
+/** Ids that each vendor accepts. */
 const ID = 'D681PevK1'
 
-/** The APIs of clients, each with the upstreams that it is tried at; those that pass speak it themselves. */
+/** The APIs of clients, each with its tested upstreams; those that pass have the same API. */
 const WAYS: readonly Way[] = [
   ...['chat', 'messages', 'responses', 'cursor'].map((api) => ({
     api,
@@ -28,7 +28,7 @@ interface Way {
   readonly isNative: boolean
 }
 
-/** Arguments, a result and schemas that all hold the number. */
+/** Arguments, a result and schemas with the number. */
 function aCase({ api, isNative }: Way, provider: string, number: string, stream: boolean): Case {
   const args = `{"id":${number},"deep":[{"n":${number}},${number}]}`
   const schema = `{"type":"object","properties":{"n":{"type":"number","default":${number}}}}`

@@ -1,4 +1,7 @@
-/** Requests for texts, vectors and orders at random, at every provider: each vendor takes them, nothing of them is lost without a name, and answers are whole. */
+/**
+ * Random requests for texts, vectors and rankings, at every provider: each vendor accepts them, nothing is lost without
+ * a name, and answers are whole.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiCompletionsDialect } from '../../dataplane/apis/openai-completions/dialect.ts'
@@ -47,7 +50,7 @@ for (const [operation, dialect] of Object.entries(DIALECTS) as [Operation, Diale
     const pair = pairOf(dialect, provider)
     if (pair === undefined) continue
     const way: Way = { operation, provider, pair }
-    test(`${operation} at ${provider.name}: ${CASES} requests are taken and answered whole, or refused by name`, (t) => {
+    test(`${operation} at ${provider.name}: ${CASES} requests are accepted and answered whole, or refused by name`, (t) => {
       const broken = new Map<string, string>()
       let refused = 0
       for (let seed = SEED; seed < SEED + CASES; seed++) {
@@ -180,7 +183,7 @@ function brokenWhole(
   ]
 }
 
-/** A vector as the client has asked for it; undefined in another form. */
+/** A vector in the requested form; undefined in another form. */
 function numbersOf(vector: unknown, isBase64: boolean): number[] | undefined {
   if ((typeof vector === 'string') !== isBase64) return undefined
   if (typeof vector !== 'string') return [...new Float32Array(vector as number[])]

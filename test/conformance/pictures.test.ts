@@ -1,4 +1,7 @@
-/** Pictures that a model paints reach the client and come back, and those of users and tools reach each vendor; or a name says why not. */
+/**
+ * Pictures that a model generates reach the client and come back, and those of users and tools reach each vendor; or a
+ * name says why not.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json } from '../../dataplane/json/values.ts'
@@ -92,7 +95,7 @@ test('responses: a picture of Gemini is an item with its bytes', () => {
   )
 })
 
-test('responses: a picture of a stream is an item that begins, ends, and stands in the whole output', () => {
+test('responses: a picture of a stream is an item that begins, ends, and is in the whole output', () => {
   const { text, isWhole } = stream('responses', 'gemini', geminiStream(PARTS))
   const events = eventsOf(text)
   const done = events.filter(({ type }) => type === 'response.output_item.done')
@@ -128,7 +131,7 @@ test('responses: a picture between the pieces of a call waits until the call has
   )
 })
 
-test('messages, which has no place for pictures: a model that paints is refused before it costs anything', () => {
+test('messages, which cannot hold pictures: a model that generates images is refused before it costs anything', () => {
   for (const model of [
     'gemini-2.5-flash-image',
     'gemini-3-pro-image-preview',
@@ -142,7 +145,7 @@ test('messages, which has no place for pictures: a model that paints is refused 
 })
 
 for (const api of ['chat', 'responses'] as const)
-  test(`${api}: a model that paints is asked`, () => {
+  test(`${api}: a model that generates images gets the request`, () => {
     const model = 'gemini-2.5-flash-image'
     assert.deepEqual(sentBy({ api, provider: 'gemini', model }, {}).complaints, [])
   })
@@ -168,7 +171,7 @@ for (const api of ['chat', 'responses', 'messages'] as const)
     )
   })
 
-test('a draft of a picture is a thought of the model, and no part of the answer', () => {
+test('a draft of a picture is a thought of the model, and not part of the answer', () => {
   const parts = [{ ...PAINTED, thought: true }, PAINTED]
   assert.equal(
     whole('chat', 'gemini', geminiWhole(parts)).answer.choices[0].message.images.length,
@@ -226,7 +229,7 @@ test("pictures of Bedrock, whole and in the pieces of a stream, are those of the
   assert.match(String(whole('chat', 'bedrock', sound).failure), /media other than pictures/)
 })
 
-/** The conversation that a client makes of the answer. */
+/** The conversation that a client makes from the answer. */
 const BACK = {
   chat: (image: Json) => ({
     messages: [
@@ -246,14 +249,14 @@ const BACK = {
 }
 
 for (const api of ['chat', 'responses'] as const) {
-  test(`${api}: a picture that comes back is one of the model's at Gemini`, () => {
+  test(`${api}: a picture that comes back is the model's at Gemini`, () => {
     const way = { api, provider: 'gemini', model: 'gemini-2.5-flash-image' } as const
     const { body, complaints } = sentBy(way, BACK[api](IMAGE))
     assert.deepEqual(body.contents[1], { role: 'model', parts: [{ text: 'Here.' }, PAINTED] })
     assert.deepEqual(complaints, [])
   })
 
-  test(`${api}: a picture that comes back reaches a Gemini that signs with its signature, or a stand-in`, () => {
+  test(`${api}: a picture that comes back reaches a Gemini that signs with its signature, or a placeholder`, () => {
     const wire = joined(api, 'gemini')
     const request = asked(wire, { model: 'm', ...BODIES[api] })
     request.tenant = 'painter'
@@ -290,7 +293,7 @@ for (const api of ['chat', 'responses'] as const) {
   }
 }
 
-test('chat: the signature of a picture goes to the client and back within it', () => {
+test('chat: the signature of a picture goes to the client and back with it', () => {
   const signed = { ...PAINTED, thoughtSignature: 'c2lnbmVk' }
   const wire = joined('chat', 'gemini')
   const request = asked(wire, { model: 'm', ...BODIES.chat })
@@ -303,14 +306,14 @@ test('chat: the signature of a picture goes to the client and back within it', (
   assert.deepEqual(part, signed)
 })
 
-test('a picture comes back as it is to OpenRouter and LiteLLM, which have the same form', () => {
+test('a picture comes back unchanged to OpenRouter and LiteLLM, which have the same form', () => {
   const way = { api: 'chat', provider: 'openai', model: 'google/gemini-2.5-flash-image' } as const
   assert.deepEqual(sentBy(way, BACK.chat(IMAGE)).body.messages[1].images, [IMAGE])
 })
 
 const IMAGES = [{ images: [{ ...IMAGE, index: 0 }] }]
 
-test('images of a server that speaks chat completions are pictures of a response, and fail by name in messages', () => {
+test('images of a server with chat completions are pictures of a response, and fail by name in messages', () => {
   const message = { role: 'assistant', content: '', ...IMAGES[0] }
   const answer = JSON.stringify({
     id: 'a',
@@ -324,7 +327,7 @@ test('images of a server that speaks chat completions are pictures of a response
   assert.match(String(stream('messages', 'openai', chunksOf(IMAGES, 'stop')).failure), /picture/)
 })
 
-test('an address in place of a picture is words, which each API carries', () => {
+test('an address instead of a picture is text, which each API carries', () => {
   const url = 'https://pictures.example/1.png'
   const deltas = [{ images: [{ type: 'image_url', image_url: { url } }] }]
   for (const api of ['responses', 'messages'] as const)

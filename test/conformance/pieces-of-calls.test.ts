@@ -1,4 +1,4 @@
-/** The pieces in which servers send calls of tools, and the calls that clients of each API read out of them. */
+/** The pieces in which servers send tool calls, and the calls that clients of each API read from them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -58,7 +58,7 @@ function readsAs(sentence: string, bytes: Buffer, expected: Expected): void {
 }
 
 readsAs(
-  'words between the pieces of a call wait until the call is whole',
+  'text between the pieces of a call waits until the call is whole',
   chunksOf([
     piece(NAME, { name: 'Bash', arguments: '' }),
     piece({ index: 0 }, { arguments: '{"command": "ls' }),
@@ -84,7 +84,7 @@ readsAs(
 )
 
 readsAs(
-  'two ids without an index are two calls, and a piece without both is of the last one',
+  'two ids without an index are two calls, and a piece without both belongs to the last one',
   chunksOf([
     piece({ id: 'call_a' }, { name: 'a', arguments: '{}' }),
     piece({ id: 'call_b' }, { name: 'a', arguments: '{' }),
@@ -120,7 +120,7 @@ readsAs(
 )
 
 readsAs(
-  'a name behind the arguments is the name of the call',
+  'a name after the arguments is the name of the call',
   chunksOf([
     piece({ index: 0, id: 'call_a' }, { arguments: '{"a"' }),
     piece({ index: 0 }, { arguments: ':1}' }),
@@ -130,7 +130,7 @@ readsAs(
 )
 
 readsAs(
-  'an id behind the name is of the same call',
+  'an id after the name belongs to the same call',
   chunksOf([
     piece({ index: 0 }, { name: 'Bash' }),
     piece({ index: 0, id: 'call_a' }, { arguments: '{"a":1}' }),
@@ -139,7 +139,7 @@ readsAs(
 )
 
 readsAs(
-  'a name and an id that come again say nothing new',
+  'a repeated name and id add nothing',
   chunksOf([
     piece(NAME, { name: 'Bash', arguments: '{"a"' }),
     piece(NAME, { name: 'Bash', arguments: ':1}' }),
@@ -148,7 +148,7 @@ readsAs(
 )
 
 readsAs(
-  'calls that grow by turns stay apart',
+  'calls that grow in turns stay separate',
   chunksOf([
     {
       tool_calls: [
@@ -175,7 +175,7 @@ readsAs(
 )
 
 readsAs(
-  '`tool_calls` without a call ends as words do',
+  '`tool_calls` without a call ends like text',
   chunksOf([{ content: 'Done.' }], 'tool_calls'),
   { calls: [], text: 'Done.' },
 )
@@ -193,7 +193,7 @@ for (const [api, provider] of PAIRS) {
   test(`${api} from ${provider}: an event of 1.5 MB ends the answer with an error`, () => {
     const large = JSON.stringify({ x: 'y'.repeat(1_500_000) })
     const bytes = chunksOf([piece(NAME, { name: 'Bash', arguments: large })])
-    // It comes in reads, as from a socket.
+    // It arrives in several reads, as from a socket.
     const at = bytes.indexOf('yyyy') + 1_200_000
     const { isWhole, failure } = streamed(wire, request(), bytes, at)
     assert.match(failure ?? '', /cannot be read/)

@@ -1,4 +1,4 @@
-/** The duties of every provider; a new one is tested as soon as it is in the registry. */
+/** The requirements of every provider; a new one is tested as soon as it is in the registry. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ const SECRET = someSettings().credential
 const CANARY = 'canary-4711'
 const FINISH_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
 
-test('the facts of every provider stand under its name', () => {
+test('the facts of every provider are under its name', () => {
   for (const [name, facts] of Object.entries(PROVIDER_FACTS)) assert.equal(facts.name, name)
 })
 
@@ -89,7 +89,7 @@ for (const provider of [...PROVIDERS.values()]) {
 }
 
 function testRequests(provider: Provider): void {
-  test(`${provider.name}: requests are translated as request.json says`, () => {
+  test(`${provider.name}: requests are translated as in request.json`, () => {
     const cases = readCases<RequestCase[]>(provider.name, 'chat/request.json')
     assert.ok(
       cases.some(({ client }) => client === 'canonical'),
@@ -115,7 +115,7 @@ function testRequests(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: the credential travels in one header and nowhere else`, () => {
+  test(`${provider.name}: the credential is in one header and nowhere else`, () => {
     const { path, headers, body } = chatWith(provider).encode(
       aRequest(CANONICAL),
       someSettings(),
@@ -154,7 +154,7 @@ function testRequests(provider: Provider): void {
 }
 
 function testAnswers(provider: Provider): void {
-  test(`${provider.name}: answers are read as answer.json says`, () => {
+  test(`${provider.name}: answers are read as in answer.json`, () => {
     for (const expected of readCases<AnswerCase[]>(provider.name, 'chat/answer.json')) {
       const { upstream } = expected
       const bytes = Buffer.from(typeof upstream === 'string' ? upstream : JSON.stringify(upstream))
@@ -170,7 +170,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: the inner form of an answer says what its wire says`, () => {
+  test(`${provider.name}: the inner form of an answer matches its wire`, () => {
     for (const { upstream, client, case: title } of readCases<AnswerCase[]>(
       provider.name,
       'chat/answer.json',
@@ -193,7 +193,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: what is no answer is a failure, never an exception`, () => {
+  test(`${provider.name}: an invalid answer is a failure, never an exception`, () => {
     for (const body of [
       '',
       'null',
@@ -248,7 +248,7 @@ function testStreams(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: an event that says nothing is no content and no exception`, () => {
+  test(`${provider.name}: an empty event is no content and no exception`, () => {
     const reader = chatStream(provider, aRequest({ stream: true }))
     for (const data of ['', 'null', '[]', '7', '"text"', '{"choices":7}', '{"choices":[null]}']) {
       const { content, finished, done, failure } = reader.read({ event: '', data })
@@ -258,7 +258,7 @@ function testStreams(provider: Provider): void {
 }
 
 function testHostility(provider: Provider): void {
-  test(`${provider.name}: no value of an upstream throws, wherever it stands`, () => {
+  test(`${provider.name}: no value of an upstream throws, at any place`, () => {
     const files = ['chat/answer.json', 'errors.json'].flatMap((file) =>
       readCases<{ upstream?: unknown; body?: unknown }[]>(provider.name, file),
     )
@@ -283,7 +283,7 @@ function testHostility(provider: Provider): void {
 }
 
 function testClients(provider: Provider): void {
-  test(`${provider.name}: no value of a client throws anything but a refusal`, () => {
+  test(`${provider.name}: a value of a client throws at most a refusal`, () => {
     const cases = readCases<RequestCase[]>(provider.name, 'chat/request.json')
     const clients = cases.map(({ client }) => aRequest(client === 'canonical' ? CANONICAL : client))
     for (const value of HOSTILE) {
@@ -300,7 +300,7 @@ function testClients(provider: Provider): void {
   })
 }
 
-/** What ChatBody promises, so that no provider need look. */
+/** ChatBody promises these, so providers need not check. */
 function isUnderstood(body: Chunk): boolean {
   const isCount = (value: unknown) =>
     value === null || value === undefined || typeof value === 'number'
@@ -341,7 +341,7 @@ function testInner(provider: Provider, stream: string): void {
 }
 
 function testErrors(provider: Provider): void {
-  test(`${provider.name}: errors are classified as errors.json says`, () => {
+  test(`${provider.name}: errors are classified as in errors.json`, () => {
     const cases = readCases<ErrorCase[]>(provider.name, 'errors.json')
     for (const { case: title, status, headers, body, failure } of cases) {
       const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -381,7 +381,7 @@ function testErrors(provider: Provider): void {
     }
   })
 
-  test(`${provider.name}: statuses alone decide where the body says nothing`, () => {
+  test(`${provider.name}: the status alone decides if the body says nothing`, () => {
     const expected = { 401: 'credential', 403: 'credential', 404: 'missing', 408: 'timeout' }
     const others = { 413: 'client', 429: 'rate_limited', 500: 'server', 502: 'server' }
     const late = { 503: 'overloaded', 504: 'server', 529: 'overloaded', 302: 'malformed' }
@@ -391,7 +391,7 @@ function testErrors(provider: Provider): void {
   })
 }
 
-/** Content comes with its words, which the events have already. */
+/** Content includes its text, which the events already have. */
 function withObjects({ out, said, ...rest }: WireMeaning): object {
   assert.equal(typeof said, rest.content ? 'string' : 'undefined')
   return { ...rest, out: out === 'same' ? out : chunksIn(out).map((text) => JSON.parse(text)) }

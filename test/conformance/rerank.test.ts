@@ -1,4 +1,6 @@
-/** The duties of every provider with rerank; a new one is tested as soon as its registry entry has the operation. */
+/**
+ * The requirements of every provider with rerank; a new one is tested as soon as its registry entry has the operation.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -31,7 +33,7 @@ for (const provider of PROVIDERS.values()) {
 function testRequests(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: requests for rerank are translated as request.json says`, () => {
+  test(`${name}: requests for rerank are translated as in request.json`, () => {
     for (const { case: title, client, ...expected } of requestsOf(name)) {
       const { encode } = rerankWith(provider)
       const encoded = encode(aRerankRequest(client as Json), someSettings(), undefined)
@@ -55,7 +57,7 @@ function testRequests(provider: Provider): void {
 function testAnswers(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: answers of rerank are read as answer.json says`, () => {
+  test(`${name}: answers of rerank are read as in answer.json`, () => {
     for (const { case: title, client, upstream, ...expected } of answersOf(name)) {
       const request = aRerankRequest(client)
       const bytes = Buffer.from(JSON.stringify(upstream))
@@ -72,7 +74,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${name}: results that are missing, doubled or without a score are a failure`, () => {
+  test(`${name}: results that are missing, repeated or without a score are a failure`, () => {
     const scored = (index: unknown) => ({ index, relevance_score: 0.5 })
     const wrong: readonly (readonly unknown[])[] = [
       [],
@@ -95,7 +97,7 @@ function testAnswers(provider: Provider): void {
     }
   })
 
-  test(`${name}: an answer that holds no order is a failure, never an exception`, () => {
+  test(`${name}: an answer without a ranking is a failure, never an exception`, () => {
     for (const text of [
       '',
       'null',
@@ -113,7 +115,7 @@ function testAnswers(provider: Provider): void {
 }
 
 function testHostility(provider: Provider): void {
-  test(`${provider.name}: no value of rerank throws, wherever it stands`, () => {
+  test(`${provider.name}: no value of rerank throws, at any place`, () => {
     for (const { client, upstream } of answersOf(provider.name)) {
       for (const text of HOSTILE.flatMap((value) => variants(upstream, value)))
         rerankWith(provider).decode(Buffer.from(text), aRerankRequest(client))

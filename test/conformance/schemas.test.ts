@@ -1,4 +1,4 @@
-/** Schemas, efforts and names reach each vendor in a form that it takes. */
+/** Schemas, efforts and names reach each vendor in a form that it accepts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sentBy } from '../helpers/providers/sent-by.ts'
@@ -108,7 +108,7 @@ for (const [api, asked] of [
     assert.deepEqual(complaints, [])
   })
 
-  test(`the same for Claude at Bedrock, and other models get it as it is: ${api}`, () => {
+  test(`the same for Claude at Bedrock, and other models get it unchanged: ${api}`, () => {
     const schemaAt = (model: string) => {
       const { body, complaints } = sentBy({ api, provider: 'bedrock', model }, asked)
       assert.deepEqual(complaints, [])
@@ -119,7 +119,7 @@ for (const [api, asked] of [
   })
 }
 
-test('a tool is strict if its client asks for it, and closed then', () => {
+test('a tool is strict if its client requests it, and then closed', () => {
   const { body } = sentBy(
     { api: 'chat', provider: 'anthropic' },
     { tools: [tool(PERSON, { strict: true }), tool(PERSON)] },
@@ -128,7 +128,7 @@ test('a tool is strict if its client asks for it, and closed then', () => {
   assert.deepEqual(body.tools[1], { name: 'f', input_schema: PERSON })
 })
 
-test('a schema of messages is strict elsewhere if it requires all that it has', () => {
+test('a schema of messages is strict elsewhere if it requires all its properties', () => {
   const strictOf = (schema: object) =>
     sentBy(
       { api: 'messages', provider: 'openai' },
@@ -168,7 +168,7 @@ const LONG = `user_${'a1'.repeat(93)}`
 const DIGEST = /^[0-9a-f]{64}$/
 
 for (const provider of ['openai', 'azure_openai'] as const)
-  test(`${provider} knows a long user by one digest`, () => {
+  test(`${provider} gets one digest for a long user`, () => {
     const names = { user: LONG, safety_identifier: LONG, prompt_cache_key: LONG }
     const { body, complaints } = sentBy({ api: 'chat', provider }, names)
     for (const name of Object.keys(names)) assert.match(body[name], DIGEST)

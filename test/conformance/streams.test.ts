@@ -17,7 +17,7 @@ type Random = (bound: number) => number
 const KEPT_BYTES_MAX = 4_194_304
 /** A picture of a model is one event. */
 const KEPT_BYTES_MAX_OF: Readonly<Record<string, number>> = { gemini: 33_554_432 }
-/** A translated event is at most this many times as long as what it was made of. */
+/** A translated event is at most this many times as long as its source. */
 const GROWTH_MAX = 300
 const CHANGES_MAX = 6
 const PIECES_MAX = 8
@@ -54,7 +54,7 @@ function testCuts(provider: Provider): void {
   })
 }
 
-/** `place` makes the changes of each provider others. */
+/** `place` makes the changes of each provider different. */
 function testChanges(provider: Provider, place: number): void {
   const count = cases(200, 10_000)
   test(`${provider.name}: ${count} changed streams throw nothing, and grow within bounds`, () => {
@@ -127,7 +127,7 @@ function assertEvents(text: string): void {
   }
 }
 
-/** Pieces that mean something to a framing or to JSON. */
+/** Pieces with a meaning in a framing or in JSON. */
 const PIECES: readonly string[] = [
   '\n',
   '\r\n',

@@ -1,4 +1,4 @@
-/** A Claude is asked to think as its model takes it, with room for an answer. */
+/** A Claude gets a request for thinking in the form of its model, with room for an answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sentBy } from '../helpers/providers/sent-by.ts'
@@ -7,7 +7,7 @@ const OLD = 'claude-sonnet-4-5'
 const AT = { anthropic: '', bedrock: 'us.anthropic.' } as const
 type Api = 'chat' | 'messages' | 'responses'
 
-/** Thinking, limit and effort as the model is asked, at both providers. */
+/** Thinking, limit and effort in the request, at both providers. */
 function asked(
   provider: keyof typeof AT,
   members: object,
@@ -32,7 +32,7 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
     assert.equal(larger.thinking.type, 'adaptive')
   })
 
-  test(`${provider}: within a client's limit, thinking takes half at most, or is not asked for`, () => {
+  test(`${provider}: within a client's limit, thinking takes at most half, or is not requested`, () => {
     const half = asked(provider, { reasoning_effort: 'medium', max_tokens: 4_096 })
     assert.deepEqual([half.thinking.budget_tokens, half.limit], [2_048, 4_096])
     const none = asked(provider, { reasoning_effort: 'medium', max_tokens: 2_000 })
@@ -41,7 +41,7 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
   })
 
   for (const model of ['claude-opus-4-8', 'claude-opus-5-5', 'claude-fable-5'])
-    test(`${provider}: ${model} is not asked for no thinking, and shows a summary`, () => {
+    test(`${provider}: ${model} gets no request to stop thinking, and shows a summary`, () => {
       for (const api of ['chat', 'messages'] as const) {
         const off =
           api === 'chat' ? { reasoning_effort: 'none' } : { thinking: { type: 'disabled' } }
@@ -57,7 +57,7 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
       assert.equal(effort, 'low')
     })
 
-  test(`${provider}: a Claude that thinks by itself is asked for no thinking in the words that it takes`, () => {
+  test(`${provider}: a Claude that thinks by default is asked to stop in the form that it supports`, () => {
     for (const api of ['chat', 'messages'] as const) {
       const off = api === 'chat' ? { reasoning_effort: 'none' } : { thinking: { type: 'disabled' } }
       const typeOf = (model: string) => asked(provider, off, { api, model }).thinking?.type
@@ -77,7 +77,7 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
   })
 }
 
-test('a limit that the API requires cuts no long answer, and the model takes it', () => {
+test('a limit that the API requires cuts no long answer, and the model accepts it', () => {
   const limitOf = (model: string) => asked('anthropic', {}, { model }).limit
   assert.deepEqual(
     [
@@ -116,15 +116,15 @@ for (const provider of ['anthropic', 'bedrock'] as const) {
     asked(provider, { messages: [asks, ...messages], reasoning_effort: 'high' }).thinking !==
     undefined
 
-  test(`${provider}: a turn that goes on behind calls without their thinking is asked for none`, () => {
+  test(`${provider}: a turn that continues after calls without their thinking asks for none`, () => {
     assert.equal(thinks(calls('a'), result('a')), false)
-    // Words of the user beside results are still that turn, and so is an answer that says nothing.
+    // Text of the user beside results belongs to the same turn, and so does an empty answer.
     assert.equal(thinks(calls('a'), result('a'), on), false)
     assert.equal(thinks(calls('a'), result('a'), { role: 'assistant', content: '' }, on), false)
     assert.equal(thinks(calls('a'), result('a'), calls('b'), result('b'), on), false)
   })
 
-  test(`${provider}: a turn that began with its thinking goes on with it, and a new one thinks anew`, () => {
+  test(`${provider}: a turn that began with its thinking continues with it, and a new one thinks again`, () => {
     const signed = calls('a', { thinking_blocks: SIGNED })
     assert.equal(thinks(signed, result('a')), true)
     assert.equal(thinks(signed, result('a'), on), true)

@@ -1,4 +1,4 @@
-/** Thinking that a client hands back reaches the upstream under the name that it uses, or a header names it. */
+/** Thinking that a client sends back reaches the upstream under its own name, or a header names it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { refusalOf, sentBy } from '../helpers/providers/sent-by.ts'
@@ -99,7 +99,7 @@ test('a client may write `reasoning`, which is the same', () => {
   assert.equal(body.messages[1].reasoning_content, 'I look.')
 })
 
-test('what is signed goes to no other model, and what is sealed has no words', () => {
+test('signed thinking goes to no other model, and sealed thinking has no text', () => {
   const signed = structuredClone(TURNS.messages) as unknown as { messages: { content: object[] }[] }
   Object.assign(signed.messages[1]?.content[0] ?? {}, { signature: 'c2ln' })
   assert.doesNotMatch(JSON.stringify(sentBy({ api: 'messages', provider: 'vllm' }, signed)), /look/)

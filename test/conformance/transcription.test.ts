@@ -1,4 +1,7 @@
-/** The duties of every provider with transcriptions; a new one is tested as soon as its registry entry has the operation. */
+/**
+ * The requirements of every provider with transcriptions; a new one is tested as soon as its registry entry has the
+ * operation.
+ */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -48,7 +51,7 @@ function pairWith(provider: Provider): Pair {
   return pairOf(transcriptionDialect, provider) as Pair
 }
 
-/** Texts that forms may hold, at random. */
+/** Random texts that forms may contain. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   language: ['en', 'de'],
   prompt: ['Hi', '😀 ünï\r\ncode', '--conformance', '"a"; name="file"', ' '],
@@ -63,7 +66,7 @@ const VALUES: Readonly<Record<string, readonly string[]>> = {
 function testRequests(provider: Provider): void {
   const { name } = provider
 
-  test(`${name}: a form of any legal texts goes on with them, or names what it leaves out`, async () => {
+  test(`${name}: a form of any legal texts passes with them, or names what it leaves out`, async () => {
     const random = aRandom(7)
     for (let left = cases(100, 2_000); left > 0; left--) {
       const some = Object.entries(VALUES).filter(() => random(3) === 0)
@@ -84,7 +87,7 @@ function testRequests(provider: Provider): void {
     }
   })
 
-  test(`${name}: a recording goes on as it came, with the name of the upstream's model`, async () => {
+  test(`${name}: a recording passes unchanged, with the name of the upstream's model`, async () => {
     const request = aTranscription({ prompt: 'Hi', stream: 'True', api_base: CANARY })
     const { path, headers, body } = pairWith(provider).encode(request, someSettings(), undefined)
     assert.ok(path.split('?', 1)[0]?.endsWith('/audio/transcriptions'), path)
@@ -98,7 +101,7 @@ function testRequests(provider: Provider): void {
     )
   })
 
-  test(`${name}: a long recording is sent from where it was received`, async () => {
+  test(`${name}: a long recording is sent from its receive buffer`, async () => {
     const sound = 'x'.repeat(50_000)
     const request = aTranscription({}, sound)
     const encoded = pairWith(provider).encode(request, someSettings(), undefined)
@@ -149,14 +152,14 @@ function testAnswers(provider: Provider): void {
     ])
   })
 
-  test(`${name}: an answer that holds no transcription is a failure, never an exception`, () => {
+  test(`${name}: an answer without a transcription is a failure, never an exception`, () => {
     for (const text of ['', 'null', '[]', '"text"', '{}', '{"text":1}', '<html>', '{"error":1}']) {
       const { kind } = pairWith(provider).decode(Buffer.from(text), aTranscription(), ORIGIN)
       assert.equal(kind, 'failure', text)
     }
   })
 
-  test(`${name}: no value of a transcription throws, wherever it stands`, () => {
+  test(`${name}: no value of a transcription throws, at any place`, () => {
     const pair = pairWith(provider)
     for (const value of HOSTILE) {
       for (const text of ANSWERS.flatMap((answer) => variants(answer, value)))

@@ -1,4 +1,7 @@
-/** Two turns with tools and thinking at every provider: the second is made of the first one's answer, and the vendor takes it. */
+/**
+ * Two turns with tools and thinking at every provider: the second contains the first one's answer, and the vendor
+ * accepts it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CLIENTS } from '../helpers/conversations/client/index.ts'
@@ -6,7 +9,7 @@ import type { Case, Conversation } from '../helpers/conversations/model.ts'
 import { tryCase } from '../helpers/conversations/try-case.ts'
 import { UPSTREAMS, type Upstream } from '../helpers/conversations/upstream/index.ts'
 
-/** Ids that each vendor takes. */
+/** Ids that each vendor accepts. */
 const IDS = ['D681PevK1', 'D681PevK2']
 const SCHEMA = '{"type":"object","properties":{"command":{"type":"string"}}}'
 
@@ -27,7 +30,7 @@ function aCase(api: string, provider: string, model: string, stream: boolean): C
   return { api, provider, stream, conversation, answer, style, forgets }
 }
 
-/** The second turn as the upstream got it, in a few words. */
+/** The second turn as the upstream got it, in short. */
 function sentBack(provider: string, second: string): string {
   const { thinking, signatures, calls } = (UPSTREAMS[provider] as Upstream).read(
     second,
@@ -40,7 +43,7 @@ function sentBack(provider: string, second: string): string {
 }
 
 for (const [provider, { models }] of Object.entries(UPSTREAMS))
-  test(`${provider} takes a second turn with tools and thinking from each API, whole and streamed`, (t) => {
+  test(`${provider} accepts a second turn with tools and thinking from each API, whole and streamed`, (t) => {
     for (const model of models) {
       const cells: string[] = []
       for (const { name: api } of CLIENTS)

@@ -1,4 +1,4 @@
-/** The strict vendors of the fakes: they take the requests of the fixtures, and refuse what the vendors refuse. */
+/** The strict vendors of the fakes: they accept the requests of the fixtures, and refuse what the vendors refuse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../dataplane/providers/index.ts'
@@ -8,15 +8,15 @@ import { complaintsOf, type Vendor } from '../helpers/vendors/index.ts'
 import { refusalBy, vendorAt } from '../helpers/vendors/refusal.ts'
 import { KNOWN } from '../helpers/vendors/rules/known-faults.ts'
 
-/** Fixtures that a vendor refuses, by the name of the case, with the reason why they stay. */
+/** Fixtures that a vendor refuses, by the name of the case, with the reason for keeping them. */
 const REFUSED: Readonly<Record<string, string>> = {
   'text beside calls would lose the calls': 'The history ends with a call, to be short.',
-  'a result of no call, with its name': 'Such a history is wrong at the client already.',
-  'unknown members pass': 'The client names members of other servers, and the vendor tells it so.',
+  'a result of no call, with its name': 'Such a history is already wrong at the client.',
+  'unknown members pass': 'The client names members of other servers, and the vendor reports it.',
 }
 
 for (const [name, provider] of PROVIDERS) {
-  test(`${name} takes the requests of its fixtures`, () => {
+  test(`${name} accepts the requests of its fixtures`, () => {
     for (const one of readCases<RequestCase[]>(name, 'chat/request.json')) {
       if (one.refused !== undefined || one.case in REFUSED) continue
       const request = aRequest(one.client === 'canonical' ? CANONICAL : one.client)
@@ -49,7 +49,7 @@ const tool = (name: string, parameters: object) => ({
 const user = (...content: object[]) => ({ role: 'user', content })
 const version = { 'anthropic-version': '2023-06-01' }
 
-/** A request, and the rule that it breaks. */
+/** A request, and the rule that it violates. */
 const BAD: readonly (readonly [Vendor, string, object, string])[] = [
   ['openai', CHAT, { messages: [asks, calls('a')] }, 'call-unanswered'],
   ['openai', CHAT, { messages: [asks, calls('a'), asks, result('a')] }, 'call-unanswered'],
@@ -91,7 +91,7 @@ for (const [vendor, path, body, rule] of BAD) {
   })
 }
 
-test('a fake refuses in the form of the vendor, and lets pass what a known fault sends', () => {
+test('a fake refuses in the form of the vendor, and accepts the requests of known faults', () => {
   const refusal = refusalBy('openai', { path: CHAT, body: { messages: [asks], top_k: 4 } })
   assert.equal(refusal?.status, 400)
   assert.match(

@@ -1,4 +1,4 @@
-/** Facts about a model that a configuration writes win over the tables, at every provider that asks for them. */
+/** Configured facts about a model win over the tables, at every provider that uses them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from '../../dataplane/config/snapshot.ts'
@@ -44,27 +44,27 @@ for (const provider of ['openai', 'azure_openai', 'vllm', 'sglang', 'llamacpp', 
     assert.deepEqual([body.reasoning_effort, named], [undefined, ['reasoning_effort']])
   })
 
-test('a model that a table knows as one that does not reason gets an effort if it is written', () => {
+test('a model without reasoning in a table gets an effort if it is configured', () => {
   const at = (written: WrittenCapabilities) =>
     sent('openai', 'llama-of-mine', written, { reasoning_effort: 'low' }).body.reasoning_effort
   assert.deepEqual([at({}), at({ reasoning: true })], [undefined, 'low'])
 })
 
 for (const provider of ['anthropic', 'bedrock', 'gemini', 'cohere', 'ollama'] as const)
-  test(`${provider}: a model that does not reason is not asked to think`, () => {
+  test(`${provider}: a model that does not reason gets no request to think`, () => {
     const { body, named } = sent(provider, 'm', { reasoning: false }, { reasoning_effort: 'low' })
     assert.doesNotMatch(JSON.stringify(body), /think|effort|reasoning/i)
     assert.deepEqual(named, ['reasoning_effort'])
   })
 
-test('written efforts are those that are sent', () => {
+test('only configured efforts are sent', () => {
   const asked = { reasoning_effort: 'minimal' }
   assert.equal(sent('vllm', 'm', { efforts: ['low', 'high'] }, asked).body.reasoning_effort, 'low')
   const { body } = sent('anthropic', 'a-proxy', { efforts: ['high'] }, asked)
   assert.equal(body.output_config.effort, 'high')
 })
 
-test('the written form of thinking is asked for', () => {
+test('the configured form of thinking is used', () => {
   const asked = { reasoning_effort: 'high' }
   const budget = sent('anthropic', 'a-proxy', { thinking: 'budget', thinking_tokens: 4_000 }, asked)
   assert.deepEqual(budget.body.thinking, { type: 'enabled', budget_tokens: 4_000 })
@@ -93,7 +93,7 @@ for (const provider of [
   'tgi',
   'triton',
 ] as const)
-  test(`${provider}: names of tools and a limit are as short as is written`, () => {
+  test(`${provider}: names of tools and a limit are as short as configured`, () => {
     const written = { tool_name_length: 30, output_tokens: 500 }
     const members = { messages: HISTORY, tools: TOOLS, max_tokens: 9_000 }
     const text = JSON.stringify(sent(provider, 'm', written, members).body)
@@ -103,7 +103,7 @@ for (const provider of [
     assert.doesNotMatch(text, /9000/)
   })
 
-test('ids of calls are as short as is written, at the call and its result', () => {
+test('ids of calls are as short as configured, at the call and its result', () => {
   const { body } = sent('vllm', 'm', { call_id_length: 40 }, { messages: HISTORY })
   const [, { tool_calls: calls }, { tool_call_id: id }] = body.messages
   assert.equal(calls[0].id, id)
@@ -118,7 +118,7 @@ test('the limit of a client that passes is lowered, too', () => {
   )
 })
 
-test('a model without chat is asked for responses, and one without responses never', () => {
+test('a model without chat gets requests for responses, and one without responses never does', () => {
   const tools = { tools: TOOLS, reasoning_effort: 'low' }
   const pathOf = (wires: WrittenCapabilities['wires'], model: string) =>
     sent('openai', model, { wires }, tools).path
@@ -127,7 +127,7 @@ test('a model without chat is asked for responses, and one without responses nev
   assert.equal(pathOf(['chat', 'responses'], 'gpt-5.6'), '/v1/responses')
 })
 
-test('requests pass in the written APIs', () => {
+test('requests pass in the configured APIs', () => {
   const wiresOf = (capabilities: WrittenCapabilities | undefined) => {
     const upstream = {
       name: 'a',

@@ -1,4 +1,4 @@
-/** One source: what the API server refuses is refused without one too, and so is what it cannot see. */
+/** One source: what the API server refuses is also refused without one, and so are mistakes that it cannot find. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stringify } from 'yaml'
@@ -28,7 +28,7 @@ function problemsOf(document: Readonly<Record<string, unknown>>): string[] {
   ]
 }
 
-test('the resource without a mistake has none', () => {
+test('the resource without a mistake has no problem', () => {
   assert.deepEqual(problemsOf(aGatewayConfig('good')), [])
 })
 

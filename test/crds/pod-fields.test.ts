@@ -1,4 +1,4 @@
-/** Fields of pods that the API server takes in a gateway, and would refuse in the objects made of it. */
+/** Fields of pods that the API server accepts in a gateway, but would refuse in its objects. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
@@ -51,8 +51,8 @@ const mistakes: readonly (readonly [spec: object, says: RegExp])[] = [
   ],
   [{ volumes: [{ name: 'a', mountPath: '/mnt/a', csi: { driver: 'Bad_Driver' } }] }, /lower-case/],
   [{ priorityClassName: 'Very High' }, /priorityClassName.*lower-case/],
-  [clients({ ipBlock: { cidr: '10.0.0.0/64' } }), /no block of addresses/],
-  [clients({ ipBlock: { cidr: '300.0.0.0/8' } }), /no block of addresses/],
+  [clients({ ipBlock: { cidr: '10.0.0.0/64' } }), /not a block of addresses/],
+  [clients({ ipBlock: { cidr: '300.0.0.0/8' } }), /not a block of addresses/],
   [clients({ ipBlock: { cidr: '10.0.0.0/8', except: ['11.0.0.0/16'] } }), /blocks within cidr/],
   [
     { networkPolicy: { egress: [{ ports: [{ port: 90, endPort: 80 }] }] } },
@@ -60,7 +60,7 @@ const mistakes: readonly (readonly [spec: object, says: RegExp])[] = [
   ],
 ]
 
-test('each is refused with its field and the remedy, before a pod is asked for', () => {
+test('each is refused with its field and the fix, before a pod is created', () => {
   for (const [spec, says] of mistakes) {
     const [found, ...others] = errorsOf(spec)
     assert.match(found ?? JSON.stringify(spec), says)
@@ -69,7 +69,7 @@ test('each is refused with its field and the remedy, before a pod is asked for',
   }
 })
 
-test('the same fields are taken where they are right', () => {
+test('the same fields are accepted with valid values', () => {
   const right = [
     {
       tolerations: [
@@ -87,7 +87,7 @@ test('the same fields are taken where they are right', () => {
   for (const spec of right) assert.deepEqual(errorsOf(spec), [])
 })
 
-test('a variable that the operator sets is refused, with the setting in its place', () => {
+test('a variable that the operator sets is refused, with the setting to use', () => {
   const gateway = aGateway()
   const { configuration } = compile({ gateway, keys: [], now: 0 })
   assert.ok(configuration)

@@ -8,7 +8,7 @@ import { parse } from 'yaml'
 import type { Tree } from '../../dataplane/config/document/tree.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 
-/** kubectl keeps the whole document in an annotation, which may have 256 KiB. */
+/** kubectl keeps the whole document in an annotation of at most 256 KiB. */
 const BYTES_MAX = 200_000
 
 interface Node {
@@ -22,7 +22,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
   const versions = ['spec', 'versions', 0, 'schema', 'openAPIV3Schema']
   const nodes = [...walk(valueBelow(parse(text), ...versions), '')]
 
-  test(`${name}: every node has a type, or says that it has several forms`, () => {
+  test(`${name}: every node has a type, or is marked for several forms`, () => {
     for (const { path, node } of nodes) {
       const isTyped =
         typeof node.type === 'string' ||
@@ -46,18 +46,18 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
     }
   })
 
-  test(`${name}: nothing that a structural schema forbids`, () => {
+  test(`${name}: it has nothing that a structural schema forbids`, () => {
     const forbidden = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'oneOf']
     for (const { path, node } of nodes) {
       for (const word of forbidden) assert.ok(!(word in node), `${path} has ${word}`)
-      // It may judge a value, and describe none.
+      // It may check a value, and describe none.
       if ('not' in node) assert.deepEqual(Object.keys(Object(node.not)), ['pattern'], path)
       assert.notEqual(node.additionalProperties, false, `${path} forbids further properties`)
       assert.ok(!(node.properties && node.additionalProperties), `${path} is a map and an object`)
     }
   })
 
-  test(`${name}: every field says what it is for`, () => {
+  test(`${name}: every field has a description`, () => {
     const own = nodes.filter(({ path }) => /^\.(gw|spec|status)\.[^.[\]]+$/.test(path))
     assert.ok(own.length > 0)
     for (const { path, node } of own) {
@@ -68,7 +68,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
     }
   })
 
-  test(`${name}: the API server writes no default into what users wrote below gw`, () => {
+  test(`${name}: the API server writes no default into the user's text below gw`, () => {
     const defaults = nodes.filter(({ node }) => 'default' in node).map(({ path }) => path)
     assert.deepEqual(
       defaults,
@@ -76,7 +76,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
     )
   })
 
-  test(`${name}: is listed by no name that the Gateway API or Istio has`, () => {
+  test(`${name}: no name of it belongs to the Gateway API or Istio`, () => {
     const { categories, shortNames, singular, plural } = parse(text).spec.names
     assert.deepEqual(categories, ['inference-gateway'])
     for (const taken of ['gateway', 'gateways', 'gw']) {
@@ -84,7 +84,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
     }
   })
 
-  test(`${name}: the description of a choice lists what may be chosen`, () => {
+  test(`${name}: the description of a choice lists its values`, () => {
     for (const { path, node } of nodes) {
       const choices = choicesOf(node)
       if (choices.length < 2) continue
@@ -93,7 +93,7 @@ for (const name of ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies']) {
     }
   })
 
-  test(`${name}: is small enough for kubectl apply`, () => {
+  test(`${name}: it is small enough for kubectl apply`, () => {
     assert.ok(JSON.stringify(parse(text)).length < BYTES_MAX)
   })
 }
@@ -108,7 +108,7 @@ function* walk(node: unknown, path: string): Generator<Node> {
   yield* walk(node.additionalProperties, `${path}.*`)
 }
 
-/** The values of an enumeration, or of the rule in its place where a reference is allowed. */
+/** The values of an enumeration, or of its rule if a reference is allowed. */
 function choicesOf(node: Tree): readonly unknown[] {
   if (Array.isArray(node.enum)) return node.enum
   const rules = node['x-kubernetes-validations']

@@ -1,4 +1,6 @@
-/** Types that differ carry versions that differ: an operator and a policy tell by it which types drop fields of others. */
+/**
+ * Different types have different versions: an operator and a policy use them to detect types that drop foreign fields.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +15,7 @@ const TYPES = ['gatewayconfigs', 'gatewaykeys', 'tenantpolicies'].map((name) =>
 )
 const RELEASED = JSON.parse(readFileSync(join(CRDS, 'release/released.json'), 'utf8'))
 
-test('types that differ from those of a release carry another version than it', () => {
+test('types that differ from those of a release have another version', () => {
   const hash = hashOfTypes(TYPES)
   for (const { metadata } of TYPES) {
     const version = metadata.annotations['inference.gw/bundle-version']
@@ -25,7 +27,7 @@ test('types that differ from those of a release carry another version than it', 
   }
 })
 
-test('a release whose types are those of the one before carries its version', () => {
+test('a release without changes has the version of the previous one', () => {
   const released = { '1.4.0': 'a', '1.5.0': 'b', '1.5.1': 'b' }
   assert.equal(versionOfTypes('1.5.2', 'b', released), '1.5.0')
   assert.equal(versionOfTypes('1.5.1', 'b', released), '1.5.0')
@@ -38,7 +40,7 @@ test('types that changed after their release are refused under its version', () 
   assert.equal(versionOfTypes('1.5.0', 'c', { '1.4.0': 'b' }), '1.5.0')
 })
 
-test('a field changes the types, and a text for readers does not', () => {
+test('a field changes the types, and a description does not', () => {
   const of = (node: object) => hashOfTypes([{ spec: { description: { type: 'string', ...node } } }])
   assert.equal(of({ description: 'a' }), of({ description: 'b' }))
   assert.notEqual(of({}), of({ maxLength: 3 }))

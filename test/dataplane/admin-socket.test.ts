@@ -1,4 +1,4 @@
-/** The folder of the admin socket: whose it is, and what a dead gateway left in it. */
+/** The folder of the admin socket: its owner, and the files of a dead gateway. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import {
@@ -38,7 +38,7 @@ test('the folder is that of the user, in XDG_RUNTIME_DIR or /tmp', () => {
   assert.equal(adminFolder({ XDG_RUNTIME_DIR: '/run/user/7' }), `/run/user/7/gw-${uid}`)
 })
 
-test('the folder is made for its owner alone, and one that others may read is closed', () => {
+test('the folder is created for its owner only, and one that others may read is closed', () => {
   const made = join(home, 'made')
   prepareFolder(made)
   assert.equal(modeOf(made), 0o700)
@@ -47,7 +47,7 @@ test('the folder is made for its owner alone, and one that others may read is cl
   assert.equal(modeOf(made), 0o700)
 })
 
-test('a folder that others may write to, a link and a file are refused and stay as they are', () => {
+test('a folder that others may write to, a link and a file are refused and do not change', () => {
   const open = join(home, 'open')
   mkdirSync(open)
   chmodSync(open, 0o770)
@@ -108,25 +108,25 @@ test('a start removes sockets that refuse, with their tokens, and nothing else',
   live.close()
 })
 
-test('gateways and commands that tests start look into a folder of the test', async () => {
+test('gateways and commands of tests use a folder of the test', async () => {
   const { stdout } = await node('-p', 'process.env.XDG_RUNTIME_DIR')
   assert.equal(stdout.trim(), process.env.XDG_RUNTIME_DIR)
   assert.ok(stdout.startsWith(join(tmpdir(), 'gw-run-')), stdout)
 })
 
-test('a folder that cannot be read is left', async () => {
+test('a folder that cannot be read is not changed', async () => {
   await assert.doesNotReject(sweepSockets(join(home, 'absent')))
   assert.ok(!existsSync(join(home, 'absent')))
 })
 
-test('what is not a socket is not removed, and a path that is too long is said', async () => {
+test('a file that is not a socket is not removed, and a path that is too long is reported', async () => {
   const path = join(home, 'file')
   await assert.rejects(clearSocket(path), SocketError)
   assert.ok(existsSync(path))
   await assert.rejects(clearSocket(join(home, 'x'.repeat(120))), /longer than the 10\d bytes/)
 })
 
-test('the token is readable by its owner alone, also where an old one was not', () => {
+test('only its owner may read the token, even if an old one was open', () => {
   const path = join(home, 'x.token')
   writeFileSync(path, 'old', { mode: 0o644 })
   writeToken(path, 'new')

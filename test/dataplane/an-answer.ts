@@ -1,4 +1,4 @@
-/** A client's side of an answer, in memory: what it was sent, and what its connection says of itself. */
+/** The client's side of an answer, in memory: the data sent to it, and the state of its connection. */
 import { openAiWire } from '../../dataplane/apis/openai/wire.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import type { AnswerListener, Call, Outgoing } from '../../dataplane/call/call.ts'
@@ -59,7 +59,7 @@ export class Heard implements Outgoing {
   }
 }
 
-/** A call whose body has arrived, but for what is given; `heard` is its client. */
+/** A call whose body has arrived, except for the given parts; `heard` is its client. */
 export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) {
   const heard = new Heard()
   const call: Call = {
@@ -85,7 +85,7 @@ export function aCall(incoming: Partial<Call['incoming']> = {}, receivedAt = 0) 
   return { call, heard }
 }
 
-/** A response that has nothing yet, its client, and the clock that both live by. */
+/** A response without content, its client, and their clock. */
 export function anAnswer(incoming: Partial<Call['incoming']> = {}) {
   const clock = aClock()
   const deadlines = new Deadlines(clock)

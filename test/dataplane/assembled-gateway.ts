@@ -1,4 +1,7 @@
-/** A gateway of real parts on a clock that the test turns: a store in memory, a log in a list, upstreams that get no requests. */
+/**
+ * A gateway of real parts on a clock that the test advances: a store in memory, a log in a list, upstreams that get no
+ * requests.
+ */
 
 import { InfraCost } from '../../dataplane/accounts/infra-cost.ts'
 import type { Store } from '../../dataplane/accounts/store.ts'
@@ -34,7 +37,7 @@ export interface Assembled {
   readonly lines: Readonly<Record<string, unknown>>[]
 }
 
-/** `gw`: sections of the configuration. `wrap` may stand before the store. */
+/** `gw`: sections of the configuration. `wrap` may wrap the store. */
 export function assemble(
   gw: Readonly<Record<string, unknown>> = {},
   wrap: (store: Store) => Store = (store) => store,

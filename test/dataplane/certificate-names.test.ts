@@ -1,4 +1,4 @@
-/** Names in certificates of clients: how they are read, and which entry each belongs to. */
+/** Names in client certificates: how they are read, and the entry of each. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CertificateNames } from '../../dataplane/config/certificate-names.ts'
@@ -7,16 +7,16 @@ import { SCOPES } from '../../dataplane/schema/keys.ts'
 
 const READ: readonly [string, string, readonly string[]][] = [
   ['hosts in lower case, URIs as they are', 'DNS:A.b, URI:spiffe://X/y', ['a.b', 'spiffe://X/y']],
-  ['nothing but hosts and URIs', 'IP Address:10.0.0.1, email:a@b, DirName:CN=x, DNS:a', ['a']],
+  ['only hosts and URIs', 'IP Address:10.0.0.1, email:a@b, DirName:CN=x, DNS:a', ['a']],
   ['no quoted name', 'URI:"spiffe://x/a, DNS:b", DNS:c', ['c']],
   ['no pattern', 'DNS:*.b, URI:spiffe://x/*, DNS:c', ['c']],
   ['no host that looks like a URI', 'DNS:spiffe://x/a', []],
   [
-    'no step to another place',
+    'no path that leaves its prefix',
     'URI:a://x/b/../c, URI:a://x/./b, URI:a://x/b/%2E., URI:a://x/b/...',
     ['a://x/b/...'],
   ],
-  ['nothing of a list that cannot be read', 'DNS:a, "DNS:b', []],
+  ['nothing from an unreadable list', 'DNS:a, "DNS:b', []],
   ['nothing of nothing', '', []],
 ]
 

@@ -29,7 +29,7 @@ function aWorld() {
   }
 }
 
-test('an entry is woken once its moment has come, and not before', () => {
+test('an entry is called once it is due, and not before', () => {
   const world = aWorld()
   world.entry('a', 100, (entry) => world.deadlines.remove(entry))
   world.entry('never', Number.POSITIVE_INFINITY)
@@ -39,7 +39,7 @@ test('an entry is woken once its moment has come, and not before', () => {
   assert.equal(world.deadlines.size, 1)
 })
 
-test('an entry that sets its moment anew is woken again', () => {
+test('an entry that sets a new time is called again', () => {
   const world = aWorld()
   world.entry('a', 100, (entry) => {
     entry.due += 100
@@ -49,7 +49,7 @@ test('an entry that sets its moment anew is woken again', () => {
   assert.deepEqual(world.at(200), ['a'])
 })
 
-test('entries may add and remove themselves while all are swept', () => {
+test('entries may add and remove themselves during a sweep', () => {
   const world = aWorld()
   const gone = world.entry('gone', 10, (entry) => world.deadlines.remove(entry))
   world.entry('adds', 10, (entry) => {

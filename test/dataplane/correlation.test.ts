@@ -1,4 +1,4 @@
-/** Ids of others: which are taken, and how they go on to the upstream. */
+/** Foreign ids: which are accepted, and how they are sent upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ function sent(headers: Headers, id?: string, upstream = RUNTIME): Record<string,
   )
 }
 
-test('a request without ids of others sends none on', () => {
+test('a request without foreign ids sends none', () => {
   assert.deepEqual(continuing(taken({})), {
     requestId: 'tag-1',
     clientRequestId: undefined,
@@ -36,7 +36,7 @@ test('a request without ids of others sends none on', () => {
 })
 
 for (const id of ['a', 'req-1', '!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~', 'x'.repeat(128)]) {
-  test(`the client's request id ${id.slice(0, 40)} is kept and sent on`, () => {
+  test(`the client's request id ${id.slice(0, 40)} is kept and forwarded`, () => {
     const headers = { 'x-request-id': id }
     assert.equal(taken(headers).client_request_id, id)
     assert.equal(continuing(taken(headers)).clientRequestId, id)
@@ -57,13 +57,13 @@ const NO_IDS = [
   'gw_live_client_0pQ7rS8tU9vW0xY1zA2bC3dE4fG5hI6jK7lM8nO9pQ0rS1tU2v',
 ]
 for (const id of NO_IDS) {
-  test(`${JSON.stringify(id.slice(0, 20))} is no request id`, () => {
+  test(`${JSON.stringify(id.slice(0, 20))} is not a request id`, () => {
     assert.equal(taken({ 'x-request-id': id }).client_request_id, undefined)
     assert.deepEqual(sent({ 'x-request-id': id }), {})
   })
 }
 
-test('a trace goes on with its id and flags, and with a span of this request', () => {
+test('a trace continues with its id and flags, and with a span of this request', () => {
   for (const [traceparent, flags] of [
     [PARENT, '01'],
     [PARENT.replace(/01$/, '00'), '00'],
@@ -82,7 +82,7 @@ test('a trace goes on with its id and flags, and with a span of this request', (
   }
 })
 
-test('the API of a company is not shown the trace; your own endpoint of that API is', () => {
+test("a company's API does not get the trace; your own endpoint of that API does", () => {
   const hosted = { provider: { hosted: true }, section: {} }
   const asked = { traceparent: PARENT, tracestate: 'a=b', 'x-request-id': 'id' }
   assert.deepEqual(sent(asked, 'tag-1', hosted), { 'x-client-request-id': 'id' })
@@ -94,7 +94,7 @@ test('the API of a company is not shown the trace; your own endpoint of that API
   ])
 })
 
-test('where spans are made, each attempt is the parent of what its upstream does', () => {
+test("with spans, each attempt is the parent of its upstream's work", () => {
   let spans = 0
   const spanId = () => String(++spans).padStart(16, '0')
   const ids = continuing(taken({ traceparent: PARENT }), { spanId })
@@ -122,7 +122,7 @@ const BAD_PARENTS = [
   ` ${PARENT}`,
 ]
 for (const traceparent of BAD_PARENTS) {
-  test(`${JSON.stringify(traceparent)} is no traceparent, and ends its tracestate`, () => {
+  test(`${JSON.stringify(traceparent)} is not a traceparent, and its tracestate is dropped`, () => {
     const trace = taken({ traceparent, tracestate: 'a=b' })
     assert.deepEqual(
       [trace.trace_id, trace.traceparent, trace.tracestate],
@@ -143,7 +143,7 @@ const STATES = [
   `a=${'v'.repeat(256)}`,
 ]
 for (const tracestate of STATES) {
-  test(`the tracestate ${tracestate.slice(0, 40)} is kept and sent on as it is`, () => {
+  test(`the tracestate ${tracestate.slice(0, 40)} is kept and forwarded unchanged`, () => {
     assert.equal(taken({ traceparent: PARENT, tracestate }).tracestate, tracestate)
     assert.equal(sent({ traceparent: PARENT, tracestate }).tracestate, tracestate)
   })
@@ -165,14 +165,14 @@ const BAD_STATES = [
   `a=${'v'.repeat(250)},b=${'v'.repeat(250)},c=${'v'.repeat(250)}`,
 ]
 for (const tracestate of BAD_STATES) {
-  test(`the tracestate ${JSON.stringify(tracestate.slice(0, 20))} is dropped, and the trace goes on`, () => {
+  test(`the tracestate ${JSON.stringify(tracestate.slice(0, 20))} is dropped, and the trace continues`, () => {
     const trace = taken({ traceparent: PARENT, tracestate })
     assert.deepEqual([trace.trace_id, trace.tracestate], [TRACE_ID, undefined])
     assert.equal(sent({ traceparent: PARENT, tracestate }).tracestate, undefined)
   })
 }
 
-test('any input is passed on as short visible ASCII', () => {
+test('any input is forwarded as short visible ASCII', () => {
   const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom(PARENT, 'a=b', 'id'))
   fc.assert(
     fc.property(text, text, text, (id, traceparent, tracestate) => {
@@ -182,7 +182,7 @@ test('any input is passed on as short visible ASCII', () => {
   )
 })
 
-test('64 KiB of anything are judged at once', () => {
+test('64 KiB of any input are checked at once', () => {
   for (const piece of ['a=b,', 'a=', ',', ' ', '\t', '0', '-', 'a']) {
     const long = piece.repeat(65_536 / piece.length)
     const headers = { 'x-request-id': long, traceparent: PARENT, tracestate: long }

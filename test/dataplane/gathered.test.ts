@@ -1,4 +1,4 @@
-/** Bodies that come in pieces: whole in the end, and never much more memory than their bytes. */
+/** Bodies in pieces: complete at the end, with little more memory than their bytes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -37,7 +37,7 @@ for (const [how, expected] of [
   })
 }
 
-test('a length that is promised takes no memory before its bytes come', () => {
+test('an announced length takes no memory before its bytes arrive', () => {
   const before = held()
   const waiting = Array.from({ length: 100 }, () => {
     const gathered = new Gathered({ expected: 8 * MEBIBYTE })

@@ -14,7 +14,7 @@ export function headed(headers: Headers, certificate?: ClientCertificate, lastKe
   }
 }
 
-/** The caller with a key, where no issuer is known. */
+/** The caller with a key, without an issuer. */
 export function callerWithKey(
   headers: Headers,
   names: Snapshot,

@@ -1,4 +1,4 @@
-/** Heavy work is done in turns, and rests while others are busy. */
+/** Heavy work runs in turns, and rests while other requests are busy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeavyWork } from '../../dataplane/base/heavy-work.ts'
@@ -21,7 +21,7 @@ class Process {
     })
   }
 
-  /** From now on a client is served that often, or none. */
+  /** From now on a client is served this often, or never. */
   serves(everyMs: number | undefined): void {
     this.#servedMs = everyMs
   }
@@ -69,7 +69,7 @@ class Process {
   }
 }
 
-test('a turn never comes at once, and turns come in the order in which they were asked for', () => {
+test('a turn never comes at once, and turns come in the order of requests', () => {
   const process = new Process()
   const seen: number[] = []
   for (const number of [1, 2, 3]) process.work.awaitTurn({ takeTurn: () => void seen.push(number) })
@@ -78,7 +78,7 @@ test('a turn never comes at once, and turns come in the order in which they were
   assert.deepEqual(seen, [1, 2, 3])
 })
 
-test('everything that is ready runs between two turns', () => {
+test('all ready work runs between two turns', () => {
   const process = new Process()
   const seen: string[] = []
   process.work.awaitTurn({
@@ -92,7 +92,7 @@ test('everything that is ready runs between two turns', () => {
   assert.deepEqual(seen, ['turn', 'other', 'turn'])
 })
 
-test('work that has spent much must ask for a turn', () => {
+test('work that has used much time must wait for a turn', () => {
   const process = new Process()
   assert.equal(process.work.mustRest(), false)
   process.work.spend(5)
@@ -101,18 +101,18 @@ test('work that has spent much must ask for a turn', () => {
   process.run()
 })
 
-test('while others are served, fourteen times of what was spent is theirs, and nothing where there are none', () => {
+test('while others are served, they get fourteen times the used time, and otherwise none', () => {
   const process = new Process()
   process.serves(1)
   process.tenTurns()
-  // Each of ten turns is followed by its rest, and begins behind that of the one before.
+  // Each of ten turns is followed by its rest, and starts after that of the previous one.
   assert.equal(process.tenTurns(), 10 * (5 + 14 * 5))
   process.serves(undefined)
   process.tenTurns()
   assert.equal(process.tenTurns(), 10 * 5)
 })
 
-test('connections that rest share one part of the time', () => {
+test('resting connections share one part of the time', () => {
   const process = new Process()
   const over: number[] = []
   for (const ms of [1, 1, 1]) process.work.rest(ms, () => over.push(process.ms))

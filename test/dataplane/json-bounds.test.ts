@@ -1,4 +1,4 @@
-/** Decides without a parser which JSON is worth parsing. */
+/** Decides without a parser which JSON may be parsed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Bounds, isWithinBounds } from '../../dataplane/json/bounds.ts'
@@ -8,7 +8,7 @@ import { aRequest, chatWith } from '../helpers/providers/a-request.ts'
 
 const PAD = 'x'.repeat(20_000)
 
-test('depth is bounded, and values are', () => {
+test('depth is bounded, and so is the number of values', () => {
   const nested = (depth: number) => `{"pad":"${PAD}","x":${'['.repeat(depth)}${']'.repeat(depth)}}`
   assert.equal(isWithinBounds(nested(63)), true)
   assert.equal(isWithinBounds(nested(64)), false)
@@ -16,7 +16,7 @@ test('depth is bounded, and values are', () => {
   assert.equal(isWithinBounds(`[${'1,'.repeat(1_048_576)}1]`), false)
 })
 
-test('what stands in strings is no structure', () => {
+test('brackets in strings are not structure', () => {
   for (const text of [
     JSON.stringify({ content: '[],'.repeat(700_000) }),
     JSON.stringify({ content: `${'\\"['.repeat(100_000)}`, tail: `\\` }),
@@ -28,7 +28,7 @@ test('what stands in strings is no structure', () => {
   assert.equal(isWithinBounds(`{"a":"${PAD}\\\\",${'['.repeat(100)}`), false)
 })
 
-/** The same looked at in pieces of this length. */
+/** The same, read in pieces of this length. */
 function areWithinBounds(text: string, length: number): boolean {
   const bytes = Buffer.from(text)
   const bounds = new Bounds()
@@ -38,7 +38,7 @@ function areWithinBounds(text: string, length: number): boolean {
   return true
 }
 
-test('bytes that come in pieces have the same bounds', () => {
+test('bytes in pieces have the same bounds', () => {
   for (const tail of ['', '"', '\\"', '\\\\"', '"a\\"', '\\\\\\"', '","b":"\\\\","c":"'])
     for (const depth of [62, 70]) {
       const text = `{"pad":"${PAD}${tail},"x":${'['.repeat(depth)}"${']'.repeat(depth)}`
@@ -53,7 +53,7 @@ test('bytes that come in pieces have the same bounds', () => {
 const TREES: Readonly<Record<string, string>> = {
   'a list of ten million lists': `[${'[],'.repeat(10_000_000)}[]]`,
   'sixteen million brackets': '['.repeat(16_000_000),
-  'the same behind a good beginning': `{"choices":[{"index":0,"message":{"content":"a"}}],"usage":{},"x":[${'[],'.repeat(10_000_000)}[]]}`,
+  'the same after a good beginning': `{"choices":[{"index":0,"message":{"content":"a"}}],"usage":{},"x":[${'[],'.repeat(10_000_000)}[]]}`,
 }
 
 for (const [name, text] of Object.entries(TREES)) {

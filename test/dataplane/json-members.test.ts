@@ -1,4 +1,4 @@
-/** Members of a JSON object in its bytes: the values a parser would see, and splices that touch nothing else. */
+/** Members of a JSON object in its bytes: the values that a parser would see, and splices that change nothing else. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -55,7 +55,7 @@ test('the spans of random objects hold what JSON.parse reads', () => {
   )
 })
 
-/** Names that were not escaped are kept as their bytes, because all that are looked up are ASCII. */
+/** Unescaped names stay bytes, because all looked-up names are ASCII. */
 function sameName(found: string, key: string): boolean {
   return found === key || found === Buffer.from(key).toString('latin1')
 }
@@ -64,7 +64,7 @@ function normal(item: unknown): unknown {
   return JSON.parse(JSON.stringify(item))
 }
 
-test('splicing one value leaves every other byte alone', () => {
+test('splicing one value changes no other byte', () => {
   fc.assert(
     fc.property(written, value, fc.nat(), ({ members, text }, put, drawn) => {
       fc.pre(members.length > 0)
@@ -91,7 +91,7 @@ test('splicing nothing changes nothing', () => {
   assert.ok(splice(bytes, []).equals(bytes))
 })
 
-test('what is missing is said, and where', () => {
+test('a missing part is reported, with its position', () => {
   const said: readonly (readonly [text: string, message: RegExp])[] = [
     ["{'model':'chat'}", /a name in double quotes is missing at position 1\.$/],
     ['{"a" 1}', /a colon is missing at position 5\.$/],
@@ -103,7 +103,7 @@ test('what is missing is said, and where', () => {
   }
 })
 
-test('random bytes and mutated objects end in spans or a MembersError, and never in anything else', () => {
+test('random bytes and changed objects end in spans or a MembersError, and never in another error', () => {
   const mutated = fc.tuple(written, fc.nat(), fc.nat(255)).map(([{ text }, place, byte]) => {
     const bytes = Buffer.from(text)
     bytes[place % bytes.length] = byte
@@ -122,7 +122,7 @@ test('random bytes and mutated objects end in spans or a MembersError, and never
   )
 })
 
-test('what JSON.parse takes with one value for each single member, the scan sees alike', () => {
+test('the scan reads what JSON.parse accepts with unique members the same way', () => {
   const key = fc.constantFrom(
     '"model"',
     '"\\u006dodel"',
@@ -161,7 +161,7 @@ for (const member of SINGLE) {
   })
 }
 
-/** Spellings that a decoder which ignores case takes for the name. */
+/** Spellings that a decoder without case takes for the name. */
 const FOLDED: readonly (readonly [sent: string, name: string])[] = [
   ['Model', 'model'],
   ['MODEL', 'model'],
@@ -204,7 +204,7 @@ for (const [sent, name] of FOLDED) {
   })
 }
 
-test('names that fold to no decided name pass', () => {
+test('names that fold to no deciding name pass', () => {
   for (const other of [
     'models',
     'Messagess',
@@ -221,7 +221,7 @@ test('names that fold to no decided name pass', () => {
   assert.ok(scanMembers(Buffer.from('{"metadata":{"Model":1}}')).has('metadata'))
 })
 
-test('a decided name with any letter of Unicode that a case mapping makes its own is refused', () => {
+test('a deciding name with any letter of Unicode that case mapping makes its own is refused', () => {
   let count = 0
   for (let code = 0; code <= 0x10ffff; code++) {
     const letter = String.fromCodePoint(code)
@@ -276,7 +276,7 @@ for (const text of BROKEN) {
       assert.ok(error instanceof MembersError)
       return
     }
-    // The scan leaves some mistakes to the parser behind it.
+    // The scan leaves some mistakes to the parser after it.
     assert.throws(() => JSON.parse(text), SyntaxError)
   })
 }
@@ -292,8 +292,8 @@ test('depth and number of members are bounded, exactly', () => {
   assert.throws(() => scanMembers(wide(257)), /more than 256 members/)
 })
 
-test('the number of values is bounded, exactly, for all kinds of values in all places', () => {
-  // The object, the list, and what is in it.
+test('the number of values is bounded, exactly, for all kinds of values at all places', () => {
+  // The object, the list, and its content.
   const listed = (value: string, count: number) =>
     Buffer.from(`{"x":[ ${Array.from({ length: count }, () => value).join(' , ')} ]}`)
   for (const value of ['1', '"a,b"', '[]', '[ ]', '{}', 'null', '"\\""']) {
@@ -306,7 +306,7 @@ test('the number of values is bounded, exactly, for all kinds of values in all p
   assert.throws(() => scanMembers(pairs(Math.ceil((VALUES_MAX - 1) / 3))), MembersError)
 })
 
-test('a reading that stops anywhere finds what one in a single go finds', () => {
+test('a reading that stops anywhere finds the same as one in a single step', () => {
   fc.assert(
     fc.property(written, fc.nat(20), ({ text }, step) => {
       const bytes = Buffer.from(text)
@@ -319,7 +319,7 @@ test('a reading that stops anywhere finds what one in a single go finds', () => 
   )
 })
 
-test('texts longer than a piece are reported, and nothing else', () => {
+test('only texts longer than a piece are reported', () => {
   const text = 'x'.repeat(PIECE_BYTES)
   const value = JSON.stringify({ short: [1, 'y'], long: [text, { text }] })
   const body = `{"a":${value},"b":"${text}"}`
@@ -339,7 +339,7 @@ test('texts longer than a piece are reported, and nothing else', () => {
   )
 })
 
-test('two megabytes of anything take linear time', () => {
+test('two megabytes of any input take linear time', () => {
   const size = 2_000_000
   const hostile = ['"', '\\', '{', '[', ' ', ',', '\\"', '{"a":', '"a":1,', '\\\\"']
   for (const piece of hostile) {

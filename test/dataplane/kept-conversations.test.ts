@@ -1,4 +1,4 @@
-/** The conversation that a WebSocket keeps between two messages: bounded, and gone with the connection. */
+/** The conversation that a WebSocket keeps between two messages: bounded, and removed with the connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ResponsesDialogue } from '../../dataplane/apis/openai-responses/socket/dialogue.ts'
@@ -6,7 +6,7 @@ import { Bodies } from '../../dataplane/body/bodies.ts'
 
 const items = (length: number) => Buffer.alloc(length, 'x')
 
-test('it counts for its tenant until another one takes its place, or the connection is gone', () => {
+test('it counts for its tenant until another one replaces it, or the connection is closed', () => {
   const keeping = new Bodies(1_000_000)
   const dialogue = new ResponsesDialogue(keeping)
   dialogue.keep({ id: 'one', items: items(100) }, 'acme', 1000)
@@ -18,7 +18,7 @@ test('it counts for its tenant until another one takes its place, or the connect
   assert.deepEqual([keeping.bytes, keeping.tenants], [0, 0])
 })
 
-test('one that is larger than a request may be is not kept', () => {
+test('one larger than a request may be is not kept', () => {
   const keeping = new Bodies(1_000_000)
   const dialogue = new ResponsesDialogue(keeping)
   dialogue.keep({ id: 'one', items: items(100) }, 'acme', 1000)
@@ -27,7 +27,7 @@ test('one that is larger than a request may be is not kept', () => {
   assert.equal(keeping.bytes, 0)
 })
 
-test('the connections of a tenant keep no more together than half of what all may, and the rest is not kept', () => {
+test('the connections of a tenant together keep at most half of the total bound, and the rest is not kept', () => {
   const keeping = new Bodies(8000)
   const kept = Array.from({ length: 10 }, (_, index) => {
     const dialogue = new ResponsesDialogue(keeping)

@@ -1,4 +1,4 @@
-/** Ids of responses that an upstream keeps: readable for every replica, of use to one tenant. */
+/** Ids of responses that an upstream keeps: readable for every replica, valid for one tenant. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openedId, sealedId, secretOf } from '../../dataplane/apis/openai-responses/kept/ids.ts'
@@ -14,13 +14,13 @@ test('an id leads its tenant to the response, wherever the secret is known', () 
   assert.match(sealed, /^resp_[\w-]+$/)
 })
 
-test('an id of another tenant, of another secret or with any other character means nothing', () => {
+test('an id of another tenant, of another secret or with any other character is invalid', () => {
   assert.equal(opened(sealed, 'globex'), undefined)
   assert.equal(opened(sealed, 'acme', 'another-credential'), undefined)
   for (let at = 0; at < sealed.length; at++) {
     const other = sealed[at] === 'A' ? 'B' : 'A'
     const changed = sealed.slice(0, at) + other + sealed.slice(at + 1)
-    // The last character of base64 may hold bits that say nothing; they change no place.
+    // The last character of base64 may have unused bits, which change nothing.
     const found = opened(changed)
     if (found !== undefined) assert.deepEqual(found, place)
   }
@@ -38,7 +38,7 @@ test('two tenants whose names run into the route have different ids', () => {
   assert.equal(opened(sealedId({ ...place, route: 'x' }, 'acme,chat', secret), 'acme'), undefined)
 })
 
-test('a credential that could be found by trying signs nothing', () => {
+test('a credential that could be guessed signs nothing', () => {
   assert.notEqual(secretOf({ credential: 'short' }), 'short')
   assert.equal(secretOf({ credential: '' }), secretOf({ credential: 'short' }))
 })

@@ -1,4 +1,4 @@
-/** Answers of the inner form in OpenAI's wire, where its clients are strict. */
+/** Answers of the inner form in OpenAI's wire, at points where its clients are strict. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openAiChatDialect } from '../../dataplane/apis/openai-chat/dialect.ts'
@@ -35,7 +35,7 @@ test('every choice of a stream begins with its role', () => {
   ])
 })
 
-test("the provider's own members of a tool call reach the client, in its first piece alone", () => {
+test("the provider's own members of a tool call reach the client, only in its first piece", () => {
   const called = { index: 0, id: 'call_1', name: 'f', arguments: '{', extra: EXTRA }
   const [, first, rest] = choicesOf([
     START,

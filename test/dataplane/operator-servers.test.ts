@@ -1,4 +1,4 @@
-/** The servers of metrics and of the admin API: those who read them must not take the process from clients. */
+/** The servers of metrics and of the admin API: their readers must not slow down the process for clients. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
@@ -26,7 +26,7 @@ function open() {
   return connect((app.server.address() as AddressInfo).port, '127.0.0.1')
 }
 
-test('a connection with a second request before the first answer is closed, and asks for nothing more', async () => {
+test('a connection with a second request before the first answer is closed, and reads nothing more', async () => {
   const socket = open()
   socket.on('error', () => {})
   socket.resume().write(GET.repeat(1000))

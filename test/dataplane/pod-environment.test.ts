@@ -1,9 +1,9 @@
-/** The host's defaults in a pod, where no variable says otherwise. */
+/** The host's defaults in a pod, if no variable differs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentOf } from '../../dataplane/pod/run-pod.ts'
 
-test('a variable that is empty has the default of a pod, one that is set counts', () => {
+test('an empty variable has the default of a pod, a set one applies', () => {
   const { GW_DRAIN_DELAY_SECONDS: delay, GW_POD_NAME: name } = environmentOf({
     GW_DRAIN_DELAY_SECONDS: '',
     GW_POD_NAME: '',

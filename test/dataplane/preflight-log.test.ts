@@ -1,4 +1,4 @@
-/** Refused preflights: said in the log with the origin and the reason, and no more often than anybody reads. */
+/** Refused preflights: logged with the origin and the reason, at a bounded rate. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PreflightLog, type PreflightParts } from '../../dataplane/listener/preflight-log.ts'
@@ -45,7 +45,7 @@ const REFUSED: readonly (readonly [more: Partial<PreflightParts>, why: RegExp])[
 ]
 
 for (const [more, why] of REFUSED) {
-  test(`${JSON.stringify(more)} is refused, and the line says why`, () => {
+  test(`${JSON.stringify(more)} is refused, and the line has the reason`, () => {
     const { lines, log } = aLog()
     log.note(asked(more))
     const [line] = lines
@@ -60,7 +60,7 @@ for (const [more, why] of REFUSED) {
   })
 }
 
-test('what is allowed, and what is no preflight, leaves no line', () => {
+test('an allowed preflight, and another request, leave no line', () => {
   const { lines, log } = aLog()
   log.note(asked({ origin: 'https://app.test' }))
   log.note(asked({ cors: { ...CORS, allowed_origins: ['*'] } }))
@@ -69,7 +69,7 @@ test('what is allowed, and what is no preflight, leaves no line', () => {
   assert.deepEqual(lines, [])
 })
 
-test('ten lines a minute are written, and the next one says how many were not', () => {
+test('ten lines a minute are written, and the next one has the number of suppressed ones', () => {
   const { lines, log, pass } = aLog()
   for (let count = 0; count < 1000; count++) log.note(asked())
   assert.equal(lines.length, 10)

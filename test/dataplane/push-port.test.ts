@@ -1,4 +1,6 @@
-/** The push port against those who only reach it: one body at a time, connections that end, and room for the operator. */
+/**
+ * The push port against clients without rights: one body at a time, connections that end, and room for the operator.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,7 +17,7 @@ const trust = trustOf([pair.publicKey.export({ type: 'spki', format: 'pem' }).to
 const [keyId = ''] = trust.keys()
 const uid = 'uid-1'
 
-/** A pod that takes what is proven, and keeps what it took in order. */
+/** A pod that accepts proven bodies, and keeps them in order. */
 function aPod(taken: unknown[] = []) {
   const take = async (envelope: unknown) => {
     taken.push(envelope)
@@ -26,7 +28,7 @@ function aPod(taken: unknown[] = []) {
     takeConfiguration: take,
     takeEndpoints: () => ({ status: 200, body: {} }),
     takeKeys: take,
-    // The port passes it on as it is.
+    // The port passes it on unchanged.
     status: () => ({ ready: true }) as never,
     isReady: true,
     noteMistake(error: unknown) {
@@ -66,7 +68,7 @@ function head(path: string, body: string, headers: object): string {
   return `PUT ${path} HTTP/1.1\r\nhost: pod\r\n${lines.join('')}content-length: ${body.length}\r\n\r\n`
 }
 
-test('the proof is over the bytes as they are sent', async () => {
+test('the proof covers the bytes as they are sent', async () => {
   const { origin } = await aPort()
   const packed = gzipSync('{"keys":[]}')
   const put = async (headers: Record<string, string>) => {
@@ -79,7 +81,7 @@ test('the proof is over the bytes as they are sent', async () => {
   assert.equal(await put({}), 401)
 })
 
-test('one body is read at a time: the second waits until the first is there', async () => {
+test('one body is read at a time: the second waits until the first is complete', async () => {
   const pod = aPod()
   const { origin, open } = await aPort(pod)
   const first = '{"first":1}'
@@ -115,7 +117,7 @@ test('more waiting bodies than an operator sends are refused as busy', async () 
   assert.deepEqual([...new Set(statuses)].sort(), [200, 503])
 })
 
-test('a connection that says nothing, and one that has had its answer, are ended', async () => {
+test('a silent connection, and one after its answer, are closed', async () => {
   const { open } = await aPort(aPod(), { headersMs: 50, idleMs: 50 })
   const silent = await open()
   const idle = await open()
@@ -145,7 +147,7 @@ test('idle connections make room for the operator, and a proven request keeps it
     busy.setEncoding('utf8').once('data', resolve)
     busy.once('close', () => resolve('its connection was ended'))
   })
-  // All of them have been taken by then, and those that are too many ended.
+  // All of them have been accepted by then, and the surplus ones closed.
   await made.promise
   const answer = await fetch(`${origin}/config/status`, { headers: { connection: 'close' } })
   assert.equal(answer.status, 200)

@@ -5,7 +5,7 @@ import { Roster } from '../../dataplane/base/roster.ts'
 
 const aMember = (name: string) => ({ name, seat: -1 })
 
-test('members come and go in any order, and the roster holds what a set would hold', () => {
+test('members are added and removed in any order, and the roster equals a set', () => {
   const members = Array.from({ length: 8 }, (_, index) => aMember(`m${index}`))
   const command = fc.tuple(fc.boolean(), fc.nat({ max: members.length - 1 }))
   fc.assert(
@@ -30,7 +30,7 @@ test('members come and go in any order, and the roster holds what a set would ho
   )
 })
 
-test('members may leave while the list is walked', () => {
+test('members may leave during a loop over the list', () => {
   const roster = new Roster()
   const members = ['a', 'b', 'c'].map(aMember)
   for (const member of members) roster.add(member)

@@ -1,4 +1,4 @@
-/** How logs, traces and answers show texts of clients. */
+/** Texts of clients in logs, traces and answers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { maskKeys, shownFailure, shownName, shownPath } from '../../dataplane/base/shown-text.ts'
@@ -36,7 +36,7 @@ test('keys are masked wherever they stand in a text', () => {
   assert.equal(maskKeys('authorization: bearer eyJhbGciOi.J9'), 'authorization: bearer***')
 })
 
-test('what an upstream says of its network is not shown', () => {
+test("an upstream's facts about its network are not shown", () => {
   const said =
     'connect ECONNREFUSED 10.0.3.4:8000, [fd00::1]:443: UND_ERR_SOCKET, HPE_INVALID_CONSTANT'
   assert.equal(shownFailure(said), 'connect (error) (address), (address): (error), (error)')
@@ -56,13 +56,13 @@ test('ordinary words stay', () => {
   }
 })
 
-test('a name is shown without keys, short, and without what a terminal would obey', () => {
+test('a name is shown without keys, short, and without control characters of a terminal', () => {
   assert.equal(shownName(KEY), 'gw_***')
   assert.equal(shownName('\x1b[31m\u2028'), '\ufffd[31m\ufffd')
   assert.equal(shownName('m'.repeat(1000)), `${'m'.repeat(100)}…`)
 })
 
-test('64 KiB of anything are masked at once', () => {
+test('64 KiB of any text are masked at once', () => {
   for (const piece of ['gw_', 'sk-', 'bearer ', 'bearer+', 'bearer%20', '+', ' ', 'a']) {
     const text = `bearer${piece.repeat(65_536 / piece.length)}`
     const times = Array.from({ length: 5 }, () => {

@@ -1,9 +1,9 @@
-/** Memory is given back only where no other buffer shares it. */
+/** Memory is freed only if no other buffer shares it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { giveBack } from '../../dataplane/base/spent-bytes.ts'
 
-test('bytes with memory for themselves are gone at once', () => {
+test('bytes with their own memory are freed at once', () => {
   const bytes = Buffer.allocUnsafeSlow(65_536)
   giveBack(bytes)
   assert.equal(bytes.length, 0)

@@ -1,4 +1,4 @@
-/** The program starts itself anew with what keeps it small, once, and with every argument that it was given. */
+/** The program restarts itself once with the flags that keep it small, and with all its arguments. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,7 +45,7 @@ test('it is the same process with the same arguments, and takes less memory', as
   assert.equal(cache, join(folder, '.cache/gw/compiled'))
 })
 
-test('a value that a person sets by hand counts', async () => {
+test('a value that a person sets wins', async () => {
   const flags = ['--max-semi-space-size=16']
   const { execArgv, arenas, cache } = await run(flags, {
     MALLOC_ARENA_MAX: '3',
@@ -56,13 +56,13 @@ test('a value that a person sets by hand counts', async () => {
   assert.equal(cache, join(folder, 'other'))
 })
 
-test('a flag of the environment counts as one given by hand', async () => {
+test('a flag of the environment counts as one set by a person', async () => {
   const env = { HOME: folder, NODE_OPTIONS: '--max-semi-space-size=16' }
   const { execArgv } = await run([], env)
   assert.deepEqual(execArgv, ['--optimize-for-size'])
 })
 
-test('without a place to keep anything it starts all the same', async () => {
+test('without a cache folder it starts anyway', async () => {
   const { given, cache } = await run([], { HOME: join(folder, 'program.mjs') })
   assert.deepEqual(given, ['--option', 'value'])
   assert.equal(cache, undefined)

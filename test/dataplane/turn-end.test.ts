@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { TurnGroups, turnEnd } from '../../dataplane/base/turn-end.ts'
 
-test('what is held in one turn is flushed at its end, once, in the order in which it was held', async () => {
+test('held writes of one turn are flushed at its end, once, in their order', async () => {
   const flushed: number[] = []
   for (const number of [1, 2, 3]) turnEnd.hold({ flush: () => flushed.push(number) })
   await Promise.resolve()
@@ -21,7 +21,7 @@ test('many do not wait for the end', () => {
   assert.ok(flushed > 900)
 })
 
-test('what a flush holds is flushed in the same turn', async () => {
+test('writes held during a flush are flushed in the same turn', async () => {
   const flushed: string[] = []
   const later = { flush: () => flushed.push('later') }
   turnEnd.hold({

@@ -5,7 +5,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** A new key and its record for `api_keys`; what is not given has a valid default. */
+/** A new key and its record for `api_keys`; omitted members have valid defaults. */
 export function aKey(fields: Fields & { readonly id?: string } = {}) {
   const { id = `k${randomInt(1_000_000)}` } = fields
   const secret = Array.from({ length: 43 }, () => BASE62[randomInt(62)]).join('')

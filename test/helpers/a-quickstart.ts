@@ -1,4 +1,4 @@
-/** `make run` as a separate process, and its printed blocks pasted into a shell, as a reader would. */
+/** `make run` as a separate process, and its printed blocks pasted into a shell, as by a reader. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
@@ -47,7 +47,7 @@ export async function startQuickstart(from: number): Promise<Quickstart> {
   return { printed, logFile, said, interrupt: () => end('SIGINT'), stop }
 }
 
-/** Runs a printed block; the folders are looked in for programs before those of the host. */
+/** Runs a printed block; programs in these folders come before those of the host. */
 export async function paste(block: string, ...folders: readonly string[]): Promise<string> {
   const path = [...folders, join(ROOT, 'node_modules/.bin'), process.env.PATH].join(delimiter)
   const env = { ...process.env, PATH: path }

@@ -1,4 +1,4 @@
-/** A day of agents that set no cache marks: their requests in the order in which they were sent, the same in each run. */
+/** A day of agents that set no cache marks: their requests in their order, the same in each run. */
 import { aRandom } from './random.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: bodies of two APIs.
@@ -40,7 +40,7 @@ export function aDayOfAgents(): Sent[] {
     const out: Sent[] = []
     for (let round = 0; round <= rounds; round++) {
       out.push({ at, chat: inChat(), messages: inMessages() })
-      // A model and a tool take seconds; now and then a person reads first, some of them for longer than a cache keeps.
+      // A model and a tool take seconds; sometimes a person reads first, and may take longer than a cache keeps.
       at += 3_000 + random(40_000) + (random(8) === 0 ? random(15 * 60_000) : 0)
       const result = prose(random(5) === 0 ? 1_500 + random(2_500) : 60 + random(500))
       steps.push({ at, id: `call_${session}_${round}`, said: prose(30), result })

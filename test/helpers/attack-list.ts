@@ -1,11 +1,11 @@
-/** The attacks by name, as the table shows them. */
+/** The attacks by name, in the order of the table. */
 export const ATTACKS = [
   'no attack',
   'bodies of 4 MiB in chunks of one byte',
-  'the same by a key without the route',
-  'the same with a header that only the other reader takes',
+  'the same with a key without the route',
+  'the same with a header that only Node accepts',
   'five bodies of 8 MiB of empty lists at once',
-  'a tenant behind its rate sends lists of 8 MiB',
+  'a tenant above its rate sends lists of 8 MiB',
   'a key without the route sends lists of 8 MiB',
   'a key without the route sends texts of 8 MiB',
   'a key without scope sends lists of 8 MiB',
@@ -18,11 +18,11 @@ export const ATTACKS = [
 
 export type Attack = (typeof ATTACKS)[number]
 
-/** The data that the attacking thread gets. */
+/** The data for the attacking thread. */
 export interface Orders {
   readonly attack: Attack
   readonly url: string
   readonly keys: Readonly<Record<string, string>>
-  /** One number: 1 while it is to attack, 0 while it is to wait. */
+  /** One number: 1 to attack, 0 to wait. */
   readonly isOn: Int32Array
 }

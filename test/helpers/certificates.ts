@@ -7,10 +7,10 @@ import { join } from 'node:path'
 export interface CertificateOptions {
   /** Subject alternative names as openssl writes them. */
   readonly names?: string
-  /** When it begins and ends to be valid, as YYMMDDHHMMSSZ. */
+  /** The start and end of its validity, as YYMMDDHHMMSSZ. */
   readonly from?: string
   readonly until?: string
-  /** The authority that signs; absent: it signs itself. */
+  /** The authority that signs; absent: self-signed. */
   readonly by?: Certificate
   /** Whether it may sign others. */
   readonly authority?: boolean

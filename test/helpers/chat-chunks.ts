@@ -1,4 +1,4 @@
-/** A stream of an upstream that speaks chat completions, from what its chunks hold. */
+/** A stream of an upstream with chat completions, from the content of its chunks. */
 import { event, type Reply } from './fake-upstream.ts'
 
 const USAGE = {

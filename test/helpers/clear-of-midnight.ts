@@ -1,4 +1,4 @@
-/** The clock of a test that loads this file, and of all that it starts, does not reach midnight while the test runs. */
+/** The clock of a test that loads this file, and of all its processes, does not reach midnight while the test runs. */
 import { beginClearOf } from './wall-clock.ts'
 
 beginClearOf(86_400_000)

@@ -1,4 +1,4 @@
-/** The frames of a WebSocket client: those that it writes, masked, and those that it reads. */
+/** The frames of a WebSocket client: writes masked ones, and reads the server's. */
 import { randomBytes } from 'node:crypto'
 
 export interface ClientFrame {

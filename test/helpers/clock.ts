@@ -6,7 +6,7 @@ export const NOON = Date.parse('2026-11-21T12:00:00Z')
 export interface TurnedClock extends Clock {
   /** Moves both clocks on. */
   pass(ms: number): void
-  /** Moves only the wall clock, as an operator or NTP does. */
+  /** Moves only the wall clock, like an operator or NTP. */
   setWall(ms: number): void
 }
 

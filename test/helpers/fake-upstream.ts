@@ -1,4 +1,4 @@
-/** A scriptable OpenAI-compatible upstream, a gateway in front of it, and a client that hears how an answer ends. */
+/** A scriptable OpenAI-compatible upstream, a gateway in front of it, and a client that records how an answer ends. */
 import { once } from 'node:events'
 import {
   createServer,
@@ -18,7 +18,7 @@ export interface Asked {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Readonly<Record<string, unknown>>
-  /** The body as it came, with the text of its numbers. */
+  /** The received body, with the text of its numbers. */
   readonly text: string
 }
 
@@ -32,7 +32,7 @@ export interface FakeUpstream {
   /** The first answers, each once. */
   readonly script: Reply[]
   /**
-   * The vendor that it stands for, whose checker refuses requests. undefined: those that `startFront` has configured here,
+   * The vendor that it plays, whose checker refuses requests. undefined: those that `startFront` has configured here,
    * else the one that serves the path, OpenAI for chat completions.
    */
   vendor: Chosen
@@ -93,13 +93,13 @@ export async function startUpstream(
       const refusal = refusalAt(upstream.url, upstream.vendor, asked)
       await (refusal === undefined ? answer : json(refusal.status, refusal.body))(outgoing, asked)
     } catch {
-      // The gateway left in the middle of its request; no reader is left for an answer.
+      // The gateway left in the middle of its request, so no reader is left for an answer.
       outgoing.destroy()
     }
   }
   server.listen(port, host)
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   upstream.url = `http://${host}:${(server.address() as AddressInfo).port}`
   return upstream
 }
@@ -110,7 +110,7 @@ async function textsOf(bytes: Buffer<ArrayBuffer>, type: string): Promise<Fields
   return Object.fromEntries([...form].filter(([, value]) => typeof value === 'string'))
 }
 
-/** Where connections are refused: something listened there, and is gone. */
+/** An address that refuses connections: its listener is gone. */
 export async function refusingUrl(): Promise<string> {
   const upstream = await startUpstream()
   await upstream.close()
@@ -139,7 +139,7 @@ function json(status: number, body: unknown, headers: Fields = {}): Reply {
 
 export const silent: Reply = () => {}
 
-/** Answers, as another reply does, once something has come to pass. */
+/** Answers like another reply, after an event. */
 export function after(moment: Promise<unknown>, reply: Reply): Reply {
   return async (outgoing, asked) => {
     await moment
@@ -149,15 +149,15 @@ export function after(moment: Promise<unknown>, reply: Reply): Reply {
 
 export interface StreamOptions {
   readonly words?: readonly string[]
-  /** Events, as written, before the first word. */
+  /** Events, unchanged, before the first word. */
   readonly before?: string
   /** The second word waits for it. */
   readonly hold?: Promise<unknown>
-  /** Sent behind the words where it was asked for. */
+  /** Sent after the words if it was requested. */
   readonly usage?: Fields
   readonly finish?: boolean
   readonly done?: boolean
-  /** `cut` closes without the end of the chunked body; `error` says an error event. */
+  /** `cut` closes without the end of the chunked body; `error` sends an error event. */
   readonly end?: 'end' | 'cut' | 'error'
 }
 
@@ -193,7 +193,7 @@ export function event(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }
 
-/** How one request to the gateway goes. */
+/** The result of one request to the gateway. */
 export interface Asking {
   /** Rejects when no answer comes at all. */
   readonly head: Promise<IncomingMessage>
@@ -230,7 +230,7 @@ export function askFor(
     incoming.setEncoding('utf8').on('data', (piece: string) => {
       text += piece
     })
-    // A cut answer is an error to Node, and its close comes in every case.
+    // A cut answer is an error for Node, and its close comes in every case.
     incoming.on('error', () => {})
     await new Promise((resolve) => incoming.on('close', resolve))
     const { statusCode: status = 0, headers } = incoming
@@ -242,7 +242,7 @@ export function askFor(
   return { head, over, text: () => text, leave: () => void outgoing.destroy() }
 }
 
-/** A gateway with one key, and the shortest ways to ask it and to look into it. */
+/** A gateway with one key, and short ways to call it and to read its state. */
 export class Front {
   readonly process: GatewayProcess
   readonly key: string
@@ -273,7 +273,7 @@ export class Front {
     return await this.admin(`/traces/${headers['x-request-id']}`)
   }
 
-  /** The present value of each series of ours, by name and labels as they are written. */
+  /** The present value of each of our series, by name and labels. */
   async series(): Promise<ReadonlyMap<string, number>> {
     const lines = (await textOf(`${this.process.metricsUrl}/metrics`)).split('\n')
     const ours = lines.filter((line) => line.startsWith('gw_'))
@@ -292,7 +292,7 @@ export class Front {
   }
 }
 
-/** `gw` is the configuration below that word; upstreams may leave out what all have in common. */
+/** `gw` is the configuration below that member; upstreams may omit common members. */
 export async function startFront(
   gw: Fields & { readonly upstreams: readonly Fields[] },
   options: Omit<GatewayOptions, 'config'> = {},
@@ -308,8 +308,8 @@ export function aDocument(gw: Fields) {
 }
 
 /**
- * A hosted one, so that the gateway does not probe it, with chat completions alone; its breaker stays closed, because tests let
- * upstreams fail.
+ * A hosted one, so that the gateway does not probe it, with only chat completions; its breaker stays closed, because
+ * tests let upstreams fail.
  */
 export function anUpstream(fields: Fields): Fields {
   const { provider = 'openai', endpoint } = fields as { provider?: string; endpoint?: string }
@@ -324,7 +324,7 @@ export function anUpstream(fields: Fields): Fields {
   }
 }
 
-/** The contents of the events of a stream; `[DONE]` stays itself. */
+/** The contents of the events of a stream; `[DONE]` stays unchanged. */
 export function eventsOf({ text }: { readonly text: string }) {
   const lines = text.split('\n').filter((line) => line.startsWith('data: '))
   return lines.map((line) => (line === 'data: [DONE]' ? '[DONE]' : JSON.parse(line.slice(6))))

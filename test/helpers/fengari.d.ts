@@ -1,4 +1,4 @@
-/** The parts of the Lua of the tests that they use: it has no types. */
+/** The parts of Lua that the tests use; it has no types. */
 declare module 'fengari' {
   type State = { readonly isLua: unique symbol }
   type LuaText = Uint8Array

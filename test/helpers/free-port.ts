@@ -8,7 +8,7 @@ const PORTS = { first: 12_000, blocks: 200, inBlock: 100 }
 let block: Promise<number> | undefined
 let given = 0
 
-/** A port without a listener, and that no other test gets before it has one. */
+/** A port without a listener, which no other test gets before it has one. */
 export async function freePort(): Promise<number> {
   block ??= takeBlock()
   const first = await block
@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Ports for this process alone. It listens on the first of them as long as it lives, which tells all others so. */
+/** Ports for only this process. It listens on the first of them while it lives, which reserves the range. */
 async function takeBlock(): Promise<number> {
   const first = PORTS.first + PORTS.inBlock * randomInt(PORTS.blocks)
   const server = await listening(first)

@@ -14,11 +14,11 @@ import { withClock } from './wall-clock.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A configuration as written in a file; whether it is valid is for the gateway to say. */
+/** A configuration as in a file; the gateway checks whether it is valid. */
 export type ConfigDocument = Fields & { readonly gw?: Fields & { readonly gateway?: Fields } }
 
 export interface GatewayOptions {
-  /** The document or its YAML; address, ports and `PLENTY` are added where it says nothing of them. */
+  /** The document or its YAML; address, ports and `PLENTY` are added if it lacks them. */
   readonly config: ConfigDocument | string
   readonly env?: Readonly<Record<string, string>>
   readonly args?: readonly string[]
@@ -31,21 +31,21 @@ export interface GatewayProcess {
   readonly url: string
   readonly metricsUrl: string
   readonly adminUrl: string
-  /** With the token of the admin API; a pod wants none. */
+  /** With the token of the admin API; a pod needs none. */
   readonly adminHeaders: Readonly<Record<string, string>>
   readonly configFile: string
   readonly pid: number
-  /** All that it has written to standard output and standard error. */
+  /** All its output on standard output and standard error. */
   output(): string
   signal(name: NodeJS.Signals): void
   readonly exited: Promise<Exit>
-  /** Asks it to end, and after 5 seconds ends it. */
+  /** Asks it to end, and kills it after 5 seconds. */
   stop(): Promise<void>
 }
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
-/** Limits that never stand in the way of a test about something else. `rate_limits: undefined` leaves them out. */
+/** Limits that never affect a test of something else. `rate_limits: undefined` leaves them out. */
 export const PLENTY = {
   requests_per_minute: 1_000_000,
   burst: 1_000_000,
@@ -66,7 +66,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   const exited = untilExit(child, dirname(configFile))
   const isSecure = 'tls' in gateway
   const url = `${isSecure ? 'https' : 'http'}://127.0.0.1:${gateway.listen_port}`
-  // Over TLS only a client with the right certificates could ask.
+  // Over TLS only a client with the right certificates could connect.
   const isReady = () => (isSecure ? output().includes('"event":"start"') : answers(`${url}/readyz`))
   try {
     await until('the gateway is ready', () => isOver(child) || isReady(), 120)
@@ -89,7 +89,7 @@ export async function startGateway(options: GatewayOptions): Promise<GatewayProc
   }
 }
 
-/** The token that the gateway with this port wants at its admin port, if it has one. */
+/** The token for the admin port of the gateway with this port, if it has one. */
 async function adminHeaders(listenPort: number): Promise<Record<string, string>> {
   const file = tokenIn(adminFolder(process.env) ?? '', listenPort)
   const token = await readFile(file, 'utf8').catch(() => undefined)

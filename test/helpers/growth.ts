@@ -1,4 +1,4 @@
-/** Measures the memory that work leaves behind, and whether later pieces of it cost more than earlier ones. */
+/** Measures the memory that work leaves, and whether later pieces of it cost more than earlier ones. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -6,13 +6,13 @@ import { runInNewContext } from 'node:vm'
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
-/** Pieces of the work that are compared. */
+/** Pieces of the work to compare. */
 const SLICES = 8
 /** Allocation is counted in pages. */
 const PAGES_BYTES = 65_536
 
 export interface Growth {
-  /** How many times it went. */
+  /** How many times it ran. */
   readonly times: number
   /** The bytes that the cheapest of the late slices allocated, over those of the cheapest early one. */
   readonly allocation: number
@@ -60,7 +60,7 @@ export async function growthOf(
 /** Bytes in use once all garbage has been collected. */
 export async function heldBytes(): Promise<number> {
   collect()
-  // Objects of collected promises go with the next turn.
+  // Objects of collected promises are freed with the next turn.
   await turn()
   collect()
   const { heapUsed, external } = process.memoryUsage()

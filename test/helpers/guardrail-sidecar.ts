@@ -1,4 +1,6 @@
-/** A guardrail sidecar on a real socket: it blocks and masks words, in both protocols, or misbehaves as the test says. */
+/**
+ * A guardrail sidecar on a real socket: it blocks and masks words, in both protocols, or misbehaves as the test sets.
+ */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * The tool in this process, for tests of what commands print and decide: a process for each costs a third of a second.
- * How the tool starts, ends and takes signals is for tests that use `gw.ts`.
+ * The tool in this process, for tests of the output and decisions of commands: a process for each costs a third of a
+ * second. Tests of start, end and signals use `gw.ts`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Agent, setGlobalDispatcher } from 'undici'
@@ -10,21 +10,23 @@ import { type Ended, TOOL } from './gw.ts'
 interface Run {
   stdout: string
   stderr: string
-  /** Set once the command has called `process.exit`: nothing that comes later counts. */
+  /** Set after the command has called `process.exit`: later output does not count. */
   exit?: number
 }
 
-/** Tells what the command writes from what the test runner writes meanwhile. */
+/** Distinguishes the command's output from that of the test runner. */
 const current = new AsyncLocalStorage<Run>()
 let last: Promise<unknown> = Promise.resolve()
 
-// As in a separate process, no command finds a connection that an earlier one left and the gateway is about to close.
+// As in a separate process, no command uses a connection that an earlier one left and the gateway is about to close.
 setGlobalDispatcher(new Agent({ pipelining: 0 }))
 catchOutput('stdout')
 catchOutput('stderr')
 catchExit()
 
-/** Runs a command to its end. Commands run one after the other, because arguments and exit code are those of the process. */
+/**
+ * Runs a command to its end. Commands run one after the other, because arguments and exit code belong to the process.
+ */
 export function gw(...args: readonly string[]): Promise<Ended> {
   const ended = last.then(() => runHere(args))
   last = ended.catch(() => undefined)

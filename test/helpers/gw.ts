@@ -1,4 +1,4 @@
-/** The tool as its users start it: a separate process. */
+/** The tool as users start it: a separate process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

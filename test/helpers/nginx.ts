@@ -12,9 +12,9 @@ import { answers, until } from './until.ts'
 export interface NginxServer {
   /** The origin of the gateway behind it. */
   readonly to: string
-  /** Directives of the server, by name; those that are left out have nginx's default. */
+  /** Directives of the server, by name; omitted ones have nginx's default. */
   readonly settings: Readonly<Record<string, string>>
-  /** How long a connection to the gateway is kept while it is idle; absent: each request has a new one. */
+  /** How long an idle connection to the gateway is kept; absent: each request has a new one. */
   readonly keptFor?: string
 }
 
@@ -24,7 +24,7 @@ export interface Nginx {
   stop(): Promise<void>
 }
 
-/** The settings that `gw expose` prints for the controllers of NGINX, as they write them into their nginx. */
+/** The settings that `gw expose` prints for the controllers of NGINX, in the form of their nginx. */
 export async function nginxRecipe(): Promise<Readonly<Record<string, string>>> {
   const { stdout } = await gw('expose', '--for', 'nginx', '--host', 'models.test')
   const { annotations } = parseAllDocuments(stdout)[0]?.toJS().metadata ?? {}

@@ -1,4 +1,6 @@
-/** A registry of OCI artifacts in memory: as much of the distribution protocol as `helm push` and `helm pull` speak. */
+/**
+ * A registry of OCI artifacts in memory: the part of the distribution protocol that `helm push` and `helm pull` use.
+ */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -65,7 +67,7 @@ function answer(outgoing: ServerResponse, bytes: Buffer | undefined, manifest?: 
     'content-length': bytes.length,
     'docker-content-digest': digestOf(bytes),
   }
-  // Node leaves the body of an answer to HEAD out.
+  // Node omits the body of an answer to HEAD.
   outgoing.writeHead(200, headers).end(bytes)
 }
 

@@ -1,6 +1,6 @@
 /**
- * A real redis-server as a child process of the test. It listens on a unix socket in a separate folder and, where asked,
- * on a free port, with TLS or without.
+ * A real redis-server as a child process of the test. It listens on a unix socket in a separate folder and, if
+ * requested, on a free port, with TLS or without.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,15 +23,15 @@ export interface TlsFiles {
 }
 
 export interface RedisOptions {
-  /** Program and its first arguments, where it is not the system's: `['chroot', dir, '/usr/bin/valkey-server']`. */
+  /** Program and its first arguments, if it is not the system's: `['chroot', dir, '/usr/bin/valkey-server']`. */
   readonly command?: readonly string[]
   /** More of the configuration: `['--appendonly', 'yes']`, `['--user', 'gw', 'on', '>secret', '~gw:*', '+@all']`. */
   readonly args?: readonly string[]
   /** `free` for any; absent: none, only the socket. */
   readonly port?: 'free' | number
-  /** The port speaks TLS; needs `port`. */
+  /** The port uses TLS; needs `port`. */
   readonly tls?: TlsFiles
-  /** Where its socket and files are; absent: a new folder that goes with it. */
+  /** The folder of its socket and files; absent: a new folder that is removed with it. */
   readonly dir?: string
 }
 
@@ -42,12 +42,12 @@ export interface RedisServer {
   /** 0 without `port`. */
   readonly port: number
   readonly dir: string
-  /** All that it has written. */
+  /** All its output. */
   output(): string
-  /** SIGSTOP freezes it, SIGCONT lets it go on, SIGKILL is a crash. */
+  /** SIGSTOP freezes it, SIGCONT resumes it, SIGKILL is a crash. */
   signal(name: NodeJS.Signals): void
   readonly exited: Promise<void>
-  /** Asks it by hand, on a separate connection without TLS: `ask('CONFIG', 'SET', 'maxmemory', '1')`. */
+  /** Sends a command, on a separate connection without TLS: `ask('CONFIG', 'SET', 'maxmemory', '1')`. */
   ask(...words: readonly string[]): Promise<string>
   /** Starts a new process on the same socket, port and folder, after the old one has ended. */
   restart(): Promise<RedisServer>
@@ -57,14 +57,14 @@ export interface RedisServer {
 
 export const REDIS = '/usr/bin/redis-server'
 
-/** Longer than a test file takes that reads in Redis what a day has used. */
+/** Longer than a test file that reads a day's usage in Redis. */
 const FILE_MS_MAX = 180_000
 const DAY_MS = 86_400_000
 let midnight: Promise<unknown> | undefined
 
 /** Resolves once it answers; rejects with its output if it never does. */
 export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
-  // No test turns the clock of Redis: the first server of a file waits for a midnight that is near.
+  // No test advances the clock of Redis: the first server of a file waits for a near midnight.
   const left = DAY_MS - ((Date.now() - aheadHere()) % DAY_MS)
   midnight ??= left < FILE_MS_MAX ? delay(left + 1000) : Promise.resolve()
   await midnight
@@ -110,7 +110,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
     async restart() {
       await stop(false)
       const next = await startRedis({ ...options, dir, port })
-      // Only who made the folder removes it.
+      // Only the creator of the folder removes it.
       if (options.dir !== undefined) return next
       return {
         ...next,
@@ -141,7 +141,7 @@ function tlsArguments({ cert, key, ca, mutual = false }: TlsFiles): string[] {
   return [...files, '--tls-auth-clients', mutual ? 'yes' : 'no']
 }
 
-/** A bounded tail: a test that hammers a server must not keep its whole log. */
+/** A bounded tail: a test that stresses a server must not keep its whole log. */
 function collect(child: ChildProcessWithoutNullStreams): () => string {
   let text = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -161,7 +161,7 @@ async function answers(socket: string): Promise<boolean> {
   }
 }
 
-/** The reply as it came over the wire, for small replies. */
+/** The reply on the wire, for small replies. */
 async function ask(path: string, words: readonly string[]): Promise<string> {
   const socket = connect(path)
   const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
@@ -176,7 +176,7 @@ async function ask(path: string, words: readonly string[]): Promise<string> {
   return reply
 }
 
-/** A line, or a bulk string of the length it announces; of an array the first packet has to do. */
+/** A line, or a bulk string of the announced length; of an array the first packet is enough. */
 function isWhole(reply: string): boolean {
   const bulk = /^\$(\d+)\r\n/.exec(reply)
   if (bulk === null) return reply.endsWith('\r\n')

@@ -1,4 +1,4 @@
-/** Reads valid JSON without the runtime's parser, letter by letter: slow, and right about names. */
+/** Reads valid JSON without the runtime's parser, letter by letter: slow, and correct about names. */
 
 const SHORT: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
@@ -26,7 +26,7 @@ class Reader {
     return word === 'true' || (word !== 'false' && Number(word))
   }
 
-  /** The next letter that is no space; behind it. */
+  /** The next letter that is not a space; after it. */
   #next(): string {
     while (/\s/.test(this.#text[this.#at] ?? '')) this.#at++
     return this.#text[this.#at++] ?? ''

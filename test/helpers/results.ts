@@ -1,4 +1,4 @@
-/** Gathers the measurements of the tests against the bounds that the gateway promises, for one table. */
+/** Collects the measurements of the tests and the promised bounds in one table. */
 import { appendFileSync, readFileSync } from 'node:fs'
 
 /** The promises, in the order of the table. */
@@ -36,14 +36,14 @@ interface Measured {
 }
 
 /**
- * By id, in the order of their table. A test fails where a bound is missed; a goal is a figure of the machine, which other
+ * By id, in the order of their table. A test fails if a bound is missed; a goal depends on the machine, which other
  * programs use as well.
  */
 export type Promises = Readonly<
   Record<string, readonly [what: string, bound: string, goal?: string]>
 >
 
-/** Where a run gathers its rows; without it nothing is written. */
+/** Where a run collects its rows; without it nothing is written. */
 export const RESULTS_FILE = 'GW_RESULTS_FILE'
 
 /** Adds a row to the table of this run. */
@@ -60,7 +60,7 @@ export function resultsTable(file: string): string {
   return tableOf(PROMISES, file)
 }
 
-/** The rows of a run as a Markdown table; what was not measured says so. */
+/** The rows of a run as a Markdown table; missing measurements are marked. */
 export function tableOf(promises: Promises, file: string): string {
   const rows: Measured[] = readFileSync(file, 'utf8')
     .split('\n')

@@ -1,4 +1,4 @@
-/** Sockets and tokens of this test's gateways stand apart from those of all others; the tool looks there too. */
+/** Sockets and tokens of this test's gateways are in a separate folder; the tool uses it too. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

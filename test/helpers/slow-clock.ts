@@ -1,6 +1,6 @@
 /**
- * Loaded before a program (`node --import`): its monotonic clock takes GW_CLOCK_SLOWER times as long. A program of a test has
- * the same clocks, and a busy machine does not let them end.
+ * Loaded before a program (`node --import`): its monotonic clock takes GW_CLOCK_SLOWER times as long. A program of a
+ * test has the same timeouts, and a busy machine does not let them end.
  */
 const factor = Number(process.env.GW_CLOCK_SLOWER ?? 1)
 const real = performance.now.bind(performance)

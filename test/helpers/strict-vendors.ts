@@ -1,4 +1,4 @@
-/** The vendors that a fake upstream stands for, which refuse what they refuse. */
+/** The vendors that a fake upstream plays, with their refusals. */
 import { providerNamed } from '../../dataplane/config/document/canonical.ts'
 import type { Vendor } from './vendors/index.ts'
 import { type Refusal, refusalBy, vendorAt } from './vendors/refusal.ts'
@@ -19,7 +19,7 @@ export function configuredAt(endpoint: string, named: string): void {
   configured.set(origin, (configured.get(origin) ?? new Set()).add(provider))
 }
 
-/** undefined: one of the vendors takes it. */
+/** undefined: one of the vendors accepts it. */
 export function refusalAt(url: string, chosen: Chosen, sent: Sent): Refusal | undefined {
   if (typeof chosen === 'object') return undefined
   const known = chosen === undefined ? configured.get(url) : new Set([chosen])

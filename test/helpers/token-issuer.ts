@@ -25,7 +25,7 @@ export async function aSigningKey(kid?: string, alg = 'ES256'): Promise<SigningK
 export const keySetOf = (...keys: readonly SigningKey[]) =>
   JSON.stringify({ keys: keys.map(({ jwk }) => jwk) })
 
-/** A good token, but for these claims; `undefined` leaves one out. Times in seconds from `now`. */
+/** A valid token, with these claims changed; `undefined` omits one. Times in seconds from `now`. */
 export function aToken(
   { kid, alg, privateKey }: SigningKey,
   claims: Readonly<Record<string, unknown>> = {},

@@ -1,6 +1,7 @@
 /**
- * A monotonic clock that a test turns on, in its process and in the programs that it starts with its environment: an hour passes
- * at once, and a wait of the machine is not mistaken for it. Loaded before a program (`node --import`) it reads the turns.
+ * A monotonic clock that a test advances, in its process and in the programs that it starts with its environment: an
+ * hour passes at once, and a delay of the machine is not mistaken for it. Loaded before a program (`node --import`) it
+ * reads the changes.
  */
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ performance.now =
 
 /** In the process of the test. */
 export interface TurnedTime {
-  /** The environment of programs that have this clock. */
+  /** The environment of programs with this clock. */
   readonly env: Readonly<Record<string, string>>
   turn(seconds: number): void
 }

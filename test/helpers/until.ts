@@ -1,7 +1,7 @@
-/** Waiting for what a program does in its own time: asked again and again, for a time that is bounded. */
+/** Waits for another program: checks again and again, for a bounded time. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Resolves once something has come true. The bound is long enough for a slow machine. */
+/** Resolves once the condition is true. The bound is long enough for a slow machine. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,
@@ -14,7 +14,7 @@ export async function until(
   }
 }
 
-/** Whether a GET of this address is answered with 200. */
+/** Whether a GET of this address gets 200. */
 export async function answers(address: string): Promise<boolean> {
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
   await response?.body?.cancel()

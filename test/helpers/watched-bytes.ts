@@ -1,8 +1,8 @@
-/** Bytes that count how often a reader looks at them: how much it does between two of its steps. */
+/** Bytes that count a reader's accesses: how many it makes between two of its steps. */
 
 interface Watched {
   readonly bytes: Buffer
-  /** Bytes that were looked at one by one and searches that were begun, since the last call. */
+  /** Single accesses and started searches, since the last call. */
   taken(): number
 }
 

@@ -78,8 +78,8 @@ const REFUSED: readonly (readonly [upstream: string, reason: RegExp])[] = [
   ['wrong_name', /ERR_TLS_CERT_ALTNAME_INVALID: .*other\.example/],
   ['self_signed', /DEPTH_ZERO_SELF_SIGNED_CERT: its certificate is signed by itself/],
   ['unknown_ca', /UNABLE_TO_VERIFY_LEAF_SIGNATURE: its certificate comes from an authority/],
-  ['old', /: it speaks no TLS version that is allowed/],
-  ['version_3_only', /: it speaks no TLS version that is allowed/],
+  ['old', /: it supports no allowed TLS version/],
+  ['version_3_only', /: it supports no allowed TLS version/],
   ['plain', /: it does not speak TLS on this port/],
 ]
 

@@ -119,7 +119,7 @@ test('what is not for the holder of a key, and what makes no sense, is 400 with 
     ['?by=key', /Group by route, upstream, model/],
     ['?tenant=globex', /The query has no "tenant"/],
     ['?hours=0', /Give a number of hours/],
-    ['?by=day&tz=Asia/Kolkata', /not whole hours away/],
+    ['?by=day&tz=Asia/Kolkata', /no offset of whole hours/],
     ['?by=tag:taem', /does not declare "taem"/],
   ] as const) {
     const { status, body } = await usage(keyOf('acme'), query)

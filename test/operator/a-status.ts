@@ -82,7 +82,7 @@ export function factsOf(facts: Partial<StatusFacts> = {}): Omit<StatusFacts, 'be
   }
 }
 
-/** The summary borrows the reason of what does not hold. */
+/** The summary repeats the reason of the first fault. */
 function assertKnown(type: string, reason: string): void {
   const reasons: Readonly<Record<string, readonly string[]>> = CONDITIONS
   const known = type === 'Ready' ? Object.values(reasons).flat() : (reasons[type] ?? [])

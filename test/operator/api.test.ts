@@ -1,4 +1,4 @@
-/** Calls to the API server: patience, credentials, and a fence in front of every write. */
+/** Calls to the API server: retries, credentials, and a fence before every write. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { ApiClient, ApiRequest } from '../../operator/kube/api.ts'
@@ -16,7 +16,7 @@ afterEach(() => api.stop())
 
 const object = { metadata: { name: 'a', namespace: 'ns' } }
 
-test('who does not lead sends no write', async () => {
+test('an operator that does not lead sends no write', async () => {
   const asked: ApiRequest[] = []
   const client = api.client({ mayWrite: () => false, onAsked: (one) => asked.push(one) })
   const writes = [
@@ -29,7 +29,7 @@ test('who does not lead sends no write', async () => {
   assert.deepEqual(asked, [])
 })
 
-test('a write for which the server is too busy is repeated when it says', async () => {
+test('a write is repeated when the busy server allows it', async () => {
   let requests = 0
   api.outage = (request, response) => {
     requests++
@@ -64,7 +64,7 @@ test('a write that waits for a busy server is not sent once another leads', asyn
   }
 })
 
-test('a busy server is asked again after ten seconds at the latest', () => {
+test('a busy server is tried again after at most ten seconds', () => {
   const answer = (seconds: string) => ({
     status: 429,
     headers: { 'retry-after': seconds },
@@ -75,7 +75,7 @@ test('a busy server is asked again after ten seconds at the latest', () => {
   assert.equal(errorOf('watch', answer('-1')).retryAfterMs, undefined)
 })
 
-test('credentials that are refused are read anew', async () => {
+test('refused credentials are read again', async () => {
   const tokens = ['old', 'new']
   api.outage = (request, response) => {
     const isNew = request.headers.authorization === 'Bearer new'
@@ -89,7 +89,7 @@ test('credentials that are refused are read anew', async () => {
   assert.equal(found?.metadata.name, 'a')
 })
 
-test('a refusal says what was asked, and what the server said', async () => {
+test("a refusal has the request, and the server's message", async () => {
   api.outage = refuses(403, 'Forbidden')
   const call = api.client().get(RESOURCES.deployments, { namespace: 'ns', name: 'a' })
   await assert.rejects(call, (error) => {
@@ -100,7 +100,7 @@ test('a refusal says what was asked, and what the server said', async () => {
   })
 })
 
-test('a server that does not answer is given up at the deadline', async () => {
+test('a server that does not answer is abandoned at the deadline', async () => {
   api.outage = () => undefined
   const client = api.client({ deadlineMs: 200 })
   await assert.rejects(client.get(RESOURCES.pods, { namespace: 'ns', name: 'a' }), {
@@ -108,7 +108,7 @@ test('a server that does not answer is given up at the deadline', async () => {
   })
 })
 
-test('what is gone is nothing, and deleting it again is no fault', async () => {
+test('a deleted object is undefined, and deleting it again is no fault', async () => {
   api.outage = refuses(404, 'NotFound')
   const client = api.client()
   assert.equal(await client.get(RESOURCES.pods, { namespace: 'ns', name: 'a' }), undefined)

@@ -1,4 +1,4 @@
-/** A document with thousands of mistakes costs what its length says, and is reported in a few lines. */
+/** A document with thousands of mistakes costs in proportion to its length, and is reported in a few lines. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../dataplane/config/judgement/judge.ts'
@@ -16,7 +16,7 @@ function upstreamNamed(name: string, endpoint = 'http://10.1.2.3:8000') {
   return { name, provider: 'vllm', endpoint, model: 'm' }
 }
 
-/** Some 197 KB: every route leads to upstreams that are not there. */
+/** Some 197 KB: every route leads to missing upstreams. */
 function withUnknownNames(): KubeObject {
   const upstreams = Array.from({ length: UPSTREAMS }, (_, index) =>
     upstreamNamed(named('up', index)),
@@ -35,7 +35,7 @@ function compiled(gateway: KubeObject): Compiled {
   return compile({ gateway, keys: [], now: 0 })
 }
 
-test('thousands of unknown names are compared a thousand times at most', () => {
+test('thousands of unknown names are compared at most a thousand times', () => {
   const gateway = withUnknownNames()
   assert.ok(JSON.stringify(gateway).length > 180_000)
   const suggestions = new Suggestions()
@@ -63,7 +63,7 @@ test('the first hundred mistakes are reported, and the number of the others', ()
   )
 })
 
-test('of thousands of unknown fields a hundred are put into words', () => {
+test('a hundred of thousands of unknown fields get a message', () => {
   const fields = Array.from({ length: 5000 }, (_, index) => [named('field', index), 1])
   const { problems } = compiled(aGateway({ gw: Object.fromEntries(fields) }))
   assert.equal(problems.length, 102)

@@ -26,9 +26,9 @@ let api: ScriptedApi
 let asked: Asked[]
 /** The refused objects, by the end of their path. */
 let refused: string | undefined
-/** The answer to a write, where it differs from what was sent. */
+/** The answer to a write, if it differs from the sent object. */
 let answer: (body: unknown) => unknown
-/** The Service, where one is asked for. */
+/** The Service, if a test needs one. */
 let found: KubeObject | undefined
 
 beforeEach(async () => {
@@ -57,7 +57,7 @@ beforeEach(async () => {
 
 afterEach(() => api.stop())
 
-/** Keeps what is written; the answer to a write is what was sent. */
+/** Keeps written objects; the answer to a write is the sent object. */
 async function answered(request: IncomingMessage): Promise<unknown> {
   const said = await text(request)
   const body: unknown = said === '' ? undefined : JSON.parse(said)
@@ -118,7 +118,7 @@ test('a port that another client wrote over ours is replaced before ours is appl
   })
 })
 
-test('a hand edit that is put back is reported with the name of its manager', async () => {
+test('a reverted hand edit is reported with the name of its manager', async () => {
   const settings = settingsOf(aGateway())
   const desired = childrenOf(settings, {}, undefined).find(
     ({ resource }) => resource.kind === 'Service',
@@ -145,11 +145,11 @@ test('a hand edit that is put back is reported with the name of its manager', as
   })
   await reconciler.reconcile(settings, {})
   assert.deepEqual(edits, [
-    'Service production was changed by kubectl-edit, and is put back. Change the GatewayConfig instead.',
+    'Service production was changed by kubectl-edit, and is reverted. Change the GatewayConfig instead.',
   ])
 })
 
-test('an apply after which an object is as before is no hand edit', async () => {
+test('an apply that changes nothing is not a hand edit', async () => {
   const settings = settingsOf(aGateway())
   const desired = childrenOf(settings, {}, undefined).find(
     ({ resource }) => resource.kind === 'Service',
@@ -190,7 +190,7 @@ test('the editors of an object are those that wrote it after the operator, witho
     time: `2026-06-01T10:${minute}:00Z`,
     ...(subresource && { subresource }),
   })
-  // The API server notes no time of a write to this subresource.
+  // The API server records no time of a write to this subresource.
   const scaled = { manager: 'kubectl', subresource: 'scale' }
   const managedFields = [
     at('kubectl-create', 10),
@@ -208,7 +208,7 @@ test('the editors of an object are those that wrote it after the operator, witho
   assert.deepEqual(of(4), ['kubectl-set'])
   assert.match(
     showEdit({ kind: 'Service', name: 's', managers: [] }),
-    /changed by hand, and is put/,
+    /changed by hand, and is reverted/,
   )
 })
 
@@ -218,7 +218,7 @@ test('a Service that no other client touched is applied at once', async () => {
   assert.ok(!names().some((what) => what.startsWith('merge')))
 })
 
-test('an object that is refused takes no other with it, and is reported', async () => {
+test('a refused object does not stop others, and is reported', async () => {
   refused = '/services/'
   const settings = settingsOf(aGateway())
   await assert.rejects(reconcilerOf().reconcile(settings, {}), /services\/production: 422/)
@@ -226,7 +226,7 @@ test('an object that is refused takes no other with it, and is reported', async 
   assert.ok(names().includes('PATCH poddisruptionbudgets/production'))
 })
 
-test('a route of another owner stays, and everything else is applied', async () => {
+test('a route of another owner does not change, and everything else is applied', async () => {
   const parentRefs = [{ name: 'public' }]
   const settings = {
     ...settingsOf(aGateway({ spec: { route: { parentRefs } } })),
@@ -245,7 +245,7 @@ test('a route of another owner stays, and everything else is applied', async () 
   assert.ok(!names().some((what) => what.includes('httproutes')))
 })
 
-test('a Deployment is what the apply returned until the watch has it', async () => {
+test('a Deployment is the result of the apply until the watch has it', async () => {
   const settings = settingsOf(aGateway())
   const [client, namespace] = [api.client(), 'ai']
   const world = new World({ api: client, namespaces: [], random: () => 0.5 })

@@ -1,4 +1,4 @@
-/** Where the cluster is and who we are: the same from our own reading and from the library's. */
+/** The address of the cluster and our identity: the same from our own reading and from the library's. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -31,7 +31,7 @@ async function written(user: object, cluster: object = {}): Promise<string> {
 
 const encoded = (text: string) => Buffer.from(text).toString('base64')
 
-test('certificates and tokens are read without the library, and as the library reads them', async () => {
+test('certificates and tokens are read without the library, and like the library reads them', async () => {
   const user = {
     'client-certificate-data': encoded('cert'),
     'client-key-data': encoded('key'),
@@ -39,7 +39,7 @@ test('certificates and tokens are read without the library, and as the library r
   }
   const kubeconfig = await written(user, { 'certificate-authority-data': encoded('ca') })
   const plain = readPlainKubeconfig({ env: {}, kubeconfig })
-  // A member that only the library knows makes it read the same file.
+  // A member that only the library supports makes it read the same file.
   const odd = await written(
     { ...user, 'auth-odd': 'x' },
     { 'certificate-authority-data': encoded('ca') },
@@ -55,7 +55,7 @@ test('certificates and tokens are read without the library, and as the library r
   }
 })
 
-test('a plugin that gives credentials is run', async () => {
+test('a plugin for credentials is run', async () => {
   const script = `process.stdout.write(JSON.stringify({apiVersion:'client.authentication.k8s.io/v1',kind:'ExecCredential',status:{token:'from-plugin'}}))`
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
@@ -67,7 +67,7 @@ test('a plugin that gives credentials is run', async () => {
   assert.equal((await cluster.credentials()).authorization, 'Bearer from-plugin')
 })
 
-test('another context is another namespace, and one that is not there is named', async () => {
+test('another context is another namespace, and a missing one is named', async () => {
   const kubeconfig = await written({ token: 't' })
   assert.equal((await openCluster({ env: {}, kubeconfig, context: 'two' })).namespace, 'default')
   await assert.rejects(
@@ -76,7 +76,7 @@ test('another context is another namespace, and one that is not there is named',
   )
 })
 
-test('a kubeconfig that is not there is named, and so is the variable to set without one', async () => {
+test('a missing kubeconfig is named, and so is the variable to set without one', async () => {
   await assert.rejects(
     openCluster({ env: {}, kubeconfig: '/nonexistent/config' }),
     /the kubeconfig \/nonexistent\/config cannot be used: ENOENT/,
@@ -111,7 +111,7 @@ const lacking: readonly (readonly [what: string, config: object | string, says: 
   ],
 ]
 for (const [what, config, says] of lacking) {
-  test(`a kubeconfig with ${what} says so, and names the file`, async () => {
+  test(`a kubeconfig with ${what} is reported with the file`, async () => {
     const kubeconfig = await written({ token: 't' })
     const whole =
       typeof config === 'string'
@@ -124,7 +124,7 @@ for (const [what, config, says] of lacking) {
   })
 }
 
-test('a file that a kubeconfig names and that is not there is named', async () => {
+test('a missing file of a kubeconfig is named', async () => {
   const kubeconfig = await written({ 'client-certificate': '/nonexistent/me.crt' })
   const cluster = await openCluster({ env: {}, kubeconfig })
   await assert.rejects(
@@ -133,7 +133,7 @@ test('a file that a kubeconfig names and that is not there is named', async () =
   )
 })
 
-test('a plugin that is missing, fails or gives nothing is named, with what it says', async () => {
+test('a plugin that is missing, fails or returns nothing is named, with its message', async () => {
   const faultOf = async (command: string, args: readonly string[] = []) => {
     const apiVersion = 'client.authentication.k8s.io/v1'
     const exec = { apiVersion, command, args, interactiveMode: 'Never' }
@@ -149,15 +149,15 @@ test('a plugin that is missing, fails or gives nothing is named, with what it sa
   assert.match(await faultOf(node, ['-e', fails]), /session ended\. Run it by hand/)
   assert.match(
     await faultOf(node, ['-e', 'process.exitCode = 1']),
-    /it fails, or its answer holds none/,
+    /it fails, or its answer has none/,
   )
   assert.match(
     await faultOf(node, ['-e', 'process.stdout.write("{}")']),
-    /it fails, or its answer holds none/,
+    /it fails, or its answer has none/,
   )
 })
 
-test('a proxy that a kubeconfig names is the way to the server', async () => {
+test('requests use the proxy of a kubeconfig', async () => {
   const api = await startScriptedApi()
   const asked: string[] = []
   const proxy = createServer().on('connect', (request, client) => {

@@ -1,4 +1,4 @@
-/** Large configurations are judged apart, within a time, and the keys of no gateway wait for that. */
+/** Large configurations are checked in a thread, within a time, and no gateway's keys wait for that. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compilations } from '../../operator/compile/compilations.ts'
@@ -32,7 +32,7 @@ function aPolicy(budget: object = {}): KubeObject {
 
 const NO_KEYS = { keys: undefined, version: '' }
 
-/** Threads that answer when the test says so. */
+/** Threads that answer on the test's command. */
 function aWorld(
   issuerKeys: { keys: PublicKey[] | undefined; version: string } = NO_KEYS,
   policies: readonly KubeObject[] = [],
@@ -61,7 +61,7 @@ const turns = async () => {
   for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
 }
 
-test('while a large document is judged, its keys and another gateway go through', async () => {
+test('while a large document is checked, its keys and another gateway are sent', async () => {
   const { compilations, gatewayKeys, orders, judged } = aWorld()
   gatewayKeys.put(aGatewayKey('one', { gateway: 'large' }))
   const first = compilations.of(large(), undefined).compiled
@@ -81,7 +81,7 @@ test('while a large document is judged, its keys and another gateway go through'
   assert.ok(after.configuration)
 })
 
-test('an edit that comes while a thread is at work is judged after it, and nothing else is', async () => {
+test("an edit during a thread's work is checked after it, and nothing else is", async () => {
   const { compilations, orders, judged } = aWorld()
   for (const generation of [1, 2, 3]) compilations.of(large(generation), undefined)
   await turns()
@@ -94,7 +94,7 @@ test('an edit that comes while a thread is at work is judged after it, and nothi
   assert.ok(compilations.of(large(3), undefined).compiled.configuration)
 })
 
-test('the thread says what the loop would', async () => {
+test('the thread returns the same as the loop', async () => {
   const gateway = large()
   const { policies, ...apart } = await judgeApart({ gateway, now: 0, tenants: [], policies: [] })
   assert.deepEqual(apart, structuredClone(judgeGateway(gateway, 0, () => false)))
@@ -102,7 +102,7 @@ test('the thread says what the loop would', async () => {
   assert.equal(keyOf(gateway), 'ai/large')
 })
 
-test('policies of a large document are judged in its thread, and no round of it in the loop', async () => {
+test('policies of a large document are checked in its thread, and no round of it in the loop', async () => {
   const from = [{ namespaces: ['team-a'], tenants: ['research'] }]
   const gateway = { ...large(), spec: { tenants: { from } } }
   const routed = aPolicy({ on_exceeded: 'downgrade', downgrade_route: 'nowhere' })
@@ -120,13 +120,13 @@ test('policies of a large document are judged in its thread, and no round of it 
   assert.deepEqual(orders[0]?.order.policies, [routed])
 })
 
-test('a document that takes longer than its time is given up with a reason', async () => {
+test('a document that takes too long is abandoned with a reason', async () => {
   const order = { gateway: large(), now: 0, tenants: [], policies: [aPolicy()] }
   const { configuration, problems, policies } = await judgeApart(order, 1)
   assert.equal(policies.get('team-a/one')?.reason, 'NotGranted')
   assert.equal(configuration, undefined)
   assert.equal(problems[0]?.code, 'COMPILATION_TIMED_OUT')
-  assert.match(problems[0]?.message ?? '', /takes longer than 0\.001 s to judge/)
+  assert.match(problems[0]?.message ?? '', /takes longer than 0\.001 s to check/)
 })
 
 const JWT = {
@@ -157,7 +157,7 @@ test('a configuration that trusts the cluster is sent with its keys, and again w
   assert.notEqual(sent().hash, first.hash)
 })
 
-test('the keys of the issuer are read once they are asked for, and a failure keeps them', async () => {
+test('the keys of the issuer are read when they are needed, and a failure keeps them', async () => {
   const state = { reads: 0, changes: 0, errors: 0, set: {} as unknown }
   state.set = { keys: [{ kty: 'RSA', kid: 'one', n: 'AQ', e: 'AQAB', x5c: ['AQ'] }] }
   const keys = new IssuerKeys({

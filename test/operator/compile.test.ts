@@ -1,4 +1,4 @@
-/** Resources to documents: what is accepted, what is said of the rest, and whose keys count. */
+/** Resources to documents: what is accepted, the messages about the rest, and whose keys count. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Compiled, compile, showFinding } from '../../operator/compile/compile.ts'
@@ -25,13 +25,13 @@ function verdict(result: Compiled, name: string) {
   return { accepted, reason, state }
 }
 
-test('a finding is sentences, also where it suggests a name', () => {
+test('a finding is made of sentences, even with a suggestion', () => {
   const route = { name: 'chat', strategy: 'single', upstreams: ['locl'] }
   const [found] = errorsOf(compiled(aGateway({ gw: { routes: [route] } })))
   assert.match(found ?? '', /did you mean "local"\? Use one of/)
 })
 
-test('a reference to a file is refused wherever it stands, and one that is written wrong as well', () => {
+test('a reference to a file is refused anywhere, and a malformed one as well', () => {
   const [upstream] = (aGateway().gw as { upstreams: object[] }).upstreams
   const paths = (gw: object) =>
     compiled(aGateway({ gw: { ...gw } }))
@@ -49,7 +49,7 @@ test('a reference to a file is refused wherever it stands, and one that is writt
   assert.equal(odd.configuration, undefined)
 })
 
-test('a password that is written out is refused, in words that do not repeat it', () => {
+test('a literal password is refused, in a message that does not repeat it', () => {
   const rate_limits = { backend: 'redis', redis: { url: 'redis://u:hunter2@cache:6379' } }
   const result = compiled(aGateway({ gw: { rate_limits } }))
   assert.equal(result.configuration, undefined)
@@ -63,7 +63,7 @@ test('a password that is written out is refused, in words that do not repeat it'
   assert.equal(result.problems.filter(({ message }) => message.startsWith('holds')).length, 1)
 })
 
-test('the payload is what was written, without keys, defaults and foreign metadata', () => {
+test('the payload is the written document, without keys, defaults and foreign metadata', () => {
   const api_keys = [{ id: 'a', tenant: 'acme', hash: aHash('a'), routes: ['*'] }]
   const gateway = aGateway({ gw: { api_keys }, metadata: { labels: { x: 'y' } } })
   const { configuration, keys } = compiled(gateway)
@@ -77,7 +77,7 @@ test('the payload is what was written, without keys, defaults and foreign metada
   assert.deepEqual(keys, [{ ...api_keys[0], scopes: ['models:invoke', 'models:list'] }])
 })
 
-test('the hash follows the configuration alone', () => {
+test('the hash depends only on the configuration', () => {
   const one = compiled(aGateway())
   const keys = compiled(aGateway(), [aGatewayKey('a')])
   const shape = compiled(aGateway({ spec: { replicas: 7 }, metadata: { generation: 9 } }))
@@ -88,7 +88,7 @@ test('the hash follows the configuration alone', () => {
   assert.notEqual(keys.keysHash, one.keysHash)
 })
 
-test('references are left for the pods, and tell what has to be mounted', () => {
+test('references are left for the pods, and show what must be mounted', () => {
   const upstreams = [
     { name: 'a', provider: 'openai', model: 'm', api_key: '${secret:openai/key}' },
     { name: 'b', provider: 'openai', model: 'm', api_key: '${env:OPENAI_KEY}' },
@@ -139,7 +139,7 @@ const REFUSED: readonly (readonly [
     /^gw\.gateway\.listen_port: ports below 1024/,
   ],
   [
-    'a configuration that outgrows its ConfigMap',
+    'a configuration that exceeds its ConfigMap',
     {
       gw: {
         aliases: Object.fromEntries(
@@ -167,7 +167,7 @@ const REFUSED: readonly (readonly [
   [
     'a label that Kubernetes does not take',
     { spec: { podLabels: { 'bad key!': 'x' } } },
-    /^spec\.podLabels: has a name that Kubernetes does not take; write NAME/,
+    /^spec\.podLabels: has a name that Kubernetes does not accept; write NAME/,
   ],
   [
     'the value of such a label',
@@ -192,7 +192,7 @@ for (const [what, resource, says] of REFUSED) {
   })
 }
 
-test('a name that leaves no room for the Service of the metrics is warned of where there is such a Service', () => {
+test('a name that leaves no room for the Service of the metrics is a warning if there is such a Service', () => {
   const warned = (length: number, spec: object) => {
     const metadata = { name: 'g'.repeat(length) }
     const { problems, configuration } = compiled(aGateway({ metadata, spec: { ...spec } }))
@@ -207,7 +207,7 @@ test('a name that leaves no room for the Service of the metrics is warned of whe
   assert.equal(warned(63, {}), undefined)
 })
 
-test('tags of keys travel with them, and one that the gateway does not declare is named', () => {
+test('tags of keys are sent with them, and an undeclared one is named', () => {
   const tags = { team: 'blue', taem: 'red' }
   const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'], tags }]
   const usage = { tags: ['team'] }
@@ -231,7 +231,7 @@ test('tags of keys travel with them, and one that the gateway does not declare i
   assert.match(odd.verdicts.get('ai/odd')?.message ?? '', /^spec\.tags\.team: must be 1 to 64/)
 })
 
-test('keys count even if the configuration is wrong', () => {
+test('keys are valid even if the configuration is wrong', () => {
   const api_keys = [{ id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }]
   const result = compiled(aGateway({ gw: { api_keys, routes: [] } }), [aGatewayKey('a')])
   assert.equal(result.configuration, undefined)
@@ -241,7 +241,7 @@ test('keys count even if the configuration is wrong', () => {
   )
 })
 
-test('a record that was made unreadable goes on saying what it said', () => {
+test('a record that became unreadable keeps its earlier version', () => {
   const bad = { id: 'own', tenant: 'acme', hash: 'nonsense', routes: ['*'] }
   const kept = { id: 'own', tenant: 'acme', hash: aHash('own'), routes: ['*'] }
   const gateway = aGateway({ gw: { api_keys: [bad] } })
@@ -249,7 +249,7 @@ test('a record that was made unreadable goes on saying what it said', () => {
   assert.deepEqual(compile({ gateway, keys: [], now: NOW }).keys, [])
 })
 
-test('the state of a key is told', () => {
+test('the state of a key is reported', () => {
   const keys = [
     aGatewayKey('active', { expiresAt: '2027-01-01T00:00:00Z' }),
     aGatewayKey('expired', { expiresAt: '2026-01-01T00:00:00Z' }),
@@ -262,7 +262,7 @@ test('the state of a key is told', () => {
   assert.equal(result.keys.find(({ id }) => id === 'revoked')?.reason, 'lost')
 })
 
-test('a key of another namespace counts only for tenants that the gateway lets it bring', () => {
+test('a key of another namespace is valid only for tenants that the gateway permits', () => {
   const from = [{ namespaces: ['team-a'], tenants: ['acme'] }]
   const foreign = { namespace: 'team-a' }
   const gateway = 'ai/production'
@@ -281,7 +281,7 @@ test('a key of another namespace counts only for tenants that the gateway lets i
   assert.deepEqual(compiled(aGateway(), keys).keys, [])
 })
 
-test('the older record of a hash counts, and stays revoked', () => {
+test('the older record of a hash wins, and stays revoked', () => {
   const hash = aHash('same')
   const older = aGatewayKey(
     'z-older',
@@ -297,7 +297,7 @@ test('the older record of a hash counts, and stays revoked', () => {
   assert.equal(verdict(result, 'ai/a-younger').reason, 'DuplicateHash')
 })
 
-test('a key for a route that is not there counts, and says which', () => {
+test('a key for a missing route is valid, and names it', () => {
   const key = aGatewayKey('early', { routes: ['chat', 'later'] })
   const messageOf = (gw: object) =>
     compiled(aGateway({ gw: { ...gw } }), [key]).verdicts.get('ai/early')?.message ?? ''
@@ -307,20 +307,20 @@ test('a key for a route that is not there counts, and says which', () => {
   assert.equal(compiled(aGateway(), [key]).keys.length, 1)
 })
 
-test('a key that no client could use is not valid, and takes no other with it', () => {
+test('a key that no client could use is not valid, and does not affect others', () => {
   const result = compiled(aGateway(), [aGatewayKey('bad', { hash: 'sha256:zz' }), aGatewayKey('a')])
   assert.equal(verdict(result, 'ai/bad').reason, 'InvalidSpec')
   assert.match(result.verdicts.get('ai/bad')?.message ?? '', /^spec\.hash: /)
   assert.equal(result.keys.length, 1)
 })
 
-/** The API server keeps no field beside these, so the operator never sees another. */
+/** The API server keeps no other field, so the operator never sees one. */
 const KEPT = /^(gw|spec)\b/
 
 for (const mistake of [...LEFT_TO_THE_OPERATOR, ...REFUSED_AT_APPLY]) {
   if (!KEPT.test(mistake.at)) continue
   test(`a mutated resource is refused with a field and a fix: ${mistake.name}`, () => {
-    // As the API server gives it: what it keeps is a tree, however wrong.
+    // In the API server's form: a tree, however wrong.
     const mutated = withMistake('production', mistake) as unknown as KubeObject
     const metadata = { name: 'production', namespace: 'ai', uid: 'u', generation: 1 }
     const result = compiled({ ...mutated, metadata })

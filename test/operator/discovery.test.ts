@@ -1,4 +1,6 @@
-/** The operator looks again at what a cluster serves, and remembers it while the cluster does not answer. */
+/**
+ * The operator repeats its discovery of the cluster's kinds, and keeps the result while the cluster does not answer.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Discovery } from '../../operator/discovery.ts'
@@ -36,9 +38,9 @@ const NOTHING = {
   hasInferencePools: false,
 }
 
-test('a group that appears later is seen, and one without the kind counts for nothing', async () => {
+test('a group that appears later is found, and one without the kind is ignored', async () => {
   const { served, discovery } = aCluster()
-  assert.throws(() => discovery.platform, /has not said/)
+  assert.throws(() => discovery.platform, /has not reported/)
   await discovery.look()
   assert.deepEqual(discovery.platform, NOTHING)
   served.groups = ['apps/v1', 'gateway.networking.k8s.io/v1', 'security.openshift.io/v1']
@@ -52,7 +54,7 @@ test('a group that appears later is seen, and one without the kind counts for no
   assert.equal(served.changes, 3)
 })
 
-test('what was known stays while the API server is away', async () => {
+test('the known result stays while the API server is unavailable', async () => {
   const { served, discovery } = aCluster()
   served.groups = ['gateway.networking.k8s.io/v1']
   await discovery.look()
@@ -62,7 +64,7 @@ test('what was known stays while the API server is away', async () => {
   assert.deepEqual([served.changes, served.errors], [1, 1])
 })
 
-test('without the rights for routes none is made', async () => {
+test('without the rights for routes none is created', async () => {
   const { served, discovery } = aCluster(false)
   served.groups = ['gateway.networking.k8s.io/v1']
   await discovery.look()

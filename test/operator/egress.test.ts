@@ -1,4 +1,4 @@
-/** Where the network lets the pods of a gateway connect to. */
+/** The destinations that the network allows the pods of a gateway. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -17,7 +17,7 @@ function needsOf(gw: Readonly<Record<string, unknown>>) {
   return configuration.needs
 }
 
-/** The rules behind that of DNS. */
+/** The rules after that of DNS. */
 function rulesOf(
   gw: Readonly<Record<string, unknown>>,
   spec: object = {},
@@ -49,13 +49,13 @@ const space = (name: string) => ({
   namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
 })
 
-test('a Service opens its namespace and nothing else, however its name is written', () => {
+test('a Service allows its namespace and nothing else, in any form of its name', () => {
   for (const host of ['llama.models.svc', 'llama.models.svc.cluster.local', 'a-0.llama.models.svc'])
     assert.deepEqual(rulesOf(at(`http://${host}:8000`)), [{ to: [space('models')] }], host)
   assert.deepEqual(rulesOf(at('http://llama:8000')), [{ to: [space('ai')] }])
 })
 
-test('a pool opens its namespace, and nothing outside of the cluster', () => {
+test('a pool allows its namespace, and nothing outside the cluster', () => {
   const of = (pool: object) => ({
     upstreams: [{ name: 'local', provider: 'vllm', model: 'm', endpoints: 'pool', pool }],
   })
@@ -63,7 +63,7 @@ test('a pool opens its namespace, and nothing outside of the cluster', () => {
   assert.deepEqual(rulesOf(of({ name: 'x.y' })), [{ to: [space('ai')] }])
 })
 
-test('a name of the world outside opens its port, but no link-local address', () => {
+test('an external name allows its port, but no link-local address', () => {
   for (const gw of [at('https://models.example.co.uk/v1'), at(undefined, 'openai')]) {
     const [rule, ...others] = rulesOf(gw)
     assert.deepEqual(others, [])
@@ -72,7 +72,7 @@ test('a name of the world outside opens its port, but no link-local address', ()
   }
 })
 
-test('a name that may be either opens both, and an address itself', () => {
+test('a name that may be either allows both, and an address itself', () => {
   const rules = rulesOf(at('http://llama.models:8000'))
   assert.deepEqual(rules[0], { to: [space('models')] })
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 8000, protocol: 'TCP' }])
@@ -83,7 +83,7 @@ test('a name that may be either opens both, and an address itself', () => {
 
 const STORE = { collection: 'docs', embedding: { upstream: 'local' }, shared: true }
 
-test('everything that the configuration names is reached: Redis, webhooks, stores', () => {
+test('everything that the configuration names is reachable: Redis, webhooks, stores', () => {
   const rules = rulesOf({
     ...at('http://llama.models.svc:8000'),
     rate_limits: { backend: 'redis', redis: { url: 'redis://cache.data.svc:6379' } },
@@ -98,7 +98,7 @@ test('everything that the configuration names is reached: Redis, webhooks, store
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 8443, protocol: 'TCP' }])
 })
 
-test('receivers of usage are reached, in the cluster or outside', () => {
+test('receivers of usage are reachable, in the cluster or outside', () => {
   const rules = rulesOf({
     ...at('http://llama.models.svc:8000'),
     usage: {
@@ -112,7 +112,7 @@ test('receivers of usage are reached, in the cluster or outside', () => {
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 4318, protocol: 'TCP' }])
 })
 
-test('sidecars of guardrails are reached, in the namespace or outside', () => {
+test('sidecars of guardrails are reachable, in the namespace or outside', () => {
   const guardrail = (name: string, endpoint: string) => ({ name, endpoint })
   const rules = rulesOf({
     ...at('http://llama.models.svc:8000'),
@@ -126,7 +126,7 @@ test('sidecars of guardrails are reached, in the namespace or outside', () => {
   assert.deepEqual(valueBelow(rules[1], 'ports'), [{ port: 9443, protocol: 'TCP' }])
 })
 
-test('an address that only the pods can read leaves all but link-local addresses open', () => {
+test('an address that only the pods can read allows all but link-local addresses', () => {
   const redis = { url: '${secret:redis/url}' }
   for (const gw of [at('${env:URL}'), { rate_limits: { backend: 'redis', redis } }]) {
     const [rule, ...others] = rulesOf(gw)
@@ -136,12 +136,12 @@ test('an address that only the pods can read leaves all but link-local addresses
   }
 })
 
-test('what the last good configuration names stays open for pods that start from it', () => {
+test('destinations of the last good configuration stay allowed for pods that start from it', () => {
   const rules = rulesOf(at('http://new.one.svc'), {}, at('http://old.two.svc'))
   assert.deepEqual(rules, [{ to: [space('one'), space('two')] }])
 })
 
-test('who names the peers has these and DNS', () => {
+test('with named peers only these and DNS are allowed', () => {
   const egress = [{ to: [space('models')], ports: [{ port: 8000 }] }]
   assert.deepEqual(rulesOf(at('${env:URL}'), { networkPolicy: { egress } }), egress)
   assert.deepEqual(rulesOf(at('${env:URL}'), { networkPolicy: { egress: [] } }), [])

@@ -1,4 +1,4 @@
-/** Upstreams without endpoints: which Service or pool is missing, and which has no pod that takes requests. */
+/** Upstreams without endpoints: the missing Service or pool, or one without a ready pod. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { poolUpstreamsOf } from '../../operator/compile/pool-upstreams.ts'
@@ -31,12 +31,12 @@ function knowing(known: Partial<EndpointSources>): EndpointSources {
   }
 }
 
-test('a Service that is not there is named, with the nearest of its namespace', () => {
+test('a missing Service is named, with the nearest of its namespace', () => {
   const fault = serviceFaultOf(service, 'ai', knowing({}))
   assert.deepEqual(fault, { upstream: 'chat', key: 'models/lama', nearest: 'llama' })
 })
 
-test('a Service that is there, that has endpoints, or that cannot be known is no fault', () => {
+test('a Service that exists, has endpoints, or cannot be known is no fault', () => {
   for (const known of [
     { services: () => named('lama') },
     { slices: () => named('lama-1') },
@@ -47,7 +47,7 @@ test('a Service that is there, that has endpoints, or that cannot be known is no
   }
 })
 
-test('an upstream without a pod that takes requests is named with its Service or pool', () => {
+test('an upstream without a ready pod is named with its Service or pool', () => {
   const known = knowing({ ofPool: () => [] })
   assert.deepEqual(emptyOnes(services, pools, 'ai', known), [
     { upstream: 'chat', source: 'Service models/lama' },
@@ -57,7 +57,7 @@ test('an upstream without a pod that takes requests is named with its Service or
   assert.deepEqual(emptyOnes(services, pools, 'ai', knowing({ ofService: () => one })), [])
 })
 
-test('an upstream that may be scaled to no pod has no fault without one', () => {
+test('an upstream that may scale to zero has no fault without a pod', () => {
   const scaled = upstreams.map((one) => ({ ...one, cold_start: { max_wait_seconds: 60 } }))
   const [first, second] = [
     serviceUpstreamsOf({ upstreams: scaled }),
@@ -66,7 +66,7 @@ test('an upstream that may be scaled to no pod has no fault without one', () => 
   assert.deepEqual(emptyOnes(first, second, 'ai', knowing({ ofPool: () => [] })), [])
 })
 
-test('a missing Service is a reference that leads nowhere, and the upstream has no endpoints', () => {
+test('a missing Service is an unresolved reference, and the upstream has no endpoints', () => {
   const key = 'models/lama'
   const endpointsTrouble = {
     pools: [],
@@ -84,7 +84,7 @@ test('a missing Service is a reference that leads nowhere, and the upstream has 
   assert.equal(says(status, 'Ready'), 'False ServiceNotFound')
 })
 
-test('a pool whose pods are all gone is Degraded, and the gateway serves on', () => {
+test('a pool without pods is Degraded, and the gateway continues to serve', () => {
   const empty = [{ upstream: 'embed', source: 'InferencePool ai/vllm' }]
   const status = statusOf({ endpointsTrouble: { pools: [], services: [], empty } })
   assert.equal(says(status, 'Degraded'), 'True NoEndpoints')

@@ -1,4 +1,4 @@
-/** How often endpoints are sent and stored, and in which order, on a clock that the test turns. */
+/** How often endpoints are sent and stored, and in which order, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, mock, test } from 'node:test'
@@ -95,7 +95,7 @@ test('many changes in ten seconds are at most a hundred pushes, and the last one
   lane.close()
 })
 
-test('a push that was lost is sent again, and the same document once more within half a minute', async () => {
+test('a lost push is sent again, and the same document once more within half a minute', async () => {
   const { rig, lane, pass } = aRig()
   rig.answer = () => {
     throw new Error('connection refused')
@@ -111,7 +111,7 @@ test('a push that was lost is sent again, and the same document once more within
   lane.close()
 })
 
-test('a pod that has seen a higher sequence gets one above it', async () => {
+test('a pod with a higher sequence gets one above it', async () => {
   const { rig, lane, pass } = aRig()
   const have = Date.now() + 5000
   rig.answer = () =>
@@ -140,7 +140,7 @@ test('more endpoints than the bound are not sent, and the reason names the numbe
   lane.close()
 })
 
-test('a ConfigMap of another owner is left alone', async () => {
+test('a ConfigMap of another owner is not changed', async () => {
   const { rig, lane, pass } = aRig()
   rig.found = { metadata: { name: 'production-endpoints', namespace: 'ai', uid: 'x' } }
   await pass(300)
@@ -149,7 +149,7 @@ test('a ConfigMap of another owner is left alone', async () => {
   lane.close()
 })
 
-test('a refusal by a pod is known until the pod has taken a list', async () => {
+test('a refusal by a pod is known until the pod has accepted a list', async () => {
   const { rig, lane, pass } = aRig()
   rig.answer = () => ({ status: 422, body: { reason: 'invalid', message: 'There are too many.' } })
   await pass(200)
@@ -161,7 +161,7 @@ test('a refusal by a pod is known until the pod has taken a list', async () => {
   lane.close()
 })
 
-test('an operator that has just begun waits for what it does not know yet, and not for ever', async () => {
+test('a new operator waits for unknown lists, but not forever', async () => {
   const { rig, lane, pass } = aRig()
   rig.unknown = true
   await pass(5000)

@@ -1,4 +1,4 @@
-/** Events of what an operator decided, within the bounds of the API server. */
+/** Events about an operator's decisions, within the bounds of the API server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { valueBelow } from '../../dataplane/json/values.ts'
@@ -42,7 +42,7 @@ test('a note is at most 1,024 bytes in any letters, and cut between them', async
   }
 })
 
-test('the event of a key with the longest name has a name that the API server takes', async () => {
+test('the event of a key with the longest name has a name that the API server accepts', async () => {
   const name = `${'k'.repeat(239)}-${'k'.repeat(13)}`
   const event = await eventOf(aGatewayKey(name), 'Ready', 'RouteNotFound', 'It has no route.')
   assert.match(event.metadata.name, /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/)

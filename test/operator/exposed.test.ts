@@ -1,4 +1,4 @@
-/** Whether the Gateways in front take the route, and whether waiting helps. */
+/** Whether the Gateways in front accept the route, and whether waiting helps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from '../../operator/compile/compile.ts'
@@ -24,7 +24,7 @@ function routeWith(...conditions: readonly object[]) {
 const facts = { gateway, hasHttpRoutes: true }
 const accepted = condition('Accepted', 'True', 'Accepted')
 
-test('without a route nothing is said of one', () => {
+test('without a route there is no condition for it', () => {
   assert.equal(conditionOf(statusOf(), 'Exposed').status, undefined)
 })
 
@@ -48,7 +48,7 @@ test('a refusal of the controller is repeated with its reason, and the gateway i
   assert.equal(says(other, 'Exposed'), 'False RefNotPermitted')
 })
 
-test('what a controller says of an older route counts for nothing', () => {
+test("a controller's report on an older route is ignored", () => {
   const stale = condition('Accepted', 'True', 'Accepted', 1)
   for (const httpRoute of [undefined, routeWith(), routeWith(stale)]) {
     assert.equal(says(statusOf({ ...facts, httpRoute }), 'Exposed'), 'Unknown Pending')

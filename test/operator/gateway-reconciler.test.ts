@@ -1,4 +1,4 @@
-/** One gateway from its configuration to its status, with parts that note what they are given. */
+/** One gateway from its configuration to its status, with parts that record their arguments. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, mock, test } from 'node:test'
@@ -16,7 +16,7 @@ const { privateKey } = generateKeyPairSync('ed25519')
 const signing = { privateKey, keyId: 'test', trusted: { test: 'a public key' } }
 const identity = { uid: 'uid-1', namespace: 'ai', name: 'production' }
 
-/** The documents that are stored for a gateway whose configuration has this sequence. */
+/** The stored documents of a gateway whose configuration has this sequence. */
 function aStored(sequence: number): Required<Stored> {
   const { configuration } = compile({ gateway: aGateway(), keys: [], now: 0 })
   assert.ok(configuration)
@@ -45,7 +45,7 @@ function enforcing(hash: string | undefined, ready = true) {
   return { target: { ready }, report: { configuration: { hash } } }
 }
 
-/** A reconciler whose parts note their steps. Tests change what the parts return. */
+/** A reconciler whose parts note their steps. Tests change the results of the parts. */
 function aRig(gateway: KubeObject | undefined = aGateway()) {
   const steps: string[] = []
   const note = <T>(step: string, value: T): T => {
@@ -70,7 +70,7 @@ function aRig(gateway: KubeObject | undefined = aGateway()) {
     hasServices: true,
     statusAgainMs: undefined as number | undefined,
     mountsAgainMs: undefined as number | undefined,
-    /** The arguments that the parts were given last. */
+    /** The last arguments of the parts. */
     status: {} as Readonly<Record<string, unknown>>,
     pushed: [] as unknown[],
     floors: {} as unknown,
@@ -170,7 +170,7 @@ test('a gateway is compiled, stored, pushed and shaped, and then its status is w
   assert.deepEqual([Object(release).image, Object(platform).hasHttpRoutes], ['gw:1', true])
 })
 
-test('the documents that are stored now go to the pods that the gateway owns, with the span', async () => {
+test('the stored documents go to the pods that the gateway owns, with the span', async () => {
   const { rig, reconciler } = aRig()
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
   await reconciler.reconcile(KEY, trace)
@@ -183,20 +183,20 @@ test('the documents that are stored now go to the pods that the gateway owns, wi
   )
 })
 
-test('sequences that pods have seen are given to what numbers the documents', async () => {
+test('sequences that pods have seen are passed to the part that numbers documents', async () => {
   const { rig, reconcile } = aRig()
   await reconcile()
   assert.deepEqual(rig.floors, { configuration: 8, keys: 7 })
 })
 
-test('keys are judged again only after another compilation', async () => {
+test('keys are checked again only after another compilation', async () => {
   const { rig, reconcile } = aRig()
   rig.compilation = { ...rig.compilation, isNew: false }
   await reconcile()
   assert.equal(rig.steps.includes(`compiled ${KEY}`), false)
 })
 
-test('a gateway that is gone is forgotten by every part', async () => {
+test('every part forgets a deleted gateway', async () => {
   const { rig, reconcile } = aRig()
   rig.gateway = undefined
   assert.equal(await reconcile(), undefined)
@@ -207,7 +207,7 @@ test('a gateway that is gone is forgotten by every part', async () => {
   ])
 })
 
-test('a paused gateway keeps what is stored, and nothing of it is written but its status', async () => {
+test('a paused gateway keeps its stored documents, and only its status is written', async () => {
   const { rig, reconcile } = aRig(aGateway({ spec: { paused: true } }))
   rig.states = [enforcing(rig.before.configuration?.hash)]
   assert.deepEqual(await reconcile(), { againMs: 600_000 }, 'nothing will be kept as good')
@@ -216,15 +216,19 @@ test('a paused gateway keeps what is stored, and nothing of it is written but it
   assert.deepEqual([rig.status.isPaused, rig.status.compiled], [true, undefined])
 })
 
-test('a step that fails is written into the status, and then reported', async () => {
+test('a failing step is written into the status, and then reported', async () => {
   const { rig, reconcile } = aRig()
   rig.workload = () => Promise.reject(new Error('the API server is away'))
   await assert.rejects(reconcile(), /the API server is away/)
   assert.deepEqual(rig.status.workload, { kind: 'failed', message: 'the API server is away' })
-  assert.deepEqual(rig.status.documents, rig.after, 'what was stored before is in the status')
+  assert.deepEqual(
+    rig.status.documents,
+    rig.after,
+    'the earlier stored documents are in the status',
+  )
 })
 
-test('a ConfigMap of another owner is a conflict that is looked at again within seconds', async () => {
+test('a ConfigMap of another owner is a conflict that is checked again within seconds', async () => {
   const { rig, reconcile } = aRig()
   rig.read = () => Promise.reject(new ForeignObjectError('ConfigMap', 'production-gw'))
   assert.deepEqual(await reconcile(), { againMs: 15_000 })
@@ -233,7 +237,7 @@ test('a ConfigMap of another owner is a conflict that is looked at again within 
   assert.equal(rig.steps.includes('push'), false)
 })
 
-test('a judgement that is pending says nothing about the document', async () => {
+test('a pending check says nothing about the document', async () => {
   const { rig, reconcile } = aRig()
   const compiled = { ...rig.compilation.compiled, isPending: true as const }
   rig.compilation = { compiled, isNew: true }
@@ -250,7 +254,7 @@ test('pods are not shaped before there is a configuration', async () => {
   assert.deepEqual(rig.status.workload, { kind: 'applied' })
 })
 
-test('the gateway is looked at again at the earliest of the times that its parts name', async () => {
+test('the gateway is reconciled again at the earliest time of its parts', async () => {
   const { rig, reconcile } = aRig()
   for (const [times, expected] of [
     [{ statusAgainMs: 300, mountsAgainMs: 900, keysMs: 500 }, 300],
@@ -270,7 +274,7 @@ for (const [what, outcome, againMs] of [
   ['meets an object of another owner', { kind: 'conflict', message: 'theirs' }, 15_000],
   ['has a route of another owner', { kind: 'applied', routeConflict: 'theirs' }, 15_000],
 ] as const) {
-  test(`a gateway that ${what} is looked at again after ${againMs / 1000} s`, async () => {
+  test(`a gateway that ${what} is reconciled again after ${againMs / 1000} s`, async () => {
     const { rig, reconcile } = aRig()
     rig.workload = async () => outcome
     assert.deepEqual(await reconcile(), { againMs })
@@ -293,7 +297,7 @@ test('a configuration is kept as good after every ready pod has enforced it for 
   assert.equal(rig.kept, rig.after.configuration)
 })
 
-test('the five seconds begin again with another document, and after a pod that lost it', async () => {
+test('the five seconds start again with another document, and after a pod that lost it', async () => {
   let now = 1_000
   mock.method(performance, 'now', () => now)
   const { rig, reconcile } = aRig()
@@ -335,7 +339,7 @@ test('the ready endpoints of the Service are counted, without those of the metri
   assert.equal(rig.status.endpoints, undefined)
 })
 
-test('a gateway that is being deleted still has its keys pushed, and nothing else made', async () => {
+test('a gateway that is being deleted still has its keys pushed, and nothing else created', async () => {
   const { rig, reconcile } = aRig(aGateway(DELETED))
   rig.compilation = { ...rig.compilation, againMs: 400 }
   assert.deepEqual(await reconcile(), { againMs: 400 })
@@ -358,7 +362,7 @@ test('a gateway that is being deleted is forgotten once nothing of it is stored'
   }
 })
 
-test('a gateway that is being deleted while it is paused is left as it is', async () => {
+test('a paused gateway that is being deleted is not changed', async () => {
   const { rig, reconcile } = aRig(aGateway({ ...DELETED, spec: { paused: true } }))
   assert.equal(await reconcile(), undefined)
   assert.deepEqual(rig.steps, [])

@@ -1,4 +1,4 @@
-/** Keys that the operator makes: when one is due, which hashes count meanwhile, and an exchange that breaks off. */
+/** Keys that the operator makes: when one is due, which hashes are valid meanwhile, and an interrupted rotation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type GeneratedHash, Generation } from '../../crds/gateway-key.ts'
@@ -33,7 +33,7 @@ for (const [what, fields, hashes, due] of DUE) {
   })
 }
 
-test('two hashes count at most, and the former ends behind the overlap', () => {
+test('at most two hashes are valid, and the old one ends after the overlap', () => {
   const hashes = [aHash({ prefix: 'b' }), aHash({ prefix: 'a', state: 'Former', notAfter: at(60) })]
   const made = { hash: `sha256:${'2'.repeat(64)}`, prefix: 'c', revision: 2, madeAt: at(0) }
   const next = announced(hashes, made)
@@ -71,7 +71,7 @@ function anApi(refuses: boolean) {
   return { calls, written, create: write('create', refuses), update: write('update', false) }
 }
 
-test('the hash is kept before the Secret is written, and a Secret that is there is replaced', async () => {
+test('the hash is kept before the Secret is written, and an existing Secret is replaced', async () => {
   const api = anApi(true)
   const hashes = await exchange(
     api,
@@ -87,7 +87,7 @@ test('the hash is kept before the Secret is written, and a Secret that is there 
   assert.match(hashes[0]?.prefix ?? '', /^gw_live_team-a_/)
 })
 
-test('a hash that could not be kept is of no key: no Secret is written', async () => {
+test('a hash that could not be kept belongs to no key: no Secret is written', async () => {
   const api = anApi(false)
   const failing = exchange(api, { key, wanted: wanted(), hashes: [], now: NOW }, () =>
     Promise.reject(new Error('stale')),

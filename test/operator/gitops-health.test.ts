@@ -1,4 +1,4 @@
-/** How pipelines read a status: the scripts for Argo CD, and the rules of kstatus, which Flux and Helm follow. */
+/** How pipelines read a status: the scripts for Argo CD, and the rules of kstatus, which Flux and Helm use. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   {
-    name: 'as the API server makes it',
+    name: 'as the API server creates it',
     status: INITIAL_STATUS,
     argo: 'Progressing',
     kstatus: 'InProgress',
@@ -90,7 +90,7 @@ const ROWS: readonly Row[] = [
     kstatus: 'InProgress',
   },
   {
-    name: 'without its store, which pods do without',
+    name: 'without its store, which pods do not need',
     status: statusOf({ pods: [aPod('a', { state: 'acknowledged' }, storeAway)] }),
     argo: 'Degraded',
     kstatus: 'Current',
@@ -109,7 +109,7 @@ const ROWS: readonly Row[] = [
     kstatus: 'InProgress',
   },
   {
-    name: 'with a route that no cluster serves',
+    name: 'with a route that the cluster does not serve',
     object: routed,
     status: statusOf({ gateway: routed }),
     argo: 'Degraded',
@@ -127,7 +127,7 @@ for (const { name, object = gateway, status, argo, kstatus } of ROWS) {
   })
 }
 
-test('the patch of argocd-cm holds the scripts as they are', () => {
+test('the patch of argocd-cm contains the scripts unchanged', () => {
   const { data } = parse(
     readFileSync(join(import.meta.dirname, '../../charts/gw/gitops/argocd/argocd-cm.yaml'), 'utf8'),
   )
@@ -141,7 +141,7 @@ const key = (generation: number, ...conditions: readonly object[]) => ({
   status: { conditions: conditions.map((one) => ({ observedGeneration: generation, ...one })) },
 })
 
-test('a key is healthy once it is accepted, also when it has ended', () => {
+test('a key is healthy once it is accepted, even after its end', () => {
   const health = (object: object) => healthOf(script('gatewaykey'), object).status
   const accepted = { type: 'Accepted', status: 'True', message: 'It counts.' }
   const ended = { type: 'Ready', status: 'False', message: 'It was revoked.' }
@@ -153,7 +153,7 @@ test('a key is healthy once it is accepted, also when it has ended', () => {
   assert.equal(health({ metadata: {} }), 'Progressing')
 })
 
-/** The generic rules of kstatus for a resource that it does not know, in their order. */
+/** The generic rules of kstatus for an unknown resource, in their order. */
 function kstatusOf(object: {
   metadata?: { generation?: number }
   status?: Partial<GatewayStatus>

@@ -1,4 +1,7 @@
-/** The public keys of the cluster's issuer: how soon a change is seen, and what holds while the API server is away. */
+/**
+ * The public keys of the cluster's issuer: how soon a change is seen, and what is used while the API server is
+ * unavailable.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IssuerKeys } from '../../operator/compile/issuer-keys.ts'
@@ -27,7 +30,7 @@ test('a change of the keys is seen within five minutes, and reported once', asyn
     t.mock.timers.tick(ms)
     await new Promise(setImmediate)
   }
-  // The first question begins to read them.
+  // The first call starts to read them.
   assert.equal(kids(), undefined)
   await pass(0)
   assert.deepEqual([kids(), seen.changes], [['one'], 1])

@@ -1,4 +1,4 @@
-/** The conditions of a key: whether its gateway takes it, and whether a client can call with it. */
+/** The conditions of a key: whether its gateway accepts it, and whether a client can call with it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileKeys } from '../../operator/compile/compile-keys.ts'
@@ -58,5 +58,5 @@ const ROWS = [
 ]
 
 for (const { name, spec, says, namespace } of ROWS) {
-  test(`a key that ${name} says so`, () => assert.deepEqual(saidOf(spec, namespace), says))
+  test(`a key that ${name} reports it`, () => assert.deepEqual(saidOf(spec, namespace), says))
 }

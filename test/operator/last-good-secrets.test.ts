@@ -1,4 +1,4 @@
-/** Secrets of the last good configuration: mounted with what it was good with, and with nothing else. */
+/** Secrets of the last good configuration: mounted only with the settings under which it was good. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -64,13 +64,13 @@ function mountedBy(next: KubeObject, reconciler: ConfigReconciler, live?: KubeOb
   return { deployment, isMounted: JSON.stringify(deployment.spec).includes('"theirs"') }
 }
 
-test('they stay while the pods are what they were', async () => {
+test('they stay while the pods do not change', async () => {
   const reconciler = await afterGood(naming())
   assert.ok(mountedBy(aGateway(), reconciler).isMounted)
   assert.ok(mountedBy(aGateway({ spec: { replicas: 5 } }), reconciler).isMounted)
 })
 
-test('they go with another image, environment, injection or egress', async () => {
+test('they are removed with another image, environment, injection or egress', async () => {
   const reconciler = await afterGood(naming())
   const live = mountedBy(naming(), reconciler).deployment
   const specs = [
@@ -88,7 +88,7 @@ test('they go with another image, environment, injection or egress', async () =>
   }
 })
 
-test('they come back with what the last good configuration ran with', async () => {
+test("they come back with the last good configuration's settings", async () => {
   const reconciler = await afterGood(naming({ image: 'ours:1' }))
   assert.equal(mountedBy(aGateway(), reconciler).isMounted, false)
   assert.ok(mountedBy(aGateway({ spec: { image: 'ours:1' } }), reconciler).isMounted)

@@ -124,7 +124,7 @@ test('a condition says until when the certificate holds', () => {
 })
 
 test('while a renewed Secret reaches the pods, the certificate that ends first counts', () => {
-  assert.match(judged(shows(-1, 89), shows(-80, 3)).message, /ends on 2026-06-04/)
+  assert.match(judged(shows(-1, 89), shows(-80, 3)).message, /expires on 2026-06-04/)
 })
 
 test('a gateway without TLS has no such condition', () => {

@@ -237,7 +237,7 @@ test('a sequence that no operator can have sent raises no floor', async () => {
   pod.answers['PUT /config'] = { status: 409, body: { have: Number.MAX_SAFE_INTEGER } }
   link.want({ ...wanted, keys: undefined })
   await settled()
-  assert.match(link.laneOf('configuration').error ?? '', /that is not believed\. Delete the pod/)
+  assert.match(link.laneOf('configuration').error ?? '', /the report is ignored\. Delete the pod/)
   assert.equal(link.floorOf('configuration'), 0)
   calls()
   await pass(3_000)

@@ -346,7 +346,7 @@ test('a pod that claims an absurd number moves no floor, and is named when it re
     }),
   )
   const [state] = pusher.statesOf('ai/production')
-  assert.match(state?.keys.error ?? '', /9007199254740991.*not believed\. Delete the pod/)
+  assert.match(state?.keys.error ?? '', /9007199254740991.*report is ignored\. Delete the pod/)
   assert.equal(pusher.floorOf('ai/production', 'configuration'), 0)
   assert.equal(pusher.floorOf('ai/production', 'keys'), 0)
 })

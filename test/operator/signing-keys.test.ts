@@ -100,7 +100,7 @@ test('more keys than a ConfigMap holds are refused with their number and what to
   assert.ok(bundleData({ keys: signed }).binaryData)
   assert.throws(
     () => bundleData({ keys: { ...signed, packed } }),
-    /^Error: 0 keys take 1048577 bytes packed, and 1048576 are left.*Delete GatewayKeys that are over/,
+    /^Error: 0 keys take 1048577 bytes packed, and 1048576 are left.*Delete expired or revoked GatewayKeys/,
   )
 })
 

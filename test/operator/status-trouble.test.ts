@@ -169,7 +169,7 @@ test('pods that Kubernetes refuses to make are reported with its words', () => {
   ]
   const none = { ...deployment, status: { observedGeneration: 1, conditions } }
   const { message } = conditionOf(statusOf({ deployment: none, pods: [] }), 'WorkloadAvailable')
-  assert.match(message, /Kubernetes refuses to make pods: exceeded quota: small/)
+  assert.match(message, /Kubernetes refuses to create pods: exceeded quota: small/)
 })
 
 test('a rollout that does not come on says what holds up its newest pod', () => {

@@ -124,7 +124,7 @@ test('an invalid edit leaves the pods, and names the field', () => {
   const status = statusOf({ gateway: aGateway({ gw: { routes } }), before: statusOf() })
   assert.equal(says(status, 'Accepted'), 'False Invalid')
   assert.match(conditionOf(status, 'Accepted').message, /^gw\.routes\[0\]\.upstreams\[0\]/)
-  assert.match(conditionOf(status, 'Programmed').message, /2 pods go on with generation 3/)
+  assert.match(conditionOf(status, 'Programmed').message, /2 pods keep generation 3/)
   assert.equal(says(status, 'Degraded'), 'True UsingLastKnownGood')
   assert.equal(status.problems[0]?.severity, 'error')
 })

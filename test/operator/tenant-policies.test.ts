@@ -67,7 +67,7 @@ test('an amount above the ceiling counts as the ceiling, and the number is said'
   assert.deepEqual(budgets, [{ tenant: 'research', tokens_per_day: 1000, spend_per_month_usd: 50 }])
   const { reason, message, effective } = verdictOn(verdicts)
   assert.equal(reason, 'Bounded')
-  assert.match(message, /requests_per_minute 600 is above the ceiling and counts as 300/)
+  assert.match(message, /requests_per_minute 600 is above the ceiling and is replaced by 300/)
   assert.match(message, /usd_per_month is 50, the ceiling/)
   assert.deepEqual(effective?.boundBy, {
     requests_per_minute: 'ceiling',
@@ -137,7 +137,7 @@ test('a policy that the configuration cannot bear costs itself only, and keeps w
   assert.match(verdictOn(without.verdicts).message, /downgrade_route.*gone/)
   const before = compiled(gateway, { ...bad, status }, good)
   assert.deepEqual(before.budgets, [{ tenant: 'research', tokens_per_day: 8 }])
-  assert.match(verdictOn(before.verdicts).message, /as it was before stays in force/)
+  assert.match(verdictOn(before.verdicts).message, /previous version of the policy stays active/)
 })
 
 test('money without prices is left out, and only a policy that asked for it is to blame', () => {
@@ -168,7 +168,7 @@ test('the budget of each tenant bounds a policy, unless a ceiling is written, an
   const { reason, effective, message } = verdictOn(bounded.verdicts)
   assert.equal(reason, 'Bounded')
   assert.equal(effective?.tokens_per_day, 800)
-  assert.match(message, /900 is above the ceiling and counts as 800/)
+  assert.match(message, /900 is above the ceiling and is replaced by 800/)
   const raised = compiled(aGateway({ gw, spec: grants(CEILING) }), asked)
   assert.deepEqual(raised.budgets.slice(1), [
     { tenant: 'research', tokens_per_day: 900, spend_per_month_usd: 50, alert_thresholds: [0.5] },

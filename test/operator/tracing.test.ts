@@ -26,8 +26,8 @@ test('the option wins over the variable, and headers are read as OpenTelemetry w
 
 for (const [option, headers, says] of [
   ['collector:4318', undefined, /must be a URL/],
-  ['http://collector:4318?key=x', undefined, /must be a base URL alone/],
-  ['http://me:secret@collector', undefined, /must be a base URL alone/],
+  ['http://collector:4318?key=x', undefined, /must be only a base URL/],
+  ['http://me:secret@collector', undefined, /must be only a base URL/],
   [ENDPOINT, 'no-equals', /must be name=value/],
   [ENDPOINT, 'a b=c', /must be name=value/],
   [ENDPOINT, 'a=%0A', /must be name=value/],

@@ -202,7 +202,7 @@ test('a missing configuration is named once, and gets the bundle as soon as it e
     await until('it says so', () => errors.length === 1)
     assert.match(
       errors[0] ?? '',
-      /there is no ValidatingWebhookConfiguration gw-system-gw.*make it/,
+      /there is no ValidatingWebhookConfiguration gw-system-gw.*create it/,
     )
     // It serves all the same: a user may call it by another configuration.
     assert.equal(shown.length, 1)

@@ -152,7 +152,7 @@ test('a stranger hears the same words whether the gateway is there or not', asyn
     (await judged(foreign, { known: there })).warnings,
     (await judged(foreign)).warnings,
   )
-  assert.match((await judged(foreign)).warnings.join(), /No gateway of that name takes this key/)
+  assert.match((await judged(foreign)).warnings.join(), /No gateway of that name accepts this key/)
 })
 
 test('status, deletions, what is going, and edits that leave the body as it is are not judged', () => {
@@ -252,15 +252,15 @@ const POLICIES: readonly (readonly [string, KubeObject, ClusterView, RegExp | un
     'asks for more than the ceiling',
     aPolicy('a', { limits: { requests_per_minute: 900 } }),
     GRANTED,
-    /requests_per_minute 900 is above the ceiling and counts as 300/,
+    /requests_per_minute 900 is above the ceiling and is replaced by 300/,
   ],
-  ['is not granted', aPolicy('a', { tenant: 'other' }), GRANTED, /No gateway of that name takes/],
-  ['has no gateway', aPolicy('a'), NOTHING, /No gateway of that name takes/],
+  ['is not granted', aPolicy('a', { tenant: 'other' }), GRANTED, /No gateway of that name accepts/],
+  ['has no gateway', aPolicy('a'), NOTHING, /No gateway of that name accepts/],
   [
     'comes second',
     aPolicy('a'),
     { ...GRANTED, policiesOf: () => [older] },
-    /TenantPolicy older is older and counts/,
+    /TenantPolicy older is older and applies/,
   ],
   [
     'names an unknown route',

@@ -1,4 +1,4 @@
-/** The line of a request in the log: by the code that is generated from the declaration, or by a loop over it. */
+/** The line of a request in the log: by the generated code, or by a loop over the declaration. */
 import { accessLine, newTrace } from '../../../dataplane/telemetry/trace/code.ts'
 import { namesIn } from '../../../dataplane/telemetry/trace/field.ts'
 import { TRACE_FIELDS, type Trace } from '../../../dataplane/telemetry/trace/fields.ts'

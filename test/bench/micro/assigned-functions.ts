@@ -1,4 +1,4 @@
-/** A function kept in a property of something short-lived: written at the assignment, or named before it. */
+/** A function in a property of a short-lived object: written at the assignment, or named before it. */
 import { compare } from './runner.ts'
 
 class Holder {
@@ -6,7 +6,7 @@ class Holder {
 }
 const seen = { sum: 0 }
 
-/** Other memory of a request, so that the collector has something to do. */
+/** Other memory of a request, so that the collector has work. */
 const bytes = () => new Array(1_000).fill(0)
 
 await compare(import.meta.url, 300_000, {

@@ -1,4 +1,4 @@
-/** An answer of a head and a body, to a socket: as one string, or as two writes that leave together. */
+/** An answer of a head and a body, to a socket: as one string, or as two writes that are sent together. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** The hold for an estimated prompt, and what its usage teaches, for each request of a tenant with a budget. */
+/** The hold for an estimated prompt, and learning from its usage, for each request of a tenant with a budget. */
 import { Learnt } from '../../../dataplane/tokens/learnt.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 import { compare } from './runner.ts'

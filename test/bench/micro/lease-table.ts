@@ -1,4 +1,4 @@
-/** 256 requests run at a time, each known by its id; the oldest is looked up and leaves as a new one comes. */
+/** 256 requests run at a time, each with an id; the oldest is looked up and removed as a new one arrives. */
 
 import type { MemoryLease } from '../../../dataplane/store/memory/lease.ts'
 import { LeaseTable } from '../../../dataplane/store/memory/lease-table.ts'

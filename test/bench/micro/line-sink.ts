@@ -1,4 +1,4 @@
-/** Log lines on their way to a file: gathered as bytes in pages, or given to the writer as strings. */
+/** Log lines for a file: gathered as bytes in pages, or passed to the writer as strings. */
 import { openSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import sonicBoom from 'sonic-boom'

@@ -52,7 +52,7 @@ function apply(generation: number): void {
     upstream.set(list.slice(index * OF_ONE, (index + 1) * OF_ONE))
 }
 
-/** A turn of the event loop each, so that endpoints that are gone can be freed. */
+/** A turn of the event loop each, so that removed endpoints can be freed. */
 function applied(generationOf: (round: number) => number) {
   return async (times: number) => {
     for (let round = 0; round < times; round++) {

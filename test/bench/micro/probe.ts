@@ -1,4 +1,4 @@
-/** A health probe on a separate connection, and over a pool of undici that keeps none between two probes. */
+/** A health probe on a separate connection, and over a pool of undici that keeps no connection between two probes. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openPool, transportTo } from '../../../dataplane/connection/client.ts'
@@ -30,7 +30,7 @@ const destination = async () => ({
   timeoutMs: 2000,
   section: { connect_timeout_seconds: 2 },
 })
-// Neither a proxy nor certificates matter here.
+// Neither a proxy nor certificates are needed here.
 const whole = {} as Parameters<typeof transportTo>[1]
 
 function inTurns(ask: () => Promise<unknown>) {

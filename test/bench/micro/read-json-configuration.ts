@@ -1,4 +1,7 @@
-/** Measures the time that the reader of JSON saves: one configuration of 10,000 tenants, read as JSON and, behind a comment, as YAML. */
+/**
+ * Measures the time that the reader of JSON saves: one configuration of 10,000 tenants, read as JSON and, after a
+ * comment, as YAML.
+ */
 import { parseDocument } from '../../../dataplane/config/document/document.ts'
 
 const RUNS = 5

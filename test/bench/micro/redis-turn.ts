@@ -11,7 +11,7 @@ const ARGUMENTS = Array.from({ length: 20 }, (_, index) => index * 1_000)
 
 type Call = (sha: string) => Promise<unknown>
 
-/** The way to call a Redis on a socket. */
+/** The options for Redis on a socket. */
 function calling(open: (socket: string) => Promise<Call>): Work {
   let ready: Promise<{ call: Call; sha: string }> | undefined
   return async (times) => {

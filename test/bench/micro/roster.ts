@@ -1,6 +1,6 @@
 /**
- * 256 requests run at a time, each with half a kilobyte; the oldest leaves as a new one comes. In between the collector
- * takes everything, so that what holds the requests is old, as it is in a process that has run for a while.
+ * 256 requests run at a time, each with half a kilobyte; the oldest leaves as a new one arrives. In between the
+ * collector runs, so that the container is old, as in a process that has run for a while.
  */
 import { type Member, Roster } from '../../../dataplane/base/roster.ts'
 import { collectGarbage, compare } from './runner.ts'

@@ -1,6 +1,6 @@
 /**
- * Compares ways to do one piece of work: each in a separate process, in turns, by the processor time they take. Run a
- * file of this folder (`node test/bench/micro/roster.ts`); it prints the median of each way.
+ * Compares ways to do one piece of work: each in a separate process, in turns, by processor time. Run a file of this
+ * folder (`node test/bench/micro/roster.ts`); it prints the median of each way.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ const WARM_UP = 0.1
 /** Does the work this many times. The first call prepares its inputs. */
 export type Work = (times: number) => void | Promise<void>
 
-/** Afterwards what is still in use is old, as it is in a process that has run for a while. */
+/** Afterwards the objects in use are old, as in a process that has run for a while. */
 export function collectGarbage(): void {
   setFlagsFromString('--expose-gc')
   runInNewContext('gc')()

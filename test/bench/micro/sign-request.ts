@@ -1,4 +1,4 @@
-/** The signature of a request: with the key of the day kept, or derived each time as AWS's own signer derives it. */
+/** The signature of a request: with a cached key of the day, or derived each time as by AWS's own signer. */
 import { randomBytes } from 'node:crypto'
 import { Signer } from '../../../dataplane/providers/bedrock/aws/signature.ts'
 import { compare } from './runner.ts'

@@ -1,4 +1,4 @@
-/** The cost of tracing a request with one attempt: the ids of one that is not kept, and the spans of one that is. */
+/** The cost of tracing a request with one attempt: the ids of one that is not kept, and the spans of a kept one. */
 import { randomFillSync } from 'node:crypto'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import { continuing, correlate, idsFor } from '../../../dataplane/telemetry/correlation.ts'
@@ -32,7 +32,7 @@ const client = {
 const section = { endpoint: 'http://127.0.0.1:8000' }
 const provider = { name: 'vllm', hosted: false }
 const upstream = { provider, section, model: 'llama', server: { address: '::1', port: 8000 } }
-// As much of a snapshot as spans are made of.
+// The part of a snapshot that spans need.
 const snapshot = {
   upstreams: new Map([['up', upstream]]),
   models: { get: () => 'chat' },

@@ -1,4 +1,4 @@
-/** A text is counted as a whole and in slices: English, and one letter over and over. */
+/** A text is counted as a whole and in slices: English, and one letter repeated. */
 import { slicesOf } from '../../../dataplane/tokens/exact/slices.ts'
 import { compare } from './runner.ts'
 

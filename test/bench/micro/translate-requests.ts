@@ -1,4 +1,4 @@
-/** One chat request with tools and a picture, written for upstreams: bytes that pass, and translations. */
+/** One chat request with tools and a picture, written for upstreams: passing bytes, and translations. */
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { aRequest, someSettings } from '../../helpers/providers/a-request.ts'
 import { CANONICAL } from '../../helpers/providers/provider-fixtures.ts'

@@ -1,4 +1,6 @@
-/** One event of a recorded stream, read and written for a client of chat completions: bytes that pass, and translations. */
+/**
+ * One event of a recorded stream, read and written for a client of chat completions: passing bytes, and translations.
+ */
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
 import { pairOf } from '../../../dataplane/translation/pair.ts'

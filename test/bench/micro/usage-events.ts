@@ -1,4 +1,4 @@
-/** The cost of one request's usage: its row, and its event for each sink. Sending and writing are left out. */
+/** The cost of one request's usage: its row, and its event for each sink. Sending and writing are not included. */
 import { compilePrices } from '../../../dataplane/accounts/price.ts'
 import type { Snapshot } from '../../../dataplane/config/snapshot.ts'
 import type { Section } from '../../../dataplane/schema/index.ts'
@@ -18,7 +18,7 @@ const clock = { now: () => performance.now(), wall: () => Date.now() }
 const cell = { value: 0 }
 const pricing = { models: [{ model: 'llama', input: 10, output: 20 }] } as Section['pricing']
 const upstream = { provider: { name: 'vllm' }, model: 'llama' }
-// As much of a snapshot as events are made of.
+// The part of a snapshot that events need.
 const snapshot = {
   upstreams: new Map([['up', upstream]]),
   limits: { prices: compilePrices(pricing) },
@@ -32,7 +32,7 @@ const usage = {
   estimated: false,
   cost_nano_usd: 91_000,
 }
-// As much of an attempt as events are made of.
+// The part of an attempt that events need.
 const attempt = {
   upstream: 'up',
   started_ms: 1.2,
@@ -54,7 +54,7 @@ function exporter(open: () => Page<UsageEvent>): Exporter<UsageEvent> {
   })
 }
 
-/** A disk that takes everything at once. */
+/** A disk that accepts everything at once. */
 function file(): EventFile {
   const path = '/dev/null'
   const most = { max_bytes: Number.MAX_SAFE_INTEGER, keep: 1 }

@@ -1,4 +1,7 @@
-/** Envoy with one worker: as a plain proxy, and with what it has of a key, a route by model, a rate, a token count, a log. */
+/**
+ * Envoy with one worker: as a plain proxy, and with its own checks of a key, a route by model, a rate, a token count, a
+ * log.
+ */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY, PLENTY, ROUTE } from '../gateway.ts'
@@ -7,7 +10,7 @@ import { bringPython, type Peer } from './peer.ts'
 
 const ENVOY = '1.40.0'
 const TYPES = 'type.googleapis.com/envoy.extensions'
-/** Where its filters leave model and tokens for the route and the log. */
+/** Metadata in which its filters store model and tokens for the route and the log. */
 const METADATA = 'gw'
 const HEALTH_PATH = '/health'
 
@@ -80,7 +83,7 @@ function routes(isGoverned: boolean) {
   return [health, { match: { prefix: '/', dynamic_metadata: [byModel] }, route }]
 }
 
-/** Its own name for the type of a filter that is left out for a path. */
+/** Its own type name for a filter that is disabled for a path. */
 const KEYLESS = {
   'envoy.filters.http.api_key_auth': {
     '@type': 'type.googleapis.com/envoy.config.route.v3.FilterConfig',

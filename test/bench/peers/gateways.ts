@@ -1,4 +1,4 @@
-/** Portkey, which asks for no key, and LiteLLM with its own. */
+/** Portkey, which requires no key, and LiteLLM with its own. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { KEY, ROUTE } from '../gateway.ts'

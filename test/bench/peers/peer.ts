@@ -1,4 +1,4 @@
-/** A peer: a program at a fixed version, brought into the user's cache, configured for the same upstream. */
+/** A peer: a program at a fixed version, downloaded into the user's cache, configured for the same upstream. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -8,7 +8,7 @@ import type { Process } from '../processes.ts'
 export interface PeerOptions {
   readonly folder: string
   readonly port: number
-  /** For metrics or administration, where the peer insists on a port for them. */
+  /** For metrics or administration, if the peer requires a port for them. */
   readonly secondPort: number
   /** The model server. */
   readonly upstreamPort: number
@@ -26,7 +26,7 @@ export interface Peer {
 
 const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gw-test')
 
-/** Returns the program's folder. One that was not finished is begun anew. */
+/** Returns the program's folder. An unfinished download starts again. */
 export function bring(name: string, install: (home: string) => void): string {
   const home = join(CACHE, name)
   const done = join(home, 'complete')

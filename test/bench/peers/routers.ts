@@ -1,4 +1,4 @@
-/** Routers in Rust that stand before model servers: those that can check a key of clients do. */
+/** Routers in Rust for model servers: those that can check a key of clients do. */
 import { join } from 'node:path'
 import { KEY } from '../gateway.ts'
 import { MEASURED_CORE, startProcess } from '../processes.ts'
@@ -12,7 +12,7 @@ interface Router {
   readonly name: string
   readonly version: string
   readonly title: string
-  /** Its subcommand, and how it is given a key. */
+  /** Its subcommand, and how it gets a key. */
   readonly command: readonly string[]
 }
 

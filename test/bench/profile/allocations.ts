@@ -1,6 +1,6 @@
 /**
- * `node test/bench/profile/allocations.ts [COLUMN]`: the bytes of objects that a request makes, by function. They are the same
- * on a busy machine, and collecting them is the largest cost of a request after the calls of the system.
+ * `node test/bench/profile/allocations.ts [COLUMN]`: the bytes of objects that a request makes, by function. They do
+ * not depend on the load of the machine, and collecting them is the largest cost of a request after system calls.
  */
 import { once } from 'node:events'
 import { freePort } from '../../helpers/free-port.ts'
@@ -42,7 +42,7 @@ function sum({ callFrame: { functionName, url, lineNumber }, selfSize, children 
 
 async function measure({ load: target }: Profiled) {
   const options = { ...target, seconds: SECONDS }
-  // Compiled code is what serves, and it makes fewer objects.
+  // Compiled code serves, as in production, and it makes fewer objects.
   await runLoad(options)
   const { ask, close } = await askingInspector()
   await ask('HeapProfiler.startSampling', {

@@ -1,4 +1,4 @@
-/** A gateway under the profiler of Node, with its upstream and a Redis, for as long as it is used. */
+/** A gateway under the profiler of Node, with its upstream and a Redis, while it is used. */
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ export interface Profiled {
   }
 }
 
-/** A column of the benchmark by its name; ends the process where there is no such column. */
+/** A column of the benchmark by its name; ends the process if there is no such column. */
 export function columnNamed(variant: string): (typeof VARIANTS)[string] {
   const settings = VARIANTS[variant]
   if (settings !== undefined) return settings
@@ -37,7 +37,7 @@ export function columnNamed(variant: string): (typeof VARIANTS)[string] {
   process.exit(64)
 }
 
-/** Returns what `use` did, and the profile from the start of the gateway on. */
+/** Returns the result of `use`, and the profile since the start of the gateway. */
 export async function profiled<T>(
   settings: (typeof VARIANTS)[string],
   use: (gateway: Profiled) => Promise<T>,
@@ -55,7 +55,7 @@ export async function profiled<T>(
   })
 }
 
-/** A gateway with these flags of Node, for as long as it is used. */
+/** A gateway with these flags of Node, while it is used. */
 export async function withGateway<T>(
   settings: (typeof VARIANTS)[string],
   flags: readonly string[],
@@ -74,7 +74,7 @@ export async function withGateway<T>(
   const gateway = await startGateway({
     ...{ name: 'profile', main: join(ROOT, 'dataplane/main.ts'), root: ROOT },
     directory: join(directory, 'gateway'),
-    // With the flag it would take itself, it need not start anew, which a signal of the profiler would end.
+    // With its own flag, it need not restart itself, which a signal of the profiler would end.
     flags: ['--max-semi-space-size=4', ...flags],
     ...{ upstreamPort, port, metricsPort, adminPort: await freePort() },
     settings: settings(redis),

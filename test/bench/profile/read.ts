@@ -20,7 +20,7 @@ export interface Period {
   readonly toUs: number
 }
 
-/** A call with all that it called; `us` counts that too. */
+/** A call with all its callees; `us` includes them. */
 export interface Call {
   readonly name: string
   us: number
@@ -37,7 +37,7 @@ export interface Times {
 
 const IDLE = new Set(['(idle)', '(program)'])
 
-/** Only what was sampled in the period counts: a start takes longer than many requests. */
+/** Only samples of the period count, because a start takes longer than many requests. */
 export function readProfile(profile: Profile, { fromUs, toUs }: Period): Times {
   const { nodes, samples, timeDeltas } = profile
   let now = profile.startTime

@@ -1,6 +1,6 @@
 /**
- * `make profile`: where the processor time of a governed request goes, as a table by stage and by function, and as a flame
- * graph. `node test/bench/profile/run.ts 'governed, Redis'` takes another column of the benchmark.
+ * `make profile`: the processor time of a governed request, as a table by stage and by function, and as a flame graph.
+ * `node test/bench/profile/run.ts 'governed, Redis'` profiles another column of the benchmark.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { columnNamed, type Profiled, profiled, ROOT } from './profiled.ts'
 import { readProfile, type Times } from './read.ts'
 
 const SECONDS = 5
-/** How many of the dearest are named. */
+/** Number of expensive functions to list. */
 const FUNCTIONS = 40
 const PICTURE = join(ROOT, '.cache/profile.svg')
 
@@ -50,7 +50,7 @@ function table({ byStage, byFunction }: Times): string {
 
 async function measure({ pid, load: target }: Profiled) {
   const options = { ...target, seconds: SECONDS }
-  // Compiled code is what serves.
+  // Compiled code serves, as in production.
   await runLoad(options)
   const fromUs = now()
   const before = readProcessorTime(pid).runNs

@@ -1,13 +1,13 @@
-/** The slowest requests of a load, and the work that the event loop did while they waited. */
+/** The slowest requests of a load, and the work of the event loop while they waited. */
 import type { Period, Profile } from './read.ts'
 import type { Frame } from './stages.ts'
 
 /** A sampler that comes this much later than it should had no processor: its process did not run. */
 const LATE_INTERVALS = 5
 
-const IDLE = 'nothing: upstream, store or network is waited for'
+const IDLE = 'nothing: waiting for upstream, store or network'
 
-/** The first place of which the stack has a frame is the cause. */
+/** The first place with a frame in the stack is the cause. */
 const CAUSES: readonly (readonly [RegExp, string])[] = [
   [/\/prom-client\/|telemetry\/(series|text-lines|metric-row|kept-texts)/, 'scrape of metrics'],
   [/\/dataplane\/(config|process|delivery|pod)\//, 'reload of the configuration'],
@@ -23,11 +23,11 @@ export interface Waits {
   readonly takenUs: number
   /** Microseconds by cause, of all slow requests together. */
   readonly byCause: ReadonlyMap<string, number>
-  /** The same by function, without those that it called. */
+  /** The same by function, without callees. */
   readonly byFunction: ReadonlyMap<string, number>
 }
 
-/** The times in which the process wanted to run, or slept, and was not seen. */
+/** The times in which the process was ready or asleep, without samples. */
 export function takenFrom(profile: Profile, intervalUs: number): readonly Period[] {
   const taken: Period[] = []
   let now = profile.startTime
@@ -39,7 +39,10 @@ export function takenFrom(profile: Profile, intervalUs: number): readonly Period
   return taken
 }
 
-/** The share of requests that waited longest, without what was taken from the process; a line has two moments in nanoseconds. */
+/**
+ * The share of requests that waited longest, without time that other processes took; a line has two times in
+ * nanoseconds.
+ */
 export function slowestOf(log: string, share: number, taken: readonly Period[]): readonly Period[] {
   const ownOf = (one: Period) =>
     lengthOf(one) - taken.reduce((sum, { fromUs, toUs }) => sum + overlap(one, fromUs, toUs), 0)
@@ -62,7 +65,7 @@ export function lengthOf({ fromUs, toUs }: Period): number {
   return toUs - fromUs
 }
 
-/** A sample stands for the time since the one before it. */
+/** A sample represents the time since the previous one. */
 export function waitsOf(profile: Profile, slow: readonly Period[], intervalUs: number): Waits {
   const frames = new Map(profile.nodes.map((node) => [node.id, node]))
   const parents = new Map(
@@ -85,7 +88,7 @@ export function waitsOf(profile: Profile, slow: readonly Period[], intervalUs: n
     const before = now
     now += profile.timeDeltas[index] ?? 0
     const stack = stackOf(sample)
-    // Late samples say what ran at their end; the time before that was another process's.
+    // Late samples show the work at their end; the time before that belongs to another process.
     const ranFrom = now - before > LATE_INTERVALS * intervalUs ? now - intervalUs : before
     for (const one of slow) {
       takenUs += overlap(one, before, ranFrom)

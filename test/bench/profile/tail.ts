@@ -56,7 +56,7 @@ async function measure({ load: target, metricsPort, configFile, directory }: Pro
   return { p50Us, p99Us, failures: failuresOf(result), requests: readFileSync(logFile, 'utf8') }
 }
 
-/** While the load runs; the file of the configuration is watched. */
+/** While the load runs; the gateway watches the configuration file. */
 async function disturb(metricsPort: number, file: string): Promise<void> {
   for (let passed = 0; passed + SCRAPE_MS < SECONDS * 1_000; passed += SCRAPE_MS) {
     if (passed === 2 * SCRAPE_MS) appendFileSync(file, '\n')

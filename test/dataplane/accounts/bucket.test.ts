@@ -9,7 +9,7 @@ const aRule = fc.record({
   capacity: fc.oneof(fc.integer({ min: 1, max: 50 }), fc.constant(100_000_000)),
 })
 
-/** Lets a request through if it fits, as the store does. */
+/** Admits a request if it fits, like the store. */
 function pass(bucket: Bucket, now: number): boolean {
   if (bucket.wait(1, now) > 0) return false
   bucket.charge(1, now)
@@ -29,7 +29,7 @@ test('it lets burst requests through at once and then one every 60 / requests_pe
   assert.equal(bucket.remaining(2500), 4)
 })
 
-test('no interval ever sees more than burst + rate x time', () => {
+test('no interval ever admits more than burst + rate x time', () => {
   const arrivals = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 5000 })), {
     minLength: 2,
     maxLength: 150,
@@ -56,7 +56,7 @@ test('no interval ever sees more than burst + rate x time', () => {
   )
 })
 
-test('a client that waits for its Retry-After gets through, and a millisecond less is too short', () => {
+test('a client that waits for its Retry-After is admitted, and a millisecond less is too short', () => {
   const step = fc.record({
     gap: fc.integer({ min: 0, max: 4000 }),
     cost: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 80 })),
@@ -80,7 +80,7 @@ test('a client that waits for its Retry-After gets through, and a millisecond le
   )
 })
 
-test('what is larger than the bucket waits until it is empty, and is charged in full', () => {
+test('a request larger than the bucket waits until it is empty, and is charged in full', () => {
   const bucket = new Bucket({ perMinute: 600, capacity: 600 }, 0)
   bucket.charge(1, 0)
   assert.equal(bucket.wait(1800, 0), 100)
@@ -90,7 +90,7 @@ test('what is larger than the bucket waits until it is empty, and is charged in 
   assert.equal(bucket.remaining(100), 0)
 })
 
-test('what is given back makes room, but never more than the bucket has', () => {
+test('returned units make room, but never more than the bucket has', () => {
   const bucket = new Bucket({ perMinute: 60, capacity: 100 }, 0)
   bucket.charge(80, 0)
   bucket.charge(-30, 0)
@@ -99,9 +99,9 @@ test('what is given back makes room, but never more than the bucket has', () => 
   assert.equal(bucket.remaining(0), 100)
 })
 
-test('a changed rule refills nothing and forgets nothing', () => {
+test('a changed rule refills nothing and drops nothing', () => {
   const rows = [
-    // Thirty used of thirty: what a rule leaves after it has changed, at once.
+    // Thirty used of thirty: what a rule admits at once after a change.
     { to: { perMinute: 120, capacity: 40 }, remaining: 10, wait: 0 },
     { to: { perMinute: 120, capacity: 31 }, remaining: 1, wait: 0 },
     { to: { perMinute: 6000, capacity: 30 }, remaining: 0, wait: 10 },
@@ -125,7 +125,7 @@ test('the time before a raise leaks at the old rate, the time after it at the ne
   assert.equal(bucket.remaining(10_010), 2)
 })
 
-test('a clock that goes back locks no tenant out', () => {
+test('a clock that goes back blocks no tenant', () => {
   const rule = { perMinute: 60, capacity: 1 }
   const bucket = new Bucket(rule, 0)
   bucket.charge(1, 3_600_000)
@@ -134,7 +134,7 @@ test('a clock that goes back locks no tenant out', () => {
   assert.equal(bucket.wait(1, 2000), 0)
 })
 
-test('no cost, however absurd, makes an unsafe number', () => {
+test('no cost, even a huge one, makes an unsafe number', () => {
   const bucket = new Bucket({ perMinute: 100_000_000, capacity: 100_000_000 }, 0)
   bucket.charge(Number.MAX_SAFE_INTEGER, 0)
   bucket.charge(Number.MAX_SAFE_INTEGER, 0)

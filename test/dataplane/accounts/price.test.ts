@@ -73,7 +73,7 @@ test('a usage costs what the price list says, to the nano-dollar', () => {
   assert.equal(costOf(aUsage({ promptTokens: 5 }), undefined), 0)
 })
 
-test('searches have a separate price, beside that of the tokens', () => {
+test('searches have a separate price, in addition to that of the tokens', () => {
   const price = priceOf({ input: 1, output: 0, search: 0.002 })
   assert.equal(costOf(aUsage({ promptTokens: 10, searches: 3 }), price), 10_000 + 3 * 2_000_000)
   assert.deepEqual(estimateOf(10, 0, price, 2), {
@@ -88,17 +88,17 @@ test('searches have a separate price, beside that of the tokens', () => {
 
 const CACHED = { input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }
 
-test('what is written into a cache has its price, and each token of the prompt is paid once', () => {
+test('tokens written into a cache have their price, and each token of the prompt is paid once', () => {
   const usage = { promptTokens: 1000, cachedTokens: 800, cacheWriteTokens: 150 }
   const parts = 50 * 3000 + 800 * 300 + 150 * 3750
   assert.equal(costOf(aUsage(usage), priceOf(CACHED)), parts)
-  // Without a price it is an input like any other, as before there was one.
+  // Without a price it is an input like any other.
   assert.equal(costOf(aUsage(usage), priceOf({ input: 3, output: 15 })), 3_000_000)
   const absurd = { promptTokens: 10, cachedTokens: 4, cacheWriteTokens: 99 }
   assert.equal(costOf(aUsage(absurd), priceOf(CACHED)), 4 * 300 + 6 * 3750)
 })
 
-test('what a cache keeps for an hour has its price: the written one, else 1.6 times cache_write, else twice the input', () => {
+test('tokens kept for an hour have their price: the written one, else 1.6 times cache_write, else twice the input', () => {
   const usage = aUsage({ promptTokens: 1000, cacheWriteTokens: 150, cacheWrite1hTokens: 100 })
   const rows: readonly [Listed, number][] = [
     [{ ...CACHED, cache_write_1h: 7 }, 850 * 3000 + 50 * 3750 + 100 * 7000],
@@ -116,20 +116,20 @@ test('what a cache keeps for an hour has its price: the written one, else 1.6 ti
   ]
   for (const [listed, expected] of rows)
     assert.equal(costOf(usage, priceOf(listed)), expected, JSON.stringify(listed))
-  // More of an hour than of both cannot be.
+  // The hour's tokens cannot exceed all written ones.
   const absurd = aUsage({ promptTokens: 10, cacheWriteTokens: 4, cacheWrite1hTokens: 99 })
   assert.equal(costOf(absurd, priceOf(CACHED)), 6 * 3000 + 4 * 6000)
   assert.equal(estimateOf(10, 0, priceOf({ ...CACHED, cache_write_1h: 7 })).nanos, 70_000)
   assert.equal(estimateOf(10, 0, priceOf(CACHED)).nanos, 37_500)
 })
 
-test('caches save what reading is cheaper than plain input, less what writing is dearer, at the tier of the request', () => {
+test('caches save the difference to plain input, less the extra cost of writing, at the tier of the request', () => {
   const used = { promptTokens: 1000, cachedTokens: 800, cacheWriteTokens: 150 }
   const rows: readonly [Listed, Partial<Usage>, gain: number, surcharge: number][] = [
     [CACHED, used, 800 * 2700, 150 * 750],
     [CACHED, { ...used, cacheWrite1hTokens: 100 }, 800 * 2700, 50 * 750 + 100 * 3000],
     [CACHED, { promptTokens: 10, cacheWriteTokens: 10 }, 0, 10 * 750],
-    // A cache that is written for less than plain input saves with that too.
+    // A cache with a write price below plain input saves on writing too.
     [{ ...CACHED, cache_write: 2 }, used, 800 * 2700 + 150 * 1000, 0],
     [
       { ...CACHED, tiers: [{ above_input_tokens: 10, input: 6 }] },
@@ -165,7 +165,7 @@ test('cost and savings together are the cost without a cache', () => {
   )
 })
 
-test("Anthropic's split of what was written is read, whole and in the pieces of a stream", () => {
+test("Anthropic's split of written tokens is read, whole and in the pieces of a stream", () => {
   const said = {
     ...{ input_tokens: 10, output_tokens: 5, cache_creation_input_tokens: 300 },
     cache_creation: { ephemeral_5m_input_tokens: 100, ephemeral_1h_input_tokens: 200 },
@@ -184,7 +184,7 @@ test("Anthropic's split of what was written is read, whole and in the pieces of 
   assert.partialDeepStrictEqual(bedrock, { cacheWriteTokens: 300, cacheWrite1hTokens: 200 })
 })
 
-test('a long input is charged by the longest tier that it exceeds, all of it', () => {
+test('a long input is charged, as a whole, by the highest tier that it exceeds', () => {
   const tiers = [
     { above_input_tokens: 200_000, input: 6, output: 22.5, cached_input: 0.6 },
     { above_input_tokens: 1_000_000, input: 12 },
@@ -194,7 +194,7 @@ test('a long input is charged by the longest tier that it exceeds, all of it', (
     [{ promptTokens: 200_000, completionTokens: 10 }, 200_000 * 3000 + 10 * 15_000],
     [{ promptTokens: 200_001, completionTokens: 10 }, 200_001 * 6000 + 10 * 22_500],
     [{ promptTokens: 300_000, cachedTokens: 300_000 }, 300_000 * 600],
-    // A tier says what it changes; the rest is as the model has it.
+    // A tier contains only changes; the rest comes from the model.
     [{ promptTokens: 300_000, cacheWriteTokens: 300_000 }, 300_000 * 3750],
     [{ promptTokens: 1_000_001, completionTokens: 1 }, 1_000_001 * 12_000 + 15_000],
   ]
@@ -202,7 +202,7 @@ test('a long input is charged by the longest tier that it exceeds, all of it', (
     assert.equal(costOf(aUsage(usage), price), expected, JSON.stringify(usage))
 })
 
-test('an estimate is never below the cost, in no tier', () => {
+test('an estimate is never below the cost, in any tier', () => {
   const usd = fc.integer({ min: 0, max: 30_000_000 }).map((picos) => picos / 1e6)
   const listed = { input: usd, output: usd, cached_input: usd, cache_write: usd }
   const tier = fc.record({ above_input_tokens: fc.integer({ min: 1, max: 1000 }), ...listed })
@@ -272,7 +272,7 @@ test('a million small charges add up to the nano-dollar', () => {
   assert.equal(sum, 1_000_000)
 })
 
-test('every attempt that used something is charged at the price of the model that it used', () => {
+test('every attempt with usage is charged at the price of its model', () => {
   const prices = compilePrices({
     models: [
       { model: 'dear', input: 10, output: 30 },
@@ -307,7 +307,7 @@ test('an estimate is never below what the same tokens can cost', () => {
   )
 })
 
-test("searches that Anthropic counts are paid at the model's price of a search", () => {
+test("searches that Anthropic counts are paid at the model's search price", () => {
   const server_tool_use = { web_search_requests: 3 }
   const usage = readUsage({ input_tokens: 1, output_tokens: 0, server_tool_use })
   assert.ok(usage)

@@ -10,7 +10,7 @@ function rulesFor(tenant: string, limits: unknown, budgets: readonly unknown[] =
   }).of(tenant)
 }
 
-test('a tenant takes what its rule leaves out from the default, and what that leaves out is 120 / 30 / 16', () => {
+test("a tenant takes omitted limits from the default, and the default's own omissions are 120 / 30 / 16", () => {
   const acme = (fields: object) => ({ tenants: [{ tenant: 'acme', ...fields }] })
   const whole = {
     requests_per_minute: 600,
@@ -76,7 +76,7 @@ test('the largest cap is exact, and the smallest is one nano-dollar', () => {
   assert.equal(cap(0.1), 100_000_000)
 })
 
-test('low priority is of the rule, else of the default', () => {
+test('low priority comes from the rule, else from the default', () => {
   const rows: readonly [limits: unknown, yields: readonly boolean[]][] = [
     [undefined, [false, false]],
     [{ default: { priority: 'low' } }, [true, true]],
@@ -94,7 +94,7 @@ test('low priority is of the rule, else of the default', () => {
   }
 })
 
-test('tenants without a rule share one, and names of the language are names', () => {
+test('tenants without a rule share one, and names of the language are ordinary names', () => {
   const rules = compileRules({ rate_limits: undefined, budgets: [] })
   assert.equal(rules.of('one'), rules.of('constructor'))
   assert.ok(Object.isFrozen(rules.of('one')))

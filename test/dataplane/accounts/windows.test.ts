@@ -4,7 +4,7 @@ import { dayOf, monthOf, Present } from '../../../dataplane/accounts/windows.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, verdict, World } from '../../helpers/store/world.ts'
 
-test('a moment belongs to the UTC day and month that its date names', () => {
+test('a moment belongs to the UTC day and month of its date', () => {
   const rows = [
     // [moment, day, day resets, month, month resets]
     ['2026-11-21T12:34:56.789Z', '2026-11-21', '2026-11-22', '2026-11', '2026-12-01'],
@@ -15,7 +15,7 @@ test('a moment belongs to the UTC day and month that its date names', () => {
     ['2028-02-28T23:59:59.999Z', '2028-02-28', '2028-02-29', '2028-02', '2028-03-01'],
     ['2028-02-29T00:00:00.000Z', '2028-02-29', '2028-03-01', '2028-02', '2028-03-01'],
     ['2100-02-28T12:00:00.000Z', '2100-02-28', '2100-03-01', '2100-02', '2100-03-01'],
-    // Where clocks are put forward or back, UTC knows nothing of it.
+    // Clock changes elsewhere do not affect UTC.
     ['2026-03-29T01:30:00.000Z', '2026-03-29', '2026-03-30', '2026-03', '2026-04-01'],
     ['2026-10-25T00:30:00.000Z', '2026-10-25', '2026-10-26', '2026-10', '2026-11-01'],
     ['2026-11-01T06:30:00.000+05:45', '2026-11-01', '2026-11-02', '2026-11', '2026-12-01'],
@@ -53,7 +53,7 @@ test('over 40 years each window ends where the next begins', () => {
   }
 })
 
-test('the present follows the clock, back as well', () => {
+test('the present follows the clock, also backwards', () => {
   const present = new Present(Date.parse('2026-11-30T23:59:59.999Z'))
   assert.deepEqual([present.day.key, present.month.key], ['2026-11-30', '2026-11'])
   present.moveTo(Date.parse('2026-12-01'))

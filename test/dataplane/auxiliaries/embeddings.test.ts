@@ -1,4 +1,4 @@
-/** The vector of a text comes from an upstream as a client's would, and costs no tenant anything. */
+/** The vector of a text comes from an upstream like a client's, and costs no tenant anything. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { AuxiliaryError } from '../../../dataplane/auxiliaries/auxiliary.ts'
@@ -45,12 +45,12 @@ test('a text becomes a vector, with the credential and the model of the upstream
   assert.equal(targets.named('up')?.inFlight, 0)
 })
 
-test('another model of the same upstream can be asked for', async () => {
+test('another model of the same upstream may be used', async () => {
   await open().embed({ upstream: 'up', model: 'other' }, 'hello', TERMS)
   assert.equal(upstream.asked[0]?.body.model, 'other')
 })
 
-test('a long text is cut, and no character of it in half', async () => {
+test('a long text is cut, and no character is cut in half', async () => {
   await open().embed({ upstream: 'up' }, `${'x'.repeat(EMBEDDED_CHARACTERS_MAX - 1)}😀`, TERMS)
   const input = String(upstream.asked[0]?.body.input)
   assert.equal(input.length, EMBEDDED_CHARACTERS_MAX)
@@ -65,7 +65,7 @@ test('a text is cut to the window of its model', async () => {
 const failed = (outcome: string) => (error: Error) =>
   error instanceof AuxiliaryError && error.outcome === outcome
 
-test('an upstream that is not there, or answers with no vector, is an error', async () => {
+test('an upstream that does not exist, or answers without a vector, is an error', async () => {
   const { embed, count } = open()
   await assert.rejects(embed({ upstream: 'other' }, 'hello', TERMS), failed('error'))
   upstream.reply = (outgoing) => void outgoing.writeHead(200).end('{"data":[]}')
@@ -73,7 +73,7 @@ test('an upstream that is not there, or answers with no vector, is an error', as
   assert.equal(count('error'), 1)
 })
 
-test('an upstream that keeps failing is not asked for a while', async () => {
+test('an upstream that keeps failing is not called for a while', async () => {
   const { embed, count } = open()
   upstream.reply = (outgoing) => void outgoing.writeHead(500).end('{}')
   for (let time = 0; time < 5; time++)
@@ -82,7 +82,7 @@ test('an upstream that keeps failing is not asked for a while', async () => {
   assert.deepEqual([count('error'), count('open'), upstream.asked.length], [5, 1, 5])
 })
 
-test('an upstream without free places is not asked', async () => {
+test('an upstream without free places is not called', async () => {
   const { embed, targets } = open({ max_queue_depth: 1 })
   const { state } = targets.named('up') ?? assert.fail()
   state.inFlight = 1
@@ -90,7 +90,7 @@ test('an upstream without free places is not asked', async () => {
   assert.equal(upstream.asked.length, 0)
 })
 
-test('a silent upstream costs no more than the time that it is given', async () => {
+test('a silent upstream takes no more than its allowed time', async () => {
   const { embed, targets, count } = open()
   upstream.reply = () => {}
   const asking = embed({ upstream: 'up' }, 'hello', { ...TERMS, timeoutMs: 20 })
@@ -99,7 +99,7 @@ test('a silent upstream costs no more than the time that it is given', async () 
   assert.equal(targets.named('up')?.inFlight, 0)
 })
 
-test('a client that leaves ends it, and the upstream hears that', async () => {
+test('a client that leaves ends the call, and the upstream notices', async () => {
   const { embed, targets, count } = open()
   const arrived = Promise.withResolvers<void>()
   const closed = Promise.withResolvers<void>()

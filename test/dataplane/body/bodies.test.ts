@@ -1,11 +1,11 @@
-/** Room for bodies: how much there is, whose it is, and that all of it comes back. */
+/** Room for bodies: its size, its owner, and that all of it is returned. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Bodies, bodyBytesMax } from '../../../dataplane/body/bodies.ts'
 
 const MEBIBYTE = 1_048_576
 
-test('an eighth of the memory is for bodies, and always four of the largest', () => {
+test('an eighth of the memory is for bodies, but at least four of the largest', () => {
   assert.equal(bodyBytesMax(1024 * MEBIBYTE, 8 * MEBIBYTE), 128 * MEBIBYTE)
   assert.equal(bodyBytesMax(128 * MEBIBYTE, 8 * MEBIBYTE), 32 * MEBIBYTE)
 })
@@ -24,7 +24,7 @@ test('a tenant has half of the room, others have the rest, and then nothing is l
   assert.equal(three?.grow(40, 8), undefined)
 })
 
-test('what leaves, also twice, gives back what it held, and a tenant without requests is forgotten', () => {
+test('a request that leaves, even twice, returns its room, and a tenant without requests is removed', () => {
   const bodies = new Bodies(800)
   const [one, two] = [bodies.enter('a'), bodies.enter('a')]
   one.grow(10, 8)

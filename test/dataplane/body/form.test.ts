@@ -69,13 +69,13 @@ test('a part that two readers may read differently is refused', () => {
   for (const body of wrong) assert.throws(() => partsOf(body), FormError, body)
 })
 
-test('every cut of a form is refused, and none throws anything else', () => {
+test('every truncated form is refused, and no other error is thrown', () => {
   const whole = field('name="a"; filename="b.wav"')
   for (let length = 0; length < whole.length; length++)
     assert.throws(() => partsOf(whole.slice(0, length)), FormError)
 })
 
-test('a long value is searched in pieces, and its end is found wherever they meet', () => {
+test('a long value is searched in pieces, and its end is found at any border', () => {
   const whole = (length: number) =>
     Buffer.from(field('name="a"').replace('value', 'x'.repeat(length)))
   let steps = 0

@@ -1,4 +1,4 @@
-/** Reading requests: bodies as chat completions, and the member that is at fault. */
+/** Reading requests: bodies as chat completions, and the faulty member. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -32,7 +32,7 @@ function parse(members: Readonly<Record<string, unknown>>) {
   )
 }
 
-test('what the gateway reads of a body is what was sent', () => {
+test('the gateway reads the members as they were sent', () => {
   const request = parse({ stream: true, stream_options: { include_usage: true }, max_tokens: 5 })
   assert.equal(request.stream, true)
   assert.equal(request.includeUsage, true)
@@ -51,7 +51,7 @@ test('absent, null and false are no', () => {
   }
 })
 
-test('the newer bound of tokens wins over the older', () => {
+test('the newer limit of tokens wins over the older', () => {
   assert.equal(parse({ max_tokens: 5, max_completion_tokens: 9 }).maxTokens, 9)
 })
 
@@ -121,7 +121,7 @@ test('random JSON in every member ends in a request or a refusal of the client',
 /** Longer than what is parsed in one go, and than what is parsed at once. */
 const LONG = 'x\n"é漢'.repeat(20_000)
 
-test('a large body is understood as a small one is', () => {
+test('a large body is read like a small one', () => {
   const messages = [
     ...Array.from({ length: 300 }, (_, at) => ({
       role: 'user',
@@ -149,14 +149,14 @@ test('a large body keeps no long part that no reader needs, and all of it is che
   assert.throws(() => parseRequest(behind, chatReading, 0), /not valid JSON/)
 })
 
-test('the shape of a large body is judged as that of a small one', () => {
+test('the shape of a large body is checked like that of a small one', () => {
   assert.throws(
     () => parse({ x: LONG, messages: [...MESSAGES, { role: 1 }] }),
     (error) => error instanceof GatewayError && error.details.param === 'messages[1].role',
   )
 })
 
-test('the tree of a large body can be dropped and built again; what was dropped is not taken for empty', async () => {
+test('the tree of a large body can be dropped and built again; a dropped one is not taken for empty', async () => {
   const small = parse({})
   forget(small)
   assert.equal(recall(small, chatReading), undefined)

@@ -1,4 +1,4 @@
-/** A body that is looked at part by part is the same text as one that is looked at whole. */
+/** A body that is read in parts is the same text as one that is read whole. */
 import assert from 'node:assert/strict'
 import { isAscii, isUtf8 } from 'node:buffer'
 import { test } from 'node:test'

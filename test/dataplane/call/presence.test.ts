@@ -8,7 +8,7 @@ function aWork() {
   return work
 }
 
-test('the client that leaves ends what is under way, once', () => {
+test('a client that leaves ends the running work, once', () => {
   const presence = new Presence()
   const work = aWork()
   assert.equal(presence.state, 'idle')
@@ -19,7 +19,7 @@ test('the client that leaves ends what is under way, once', () => {
   assert.deepEqual([presence.state, work.ended], ['over', 1])
 })
 
-test('work that has ended by itself hears nothing, nor does work that another has followed', () => {
+test('finished work is not notified, nor is work that other work has replaced', () => {
   const presence = new Presence()
   const [first, second, third] = [aWork(), aWork(), aWork()]
   presence.begin(first)
@@ -31,7 +31,7 @@ test('work that has ended by itself hears nothing, nor does work that another ha
   assert.deepEqual([first.ended, second.ended, third.ended], [0, 0, 1])
 })
 
-test('work for a client that has left ends as it begins, and the client does not come back', () => {
+test('work for a client that has left ends at its start, and the client does not come back', () => {
   const presence = new Presence()
   presence.end()
   const work = aWork()
@@ -41,7 +41,7 @@ test('work for a client that has left ends as it begins, and the client does not
   assert.equal(presence.state, 'over')
 })
 
-test('work that begins other work as it ends does not keep the client', () => {
+test('work that starts other work at its end does not keep the client', () => {
   const presence = new Presence()
   const other = aWork()
   presence.begin({ leave: () => presence.begin(other) })

@@ -1,4 +1,4 @@
-/** Budgets of groups and keys, and those that no request could have. */
+/** Budgets of groups and keys, and those that apply to no request. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testRefusals, testWarnings } from './documents.ts'

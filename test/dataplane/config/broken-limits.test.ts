@@ -208,7 +208,7 @@ const LIMITS: Row[] = [
       '  telemetry: {otlp_endpoint: "http://c:4318"}\n' +
       '  usage:\n    sinks: {otlp: {otlp_headers: {a: b}}} # here',
     path: 'gw.usage.sinks.otlp.otlp_headers',
-    says: 'the collector of telemetry is sent its otlp_headers',
+    says: 'the collector of telemetry gets its own otlp_headers',
     fix: 'Add otlp_endpoint',
   },
   {

@@ -78,7 +78,7 @@ const APPLIED: Row[] = [
   guardrails:
     - {name: g, endpoint: 'http://127.0.0.1:9000', parallel: true, redact: true} # here`,
     path: 'gw.guardrails[0].parallel',
-    says: 'before its words are changed',
+    says: 'before its texts are changed',
     fix: 'redact: false',
   },
   {
@@ -108,7 +108,7 @@ const APPLIED: Row[] = [
   routes:
     - {name: r, strategy: round_robin, upstreams: [a, b]} # here`,
     path: 'gw.routes[0]',
-    says: 'vectors do not compare: "text-embedding-3-small", "text-embedding-3-large"',
+    says: 'vectors cannot be compared: "text-embedding-3-small", "text-embedding-3-large"',
     fix: 'a route for each',
   },
   {

@@ -1,4 +1,4 @@
-/** Vector stores that cannot be asked, or would show one tenant the passages of another. */
+/** Vector stores that cannot be searched, or would show one tenant the passages of another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testRefusals, testWarnings } from './documents.ts'
@@ -38,7 +38,7 @@ testRefusals([
     name: 'no embedding',
     yaml: withStore({ name: 'docs # here', embedding: '' }),
     path: 'gw.vector_stores[0].embedding',
-    says: 'nothing makes them',
+    says: 'no upstream makes them',
     fix: 'Add embedding',
   },
   {
@@ -62,13 +62,13 @@ testRefusals([
   row('a user', 'endpoint', '"http://u:p@q"', 'belongs in api_key', 'http://qdrant'),
   row('a path as a collection', 'collection', '"../other"', 'is no name of', 'Correct it'),
   row('dots as a collection', 'collection', '".."', 'is no name of', 'Correct it'),
-  row('an operator as a field', 'tenant_field', '"$or"', 'is no name of a field', 'letters'),
+  row('an operator as a field', 'tenant_field', '"$or"', 'is not a name of a field', 'letters'),
   row('a literal credential', 'api_key', 'secret', 'never a literal', '${env:NAME}'),
   {
     name: 'a query of SQL as a table',
     yaml: withStore({ ...PGVECTOR, collection: '"docs; DROP TABLE docs" # here' }),
     path: 'gw.vector_stores[0].collection',
-    says: 'is no name of a table',
+    says: 'is not a name of a table',
     fix: 'Correct it',
   },
   {
@@ -131,7 +131,7 @@ testWarnings([
   },
 ])
 
-test('a store that is asked and keeps its tenants apart is accepted', () => {
+test('a store in use that separates its tenants is accepted', () => {
   for (const fields of [{}, PGVECTOR, { tenant_field: 'metadata.tenant', timeout_ms: '500' }]) {
     const { problems } = load(aDocument(withStore(fields)))
     const errors = problems.filter(({ severity }) => severity === 'error')

@@ -1,4 +1,4 @@
-/** Strategies without what they need, or with what they would ignore. */
+/** Strategies without required fields, or with fields that they would ignore. */
 import { type Row, testRefusals } from './documents.ts'
 
 function route(fields: string): string {

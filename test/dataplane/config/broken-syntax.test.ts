@@ -1,4 +1,4 @@
-/** Bytes that are no document. */
+/** Bytes that are not a document. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testRefusals } from './documents.ts'

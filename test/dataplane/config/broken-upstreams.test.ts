@@ -1,4 +1,4 @@
-/** Upstreams without what their provider needs, and literal credentials. */
+/** Upstreams without fields that their provider needs, and literal credentials. */
 import { PROVIDER_NAMES } from '../../../dataplane/providers/index.ts'
 import { type Row, testRefusals } from './documents.ts'
 
@@ -93,7 +93,7 @@ const PROVIDERS: Row[] = [
       'provider: vllm\npool: {name: chat}\nendpoints: pool\nendpoint: http://a:8000 # here',
     ),
     path: 'gw.upstreams[0].endpoint',
-    says: 'the pool says where its pods are',
+    says: 'the pool defines the addresses of its pods',
     fix: 'Remove it',
   },
   {
@@ -140,14 +140,14 @@ const PROVIDERS: Row[] = [
     name: 'a fact about a model that its provider does not ask for',
     yaml: upstream('provider: openai\ncapabilities:\n  thinking: budget # here'),
     path: 'gw.upstreams[0].capabilities.thinking',
-    says: 'openai asks for nothing by it',
+    says: 'openai does not use it',
     fix: 'Remove it; anthropic, gemini, bedrock use it.',
   },
   {
     name: 'a form of thinking that its provider does not have',
     yaml: upstream('provider: gemini\ncapabilities:\n  thinking: adaptive # here'),
     path: 'gw.upstreams[0].capabilities.thinking',
-    says: 'gemini knows no adaptive',
+    says: 'gemini does not support adaptive',
     fix: 'Write budget, effort, or remove it.',
   },
   {
@@ -189,7 +189,7 @@ const PROVIDERS: Row[] = [
       'provider: azure\nendpoint: https://a.example\ncapabilities:\n  wires: [chat, messages] # here',
     ),
     path: 'gw.upstreams[0].capabilities.wires',
-    says: 'azure_openai knows no messages',
+    says: 'azure_openai does not support messages',
     fix: 'Write chat, responses',
   },
   {

@@ -65,13 +65,13 @@ test('no_proxy is a list or a text with commas, which a variable may hold', () =
   }
 })
 
-test('a bare price list becomes models, and its paths lead back to what was written', () => {
+test('a bare price list becomes models, and its paths lead back to the written ones', () => {
   const { tree, sourceOf } = canonicalize({ gw: { pricing: [{ model: 'm' }] } })
   assert.deepEqual(tree, { gw: { pricing: { models: [{ model: 'm' }] } } })
   assert.deepEqual(sourceOf(['gw', 'pricing', 'models', 0, 'input']), ['gw', 'pricing', 0, 'input'])
 })
 
-test('what is no document of ours is left for the schema', () => {
+test('text that is not one of our documents is left for the schema', () => {
   for (const tree of [null, 5, {}, { gw: 5 }, { gw: { routes: 5, upstreams: [5], tls: 5 } }]) {
     assert.deepEqual(canonicalize(tree).tree, tree)
   }

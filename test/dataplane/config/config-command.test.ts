@@ -1,4 +1,4 @@
-/** `gw config` as a script sees it: output, standard error and exit code. */
+/** `gw config` for a script: output, standard error and exit code. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -62,7 +62,7 @@ test('a key for a public host without TLS is named, and refused under --strict',
   assert.equal((await config('validate', '--strict', '--file', clear)).code, 1)
 })
 
-test('a broken file ends with 1, its problems for people on standard error', async () => {
+test('a broken file exits with 1, and its problems are on standard error', async () => {
   const { code, stdout, stderr } = await config('validate', '--file', broken)
   assert.equal(code, 1)
   assert.equal(stdout, '')
@@ -70,7 +70,7 @@ test('a broken file ends with 1, its problems for people on standard error', asy
   assert.match(stderr, /fix: /)
 })
 
-test('the Kubernetes shape is judged as a cluster judges it, by line and with the nearest name', async () => {
+test('the Kubernetes shape is checked as in a cluster, by line and with the nearest name', async () => {
   const spec =
     'spec:\n  replica: 3\n  service: {type: Loadbalancer}\n  autoscaling: {minReplicas: 2}\n'
   const file = aFile('spec.yaml', aDocument().replace('gw:\n', `${spec}gw:\n`))
@@ -96,7 +96,7 @@ test('-o json prints the same for programs', async () => {
   assert.deepEqual([ok, errors, problems[0].line], [false, 1, 4])
 })
 
-test('--explain adds the way of a request', async () => {
+test('--explain adds the path of a request', async () => {
   const { stdout } = await config('validate', '--file', sound, '--explain')
   assert.match(stdout, /^route r\n {2}reached by model: r/)
   assert.match(stdout, /\nok: /)
@@ -111,7 +111,7 @@ test('standard input is a file, and the resolved form is valid input', async () 
   assert.equal(JSON.parse(json.stdout).gw.gateway.listen_port, 8080)
 })
 
-test('a file that cannot be read ends with 2, wrong usage with 64', async () => {
+test('a file that cannot be read exits with 2, wrong usage with 64', async () => {
   assert.equal((await config('validate', '--file', join(folder, 'none.yaml'))).code, 2)
   assert.equal((await config('validate')).code, 64)
   assert.equal((await config('validate', '--file', sound, '-o', 'xml')).code, 64)

@@ -22,7 +22,7 @@ test('entries of lists are matched by their name, and their order is no differen
   )
 })
 
-test('entries that come and go are shown whole', () => {
+test('added and removed entries are shown whole', () => {
   const budget = { tenant: 'acme', tokens_per_day: 5 }
   assert.deepEqual(between({ budgets: [] }, { budgets: [budget] }), [
     { path: 'gw.budgets[acme]', new: budget, reloadable: true },
@@ -59,7 +59,7 @@ test('the first limits that are written do not choose another store', () => {
   assert.deepEqual(between({}, { rate_limits: { backend: 'memory' } }), [])
 })
 
-test('credentials that differ are said to differ, and not shown', () => {
+test('different credentials are reported as different, and not shown', () => {
   const upstream = (token: string) => ({
     upstreams: [{ name: 'u', headers: { 'x-token': token } }],
   })

@@ -1,4 +1,4 @@
-/** Documents for the tests: sections that a test leaves out are filled with valid ones. */
+/** Documents for the tests: valid sections replace those that a test omits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Host } from '../../../dataplane/config/document/references.ts'
@@ -28,7 +28,7 @@ export function hashOf(name: string): string {
   return `sha256:${Buffer.from(name).toString('hex').padEnd(64, '0')}`
 }
 
-/** The sections given, indented by two, followed by defaults for those that a document needs. */
+/** The given sections, indented by two, followed by defaults for required ones. */
 export function aDocument(sections = ''): string {
   const given = sections.replace(/^\n/, '')
   const missing = Object.entries(DEFAULTS).filter(
@@ -59,14 +59,14 @@ export function load(text: string, world: World = {}, purpose: Purpose = 'run'):
   return loadConfiguration(text, 'gw.yaml', aHost(world), purpose)
 }
 
-/** One broken document: `# here` marks the line the problem must name. */
+/** One broken document: `# here` marks the line that the problem must name. */
 export interface Row {
   readonly name: string
   readonly yaml: string
   readonly path: string
   readonly says: string
   readonly fix: string
-  /** Where a comment would change the document. */
+  /** Used if a comment would change the document. */
   readonly line?: number
   /** The text is the whole document. */
   readonly whole?: true

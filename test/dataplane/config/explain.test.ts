@@ -10,7 +10,7 @@ import { explainOrder } from '../../../dataplane/config/shown/explain-attempts.t
 import { listBelow, valueBelow } from '../../../dataplane/json/values.ts'
 import { aDocument, load } from './documents.ts'
 
-test('an explanation has the facts about each model, and which of them are written', () => {
+test('an explanation has the facts about each model, and marks the written ones', () => {
   const { configuration } = load(
     aDocument(`  upstreams:
     - {name: c, provider: anthropic, endpoint: "https://c.example", model: claude-opus-4-6}
@@ -27,7 +27,7 @@ test('an explanation has the facts about each model, and which of them are writt
   assert.match(text, /model m of p: reasoning no \(written\); wires chat \(written\)/)
 })
 
-test('an explanation says who reaches what, in which order, and for how long', () => {
+test('an explanation says who may call which route, in which order, and for how long', () => {
   const { configuration } = load(
     aDocument(`  gateway: {request_timeout_seconds: 40}
   pricing: [{model: m, input: 0.5, output: 1.5}]
@@ -72,7 +72,7 @@ test('an explanation says who reaches what, in which order, and for how long', (
   }
 })
 
-test('a route with cache marks says which of its upstreams get some', () => {
+test('a route with cache marks lists its upstreams that get some', () => {
   const { configuration, problems } = load(
     aDocument(`  upstreams:
     - {name: a, provider: vllm, endpoint: "http://a:8000", model: m, context_window: 8192, max_queue_depth: 1}
@@ -91,7 +91,7 @@ test('a route with cache marks says which of its upstreams get some', () => {
   assert.doesNotMatch(none, /cache mark/)
 })
 
-test('an upstream with several endpoints is explained by what they are', () => {
+test('an upstream with several endpoints is explained by their source', () => {
   const { configuration } = load(aDocument())
   assert.ok(configuration)
   const { gw } = configuration
@@ -129,7 +129,7 @@ test('the places of an upstream are multiplied by the pods and the endpoints, as
   )
 })
 
-test('for vectors it speaks of no stream, answer tokens or passages', () => {
+test('for vectors it does not mention streams, answer tokens or passages', () => {
   const { configuration } = load(
     aDocument(`  pricing: [{model: m, input: 0.5, output: 1.5}]
   slo: {ttft_p95_ms: 500, window_seconds: 60}

@@ -23,7 +23,7 @@ function spotsOf(value: unknown, path: Spot = []): Spot[] {
 
 const SPOTS = spotsOf(SPECIFIED).filter((path) => path.length > 0)
 
-test('any value in any place is judged, on a line of the file', () => {
+test('any value at any place is checked, and reported with a line of the file', () => {
   const strange = fc.oneof(
     fc.constantFrom(
       null,

@@ -1,4 +1,4 @@
-/** JSON documents have a separate reader, which must say exactly what the YAML reader says. */
+/** JSON documents have a separate reader, which must report exactly what the YAML reader reports. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -6,7 +6,7 @@ import { parseDocument } from '../../../dataplane/config/document/document.ts'
 import { readJson } from '../../../dataplane/config/document/json-document.ts'
 import type { Path } from '../../../dataplane/config/judgement/problems.ts'
 
-/** A comment is no JSON, so that the same text goes to the other reader. */
+/** A comment is not JSON, so the same text goes to the other reader. */
 function asYaml(text: string): string {
   return `${text}\n# not JSON\n`
 }
@@ -33,10 +33,10 @@ function* pathsOf(value: unknown, path: Path = []): Generator<Path> {
   }
 }
 
-test('a JSON document has the values and the places that it has as YAML', () => {
+test('a JSON document has the same values and positions as YAML', () => {
   const property = fc.property(documents, fc.constantFrom(0, 1, 2, '\t'), (value, indent) => {
     const text = JSON.stringify(value, null, indent)
-    // The other reader takes no tabs for indentation.
+    // The other reader accepts no tabs for indentation.
     const spaced = typeof indent === 'string' ? text.replaceAll('\t', ' ') : text
     const json = parseDocument(text, 'a.json').document
     const yaml = parseDocument(asYaml(spaced), 'a.yaml').document
@@ -65,7 +65,7 @@ for (const [what, text, says] of [
   })
 }
 
-test('what is JSON is not read as YAML, which takes fifty times as long', () => {
+test('JSON is not read as YAML, which takes fifty times as long', () => {
   assert.deepEqual(readJson('{"a": [1]}')?.value, { a: [1] })
   assert.equal(readJson('a: [1]'), undefined)
 })

@@ -1,4 +1,4 @@
-/** The table of keys knows its tenants through every change. */
+/** The table of keys knows its tenants after every change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyTable, keyOf } from '../../../dataplane/call/key-entry.ts'
@@ -7,7 +7,7 @@ import { aKey } from '../../helpers/a-key.ts'
 const entryOf = (tenant: string) =>
   keyOf({ ...aKey({ id: 'one' }).record, scopes: ['models:invoke'], tenant })
 
-test('a tenant is named as long as one of its keys is there', () => {
+test('a tenant is known as long as one of its keys exists', () => {
   const table = KeyTable.of([
     ['a', entryOf('acme')],
     ['b', entryOf('acme')],

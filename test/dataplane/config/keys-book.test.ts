@@ -69,7 +69,7 @@ test('the first of two records with one hash counts, and the second is reported'
   )
 })
 
-test('a record that went bad takes its key along', async () => {
+test('a record that became invalid disables its key', async () => {
   const book = new KeysBook()
   const record = { id: 'a', tenant: 'acme', hash: `sha256:${digest(1)}`, routes: ['*'] }
   await book.replace([record])

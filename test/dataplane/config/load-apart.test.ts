@@ -1,4 +1,4 @@
-/** Large configurations: read in a separate process, with the same outcome to the last word. */
+/** Large configurations: read in a separate process, with exactly the same result. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'gw-apart-'))
 after(() => rmSync(folder, { recursive: true }))
 
 const ENV = { ...process.env, CREDENTIAL: 'sk-1' }
-/** More than are handed over at once. */
+/** More than are passed at once. */
 const TENANTS = 1_200
 
 function crowd(lines: (tenant: string) => string): string {
@@ -47,7 +47,7 @@ function written(name: string, text: string): string {
   return file
 }
 
-/** Everything that is data, and what is said of each reference. */
+/** All data, and the facts about each reference. */
 function toldBy({ referenceAt, ...data }: Loaded): object {
   return { ...data, reference: referenceAt(['gw', 'upstreams', 0, 'api_key']) }
 }
@@ -66,13 +66,13 @@ for (const [what, text] of [
   })
 }
 
-test('a large document that is no file is reported under the name that the caller gave it', async () => {
+test("a large document that is not a file is reported under the caller's name for it", async () => {
   const file = written('put.yaml', LARGE)
   const loaded = await loadConfigurationApart(LARGE, file, ENV)
   assert.deepEqual(toldBy(loaded), toldBy(readConfiguration(file, ENV)))
 })
 
-test('a small document is read at once, unless a file beside it is large', async () => {
+test('a small document is read at once, unless a file next to it is large', async () => {
   const keys = written('keys.yaml', `${KEYS}\n# ${'Long. '.repeat(50_000)}\n`)
   const file = written('small.yaml', aDocument('  api_keys_file: keys.yaml'))
   assert.ok(!(readConfigurationApart(file, ENV) instanceof Promise))
@@ -82,7 +82,7 @@ test('a small document is read at once, unless a file beside it is large', async
   assert.equal(configuration?.gw.api_keys.length, TENANTS + 1)
 })
 
-test('what keeps the process from reading is told', async () => {
+test('the reason why the process cannot read is reported', async () => {
   const file = written('other.yaml', LARGE)
   const loading = readConfigurationApart(file, { ...ENV, NODE_OPTIONS: '--no-such-option' })
   await assert.rejects(Promise.resolve(loading), /no-such-option/)

@@ -28,7 +28,7 @@ function keyLine(id: string, route: string): string {
   return `{id: ${id}, tenant: t, hash: "${hashOf(id)}", routes: [${route}]}`
 }
 
-test('keys of a file come behind the own ones, as a list or under api_keys', () => {
+test("keys of a file follow the document's own, as a list or under api_keys", () => {
   const list = `- ${keyLine('one', 'r')}\n- ${keyLine('two', '"*"')}\n`
   for (const text of [list, `api_keys:\n${list}`]) {
     const { configuration, ownKeys, keysFile } = load(aDocument(FILE), {
@@ -77,7 +77,7 @@ test('a keys file that cannot be read is fatal to run and a warning to validate'
   assert.equal(problems[0]?.severity, 'warning')
 })
 
-test('a keys file is beside the configuration, and its references beside itself', () => {
+test('a keys file is relative to the configuration, and its references to itself', () => {
   const text = aDocument(FILE.replace('keys.yaml', 'more/keys.yaml'))
   const keys = `- {id: one, tenant: t, hash: "\${file:hash}", routes: [r]}\n`
   const files = { 'conf/more/keys.yaml': keys, 'conf/more/hash': `${hashOf('one')}\n` }
@@ -87,7 +87,7 @@ test('a keys file is beside the configuration, and its references beside itself'
   assert.equal(loaded.configuration?.gw.api_keys[1]?.hash, hashOf('one'))
 })
 
-test('a relative state_dir is beside the file, an absolute one is where it says', () => {
+test('a relative state_dir is relative to the file, an absolute one is unchanged', () => {
   for (const [written, placed] of [
     ['state/here', '/etc/gw/state/here'],
     ['/var/lib/gw', '/var/lib/gw'],
@@ -98,13 +98,13 @@ test('a relative state_dir is beside the file, an absolute one is where it says'
   }
 })
 
-test('a relative file of usage is beside the file', () => {
+test('a relative file of usage is relative to the file', () => {
   const text = aDocument('  usage: {sinks: {file: {path: logs/usage.jsonl}}}')
   const { configuration } = loadConfiguration(text, '/etc/gw/gw.yaml', aHost())
   assert.equal(configuration?.gw.usage.sinks?.file?.path, '/etc/gw/logs/usage.jsonl')
 })
 
-test('the files that references lead to are reported, so that they can be watched', () => {
+test('the files of references are reported, so that they can be watched', () => {
   const files = { '/etc/gw/team.key': 'sk-1', '/run/secrets/a/b': 'sk-2' }
   const env = { GW_SECRETS_DIR: '/run/secrets', NAME: 'a' }
   const text = aDocument(`  upstreams:

@@ -1,4 +1,4 @@
-/** A payload by a pod's rules: what is unknown is passed over, and a bad reference costs one upstream. */
+/** A payload by a pod's rules: unknown fields are skipped, and a bad reference disables one upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeyTable } from '../../../dataplane/call/key-entry.ts'
@@ -46,7 +46,7 @@ function load(payload: Record<string, unknown>, env = {}) {
   return loadPayload(payload, { name: 'configuration 1', host: aHost(env), keys: new KeyTable() })
 }
 
-test('a payload that is right has a configuration, its hash, and the files it refers to', () => {
+test('a valid payload has a configuration, its hash, and the files that it refers to', () => {
   const payload = aPayload({}, { api_key: '${secret:there/key}' })
   const { loaded, hash, problems, ignored, unresolved, files } = load(payload)
   assert.deepEqual({ problems, ignored, unresolved }, { problems: [], ignored: [], unresolved: [] })
@@ -59,7 +59,7 @@ test('a payload that is right has a configuration, its hash, and the files it re
   assert.equal(snapshot.upstreams.get('one')?.disabled, undefined)
 })
 
-test('a reference to a file is not read in a pod, and puts its upstream out', () => {
+test('a reference to a file is not read in a pod, and disables its upstream', () => {
   const { loaded, unresolved, files, problems } = load(
     aPayload({}, { api_key: '${file:/s/there/key}' }),
   )
@@ -82,7 +82,7 @@ test('a reference to a file in another section refuses the document', () => {
   assert.match(problem.message, /a pod reads no file by its path/)
 })
 
-test('gateways at one Redis count apart, unless they say otherwise', () => {
+test('gateways with one Redis count separately, unless configured otherwise', () => {
   const prefixOf = (more: Fields) => {
     const redis = { url: 'redis://shared:6379', ...more }
     const payload = aPayload({ rate_limits: { backend: 'redis', redis } })
@@ -94,7 +94,7 @@ test('gateways at one Redis count apart, unless they say otherwise', () => {
   assert.equal(prefixOf({ key_prefix: 'company' }), 'company')
 })
 
-test('what is loaded leaves the payload as it was', () => {
+test('loading does not change the payload', () => {
   const payload = aPayload({ unknown: 1, api_keys: [] }, { api_key: '${secret:gone/key}' })
   const before = structuredClone(payload)
   const { configuration } = load(payload).loaded
@@ -102,7 +102,7 @@ test('what is loaded leaves the payload as it was', () => {
   assert.deepEqual(payload, before)
 })
 
-test('unknown fields are passed over wherever they stand, and pointed at as they were written', () => {
+test('unknown fields are skipped at any place, and reported as they were written', () => {
   const gw = {
     new_section: {},
     'odd/na~me': 1,
@@ -142,7 +142,7 @@ const outs: Readonly<Record<string, [Fields, string, RegExp]>> = {
 }
 
 for (const [what, [upstream, below, why]] of Object.entries(outs)) {
-  test(`${what} puts the upstream out and nothing else`, () => {
+  test(`${what} disables only the upstream`, () => {
     const { loaded, problems, unresolved } = load(aPayload({}, upstream), { WORDS: 'some words' })
     assert.deepEqual(problems, [])
     const [only, ...others] = unresolved
@@ -156,7 +156,7 @@ for (const [what, [upstream, below, why]] of Object.entries(outs)) {
   })
 }
 
-test('a mistake in an upstream that no reference made refuses the payload', () => {
+test('a mistake in an upstream that no reference caused refuses the payload', () => {
   for (const upstream of [
     { endpoint: 'nowhere' },
     { api_key: 'sk-literal' },
@@ -173,7 +173,7 @@ test('a mistake in an upstream that no reference made refuses the payload', () =
   }
 })
 
-test('keys in a payload are no part of it, and files beside it are ignored', () => {
+test('keys in a payload are ignored, and so are files beside it', () => {
   const gw = { api_keys: 'not even a list', api_keys_file: 'keys.yaml', state_dir: '/data' }
   const { loaded, problems, ignored } = load(aPayload(gw))
   assert.deepEqual(problems, [])
@@ -182,7 +182,7 @@ test('keys in a payload are no part of it, and files beside it are ignored', () 
   assert.equal(loaded.configuration?.gw.state_dir, undefined)
 })
 
-test('a payload of another version, or none at all, is refused with a pointer', () => {
+test('a payload of another version, or no payload, is refused with a pointer', () => {
   assert.equal(
     load({ ...aPayload(), apiVersion: 'inference.gw/v9' }).problems[0]?.pointer,
     '/apiVersion',
@@ -205,7 +205,7 @@ test('members with names of the language change nothing', () => {
   assert.equal((loaded.configuration?.gw as Fields | undefined)?.polluted, undefined)
 })
 
-test('a pointer escapes what would read as two', () => {
+test('a pointer escapes names that would read as two', () => {
   assert.equal(pointerOf(['gw', 'a/b', 0, '~']), '/gw/a~1b/0/~0')
   assert.equal(pointerOf([]), '')
 })

@@ -1,4 +1,4 @@
-/** Where a problem is said to be. */
+/** The reported position of a problem. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseDocument } from '../../../dataplane/config/document/document.ts'
@@ -79,7 +79,7 @@ test('all problems come at once, in the order of the file', () => {
   )
 })
 
-test('a problem is rendered so that an editor can jump to it and a person can mend it', () => {
+test('a problem is printed so that an editor can jump to it and a person can fix it', () => {
   const { problems } = load(
     aDocument('  routes:\n    - {name: r, strategy: sinlge, upstreams: [a, b]}'),
   )
@@ -108,7 +108,7 @@ test('names of more than 40 characters are not compared', () => {
   assert.equal(suggestions.nearest('a'.repeat(40), [`${'a'.repeat(39)}b`]), `${'a'.repeat(39)}b`)
 })
 
-test('a document costs a thousand comparisons at most, however many names it has', () => {
+test('a document costs at most a thousand comparisons, however many names it has', () => {
   const suggestions = new Suggestions()
   const known = Array.from({ length: 3000 }, (_, index) => `upstream-${index}`)
   for (const name of known) suggestions.didYouMean(`${name.slice(0, -1)}x`, known)

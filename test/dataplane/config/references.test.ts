@@ -69,7 +69,7 @@ for (const text of MALFORMED) {
   })
 }
 
-test('a string remembers what it was written as', () => {
+test('a string keeps its written form', () => {
   assert.deepEqual(resolve('${env:A}${file:/key}').use, {
     text: '${env:A}${file:/key}',
     kinds: ['env', 'file'],
@@ -80,7 +80,7 @@ const HOSTED = aDocument(
   '  upstreams:\n    - {name: a, provider: openai, model: m, api_key: "${env:KEY}", context_window: 1}\n    - {name: b, provider: vllm, model: m, endpoint: "http://${env:HOST}", context_window: 1}',
 )
 
-test('to run, a reference that leads nowhere is fatal, by field and name', () => {
+test('to run, a reference that cannot be resolved is fatal, by field and name', () => {
   const { configuration, problems, unresolved } = load(HOSTED, { env: { HOST: 'h' } })
   assert.equal(configuration, undefined)
   assert.equal(unresolved.length, 1)
@@ -90,7 +90,7 @@ test('to run, a reference that leads nowhere is fatal, by field and name', () =>
   assert.match(problem?.message ?? '', /\$\{env:KEY\} .* KEY is not set/)
 })
 
-test('to validate, it is a warning that says what start would do', () => {
+test('for validation, it is a warning about the start', () => {
   const { configuration, problems, unresolved } = load(HOSTED, {}, 'validate')
   assert.ok(configuration)
   assert.deepEqual(
@@ -103,7 +103,7 @@ test('to validate, it is a warning that says what start would do', () => {
   assert.equal(unresolved.length, 2)
 })
 
-test('relative files are beside the configuration', () => {
+test('relative files are relative to the configuration', () => {
   const text = aDocument(
     '  upstreams:\n    - {name: a, provider: openai, model: m, api_key: "${file:key}"}\n    - {name: b, provider: openai, model: m, api_key: "${file:/etc/key}"}',
   )
@@ -114,7 +114,7 @@ test('relative files are beside the configuration', () => {
   )
 })
 
-test('no message repeats what a reference leads to', () => {
+test('no message repeats the value of a reference', () => {
   const yaml =
     '  upstreams:\n    - {name: a, provider: "${env:KEY}", model: m}\n    - {name: b, provider: vllm, model: m, endpoint: "${env:KEY}"}'
   const { problems } = load(aDocument(yaml), { env: { KEY: 'hunter2' } })

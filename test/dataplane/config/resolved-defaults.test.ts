@@ -1,4 +1,4 @@
-/** Every setting that may be left out is shown by `config show --resolved`, or means nothing while it is left out. */
+/** `config show --resolved` shows every optional setting, unless it has no effect while it is absent. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
@@ -9,7 +9,7 @@ import { GatewaySection } from '../../../dataplane/schema/index.ts'
 import { Certificates } from '../../helpers/certificates.ts'
 import { aDocument, load } from './documents.ts'
 
-/** Left out, these are not there: no limit, no credential, no name, no such feature. */
+/** Absent, these do not exist: no limit, no credential, no name, no such feature. */
 const NOTHING = `
 gateway.tls gateway.tls.client_ca gateway.tls.client_auth gateway.load_balancer_idle_seconds
 upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].capabilities
@@ -38,7 +38,7 @@ usage.sinks usage.sinks.file usage.sinks.webhook usage.sinks.webhook.headers usa
 usage.sinks.otlp usage.sinks.otlp.otlp_headers telemetry.otlp_endpoint telemetry.otlp_headers
 `
 
-/** Left out, these follow from another setting, from the provider or from what is measured; their descriptions say how. */
+/** Absent, these follow from another setting, from the provider or from measurements; their descriptions say how. */
 const FOLLOWS = `
 gateway.admin_port gateway.tls.min_version upstreams[].balance upstreams[].max_connections upstreams[].native
 upstreams[].tokenizer upstreams[].embeddings.model upstreams[].embeddings.input_type upstreams[].queue_metrics
@@ -63,7 +63,7 @@ const { cert, key } = certificates.authority()
 
 const SCHEMA = z.toJSONSchema(GatewaySection, { io: 'input', unrepresentable: 'any' })
 
-/** The paths of the settings that may be left out and for which the schema itself states no default. */
+/** The paths of the optional settings for which the schema states no default. */
 function unsaid(schema: unknown, path: string, found = new Set<string>()): Set<string> {
   if (!isRecord(schema)) return found
   for (const one of [...listBelow(schema, 'anyOf'), ...listBelow(schema, 'oneOf')])
@@ -109,7 +109,7 @@ function valuesAt(tree: unknown, path: string): unknown[] {
     )
 }
 
-test('a setting that may be left out is shown, or is named here with the reason why not', () => {
+test('an optional setting is shown, or is listed here with the reason why not', () => {
   const loaded = load(SPARSE, { env: { K: 'k', C: cert, P: key } })
   const { configuration } = loaded
   assert.ok(configuration, JSON.stringify(loaded.problems))
@@ -121,11 +121,11 @@ test('a setting that may be left out is shown, or is named here with the reason 
     if (excused.has(path)) continue
     assert.ok(
       valuesAt(gw, path).some((value) => value !== undefined),
-      `${path} is in force and not shown`,
+      `${path} is active and not shown`,
     )
   }
   for (const [path, shown] of Object.entries(COMMENTS)) assert.match(printed, shown, path)
-  for (const path of excused) assert.ok(all.has(path), `${path} is no such setting any more`)
+  for (const path of excused) assert.ok(all.has(path), `${path} is not a setting any more`)
 })
 
 test('the defaults that are pinned are those that are shown', () => {

@@ -57,7 +57,7 @@ test('the resolved form validates, means the same, and is its own resolved form'
   assert.equal(printResolved(second), printed)
 })
 
-test('the resolved form says what holds where nothing was written', () => {
+test('the resolved form has the value of every unwritten setting', () => {
   const printed = printResolved(
     load(`apiVersion: inference.gw/v1
 kind: GatewayConfig

@@ -1,4 +1,4 @@
-/** The documents that an operator signs: one text for one value, and a proof that no other text passes. */
+/** The documents that an operator signs: one text for one value, and a proof that accepts no other text. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, randomBytes, sign as signBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -33,7 +33,7 @@ function aRecord(id: string, more: Partial<KeyRecord> = {}): KeyRecord {
   return { id, tenant: 'acme', hash: `sha256:${hashOf(id)}`, routes: ['*'], ...more }
 }
 
-test('canonical JSON sorts members, leaves out what is undefined, and has no spaces', () => {
+test('canonical JSON sorts members, omits undefined ones, and has no spaces', () => {
   const cases: readonly (readonly [unknown, string])[] = [
     [{ b: 1, a: [true, null, 'x'] }, '{"a":[true,null,"x"],"b":1}'],
     [{ z: { y: 1, x: undefined } }, '{"z":{"y":1}}'],
@@ -62,7 +62,7 @@ function reversed(value: unknown): unknown {
   return Object.fromEntries(members.toReversed())
 }
 
-test('what JSON cannot say is not signed', () => {
+test('a value that JSON cannot express is not signed', () => {
   let deep: unknown = 1
   for (let depth = 0; depth < 100; depth += 1) deep = [deep]
   for (const value of [Number.NaN, Number.POSITIVE_INFINITY, { a: () => 1 }, 1n, deep]) {
@@ -83,7 +83,7 @@ test('no changed byte of an envelope passes', () => {
   fc.assert(
     fc.property(fc.constantFrom(...fields), fc.nat(), fc.nat(), (field, at, by) => {
       const bytes = Buffer.from(envelope[field])
-      // The last characters of base64 also hold bits that mean nothing.
+      // The last characters of base64 also have unused bits.
       const length = field === 'signature' ? 84 : bytes.length
       const place = at % length
       bytes[place] = (bytes[place] ?? 0) ^ (1 + (by % 127))
@@ -154,7 +154,7 @@ test('no set of chosen keys has the hash of another set', () => {
   assert.notEqual(keysHashOf(left), keysHashOf(records))
 })
 
-/** Which of these numbers give nothing by XOR; of more than 256 there are always some. */
+/** The numbers whose XOR is zero; of more than 256 there are always some. */
 function withoutTrace(numbers: readonly bigint[]): ReadonlySet<number> {
   const basis = new Map<number, { value: bigint; from: Set<number> }>()
   for (const [index, number] of numbers.entries()) {

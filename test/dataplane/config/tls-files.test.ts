@@ -29,17 +29,17 @@ for (const [what, tls, said] of ROWS) {
   })
 }
 
-test("an upstream's own section is judged where it stands", () => {
+test("an upstream's own section is checked at its place", () => {
   const [finding] = readTlsFiles(aSection(undefined, { ca_bundle_path: garbage }), readText)
   assert.equal(showPath(finding?.path ?? []), 'gw.upstreams[0].tls.ca_bundle_path')
 })
 
-test('no finding shows what a file holds', () => {
+test('no finding shows the content of a file', () => {
   const found = readTlsFiles(aSection({ ...pair, client_cert_path: client.keyFile }), readText)
   assert.ok(!JSON.stringify(found).includes(client.key.split('\n')[1] ?? ''))
 })
 
-test("an upstream's own fields win, and the gateway's others still hold", () => {
+test("an upstream's own fields win, and the gateway's others still apply", () => {
   const section = aSection({ ca_bundle_path: bundle }, { min_version: 'TLSv1.3' })
   assert.deepEqual(tlsOf(section.upstreams[0] ?? {}, section), {
     ca_bundle_path: bundle,
@@ -48,12 +48,12 @@ test("an upstream's own fields win, and the gateway's others still hold", () => 
   assert.deepEqual(tlsOf({}, section), { ca_bundle_path: bundle })
 })
 
-test('every file is named once', () => {
+test('every file is listed once', () => {
   const section = aSection({ ca_bundle_path: bundle, ...pair }, { ca_bundle_path: bundle })
   assert.deepEqual(tlsFilesOf(section), [bundle, client.certFile, client.keyFile])
 })
 
-test('paths are placed wherever they stand, and nothing else changes', () => {
+test('paths are resolved everywhere, and nothing else changes', () => {
   const section = aSection({ ca_bundle_path: 'ca.pem', min_version: 'TLSv1.3' }, pair)
   assert.deepEqual(
     placeTlsFiles(section, (path) => `/etc/gw/${path}`),
@@ -68,7 +68,7 @@ test('paths are placed wherever they stand, and nothing else changes', () => {
   assert.deepEqual(placeTlsFiles(aSection(undefined), String), aSection(undefined))
 })
 
-test('the digest changes with what a file holds, and says nothing of it', () => {
+test('the digest changes with the content of a file, and does not reveal it', () => {
   const tls = { ca_bundle_path: 'ca.pem' }
   const digest = tlsDigest(tls, () => 'one')
   assert.equal(
@@ -83,14 +83,14 @@ test('the digest changes with what a file holds, and says nothing of it', () => 
   assert.match(digest, /^[0-9a-f]{64}$/)
 })
 
-test('files that went bad behind the check fail requests, not the process', async () => {
+test('files that became invalid after the check fail requests, not the process', async () => {
   const upstream = {
     origin: 'https://127.0.0.1:9',
     timeoutMs: 1000,
     section: { connect_timeout_seconds: 1 },
   }
   const whole = { tls: { client_cert_path: garbage }, no_proxy: [] }
-  // Only what a pool is opened with is given.
+  // Contains only what a pool needs.
   const pool = openPool(
     upstream as unknown as PoolArguments[0],
     whole as unknown as PoolArguments[1],
@@ -102,7 +102,7 @@ test('files that went bad behind the check fail requests, not the process', asyn
 })
 
 function aSection(tls: Tls | undefined, own?: Tls): Section {
-  // Only what is looked at is given.
+  // Contains only what is checked.
   return { tls, upstreams: [{ name: 'a', tls: own }] } as unknown as Section
 }
 

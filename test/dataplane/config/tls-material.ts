@@ -1,4 +1,4 @@
-/** Files that a `tls` section may name, good and bad, and what is to be said of them. */
+/** Good and bad files for a `tls` section, and the expected message about each. */
 import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

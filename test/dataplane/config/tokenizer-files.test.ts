@@ -1,4 +1,4 @@
-/** The files of tokenizers that a configuration names: found, read, and placed beside it. */
+/** The tokenizer files of a configuration: found, read, and resolved relative to it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { showPath } from '../../../dataplane/config/judgement/problems.ts'
@@ -27,7 +27,7 @@ test('a file that can be used is accepted', () => {
   assert.deepEqual(readTokenizerFiles(section('/good.json', undefined), readText), [])
 })
 
-test('a file that is missing, or is another one, is refused where it is named', () => {
+test('a file that is missing, or is another one, is refused by its field', () => {
   const found = readTokenizerFiles(section('/good.json', '/gone.json', '/other.json'), readText)
   assert.deepEqual(
     found.map(({ path, message }) => `${showPath(path)}: ${message}`),
@@ -38,7 +38,7 @@ test('a file that is missing, or is another one, is refused where it is named', 
   )
 })
 
-test('each file is named once, and relative ones stand beside the configuration', () => {
+test('each file is listed once, and relative ones are relative to the configuration', () => {
   const placed = placeTokenizerFiles(
     section('a.json', 'a.json', undefined),
     (path) => `/etc/${path}`,

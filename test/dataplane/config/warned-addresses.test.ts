@@ -1,4 +1,4 @@
-/** Credentials that would travel over the Internet in the clear: worth a warning, and refused where warnings are. */
+/** Credentials that would cross the Internet unencrypted: a warning, and refused if warnings are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testWarnings } from './documents.ts'
@@ -10,7 +10,7 @@ const upstream = (endpoint: string, fields: string) =>
 const KEY = ', api_key: "${env:K}"'
 const row = (name: string, yaml: string, path: string, fix = 'https://'): Row => ({
   ...{ name, yaml, path: `gw.${path}`, fix },
-  says: 'over the network in the clear',
+  says: 'over the network unencrypted',
 })
 
 testWarnings([
@@ -68,7 +68,7 @@ for (const host of [
   ...['vllm.models.svc.cluster.local', 'vllm.models.svc.', 'a.localhost'],
   ...['host.docker.internal', 'nas.local', 'box.home.arpa'],
 ]) {
-  test(`a key for ${host} stays where it is meant to be`, () => {
+  test(`a key for ${host} stays in its network`, () => {
     assert.equal(clear(upstream(`http://${host}:8000`, KEY)), 0)
   })
 }
@@ -93,7 +93,7 @@ for (const host of [
     'a.b',
   ],
 ]) {
-  test(`a key for ${host} goes out`, () => {
+  test(`a key for ${host} leaves it`, () => {
     assert.equal(clear(upstream(`http://${host}:8000`, KEY)), 1)
     assert.equal(clear(upstream(`https://${host}:8000`, KEY)), 0)
     assert.equal(clear(upstream(`http://${host}:8000`, '')), 0)

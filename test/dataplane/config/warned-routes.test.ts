@@ -1,4 +1,4 @@
-/** Warnings about upstreams and routes: worth a line, and no reason to refuse. */
+/** Warnings about upstreams and routes, which are no reason to refuse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, load, type Row, testWarnings } from './documents.ts'
@@ -20,7 +20,7 @@ const ROWS: Row[] = [
         keep_texts: true # here`,
     path: 'gw.routes[0].trace.keep_texts',
     says: 'the texts of clients stay in memory; callers of the admin API can read them',
-    fix: 'Remove keep_texts after',
+    fix: 'Remove keep_texts when',
   },
   {
     name: 'texts without traces to keep them with',
@@ -185,6 +185,6 @@ const ROWS: Row[] = [
 
 testWarnings(ROWS)
 
-test('a default that the gateway cuts short is nothing to warn of', () => {
+test('a default that the gateway shortens causes no warning', () => {
   assert.deepEqual(load(aDocument('  gateway: {request_timeout_seconds: 10}')).problems, [])
 })

@@ -1,4 +1,4 @@
-/** Warnings about keys, limits and budgets: worth a line, and no reason to refuse. */
+/** Warnings about keys, limits and budgets, which are no reason to refuse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { aDocument, hashOf, load, type Row, testWarnings } from './documents.ts'
@@ -132,7 +132,7 @@ const ROWS: Row[] = [
   state_dir: /tmp`,
     path: 'gw.upstreams[0].allow',
     says: 'does not count the price of "web_search"',
-    fix: 'Remove what the budget has to count',
+    fix: 'Remove the extras that cost more than tokens',
   },
   {
     name: 'searches without a price under a spend budget',
@@ -150,7 +150,7 @@ const ROWS: Row[] = [
 
 testWarnings(ROWS)
 
-test('a spend budget that counts all that its upstreams allow is as it should be', () => {
+test('a spend budget that covers all allowed extras causes no warning', () => {
   const yaml = `  upstreams:
     - {name: a, provider: anthropic, endpoint: "http://a", model: m, context_window: 8192, allow: [web_search, files]}
   routes: [{name: r, strategy: single, primary: a, max_tokens_default: 9}]
@@ -160,7 +160,7 @@ test('a spend budget that counts all that its upstreams allow is as it should be
   assert.deepEqual(load(aDocument(yaml)).problems, [])
 })
 
-test('a password that is a reference, and a user without one, are as they should be', () => {
+test('a password in a reference, and a user without one, cause no warning', () => {
   for (const url of [
     'redis://${env:WORD}@cache',
     'redis://u:${env:WORD}@cache',
@@ -172,6 +172,6 @@ test('a password that is a reference, and a user without one, are as they should
   }
 })
 
-test('a sound document has no problem at all', () => {
+test('a valid document has no problem', () => {
   assert.deepEqual(load(aDocument()).problems, [])
 })

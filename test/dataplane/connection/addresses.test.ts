@@ -15,7 +15,7 @@ import { ALLOWED, DENIED } from '../upstream/ssrf-endpoints.ts'
 type PoolArguments = Parameters<typeof openPool>
 
 for (const endpoint of DENIED) {
-  test(`${endpoint} is never dialled, with or without a proxy`, async () => {
+  test(`${endpoint} is never connected to, with or without a proxy`, async () => {
     const { hostname, origin } = new URL(endpoint)
     assert.equal(isDeniedHost(hostname), true)
     for (const http_proxy of [undefined, 'http://127.0.0.1:9']) {
@@ -33,33 +33,33 @@ for (const endpoint of ALLOWED) {
   })
 }
 
-test('a proxy at a denied address is not dialled either', async () => {
+test('a proxy at a denied address is not connected to either', async () => {
   const pool = aPool('http://model.example:8000', 'http://169.254.169.254:3128')
   const asked = pool.request({ path: '/', method: 'GET' })
   await assert.rejects(asked, { code: 'ERR_GW_ADDRESS_DENIED' })
   await pool.destroy()
 })
 
-test('a zone is no way around', () => {
+test('a zone does not bypass the check', () => {
   assert.equal(isDeniedAddress('fe80::1%eth0'), true)
   assert.equal(isDeniedAddress('::1%lo'), false)
   assert.equal(isDeniedAddress('no address'), false)
 })
 
-test('a name that leads to a denied address is not dialled', async () => {
+test('a name with a denied address is not connected to', async () => {
   const attempt = await dial(answering([['169.254.169.254']]))
   assert.equal(attempt.error?.code, 'ERR_GW_ADDRESS_DENIED')
   assert.match(attempt.error?.message ?? '', /model\.example \(169\.254\.169\.254\)/)
 })
 
-test('of several addresses only the allowed ones are dialled', async () => {
+test('of several addresses only the allowed ones are used', async () => {
   const resolve = answering([['fe80::1', '127.0.0.1', '::ffff:169.254.169.254']])
   const attempt = await dial(resolve)
   assert.equal(attempt.error, undefined)
   assert.deepEqual(attempt.dialled, ['127.0.0.1'])
 })
 
-test('an answer that changes after the check is not asked for', async () => {
+test('an answer that changes after the check is not used', async () => {
   const resolve = answering([['127.0.0.1'], ['169.254.169.254']])
   const first = await dial(resolve)
   assert.equal(first.error, undefined)
@@ -69,12 +69,12 @@ test('an answer that changes after the check is not asked for', async () => {
   assert.deepEqual(second.dialled, [])
 })
 
-test('a name that does not resolve stays what it was', async () => {
+test('an unresolvable name stays one', async () => {
   const attempt = await dial(answering([]))
   assert.equal(attempt.error?.code, 'ENOTFOUND')
 })
 
-test('one address is given to a caller that asks for one', () => {
+test('a caller that asks for one address gets one', () => {
   checkedLookup(answering([['fe80::1', '127.0.0.1']]))('model.example', {}, (...found) => {
     assert.deepEqual(found, [null, '127.0.0.1', 4])
   })
@@ -82,7 +82,7 @@ test('one address is given to a caller that asks for one', () => {
 
 type Answering = Resolve & { asked: number }
 
-/** A resolver that gives each of the answers once, and then knows nothing. */
+/** A resolver that returns each of the answers once, and then nothing. */
 function answering(answers: readonly (readonly string[])[]): Answering {
   const left = [...answers]
   const resolve: Answering = Object.assign<Resolve, { asked: number }>(
@@ -111,7 +111,7 @@ async function dial(resolve: Resolve) {
   const checked = checkedLookup(resolve)
   const lookup: LookupFunction = (hostname, options, callback) =>
     checked(hostname, options, (failed, found, family) => {
-      // The socket tries what the look-up hands on.
+      // The socket tries the addresses that the look-up returns.
       for (const each of Array.isArray(found) ? found : []) dialled.push(each.address)
       callback(failed, found, family)
     })
@@ -128,6 +128,6 @@ async function dial(resolve: Resolve) {
 function aPool(origin: string, http_proxy: string | undefined) {
   const upstream = { origin, timeoutMs: 5000, section: { connect_timeout_seconds: 1 } }
   const whole = { http_proxy, no_proxy: [] }
-  // Only what a pool is opened with is given.
+  // Contains only what a pool needs.
   return openPool(upstream as unknown as PoolArguments[0], whole as unknown as PoolArguments[1], 1)
 }

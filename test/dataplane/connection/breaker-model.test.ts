@@ -5,10 +5,10 @@ import { Breaker, type BreakerState, type Permit } from '../../../dataplane/conn
 
 const SETTINGS = { failureThreshold: 3, openDurationMs: 1000, halfOpenProbes: 2 }
 
-/** The rules once more, from a full history instead of counters. */
+/** The rules again, from a full history instead of counters. */
 class Model {
   readonly settings = SETTINGS
-  /** Results of the present period, oldest first, and its permits still out. */
+  /** Results of the present period, oldest first, and its unreturned permits. */
   results: boolean[] = []
   out = new Set<number>()
   state: BreakerState = 'closed'
@@ -62,7 +62,7 @@ const commands = fc.array(
   { maxLength: 120, size: 'max' },
 )
 
-test('over any sequence of permits, results and time it does what the model does', () => {
+test('over any sequence of permits, results and time it behaves like the model', () => {
   const reached = new Set<string>()
   fc.assert(
     fc.property(commands, (sequence) => {

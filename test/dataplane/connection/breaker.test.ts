@@ -27,7 +27,7 @@ test('it opens at the threshold, refuses, and says when it will try again', () =
   assert.deepEqual(changes, ['closed>open'])
 })
 
-test('a success starts the count of failures anew', () => {
+test('a success restarts the count of failures', () => {
   const { breaker } = aBreaker()
   fail(breaker, 2)
   breaker.success(breaker.permit(0)!, 0)
@@ -35,7 +35,7 @@ test('a success starts the count of failures anew', () => {
   assert.equal(breaker.peek(0), 'closed')
 })
 
-test('looking at it changes nothing', () => {
+test('reading its state changes nothing', () => {
   const { breaker, changes } = aBreaker()
   fail(breaker, 3)
   assert.equal(breaker.peek(1000), 'half_open')
@@ -44,7 +44,7 @@ test('looking at it changes nothing', () => {
   assert.deepEqual(changes, ['closed>open'])
 })
 
-test('half open it lets as many probes through as configured, and that many successes close it', () => {
+test('half open it admits as many probes as configured, and that many successes close it', () => {
   const { breaker, changes } = aBreaker()
   fail(breaker, 3)
   const first = breaker.permit(1000)!
@@ -115,7 +115,7 @@ test('a late result of a probe from before it opened again frees no place', () =
   assert.equal(breaker.permit(2000), undefined)
 })
 
-test('new settings hold at once and keep the state', () => {
+test('new settings apply at once and keep the state', () => {
   const { breaker, changes } = aBreaker()
   fail(breaker, 2)
   breaker.configure({ ...SETTINGS, failureThreshold: 2 })
@@ -127,7 +127,7 @@ test('new settings hold at once and keep the state', () => {
   assert.deepEqual(changes, ['closed>open'])
 })
 
-test('a health probe that has turned makes an open one half open at once, and nothing else of it', () => {
+test('a recovered health probe makes an open one half open at once, and changes nothing else', () => {
   const { breaker, changes } = aBreaker({ ...SETTINGS, halfOpenProbes: 1 })
   breaker.recovered()
   assert.equal(breaker.peek(0), 'closed')

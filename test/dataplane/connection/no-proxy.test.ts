@@ -5,7 +5,7 @@ import { createBypass } from '../../../dataplane/connection/no-proxy.ts'
 type Row = readonly [entry: string, endpoint: string, bypassed: boolean]
 
 const ROWS: readonly Row[] = [
-  // A name covers itself and what is below it, and no name that merely ends alike.
+  // A name covers itself and names below it, and no name that merely ends alike.
   ['example.com', 'http://example.com', true],
   ['example.com', 'http://api.example.com', true],
   ['example.com', 'http://a.b.example.com', true],
@@ -13,7 +13,7 @@ const ROWS: readonly Row[] = [
   ['example.com', 'http://example.com.evil.org', false],
   ['example.com', 'http://example.org', false],
   ['com', 'http://example.com', true],
-  // With a dot or a star in front only what is below it.
+  // With a leading dot or star only names below it.
   ['.example.com', 'http://api.example.com', true],
   ['.example.com', 'http://example.com', false],
   ['.example.com', 'http://notexample.com', false],
@@ -21,7 +21,7 @@ const ROWS: readonly Row[] = [
   ['*.example.com', 'http://a.b.example.com', true],
   ['*.example.com', 'http://example.com', false],
   ['api.*.com', 'http://api.example.com', false],
-  // Case, the last dot and spaces say nothing.
+  // Case, the last dot and spaces do not matter.
   ['EXAMPLE.com', 'http://example.COM', true],
   ['example.com.', 'http://example.com', true],
   ['example.com', 'http://example.com.', true],
@@ -31,7 +31,7 @@ const ROWS: readonly Row[] = [
   ['*', 'https://anything.example', true],
   ['*', 'http://10.0.0.1', true],
   ['*', 'http://[fd00::1]', true],
-  // Ports, with the scheme's own where the endpoint names none.
+  // Ports, with the scheme's own if the endpoint has none.
   ['example.com:8080', 'http://example.com:8080', true],
   ['example.com:8080', 'http://api.example.com:8080', true],
   ['example.com:8080', 'http://example.com:8081', false],
@@ -46,7 +46,7 @@ const ROWS: readonly Row[] = [
   ['10.0.0.1:8000', 'http://10.0.0.1:8001', false],
   ['[fd00::1]:8000', 'http://[fd00::1]:8000', true],
   ['[fd00::1]:8000', 'http://[fd00::1]:8001', false],
-  // Addresses, in any form that an endpoint may have.
+  // Addresses, in any form of an endpoint.
   ['10.0.0.1', 'http://10.0.0.1', true],
   ['10.0.0.1', 'http://0x0a000001', true],
   ['10.0.0.1', 'http://167772161', true],
@@ -58,7 +58,7 @@ const ROWS: readonly Row[] = [
   ['FD00:0:0:0:0:0:0:1', 'http://[fd00::1]', true],
   ['fd00::1', 'http://[fd00::2]', false],
   ['10.0.0.1', 'http://[::ffff:10.0.0.1]', true],
-  // Ranges, also with bits of a host in them; they never cover names.
+  // Ranges, also with host bits; they never cover names.
   ['10.0.0.0/8', 'http://10.200.3.4', true],
   ['10.1.2.3/8', 'http://10.200.3.4', true],
   ['10.0.0.0/8', 'http://11.0.0.1', false],
@@ -79,7 +79,7 @@ const ROWS: readonly Row[] = [
   ['localhost', 'http://127.0.0.1', false],
   ['127.0.0.1', 'http://localhost', false],
   ['127.0.0.0/8', 'http://127.0.0.1:8000', true],
-  // An entry that makes no sense covers nothing.
+  // An invalid entry covers nothing.
   ['', 'http://example.com', false],
   ['.', 'http://example.com', false],
   ['10.0.0.0/33', 'http://10.0.0.1', false],
@@ -95,7 +95,7 @@ for (const [entry, endpoint, bypassed] of ROWS) {
   })
 }
 
-test('any of several entries is enough, and none covers nothing', () => {
+test('one of several entries is enough, and an empty list covers nothing', () => {
   assert.equal(reaches(['10.0.0.0/8', '.internal'], 'http://model.internal:8000'), true)
   assert.equal(reaches([], 'http://model.internal:8000'), false)
 })

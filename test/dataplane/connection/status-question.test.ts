@@ -1,4 +1,4 @@
-/** A probe on a separate connection: its question, the status that it takes, and that nothing of it stays. */
+/** A probe on a separate connection: its request, the status that it reads, and that nothing of it remains. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
@@ -17,7 +17,7 @@ async function listening(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A server that answers every connection with these pieces, and what came over the connections. */
+/** A server that answers every connection with these pieces, and the received bytes. */
 async function aServer(t: TestContext, pieces: readonly string[]) {
   const sockets: Socket[] = []
   const closed: Promise<unknown>[] = []
@@ -97,7 +97,7 @@ test('a body without an end is not read to the end', async (t) => {
   await Promise.all(closed)
 })
 
-test('a server that hangs up, one that is silent and one that is not there fail the probe', async (t) => {
+test('a server that hangs up, a silent one and a missing one fail the probe', async (t) => {
   const server = createServer((socket) => socket.destroy())
   const port = await listening(t, server)
   await assert.rejects(ask(port))
@@ -111,13 +111,13 @@ test('a server that hangs up, one that is silent and one that is not there fail 
   assert.equal(failureOf(error).isUnreached, true)
 })
 
-test('a path that is no path is refused before anything is dialled', async (t) => {
+test('an invalid path is refused before any connection', async (t) => {
   const { port, sockets } = await aServer(t, [])
   await assert.rejects(ask(port, { path: '/a\r\nx: y' }), /invalid request path/)
   assert.equal(sockets.length, 0)
 })
 
-test('a proxy that forwards gets the whole URL, and its refusal is no answer of the upstream', async (t) => {
+test('a proxy that forwards gets the whole URL, and its refusal is not an answer of the upstream', async (t) => {
   const proxy = await aServer(t, ['HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n'])
   const more = { http_proxy: `http://u:p@127.0.0.1:${proxy.port}` }
   const upstream = {

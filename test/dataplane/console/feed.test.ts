@@ -1,4 +1,4 @@
-/** The stream of samples: made once for all viewers, for none at all while there is no viewer. */
+/** The stream of samples: made once for all viewers, and not at all while there is no viewer. */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
@@ -36,12 +36,12 @@ function aFeed(t: TestContext, sample: () => unknown = () => ({ ok: true })) {
   })
   const join = () => {
     const viewer = aViewer()
-    // These are the only members that a feed uses.
+    // A feed uses only these members.
     feed.join(viewer as unknown as ServerResponse)
     return viewer
   }
   const second = async () => {
-    // A sample is sent a turn after it is asked for.
+    // A sample is sent one turn after its request.
     await new Promise(setImmediate)
     t.mock.timers.tick(1000)
     await new Promise(setImmediate)
@@ -49,7 +49,7 @@ function aFeed(t: TestContext, sample: () => unknown = () => ({ ok: true })) {
   return { feed, made, join, second }
 }
 
-test('one sample a second serves all, and no viewer costs nothing', async (t) => {
+test('one sample a second serves all, and without a viewer no sample is made', async (t) => {
   const { feed, made, join, second } = aFeed(t)
   await second()
   assert.equal(made.samples, 0)
@@ -64,7 +64,7 @@ test('one sample a second serves all, and no viewer costs nothing', async (t) =>
   assert.deepEqual([made.samples, feed.viewers], [2, 0])
 })
 
-test('a viewer that reads nothing has one sample waiting at most, is cut after a minute, and the others go on', async (t) => {
+test('a viewer that reads nothing has at most one waiting sample, is disconnected after a minute, and the others continue', async (t) => {
   const { feed, join, second } = aFeed(t)
   const [stalled, live] = [join(), join()]
   await second()
@@ -100,7 +100,7 @@ test('a slow sample delays the next one, and a failed one says why', async (t) =
   assert.equal(viewer.written.at(-1), ': waiting\n\n')
 })
 
-test('a sample that fails is a separate kind of event', async (t) => {
+test('a failed sample is a separate kind of event', async (t) => {
   const { join, second } = aFeed(t, () => {
     throw new Error('no store')
   })
@@ -109,7 +109,7 @@ test('a sample that fails is a separate kind of event', async (t) => {
   assert.equal(viewer.written.at(-1), 'event: failed\ndata: {"message":"no store"}\n\n')
 })
 
-test('a process that ends sends its viewers away with a last sample, and takes no others', async (t) => {
+test('a process that ends disconnects its viewers with a last sample, and takes no others', async (t) => {
   const { feed, made, join, second } = aFeed(t)
   const viewer = join()
   await second()
@@ -120,7 +120,7 @@ test('a process that ends sends its viewers away with a last sample, and takes n
   assert.equal(join().status, 503)
 })
 
-test('there is room for twenty', (t) => {
+test('at most twenty viewers fit', (t) => {
   const { join } = aFeed(t)
   const all = Array.from({ length: VIEWERS_MAX + 1 }, join)
   assert.deepEqual([all.at(-2)?.status, all.at(-1)?.status], [200, 503])

@@ -26,7 +26,7 @@ test('rates are differences over time, added up over pods', () => {
   assert.equal(quantile(0.5, total), 0.05)
 })
 
-test('a pod that is new adds no rate, and one that began anew counts from zero', () => {
+test('a new pod adds no rate, and a restarted one counts from zero', () => {
   const before = { pods: [aPod('a', 90_000, 900)] }
   const added = ratesOf(before, { pods: [aPod('a', 91_000, 901), aPod('b', 1000, 500)] })
   assert.equal(added.total.requests, 1)
@@ -40,17 +40,17 @@ function aSample(second: number, ...pods: object[]) {
   return { at: new Date(second * 1000).toISOString(), pods }
 }
 
-test('a gateway that begins anew, and a time without samples, are gaps in the points and no zeros', () => {
+test('a restarted gateway, and a time without samples, are gaps in the points and no zeros', () => {
   const history = new History()
   const requests = () => history.points.map((point: { requests: number }) => point.requests)
   for (const second of [0, 1, 2])
     history.add(aSample(second, aPod('a', second * 1000, second * 10)))
   assert.deepEqual(requests(), [10, 10])
-  // Begun anew: its clock and its counters are smaller.
+  // Restarted: its clock and its counters are smaller.
   history.add(aSample(3, aPod('a', 500, 0)))
   history.add(aSample(4, aPod('a', 1500, 7)))
   assert.deepEqual(requests(), [10, 10, undefined, 7])
-  // The machine slept for a minute, and the counters went on.
+  // The machine slept for a minute, and the counters increased.
   history.add(aSample(64, aPod('a', 61_500, 607)))
   assert.equal(history.rates.total.isKnown, false)
   history.add(aSample(65, aPod('a', 62_500, 610)))
@@ -70,7 +70,7 @@ test('a pod that does not answer leaves the rates of the others', () => {
   assert.equal(history.rates.total.requests, 14)
 })
 
-test('a budget of a group is one, the fullest of what pods say of it, and the most urgent come first', () => {
+test('a budget of a group appears once, with the fullest report of the pods, and the most urgent come first', () => {
   const group = (used: string) => ({
     'group:product spend_per_month_usd': {
       ...{ window: 'month', limit: '10', reserved: '0', resets_at: '2026-12-01T00:00:00.000Z' },
@@ -96,7 +96,7 @@ test('a budget of a group is one, the fullest of what pods say of it, and the mo
   ])
 })
 
-test('what the operator says of the gateway is in the red list, the worst first', () => {
+test("the operator's report on the gateway is in the red list, the worst first", () => {
   const conditions = [
     { type: 'Ready', status: 'False', reason: 'NotProgrammed', message: 'no' },
     { type: 'Programmed', status: 'False', reason: 'Rejected', message: 'One pod refuses it.' },
@@ -133,7 +133,7 @@ test('usage of pods is summed, and that of a shared store is counted once', () =
   assert.equal(joined([answer('memory', 9), answer('redis', 3)])[0].requests, 3)
 })
 
-test('a budget is foretold at the pace of its window', () => {
+test('the forecast of a budget uses the pace of its window', () => {
   const at = (time: string) => Date.parse(`2026-11-${time}:00Z`)
   const day = { window: 'day', limit: 100, resets_at: '2026-11-24T00:00:00.000Z' }
   const fast = forecastOf({ ...day, used: 75 }, at('23T12:00'))

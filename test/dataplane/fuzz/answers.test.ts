@@ -1,4 +1,6 @@
-/** An upstream's answer that both the gateway and llhttp accept is the same answer to both; and it does not matter how its bytes are cut. */
+/**
+ * An upstream's answer that both the gateway and llhttp accept is the same answer for both, however its bytes are cut.
+ */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import type { Socket } from 'node:net'
@@ -22,11 +24,11 @@ const TOLERATED = /Invalid character in chunk (size|extensions)|Content-Length c
 interface Own {
   readonly read: Read
   readonly isTwiceFramed: boolean
-  /** Bytes of the answer; what follows belongs to no request. */
+  /** Bytes of the answer; later ones belong to no request. */
   readonly length: number
 }
 
-/** The gateway's reading of bytes that come in pieces; a message where it refuses them. */
+/** The gateway's reading of bytes in pieces; a message if it refuses them. */
 function readByGateway(bytes: Buffer, cuts: readonly number[]): Own | string {
   let [status, length, body, isTwiceFramed] = [0, 0, '', false]
   const reader = new AnswerReader({
@@ -53,7 +55,7 @@ function readByGateway(bytes: Buffer, cuts: readonly number[]): Own | string {
   }
 }
 
-/** What Node's client reads; a message where it refuses. */
+/** The reading of Node's client; a message if it refuses. */
 function readByNode(bytes: Buffer): Promise<Read | string> {
   return new Promise((resolve) => {
     // The client only reads from it and writes to it.
@@ -73,7 +75,7 @@ function readByNode(bytes: Buffer): Promise<Read | string> {
   })
 }
 
-test('an answer changed at random means the same to both readers, however it is cut', async () => {
+test('a randomly changed answer means the same to both readers, however it is cut', async () => {
   let compared = 0
   for (const seed of seeds()) {
     const random = randomFrom(seed)

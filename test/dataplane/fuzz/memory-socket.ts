@@ -1,4 +1,4 @@
-/** A connection without a network: what is given to be read, and nothing that is written. */
+/** A connection without a network: it has bytes to read, and ignores writes. */
 import { Duplex } from 'node:stream'
 
 export class MemorySocket extends Duplex {

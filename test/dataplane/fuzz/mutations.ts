@@ -1,11 +1,11 @@
-/** Byte sequences for fuzzing: sound samples, changed at random from a seed, so that each can be made again. */
+/** Byte sequences for fuzzing: valid samples, changed at random from a seed, so that each can be repeated. */
 
 /** How many sequences a run tries. `GW_FUZZ_SEED=17` tries one; with `GW_LONG` a run goes on for ten minutes. */
 const SEQUENCES = 20_000
 const LONG_MS = 600_000
 const CHANGES_MAX = 4
 
-/** Pieces that mean something to an HTTP/1.1 parser. */
+/** Pieces with a meaning for an HTTP/1.1 parser. */
 const PIECES: readonly string[] = [
   '\r',
   '\n',
@@ -43,7 +43,7 @@ const PIECES: readonly string[] = [
   '3\r\nabc\r\n',
 ]
 
-/** A small generator of numbers below 1 (mulberry32): equal for equal seeds. */
+/** A small generator of numbers below 1 (mulberry32): the same for the same seed. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -65,7 +65,7 @@ export function mutated(samples: readonly string[], random: () => number): strin
   return text
 }
 
-/** Where the line that contains a place begins. */
+/** The start of the line at a position. */
 function lineStart(text: string, at: number): number {
   return text.lastIndexOf('\n', at) + 1
 }
@@ -83,7 +83,7 @@ function change(text: string, at: number, below: (count: number) => number): str
   }
 }
 
-/** Seeds to try, in order. A run that found something prints the seed to try again. */
+/** Seeds to try, in order. A run with a finding prints the seed to try again. */
 export function* seeds(now: () => number = () => performance.now()): Generator<number> {
   const { GW_FUZZ_SEED: chosen, GW_LONG: isLong } = process.env
   if (chosen !== undefined) {

@@ -1,4 +1,4 @@
-/** A strict parser (llhttp, in Node) reads every plain request just as the gateway's own reader does. */
+/** A strict parser (llhttp, in Node) reads every plain request exactly like the gateway's own reader. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
@@ -39,7 +39,7 @@ interface Own {
   readonly length: number
 }
 
-/** undefined where the gateway leaves the request to Node, or waits for more of its body. */
+/** undefined if the gateway leaves the request to Node, or waits for more of its body. */
 function readByGateway(bytes: Buffer): Own | undefined {
   const head = recognise(bytes, LINES)
   if (head === undefined) return undefined

@@ -1,4 +1,7 @@
-/** On a route with guardrails an upstream reads no word that they were not shown, for any request, in every API. */
+/**
+ * On a route with guardrails an upstream reads no word that the guardrails were not shown, for any request, in every
+ * API.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +20,10 @@ import { changed, changes } from './odd-requests.ts'
 
 const settings = someSettings({ model: 'upstream-model' })
 
-/** The words that an upstream reads, and those that the guardrails were shown; undefined if it cannot take the request. */
+/**
+ * The words that an upstream reads, and those shown to the guardrails; undefined if the upstream cannot take the
+ * request.
+ */
 async function sent(
   { dialect }: Legal,
   body: string,
@@ -50,7 +56,7 @@ class Refused extends Error {
 
 interface Leaf {
   readonly text: string
-  /** The member that it stands in, or whose name it is. */
+  /** The member that contains it, or whose name it is. */
   readonly member: string
 }
 
@@ -67,7 +73,7 @@ function leavesOf(value: unknown, member = ''): Leaf[] {
   ])
 }
 
-/** A parameter of a runtime that is no text, at the top level; a member without a value, anywhere. */
+/** A non-text parameter of a runtime, at the top level; a member without a value, anywhere. */
 function holdsNothing(name: string, value: unknown, member: string): boolean {
   if (!/^[A-Za-z_][\w-]{0,63}$/.test(name)) return false
   if (value === null || (Array.isArray(value) && value.length === 0)) return true
@@ -109,7 +115,7 @@ function isKnown({ text, member }: Leaf, shown: string): boolean {
   return shown.includes(text) || shown.includes(JSON.stringify(text).slice(1, -1))
 }
 
-/** Names of members that the gateway itself writes, and those of the APIs and of JSON Schema. */
+/** Names of members that the gateway writes, and those of the APIs and of JSON Schema. */
 const names = new Set<string>([
   ...['title', 'description', 'type', 'reasoning', 'refusal', 'metadata', 'suffix', 'user', 'name'],
   ...['functions', 'response_format', 'prediction', 'web_search_options', 'tool_call_id', 'tools'],

@@ -1,4 +1,4 @@
-/** Legal requests of each API, with a word in every place that takes one. */
+/** Legal requests of each API, with a word at every place that allows one. */
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { openAiCompletionsDialect } from '../../../dataplane/apis/openai-completions/dialect.ts'

@@ -1,8 +1,10 @@
-/** Requests with odd members in random places: as texts, because a name may be there twice, in another case or escaped. */
+/**
+ * Requests with unusual members at random places: as texts, because a name may be repeated, in another case or escaped.
+ */
 import fc from 'fast-check'
 import type { Json } from './legal-requests.ts'
 
-/** A value whose objects are lists of members, so that two of one name fit in. */
+/** A value whose objects are lists of members, so that two of one name are possible. */
 type Odd = string | number | boolean | null | Odd[] | { members: [string, Odd][] }
 
 export interface Change {
@@ -10,7 +12,7 @@ export interface Change {
   readonly where: number
   readonly name: string
   readonly value: unknown
-  /** Chooses the member that is replaced or copied. */
+  /** Chooses the member to replace or copy. */
   readonly at: number
   readonly how: 'add' | 'replace' | 'copy' | 'case' | 'escape'
 }
@@ -85,7 +87,7 @@ function containersOf(value: Odd): (Odd[] | { members: [string, Odd][] })[] {
   return [value, ...value.members.flatMap(([, one]) => containersOf(one))]
 }
 
-/** As a decoder that ignores case may take for the name. */
+/** A spelling that a decoder without case may take for the name. */
 function inCase(name: string, at: number): string {
   const ways = [
     name.toUpperCase(),

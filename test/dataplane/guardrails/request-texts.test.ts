@@ -10,7 +10,7 @@ import {
   aRerankRequest,
 } from '../../helpers/providers/a-request.ts'
 
-test('a list is copied once, however many of its texts change, and the request stays as it was', () => {
+test('a list is copied once, however many of its texts change, and the request does not change', () => {
   const parts = Array.from({ length: 1_000 }, (_, at) => ({ type: 'text', text: `secret ${at}` }))
   const request = aRequest({ messages: [{ role: 'user', content: parts }] })
   const content = request.body.messages[0]?.content as object[]
@@ -35,7 +35,7 @@ test('a list is copied once, however many of its texts change, and the request s
   assert.equal((content[0] as { text: string }).text, 'secret 0')
 })
 
-test('words are read wherever a model reads them, and changed in their places', () => {
+test('words are read wherever a model reads them, and changed in place', () => {
   const request = aRequest({
     messages: [
       { role: 'user', content: [{ type: 'text', text: 'one' }] },
@@ -73,7 +73,7 @@ test('words are read wherever a model reads them, and changed in their places', 
   )
 })
 
-test('a text to continue is read with what follows it; numbers of tokens cannot be read', () => {
+test('a text to continue is read with its suffix; token numbers cannot be read', () => {
   const request = aCompletionsRequest({ prompt: ['one', 'two'], suffix: 'three' })
   assert.deepEqual(
     textsOf(request).map(({ text }) => text),
@@ -89,7 +89,7 @@ test('a text to continue is read with what follows it; numbers of tokens cannot 
   }
 })
 
-test('a request whose texts stay is the same', () => {
+test('a request without changed texts is the same', () => {
   const request = aRequest()
   const places = textsOf(request)
   assert.equal(
@@ -102,7 +102,7 @@ test('a request whose texts stay is the same', () => {
   )
 })
 
-test('a query and its documents are read, and changed in their places', () => {
+test('a query and its documents are read, and changed in place', () => {
   const request = aRerankRequest({ query: 'Which?', documents: ['one', { text: 'two' }] })
   const places = textsOf(request)
   assert.deepEqual(

@@ -1,4 +1,4 @@
-/** A body in chunks is the same however its bytes are cut, and what could be read in two ways is refused. */
+/** A chunked body is the same however its bytes are cut, and an ambiguous one is refused. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ChunkedBody } from '../../../dataplane/listener/http1/chunked-body.ts'

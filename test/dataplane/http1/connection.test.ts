@@ -20,7 +20,7 @@ function aPlain(body = 'a body', length = Buffer.byteLength(body)): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${body}`
 }
 
-/** The members of a socket that a connection uses. The system takes each write while `takes` is true. */
+/** The members of a socket that a connection uses. The system accepts each write while `takes` is true. */
 class FakeSocket extends EventEmitter {
   readonly calls: string[] = []
   /** The pieces that left. */
@@ -50,7 +50,7 @@ class FakeSocket extends EventEmitter {
     this.#leave()
   }
 
-  /** The system takes all that was written. */
+  /** The system accepts all written bytes. */
   take(): void {
     this.takes = true
     this.writableLength = 0
@@ -82,14 +82,14 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-/** A connection whose owner notes what it gets, and answers at once unless `rig.holds`. */
+/** A connection whose owner records its calls, and answers at once unless `rig.holds`. */
 function aRig() {
   const socket = new FakeSocket()
   const rig = {
     now: 1_000,
     isClosing: false,
     holds: false,
-    /** Stages that take bodies only when they are called. */
+    /** Stages that read bodies only when they are called. */
     late: undefined as (() => void)[] | undefined,
     exchanges: [] as PlainExchange[],
     bodies: [] as string[],
@@ -142,10 +142,10 @@ function aRig() {
     brokenBody: (isLate) =>
       new GatewayError(isLate ? 'ERR_GW_REQUEST_TIMEOUT' : 'ERR_GW_INVALID_REQUEST', 'broken'),
   }
-  // It uses these members alone.
+  // It uses only these members.
   const connection = new PlainConnection(socket as unknown as Socket, owner, Infinity)
   const send = (text: string) => socket.emit('data', Buffer.from(text))
-  /** The bodies of the answers that have left. */
+  /** The bodies of the sent answers. */
   const answers = () => socket.sent.map((text) => text.slice(text.indexOf('\r\n\r\n') + 4))
   const look = (ms: number) => {
     rig.now += ms
@@ -154,12 +154,12 @@ function aRig() {
   return { rig, socket, connection, send, answers, look }
 }
 
-/** All writes that are held leave, and what waits behind an answer is judged. */
+/** Sends all held writes, and checks bytes that wait for an answer. */
 async function turn(): Promise<void> {
   for (let round = 0; round < 8; round++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-test('a large body is read in turns while the process has much to do', async () => {
+test('a large body is read in turns while the process is busy', async () => {
   const { rig, socket, send } = aRig()
   const half = 'x'.repeat(LARGE_BYTES)
   heavyWork.spend(10)
@@ -172,7 +172,7 @@ test('a large body is read in turns while the process has much to do', async () 
   assert.deepEqual(rig.bodies, [half + half])
 })
 
-test('an answer leaves in one piece at the end of the turn, and the connection is idle', async () => {
+test('an answer is sent in one piece at the end of the turn, and the connection is idle', async () => {
   const { rig, socket, connection, send } = aRig()
   send(aPlain())
   assert.deepEqual(rig.bodies, ['a body'])
@@ -196,7 +196,7 @@ test('requests that come together are answered one after the other', async () =>
   assert.deepEqual(answers(), ['1', '2', '3'])
 })
 
-test('a body that comes in pieces is put together, and what is behind it is the next request', async () => {
+test('a body in pieces is joined, and the bytes after it are the next request', async () => {
   const { rig, send, answers } = aRig()
   const text = aPlain('0123456789') + aPlain('next')
   const at = text.indexOf('5')
@@ -213,7 +213,7 @@ test('a body that comes in pieces is put together, and what is behind it is the 
   )
 })
 
-test('a body that comes before a stage takes it is whole, and not read beyond 64 KiB', async () => {
+test('a body that arrives before a stage reads it is complete, and not read beyond 64 KiB', async () => {
   const { rig, socket, send } = aRig()
   rig.late = []
   const body = 'b'.repeat(80_000)
@@ -228,7 +228,7 @@ test('a body that comes before a stage takes it is whole, and not read beyond 64
   assert.equal(rig.bodies[0], body)
 })
 
-test('a stage that takes a body after it broke off learns so', () => {
+test('a stage that reads a body after it broke off gets the error', () => {
   const { rig, socket, send } = aRig()
   rig.late = []
   send(aPlain('begun', 10))
@@ -237,7 +237,7 @@ test('a stage that takes a body after it broke off learns so', () => {
   assert.deepEqual([rig.bodies, rig.broken], [[], ['ERR_GW_INVALID_REQUEST']])
 })
 
-test('bytes that are no plain request are handed over, all of them, and the socket is let go', () => {
+test('bytes that are not a plain request are handed over, all of them, and the socket is released', () => {
   const { rig, socket, send } = aRig()
   send(OTHER)
   assert.deepEqual(rig.handedOver, [{ bytes: OTHER, isBehind: false }])
@@ -246,7 +246,7 @@ test('bytes that are no plain request are handed over, all of them, and the sock
   }
 })
 
-test('another request behind a plain one is handed over after the answer', async () => {
+test('another request after a plain one is handed over after the answer', async () => {
   const { rig, send, answers } = aRig()
   rig.holds = true
   send(aPlain() + OTHER)
@@ -259,7 +259,7 @@ test('another request behind a plain one is handed over after the answer', async
   assert.deepEqual(answers(), ['1'])
 })
 
-test('no more is read while 64 KiB wait behind a request', async () => {
+test('reading stops while 64 KiB wait after a request', async () => {
   const { rig, socket, send } = aRig()
   rig.holds = true
   send(aPlain())
@@ -272,7 +272,7 @@ test('no more is read while 64 KiB wait behind a request', async () => {
   assert.deepEqual(socket.calls, ['pause', 'resume'])
 })
 
-test('the next request waits until the system has taken the answer', async () => {
+test('the next request waits until the system has accepted the answer', async () => {
   const { rig, socket, send } = aRig()
   let closed = 0
   rig.holds = true
@@ -291,7 +291,7 @@ test('the next request waits until the system has taken the answer', async () =>
   assert.deepEqual([rig.bodies, closed], [['one', 'two'], 1])
 })
 
-test('an answer that says close is the last, and what waits behind it is not served', async () => {
+test('an answer with close is the last, and waiting requests are not served', async () => {
   const { rig, socket, connection, send } = aRig()
   rig.holds = true
   send(aPlain('one') + aPlain('two'))
@@ -322,7 +322,7 @@ test('a client that may still be sending gets the end, and time to read the answ
   socket.destroy()
 })
 
-test('a client that sends no request in its time is refused, once, and served no more', () => {
+test('a client that sends no request in time is refused, once, and not served any more', () => {
   const { rig, send, look } = aRig()
   look(9_999)
   assert.equal(rig.refused, 0)
@@ -345,7 +345,7 @@ test('an idle connection is closed a second after the announced time, counted fr
   assert.equal(socket.destroyed, true)
 })
 
-test('a body that is late breaks off once, and a whole request may take any time', () => {
+test('a late body breaks off once, and a complete request may take any time', () => {
   const late = aRig()
   late.send(aPlain('half', 8))
   late.look(59_999)
@@ -385,7 +385,7 @@ test('a client that ends after its request gets no other answer', async () => {
   assert.deepEqual(rig.bodies, ['one'])
 })
 
-test('a client that is gone ends its exchange, and its owner hears of it', async () => {
+test('a client that is gone ends its exchange, and its owner is notified', async () => {
   const { rig, socket, send, look } = aRig()
   let closed = 0
   rig.holds = true
@@ -402,7 +402,7 @@ test('a client that is gone ends its exchange, and its owner hears of it', async
   assert.deepEqual([rig.bodies, rig.refused], [['one'], 0])
 })
 
-test('a stream hears that its client takes more again', () => {
+test('a stream is notified when its client reads again', () => {
   const { rig, socket, send } = aRig()
   let drained = 0
   rig.holds = true

@@ -1,4 +1,7 @@
-/** Connections in front of a real HTTP server: plain requests are answered here, all others by it, each once and in order. */
+/**
+ * Connections in front of a real HTTP server: plain requests are answered here, and the server answers all others, each
+ * once and in order.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -29,7 +32,7 @@ const asked: string[] = []
 const broken: string[] = []
 /** Heads that have arrived. */
 let begun = 0
-/** Exchanges whose answers the test gives. */
+/** Exchanges that the test answers. */
 const held: PlainExchange[] = []
 let holds = false
 const clients: Socket[] = []
@@ -91,7 +94,7 @@ interface Client {
 }
 
 function dial(): Client {
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   const socket = connect({ host: '127.0.0.1', port, noDelay: true }).on('error', () => undefined)
   let heard = ''
@@ -167,7 +170,7 @@ describe('an own connection', () => {
     }
   })
 
-  test('keeps what comes behind a request until that is answered', async () => {
+  test('keeps bytes after a request until it is answered', async () => {
     holds = true
     const client = dial()
     client.socket.write(PLAIN + PLAIN)
@@ -196,7 +199,7 @@ describe('an own connection', () => {
     )
   })
 
-  test('an answer that is taken slowly is whole before the next one begins, and its end is told', async () => {
+  test('an answer to a slow reader is complete before the next one begins, and its end is reported', async () => {
     holds = true
     const calls: string[] = []
     const client = dial()
@@ -221,7 +224,7 @@ describe('an own connection', () => {
     assert.equal(client.heard().indexOf('x') + 16_000_000, begins + 1)
   })
 
-  test('a stream that is not taken says so, and says when it goes on', async () => {
+  test('a stream that is not read reports it, and reports when it continues', async () => {
     holds = true
     const client = dial()
     client.socket.pause()
@@ -241,7 +244,7 @@ describe('an own connection', () => {
     await until('the end', () => client.heard().endsWith('4\r\nlast\r\n0\r\n\r\n'))
   })
 
-  test('writes what is not ASCII as UTF-8, with its length in bytes', async () => {
+  test('writes text other than ASCII as UTF-8, with its length in bytes', async () => {
     holds = true
     const client = dial()
     client.socket.setEncoding('utf8').write(PLAIN)
@@ -263,7 +266,7 @@ describe('an own connection', () => {
     assert.equal(client.heard(), '')
   })
 
-  test('is closed behind an answer that says so', async () => {
+  test('is closed after an answer that says so', async () => {
     holds = true
     const client = dial()
     client.socket.write(PLAIN + PLAIN)
@@ -287,7 +290,7 @@ describe('an own connection', () => {
   })
 })
 
-describe('the time of an own connection', () => {
+describe('the deadlines of an own connection', () => {
   function pass(ms: number): void {
     now += ms
     deadlines.sweep()
@@ -295,7 +298,7 @@ describe('the time of an own connection', () => {
     deadlines.sweep()
   }
 
-  test('a silent connection hears that it is late', async () => {
+  test('a silent connection learns that it is late', async () => {
     const client = dial()
     await until('the connection', () => deadlines.size > 0)
     await once(client.socket, 'connect')
@@ -316,7 +319,7 @@ describe('the time of an own connection', () => {
     await until('the close', client.isOver)
   })
 
-  test('a body that does not come is broken off, once', async () => {
+  test('a body that does not arrive is broken off, once', async () => {
     const client = dial()
     client.socket.write(PLAIN.slice(0, -1))
     await until('the head', () => begun === 1)
@@ -338,7 +341,7 @@ describe('the time of an own connection', () => {
     assert.deepEqual(broken, ['ERR_GW_INVALID_REQUEST', 'ERR_GW_INVALID_REQUEST'])
   })
 
-  test('idle ones are closed first, busy ones at last', async () => {
+  test('idle ones are closed first, busy ones last', async () => {
     const idle = dial()
     idle.socket.write(PLAIN)
     await hears(idle, ['own'])

@@ -1,4 +1,4 @@
-/** Which requests are plain: everything that could be read in two ways is left to Node. */
+/** Which requests are plain: everything ambiguous is left to Node. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ function read(bytes: string) {
   return recognise(Buffer.from(bytes, 'latin1'), LINES)
 }
 
-test('the head of a plain request says which line it is, how long its body is and where that begins', () => {
+test("the head of a plain request has its line, the length of its body and the body's start", () => {
   const head = read(post(['content-TYPE:  application/json ', 'Accept: */*', 'Accept: a']))
   assert.equal(head?.line, 0)
   assert.equal(head?.length, BODY.length)
@@ -64,7 +64,7 @@ test('an offer to upgrade is plain, and so is the connection option that goes wi
   }
 })
 
-test('a head of which a byte is missing is left to Node', () => {
+test('a head with a missing byte is left to Node', () => {
   const bytes = Buffer.from(post(), 'latin1')
   const bodyAt = bytes.indexOf('\r\n\r\n') + 4
   for (let length = 0; length <= bytes.length; length++) {
@@ -73,7 +73,7 @@ test('a head of which a byte is missing is left to Node', () => {
   }
 })
 
-test('no byte but visible ASCII is read anywhere in a head', () => {
+test('only visible ASCII is read anywhere in a head', () => {
   const good = Buffer.from(post(['X-Any: thing']), 'latin1')
   const bodyAt = good.indexOf('\r\n\r\n') + 4
   for (let at = 0; at < bodyAt; at++) {
@@ -86,7 +86,7 @@ test('no byte but visible ASCII is read anywhere in a head', () => {
   }
 })
 
-test('no odd byte can be put in between', () => {
+test('no unusual byte can be inserted', () => {
   const good = post(['X-Any: thing'])
   for (const odd of ['\r', '\n', '\0', '\t', '\x7f', '\x80', '\n\n']) {
     for (let at = 0; at <= good.length - BODY.length - 4; at++) {
@@ -152,7 +152,7 @@ test('100 headers, and more than two KiB of them, are plain', () => {
   assert.ok(read(post([`a: ${'b'.repeat(4000)}`])))
 })
 
-test('all headers are there as they came', () => {
+test('all headers are there unchanged', () => {
   const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9-]{0,15}$/)
   const value = fc.stringMatching(/^[!-~]([ -~]{0,20}[!-~])?$/)
   const others = fc.array(

@@ -1,4 +1,4 @@
-/** A header is the same whichever reader reads the head of a request: the gateway's own, or Node's. */
+/** A header is the same with both readers of a head: the gateway's own, and Node's. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
@@ -27,10 +27,10 @@ function idsOf(incoming: Asked): Ids {
   return [trace.client_request_id, trace.trace_id, trace.traceparent, trace.tracestate]
 }
 
-/** undefined where the gateway leaves the request to Node. */
+/** undefined if the gateway leaves the request to Node. */
 function byGateway(bytes: string): Asked | undefined {
   const head = recognise(Buffer.from(bytes, 'latin1'), [{ text: LINE, hasBody: false }])
-  // A connection is needed for an answer only.
+  // A connection is needed only for an answer.
   const none = {} as ConstructorParameters<typeof PlainExchange>[0]
   return head && new PlainExchange(none, { method: METHOD, path: PATH }, head)
 }
@@ -101,7 +101,7 @@ test('a header that is sent twice is joined, or its first value counts', async (
   }
 })
 
-/** Header lines of any kind: those that the gateway knows, those that Node treats in their own way, and any other. */
+/** Header lines of any kind: those that the gateway knows, those that Node treats specially, and any other. */
 function headerLine(): fc.Arbitrary<string> {
   const known = fc.constantFrom(
     ...['Host', 'x-request-id', 'X-Request-Id', 'traceparent', 'TraceParent', 'tracestate'],
@@ -123,7 +123,7 @@ function headerLine(): fc.Arbitrary<string> {
     .map(([one, before, text, behind]) => `${one}:${before}${text}${behind}`)
 }
 
-test('every header of a random head is read alike by both, and as Node joins it', async () => {
+test('both read every header of a random head the same way, and join it like Node', async () => {
   let compared = 0
   await fc.assert(
     fc.asyncProperty(fc.array(headerLine(), { maxLength: 8 }), async (lines) => {
@@ -138,7 +138,7 @@ test('every header of a random head is read alike by both, and as Node joins it'
       for (const name of [...names.map((one) => one.toLowerCase()), ...ABSENT]) {
         assert.equal(own.header(name), incoming.header(name), name)
         const joined = Object.hasOwn(headers, name) ? headers[name] : undefined
-        // Node keeps this one as a list, and has no place for that one.
+        // Node keeps this one as a list, and omits that one.
         if (name === '__proto__') continue
         assert.equal(own.header(name), Array.isArray(joined) ? joined.join(', ') : joined, name)
       }

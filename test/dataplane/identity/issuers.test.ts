@@ -1,4 +1,4 @@
-/** Tokens of issuers: which are taken, for which tenant, and what every other one hears. */
+/** Tokens of issuers: which are accepted, for which tenant, and the answer to every other one. */
 import assert from 'node:assert/strict'
 import { createHmac, hash } from 'node:crypto'
 import { before, test } from 'node:test'
@@ -60,7 +60,7 @@ async function refusal(ask: Promise<unknown>): Promise<GatewayError> {
   throw new assert.AssertionError({ message: 'it was taken' })
 }
 
-test('a good token stands for the tenant, the id, the routes and the scopes of its issuer', async () => {
+test('a good token has the tenant, the id, the routes and the scopes of its issuer', async () => {
   const ask = gatewayWith({ routes: ['chat'], scopes: ['models:invoke'] })
   const { tenant, key: found } = await ask(await aToken(key))
   assert.equal(tenant, 'acme')
@@ -69,7 +69,7 @@ test('a good token stands for the tenant, the id, the routes and the scopes of i
   assert.deepEqual([found.invokes, found.lists], [true, false])
 })
 
-test('a token that was verified a moment ago is known at once, and no longer than it lives', async () => {
+test('a recently verified token is known at once, and not after its expiry', async () => {
   const ask = gatewayWith()
   const token = await aToken(key, { exp: NOW / 1000 + 10 })
   const first = await ask(token)
@@ -77,7 +77,7 @@ test('a token that was verified a moment ago is known at once, and no longer tha
   assert.equal((await refusal(ask(token, NOW + 41_000))).code, 'ERR_GW_AUTH_INVALID_KEY')
 })
 
-test('keys of this gateway are taken beside tokens', async () => {
+test('keys of this gateway are accepted in addition to tokens', async () => {
   assert.equal((await gatewayWith()('gw_key')).key.record.id, 'k')
 })
 
@@ -106,7 +106,7 @@ const REFUSED: Readonly<Record<string, () => Promise<string> | string>> = {
   'parts that are no JSON': () => 'aaaa.bbbb.cccc',
 }
 
-test('every token that proves nothing hears what an unknown key hears', async () => {
+test('every invalid token gets the answer of an unknown key', async () => {
   const ask = gatewayWith()
   const unknown = await refusal(ask('gw_unknown'))
   for (const [what, make] of Object.entries(REFUSED)) {
@@ -116,13 +116,13 @@ test('every token that proves nothing hears what an unknown key hears', async ()
   }
 })
 
-test('within half a minute clocks may differ', async () => {
+test('clocks may differ by half a minute', async () => {
   const ask = gatewayWith()
   for (const claims of [{ exp: NOW / 1000 - 29 }, { nbf: NOW / 1000 + 29 }])
     assert.equal((await ask(await aToken(key, claims))).tenant, 'acme')
 })
 
-test('a token without the name of its key is refused where two keys fit, and taken where one does', async () => {
+test('a token without the name of its key is refused if two keys fit, and accepted if one does', async () => {
   const nameless = await aSigningKey()
   const token = await aToken(nameless)
   assert.equal((await gatewayWith({}, [nameless])(token)).tenant, 'acme')
@@ -138,7 +138,7 @@ test('a required claim must have one of its values, also in a list', async () =>
   assert.equal(refused.code, 'ERR_GW_AUTH_INVALID_KEY')
 })
 
-test('a tenant that is not known is 403 and named; a map says which are', async () => {
+test('an unknown tenant is 403 and named; a map lists the known ones', async () => {
   const unknown = await refusal(gatewayWith()(await aToken(key, { team: 'unheard-of' })))
   assert.equal(unknown.code, 'ERR_GW_AUTH_SCOPE_DENIED')
   assert.match(unknown.message, /"unheard-of"/)
@@ -148,14 +148,14 @@ test('a tenant that is not known is 403 and named; a map says which are', async 
   assert.equal(outside.code, 'ERR_GW_AUTH_SCOPE_DENIED')
 })
 
-test('a claim may say which routes; values that lead nowhere give none', async () => {
+test('a claim may list the routes; unknown values give none', async () => {
   const from = { claim: '/roles', map: { dev: ['chat'], ops: ['batch'] } }
   const ask = gatewayWith({ routes_from: from })
   const { key: found } = await ask(await aToken(key, { roles: ['dev', 'guest', 'constructor'] }))
   assert.deepEqual(found.routes, new Set(['chat']))
 })
 
-test('a claim names routes one by one: a star in it is no route, unless the map leads there', async () => {
+test('a claim names routes one by one: a star in it is not a route, unless the map leads to it', async () => {
   const from = { claim: '/roles' }
   const ask = gatewayWith({ routes_from: from })
   const routesFor = async (roles: unknown) => (await ask(await aToken(key, { roles }))).key.routes
@@ -168,7 +168,7 @@ test('a claim names routes one by one: a star in it is no route, unless the map 
   assert.deepEqual(found.routes, new Set(['chat']))
 })
 
-test('the id of a token names its issuer, so it is never that of a key, and long ones stay apart', async () => {
+test('the id of a token contains its issuer, so it is never that of a key, and long ones stay distinct', async () => {
   const ask = gatewayWith()
   const idOf = async (sub: string) => (await ask(await aToken(key, { sub }))).key.record.id
   assert.equal(await idOf('k'), 'idp:k')
@@ -193,7 +193,7 @@ async function aWrittenToken(payload: string): Promise<string> {
   return await sign.setProtectedHeader({ alg: key.alg, kid: 'one' }).sign(key.privateKey)
 }
 
-test('a name with an escape is the claim that it means, after any other token', async () => {
+test('a name with an escape is the resolved claim, after any other token', async () => {
   const raw = String.raw
   const ask = gatewayWith()
   const usual = raw`"iss":"${ISSUER}","aud":"gw","exp":${NOW / 1000 + 600},"sub":"bob"`

@@ -1,4 +1,4 @@
-/** The keys of an issuer over time: renewed, kept while it is away, and not asked for too often. */
+/** The keys of an issuer over time: renewed, kept while it is unavailable, and not fetched too often. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeySet } from '../../../dataplane/identity/key-set.ts'
@@ -32,7 +32,7 @@ function aSet() {
     },
     fetched: (_, fault) => void faults.push(fault),
   })
-  /** Turns the clock to the next fetch, and waits for its end. */
+  /** Advances the clock to the next fetch, and waits for its end. */
   const toNext = async () => {
     const { next } = state
     assert.ok(next)
@@ -55,7 +55,7 @@ test('the first token waits for the keys, and later ones do not', async () => {
   assert.equal(state.next?.delayMs, 300_000)
 })
 
-test('known keys hold for a day while the issuer is away, and no longer', async () => {
+test('known keys are valid for a day while the issuer is unavailable, and not longer', async () => {
   const { keys, clock, state, toNext, faults } = aSet()
   await keys.find()
   state.answer = FAILING
@@ -68,7 +68,7 @@ test('known keys hold for a day while the issuer is away, and no longer', async 
   assert.equal(await keys.find(), undefined)
 })
 
-test('a thousand tokens with unknown keys lead to one fetch in half a minute', async () => {
+test('a thousand tokens with unknown keys cause one fetch in half a minute', async () => {
   const { keys, clock, state, toNext } = aSet()
   await keys.find()
   clock.pass(10_000)
@@ -82,7 +82,7 @@ test('a thousand tokens with unknown keys lead to one fetch in half a minute', a
   assert.equal(state.next?.delayMs, 0)
 })
 
-test('no request waits while the keys are fetched again, known or not', async () => {
+test('no request waits for a further fetch, with a known key or not', async () => {
   const { keys, clock, state } = aSet()
   await keys.find()
   state.answer = () => new Promise(() => undefined)

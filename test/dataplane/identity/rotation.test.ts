@@ -1,4 +1,7 @@
-/** An issuer exchanges its key: tokens of the new one are taken, those of the old one end with it, and no request waits for a fetch. */
+/**
+ * An issuer replaces its key: tokens of the new one are accepted, those of the old one end with it, and no request
+ * waits for a fetch.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +32,7 @@ interface Scheduled {
   readonly call: () => void
 }
 
-/** Gateway and issuer: `offer` says which keys the issuer shows, `next` is the fetch that is due. */
+/** Gateway and issuer: `offer` sets the issuer's keys, `next` is the fetch that is due. */
 async function anIssuer(t: { after(end: () => Promise<void>): void }) {
   const folder = await mkdtemp(join(tmpdir(), 'gw-issuer-'))
   t.after(() => rm(folder, { recursive: true }))
@@ -70,7 +73,7 @@ async function anIssuer(t: { after(end: () => Promise<void>): void }) {
       return error.code
     }
   }
-  /** The fetch that is due happens; returns how long it was to wait. */
+  /** Runs the due fetch; returns its wait. */
   const renew = async () => {
     const due = state.next ?? assert.fail('no fetch is due')
     delete state.next
@@ -84,7 +87,7 @@ async function anIssuer(t: { after(end: () => Promise<void>): void }) {
 
 const REFUSED = 'ERR_GW_AUTH_INVALID_KEY'
 
-test('a new key is taken within half a minute of its first token, the old one beside it until it goes', async (t) => {
+test('a new key is accepted within half a minute of its first token, and the old one until it is removed', async (t) => {
   const { ask, offer, renew, clock } = await anIssuer(t)
   const [old, fresh] = [await aToken(one), await aToken(two)]
   assert.equal(await ask(old), 'acme')
@@ -96,7 +99,7 @@ test('a new key is taken within half a minute of its first token, the old one be
   assert.deepEqual([await ask(fresh), await ask(old)], ['acme', 'acme'])
 })
 
-test('a key that its issuer removes is refused after the next fetch, also for a token that was taken a moment ago', async (t) => {
+test('a removed key is refused after the next fetch, even for a recently verified token', async (t) => {
   const { ask, offer, renew } = await anIssuer(t)
   const [old, fresh] = [await aToken(one), await aToken(two)]
   assert.equal(await ask(old), 'acme')

@@ -30,7 +30,7 @@ function inPieces(text: string, pieceBytes: number): unknown {
 
 const spaced = (one: string) => `[ ${one} , ${one}\n,[${one}], {"b" : ${one}} ,"${one}"]`
 
-test('a number keeps its text in arguments and schemas, at any depth and behind any spaces', () => {
+test('a number keeps its text in arguments and schemas, at any depth and after any spaces', () => {
   for (const number of [...ODD, ...PLAIN])
     for (const holder of HOLDERS) {
       const text = `{"x":[{"${holder}":{"a":${spaced(number)},"__proto__":${number}}}],"t":1}`
@@ -52,7 +52,7 @@ test('a number elsewhere is a number', () => {
   }
 })
 
-test('a holder whose name is escaped holds what it holds', () => {
+test('a holder with an escaped name has the same content', () => {
   const text = String.raw`{"p\u0061rameters":{"con\u0074ent":1.0}}`
   assert.equal(JSON.stringify(parseExactly(text)), '{"parameters":{"content":1.0}}')
 })
@@ -79,7 +79,7 @@ test('random arguments keep the texts of all numbers', () => {
   }
 })
 
-test('the scan of a body notes each odd number that is nested in it', () => {
+test('the scan of a body notes each unusual number that is nested in it', () => {
   for (const number of ODD)
     for (const text of [`{"a":{"b":${number}}}`, `{"a":[7,${number},8]}`, `{"a":[ ${number}]}`]) {
       const bytes = Buffer.from(text)
@@ -96,7 +96,7 @@ test('the scan of a body notes each odd number that is nested in it', () => {
   assert.equal(plain.hasOddNumbers, false)
 })
 
-test('a number that the scan of a body does not note is printed as it was', () => {
+test('a number that the scan of a body does not note is printed unchanged', () => {
   const random = aRandom(402)
   for (let round = 0; round < cases(5_000, 500_000); round++) {
     const digits = (most: number) => String(random(10 ** (1 + random(most)))).repeat(1 + random(2))

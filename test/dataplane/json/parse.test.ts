@@ -1,4 +1,4 @@
-/** A parsed value has the names that its text has, after any other text. */
+/** A parsed value has the names of its text, after any other text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faultOfRuntime, parseJson } from '../../../dataplane/json/parse.ts'
@@ -8,7 +8,7 @@ import { readJson } from '../../helpers/reference-json.ts'
 
 const raw = String.raw
 
-/** Texts that teach the runtime a name with a backslash, one that it then takes for another, and what that one means. */
+/** Texts that teach the runtime a name with a backslash, one that it then misreads, and the correct reading. */
 const TAUGHT: Readonly<Record<string, readonly [taught: string, text: string, name: string]>> = {
   'an escaped letter': [raw`"conten\\"`, raw`"conten\u0074"`, 'content'],
   'an escaped first letter': [raw`"\\u00"`, raw`"\u006ebcd"`, 'nbcd'],
@@ -26,7 +26,7 @@ const TAUGHT: Readonly<Record<string, readonly [taught: string, text: string, na
 }
 
 for (const [what, [taught, text, name]] of Object.entries(TAUGHT)) {
-  test(`a name with ${what} is read as it is written, in objects, lists and at any depth`, () => {
+  test(`a name with ${what} is read correctly, in objects, lists and at any depth`, () => {
     const around = [
       (member: string) => `{"first":true,${member}:1}`,
       (member: string) => `{ "first" : true , ${member} \n : {"x":"\\u0041\\"" }, "z" : [ ] }`,
@@ -49,13 +49,13 @@ for (const [what, [taught, text, name]] of Object.entries(TAUGHT)) {
   })
 }
 
-test('random texts with escaped names are read as a reader reads them that never asks the runtime', () => {
+test('random texts with escaped names are read like by a reader that never uses the runtime', () => {
   const random = aRandom(63_785)
   for (let round = 0; round < cases(1_000, 300_000); round++) {
     // The runtime mistakes names of an object that has few others.
     const first = `"a${round}"`
     const text = aValue(random, 4, first)
-    // As an attacker would: each name's raw beginning, as a name.
+    // Like an attacker: each name's raw beginning, as a name.
     for (const name of text.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? []) {
       const inside = name.slice(1, -1)
       for (let end = 1; end < Math.min(inside.length, 8); end++) {
@@ -88,7 +88,7 @@ function aValue(random: (bound: number) => number, depth: number, first: string)
   return `{${first}:${random(2) ? '1' : '""'}${members.map((member) => `,${member}`).join('')}}`
 }
 
-/** Each letter as it is, or escaped in one of the ways. */
+/** Each letter unchanged, or escaped in one of the ways. */
 function aString(random: (bound: number) => number): string {
   let text = '"'
   for (let left = random(5); left > 0; left--) {
@@ -100,7 +100,7 @@ function aString(random: (bound: number) => number): string {
   return `${text}"`
 }
 
-test('a text that is no JSON is refused with the words of the runtime', () => {
+test('a text that is not JSON is refused with the message of the runtime', () => {
   for (const text of [
     '',
     '{',
@@ -128,11 +128,11 @@ test('a deep text with an escaped name overflows no stack', () => {
   assert.equal(read, 1)
 })
 
-test('the fault of a runtime is seen, and a runtime may have none', () => {
+test('the fault of a runtime is detected, and a runtime may have none', () => {
   parseJson(raw`{"first":true,"conten\\":1}`)
   const text = raw`{"first":true,"conten\u0074":1}`
   assert.match(Object.keys(JSON.parse(text)).join(), /^first,conten[t\\]$/)
   assert.equal(Object.keys(parseJson(text) as object).join(), 'first,content')
-  // The collector may have taken the shape that the parser remembers.
+  // The collector may have removed the shape that the parser remembers.
   if (faultOfRuntime() === undefined) assert.ok('content' in JSON.parse(text))
 })

@@ -1,4 +1,4 @@
-/** JSON parsed in pieces: the same value as in one go, the same mistakes, and never a long piece. */
+/** JSON parsed in pieces: the same value as in one step, the same mistakes, and never a long piece. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { MembersError, MembersScan } from '../../../dataplane/json/members.ts'
 import { parseInPieces } from '../../../dataplane/json/steps/pieces.ts'
 import { cases } from '../../helpers/cases.ts'
 
-/** Small enough that many a value of a random body is long for it, and no number. */
+/** Small enough that many values of a random body are long for it, but no number. */
 const PIECE_BYTES = 32
 
 function parsed(bytes: Buffer, keeps: (name: string) => boolean = () => true): unknown {
@@ -20,7 +20,7 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 120 }),
   fc.stringMatching(/^[\\"nu0-9a-f]{0,120}$/),
 )
-/** Without signs that are written as escapes: JSON.parse of V8 now and then takes one such name for another. */
+/** Without characters that need escapes: JSON.parse of V8 sometimes confuses two such names. */
 const name = fc
   .string({ unit: 'binary', maxLength: 60 })
   .map((one) => one.replaceAll(/[\\"\p{Cc}\p{Cs}\u2028\u2029]/gu, ''))
@@ -37,7 +37,7 @@ const object = fc
   .map(([value, space]) => JSON.stringify(value, null, space))
   .filter((written) => !/"N"/.test(written))
 
-/** Every character as an escape, so that no cut may come between its parts. */
+/** Every character as an escape, so that no cut may fall inside one. */
 function escaped(json: string): string {
   return json.replaceAll(
     /[\u0080-\uffff]/g,
@@ -58,7 +58,7 @@ test('the pieces make the value that JSON.parse makes', () => {
   )
 })
 
-test('what JSON.parse refuses is refused, and what it takes is taken', () => {
+test('a text that JSON.parse refuses is refused, and one that it accepts is accepted', () => {
   const mutated = fc
     .tuple(object, fc.nat(), fc.constantFrom(...'{}[],:"\\ 0-e.tnfu'), fc.nat(2))
     .map(([json, place, sign, cut]) => {
@@ -77,7 +77,7 @@ test('what JSON.parse refuses is refused, and what it takes is taken', () => {
       try {
         parsed(bytes)
       } catch (error) {
-        // The scan refuses more: what is no object, and a decided member that appears twice.
+        // The scan refuses more: a text that is not an object, and a repeated deciding member.
         assert.ok(error instanceof MembersError, json)
         assert.throws(() => new MembersScan(bytes).run(bytes.length), MembersError, json)
       }
@@ -92,7 +92,7 @@ test('long members that no reader needs are not in the tree', () => {
   assert.deepEqual(kept, { model: 'm', long: body.long, few: [1] })
 })
 
-test('a string is cut inside of no character and no escape', () => {
+test('a string is never cut inside a character or an escape', () => {
   for (const unit of ['é', '漢', '😀', '\\', '"', '\\"', 'a\n', '\u2028', 'ab\\u', '\\\\u0041']) {
     const body = { a: `${unit.repeat(200)}b`, b: [`c${unit.repeat(201)}`] }
     for (const json of [JSON.stringify(body), escaped(JSON.stringify(body))]) {

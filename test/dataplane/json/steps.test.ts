@@ -1,4 +1,4 @@
-/** Readers of JSON that work in steps: no step goes far, in any text. */
+/** Readers of JSON that work in steps: no step is long, in any text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -8,7 +8,7 @@ import { closingQuoteIn } from '../../../dataplane/json/tokens.ts'
 import { watchedBytes } from '../../helpers/watched-bytes.ts'
 
 const LENGTH = 400_000
-/** In one step: a step ends after 65,536 bytes, and looks at a byte three times at most. */
+/** In one step: a step ends after 65,536 bytes, and reads a byte at most three times. */
 const LOOKS_MAX = 3 * 65_536
 
 const TEXTS: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 for (const [what, text] of Object.entries(TEXTS)) {
   const json = Buffer.from(`{"messages":[{"content":"${text}"}],"b":1}`)
 
-  test(`the search for names that appear twice goes on in short steps: ${what}`, () => {
+  test(`the search for repeated names works in short steps: ${what}`, () => {
     const { bytes, taken } = watchedBytes(json)
     const steps = requireDistinct(bytes, String)
     let longest = 0
@@ -32,7 +32,7 @@ for (const [what, text] of Object.entries(TEXTS)) {
     assert.ok(longest <= LOOKS_MAX, `${longest} looks in one step`)
   })
 
-  test(`the search for members goes no further than it is asked to: ${what}`, () => {
+  test(`the search for members stops at its limit: ${what}`, () => {
     const { bytes, taken } = watchedBytes(json)
     const scan = new MembersScan(bytes)
     let longest = 0
@@ -42,7 +42,7 @@ for (const [what, text] of Object.entries(TEXTS)) {
   })
 }
 
-test('the end of a string is found regardless of what is escaped in it, at once or step by step', () => {
+test('the end of a string is found regardless of its escapes, at once or step by step', () => {
   const inside = fc.array(fc.constantFrom('a', '\\\\', '\\"', '\\u0022', 'x'.repeat(33), 'é'))
   fc.assert(
     fc.property(inside, fc.integer({ min: 1, max: 40 }), (parts, step) => {

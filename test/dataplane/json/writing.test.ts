@@ -1,4 +1,4 @@
-/** JSON that is written in steps: the bytes that JSON.stringify makes, and no long step. */
+/** JSON written in steps: the bytes of JSON.stringify, without a long step. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -21,7 +21,7 @@ function textOf(body: Buffer | string | Unwritten): string {
   return String(body instanceof Unwritten ? atOnce(body.whole()) : body)
 }
 
-test('a value is written as JSON.stringify writes it', () => {
+test('a value is written like by JSON.stringify', () => {
   const value = fc.dictionary(
     fc.string({ unit: 'binary' }),
     fc.option(fc.jsonValue(), { nil: undefined }),
@@ -34,7 +34,7 @@ test('a value is written as JSON.stringify writes it', () => {
   )
 })
 
-test('a long text is written as JSON.stringify writes it, wherever its parts end', () => {
+test('a long text is written like by JSON.stringify, wherever its parts end', () => {
   for (const unit of ['a', '"\\', '\u{1f600}', '\ud83d', '\ude00', '漢'])
     for (const before of ['', 'x']) {
       const value = { a: before + unit.repeat(LONG), b: [unit] }

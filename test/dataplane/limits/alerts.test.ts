@@ -38,7 +38,7 @@ test('every whole percent is reached at exactly that many of a hundred', () => {
   }
 })
 
-test('an alert says what the webhook is promised', () => {
+test('an alert has the promised content', () => {
   const about = { tenant: 'acme', threshold: 0.5, resetsAt: Date.parse('2026-12-01') }
   const tokens = { ...about, kind: 'tokens', window: 'day', used: 612, limit: 1000 } as const
   const spend = {
@@ -73,7 +73,7 @@ function anAlert(threshold = 0.5): BudgetAlert {
   return alertOf({ ...crossing, tenant: 'acme', threshold })
 }
 
-/** A webhook whose posts end when the test says so. */
+/** A webhook whose posts end on the test's command. */
 function aWebhook() {
   const clock = aClock()
   const posts: { url: string; body: BudgetAlert; headers: Readonly<Record<string, string>> }[] = []
@@ -97,7 +97,7 @@ function aWebhook() {
       answer(taken)
       await new Promise(setImmediate)
     },
-    /** Time passes until the webhook wants to be woken. */
+    /** Advances the clock to the next call of the webhook. */
     async wakes() {
       clock.pass(webhook.due - clock.now())
       webhook.expire()
@@ -119,7 +119,7 @@ test('alerts are delivered one after the other, in order', async () => {
   assert.deepEqual([webhook.waiting, webhook.due], [0, Number.POSITIVE_INFINITY])
 })
 
-test('a refusal, an error and silence are tried again with growing waits, five times in all', async () => {
+test('a refusal, an error and silence are retried with growing waits, five times in all', async () => {
   const { webhook, clock, posts, dropped, send, answers, wakes } = aWebhook()
   send()
   const waits: number[] = []
@@ -134,7 +134,7 @@ test('a refusal, an error and silence are tried again with growing waits, five t
   assert.deepEqual([posts.length, dropped, webhook.waiting], [5, ['undelivered'], 0])
 })
 
-test('an answer that comes after its time decides nothing', async () => {
+test('an answer after its deadline is ignored', async () => {
   const { webhook, posts, send, answers, wakes } = aWebhook()
   send(0.1)
   send(0.2)
@@ -150,14 +150,14 @@ test('an answer that comes after its time decides nothing', async () => {
   assert.equal(posts.at(-1)?.body.threshold, 0.2)
 })
 
-test('a receiver that takes nothing costs at most a hundred alerts of memory', () => {
+test('a receiver that accepts nothing costs the memory of at most a hundred alerts', () => {
   const { webhook, dropped, send } = aWebhook()
   for (let index = 0; index < 150; index++) send()
   assert.equal(webhook.waiting, 100)
   assert.deepEqual(dropped, new Array(50).fill('queue_full'))
 })
 
-test('a post that throws at once is tried again, and its error goes no further', async () => {
+test('a post that throws at once is retried, and its error does not reach the caller', async () => {
   const clock = aClock()
   const fails = () => {
     throw new Error('bad address')

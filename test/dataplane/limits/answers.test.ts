@@ -6,7 +6,7 @@ import { type Refused, refusalError } from '../../../dataplane/limits/refusal.ts
 import { NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens, World } from '../../helpers/store/world.ts'
 
-test('every answer tells the rate; budgets only a tenant that has them', () => {
+test('every answer has the rate; the budgets only for a tenant that has them', () => {
   const world = new World(aRule({ requestsPerMinute: 120, burst: 30 }))
   assert.deepEqual(limitHeaders(world.admit().figures), {
     'X-Gw-RateLimit-Limit': '120',
@@ -38,7 +38,7 @@ test('every answer tells the rate; budgets only a tenant that has them', () => {
   assert.equal(spent['X-Gw-Budget-Spend-Remaining-Usd'], '0')
 })
 
-test('a tenant with a limit of tokens reads it as OpenAI writes its own', () => {
+test("a tenant with a limit of tokens gets it in OpenAI's form", () => {
   const world = new World(aRule({ requestsPerMinute: 1, burst: 7, tokensPerMinute: 1000 }))
   for (let request = 0; request < 7; request++) world.admit(tokens(100))
   const headers = limitHeaders(world.figures)
@@ -62,7 +62,7 @@ test('money is written with every digit and no exponent', () => {
   for (const [nanos, text] of rows) assert.equal(usdText(nanos), text)
 })
 
-/** The refusal that this rule gives to a request of 60 tokens after those that `before` sends. */
+/** The refusal of this rule for a request of 60 tokens after those that `before` sends. */
 function refused(rules: Rules, before: (world: World) => void): Refused {
   const world = new World(rules)
   before(world)
@@ -76,7 +76,7 @@ const spend = (world: World) => void world.use({ tokens: 60, nanos: 60_000_000 }
 const midnight = '2026-11-22T00:00:00.000Z'
 const december = '2026-12-01T00:00:00.000Z'
 
-test('a refusal says which limit it is, how far it is used, and what to do', () => {
+test('a refusal names the limit, its usage, and what to do', () => {
   const rows: readonly [
     Rules,
     (world: World) => void,

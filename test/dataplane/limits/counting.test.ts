@@ -1,4 +1,4 @@
-/** Decisions by upper bounds are those of a gateway that counts every prompt before it decides. */
+/** Decisions by upper bounds equal those of a gateway that counts every prompt first. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ import { KEY } from '../request/stages/keys.ts'
 
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
-/** Counts as the thread does, without one. */
+/** Counts like the thread, in this process. */
 function counterBy(name: 'o200k_base' | 'cl100k_base', countTokens: typeof o200k): ThreadCounter {
   const count = async (_: unknown, texts: readonly string[]) => {
     let tokens = 0
@@ -198,7 +198,7 @@ function withoutRate(headers: Readonly<Record<string, string>>) {
   return Object.entries(headers).filter(([name]) => !name.endsWith('-tokens'))
 }
 
-/** Runs commands against one gateway; each answer is what a client, or the books, would show. */
+/** Runs commands against one gateway; each answer is the client's, or that of the books. */
 class Side {
   readonly #assembled
   readonly #running: Running[] = []
@@ -283,7 +283,7 @@ class Side {
     return settle(request, admission, gateway)
   }
 
-  /** The books, once everything has ended. */
+  /** The books, after everything has ended. */
   async close(): Promise<unknown> {
     while (this.#running.length > 0)
       await this.#end({ kind: 'end', which: 0, completion: 1, isReported: true })
@@ -331,7 +331,7 @@ test('admissions, refusals and charges are those of a gateway that counts every 
   assert.ok(few < all, `${few} counts instead of ${all}`)
 })
 
-test('so they are under a limit of tokens a minute, of requests that come together', async () => {
+test('the same under a limit of tokens a minute, for requests that arrive together', async () => {
   const together = history.map((all) => all.filter(({ kind }) => kind !== 'wait'))
   const perMinute = fc.constantFrom(100, 700, 20_000)
   await fc.assert(fc.asyncProperty(aConfiguration, together, perMinute, compareRated), {

@@ -1,4 +1,4 @@
-/** A forecast says what the store decides next. */
+/** A forecast predicts the store's next decision. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 const APART_MS = 1
 
 const amount = fc.record({ tokens: fc.nat(400), nanos: fc.nat(400) })
-/** A request has a token at least. */
+/** A request has at least one token. */
 const estimated = fc.record({ tokens: fc.integer({ min: 1, max: 400 }), nanos: fc.nat(400) })
 const step = fc.oneof(
   fc.record({ does: fc.constant('admit' as const), amount }),
@@ -33,7 +33,7 @@ const rules = fc.record({
   ),
 })
 
-test('over random histories the next decision is the one that was told', () => {
+test('over random histories the next decision is the predicted one', () => {
   const reached = new Set<string>()
   fc.assert(
     fc.property(
@@ -81,7 +81,7 @@ function assertSame(predicted: AdmitResult, made: AdmitResult): void {
   if (predicted.outcome !== 'refused' || made.outcome !== 'refused') return
   const apart = predicted.retryAfterMs - made.retryAfterMs
   assert.ok(apart >= 0 && apart <= APART_MS, `${predicted.retryAfterMs} for ${made.retryAfterMs}`)
-  // By that millisecond two reasons may change places where one of them takes the second of a full tenant.
+  // By that millisecond two reasons may swap if one of them uses the second of a full tenant.
   const isTie = apart > 0 || made.retryAfterMs === BUSY_RETRY_MS
   if (!isTie) assert.equal(predicted.by, made.by)
 }

@@ -1,4 +1,4 @@
-/** The questions of a scrape to a store that costs a round trip. */
+/** The reads of a scrape from a store that costs a round trip. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as onceMore } from 'node:timers'
@@ -10,7 +10,7 @@ import { createMetrics, createRegistry } from '../../../dataplane/telemetry/metr
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
-/** No further reads get through while this many are under way. */
+/** No further reads are answered while this many are running. */
 const AT_A_TIME_MAX = 32
 
 interface Asked {
@@ -18,7 +18,7 @@ interface Asked {
   read(tenant: string): unknown
 }
 
-/** Renders the metrics of a gateway that has a budget for each name, and no more than a scrape looks at. */
+/** Renders the metrics of a gateway with a budget for each name, and no more than a scrape reads. */
 async function scrape({ names, read }: Asked): Promise<string> {
   const metrics = createMetrics()
   const budget = { tokens_per_day: 1000, alert_thresholds: [0.8] }
@@ -30,14 +30,14 @@ async function scrape({ names, read }: Asked): Promise<string> {
     metrics,
     store: { read },
   }
-  // The gauges look at these parts of a gateway alone.
+  // The gauges use only these parts of a gateway.
   showBudgetsAtScrapes(gateway as unknown as Gateway)
   return await createRegistry(metrics).metrics()
 }
 
 const RULES = aRule({ budget: aBudget({ tokensPerDay: 1000 }) })
 
-test('a scrape tells every budget, and never asks for more than a few at a time', async () => {
+test('a scrape reads every budget, and only a few at a time', async () => {
   const names = Array.from({ length: 500 }, (_, index) => `t${index}`)
   const { store } = new World(aRule())
   let underWay = 0
@@ -56,11 +56,11 @@ test('a scrape tells every budget, and never asks for more than a few at a time'
   const alerts = text.match(
     /^gw_budget_alerts_total\{tenant="t\d+",window="day",threshold="0.8"\} 0$/gm,
   )
-  assert.equal(alerts?.length, names.length, 'thresholds are there before they are reached')
+  assert.equal(alerts?.length, names.length, 'thresholds have series before they are reached')
   assert.ok(most <= AT_A_TIME_MAX, `${most} at a time`)
 })
 
-test('a scrape of thousands of budgets lets requests have their turn between them', async () => {
+test('a scrape of thousands of budgets lets requests run in between', async () => {
   const names = Array.from({ length: 5_000 }, (_, index) => `t${index}`)
   const { store } = new World(aRule())
   let asked = 0
@@ -79,5 +79,5 @@ test('a scrape of thousands of budgets lets requests have their turn between the
   await scrape({ names, read })
   await setImmediate()
   isOver = true
-  assert.ok(most <= 1_000, `${most} asked for without a pause`)
+  assert.ok(most <= 1_000, `${most} read without a pause`)
 })

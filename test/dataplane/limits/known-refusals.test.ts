@@ -1,4 +1,4 @@
-/** The store's refusals that a process knows: for how long, for which tenant, and when it has to ask again. */
+/** The store's refusals that a process remembers: for how long, for which tenant, and when it asks again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compileRules } from '../../../dataplane/accounts/rules.ts'
@@ -26,7 +26,7 @@ function refused(by: Refusal, retryAfterMs: number): Refused {
   return { outcome: 'refused', by, retryAfterMs, figures }
 }
 
-test('a rate is refused until its moment, with the wait that is left, and then the store is asked again', () => {
+test('a rate is refused until its reset, with the remaining wait, and then the store is asked again', () => {
   const known = new KnownRefusals()
   known.learn('acme', rules, refused('rpm', 5000), 100)
   assert.equal(known.of('other', rules, 100), undefined)
@@ -37,13 +37,13 @@ test('a rate is refused until its moment, with the wait that is left, and then t
   assert.equal(known.of('acme', rules, 5100), undefined)
 })
 
-test('rules of a new configuration are asked for at once', () => {
+test('under the rules of a new configuration the store is asked at once', () => {
   const known = new KnownRefusals()
   known.learn('acme', rules, refused('rpm', 5000), 0)
   assert.equal(known.of('acme', rulesOf(), 1), undefined)
 })
 
-test('what may end at any moment, or depends on the request, is not remembered', () => {
+test('a refusal that may end at any time, or depends on the request, is not remembered', () => {
   for (const by of ['concurrency', 'budget_reserved', 'tpm'] as const) {
     const known = new KnownRefusals()
     known.learn('acme', rules, refused(by, 5000), 0)
@@ -51,7 +51,7 @@ test('what may end at any moment, or depends on the request, is not remembered',
   }
 })
 
-test('a spent budget is remembered for a second, and never where another route may serve', () => {
+test('a spent budget is remembered for a second, and never if another route may serve', () => {
   const known = new KnownRefusals()
   known.learn('acme', rules, refused('budget_tokens', 3_600_000), 0)
   assert.equal(known.of('acme', rules, 999)?.retryAfterMs, 3_599_001)

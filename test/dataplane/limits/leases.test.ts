@@ -19,21 +19,21 @@ function aStore(answers: boolean[]) {
   return { store, asked }
 }
 
-test('a hold that is outgrown is raised to half as much again as was used', () => {
+test('an exceeded hold is raised to one and a half times the usage', () => {
   const { store, asked } = aStore([])
   const leases = new Leases(store, clock)
   let tokens = 100
   const hold = { tenant: 't', id: 'a', budget: undefined }
   leases.add(new Lease(hold, { tokens: 100, nanos: 0 }, () => ({ tokens, nanos: 0 })))
   leases.expire()
-  assert.deepEqual(asked, [], 'it is not outgrown yet')
+  assert.deepEqual(asked, [], 'it is not exceeded yet')
   tokens = 200
   leases.expire()
   leases.expire()
   assert.deepEqual(asked, [{ tokens: 300, nanos: 0 }], 'once is enough')
 })
 
-test('a raise that was refused is asked for again, because others may have given room back', () => {
+test('a refused raise is tried again, because others may have returned room', () => {
   const { store, asked } = aStore([false, true])
   const leases = new Leases(store, clock)
   const hold = { tenant: 't', id: 'a', budget: undefined }

@@ -1,4 +1,4 @@
-/** The paths that base URLs make, and what they mean. */
+/** The paths that misconfigured base URLs make, and their meaning. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -25,7 +25,7 @@ const OFFERED = [
 ]
 
 for (const path of OFFERED) {
-  test(`${path} is found without /v1, with it twice, and with a slash too many`, () => {
+  test(`${path} is found without /v1, with it twice, and with an extra slash`, () => {
     const bare = path.slice('/v1'.length)
     const written = [bare, `/${path}`, `/v1${path}`, `/v1/${bare}`, `/${bare}`]
     for (const one of [...written, path].flatMap((each) => [each, `${each}/`, `${each}?a=//b/`])) {
@@ -54,7 +54,7 @@ test("Azure's paths name the model, and lead to the API", () => {
   assert.deepEqual(meantBy('/openai/v1/chat/completions'), { url: '/v1/chat/completions' })
 })
 
-test('/v2/rerank has no other version, and is forgiven its slashes', () => {
+test('/v2/rerank has no other version, and extra slashes are accepted', () => {
   for (const path of ['//v2/rerank', '/v2/rerank/', '/v1/v2/rerank'])
     assert.deepEqual(meantBy(path), { url: '/v2/rerank' })
 })
@@ -95,7 +95,7 @@ for (const path of STRICT) {
   test(`${path} keeps its meaning`, () => assert.deepEqual(meantBy(path), { url: path }))
 }
 
-test('a target that is refused stays refused, and dots lead nowhere', () => {
+test('a refused target stays refused, and dots lead nowhere', () => {
   const piece = fc.constantFrom(
     ...['/', '//', 'v1', 'v2', 'openai', 'deployments', 'chat', 'completions', 'models', 'rerank'],
     ...['..', '.', '%2e%2e', '%2f', '%00', '%5c', '\\', '#', '?', 'a', ';', '%', ' ', '\u00e9'],
@@ -109,7 +109,7 @@ test('a target that is refused stays refused, and dots lead nowhere', () => {
       const headed = { rawHeaders: ['Host', 'a'], header: () => 'a' }
       const wasFault = wireFault({ ...headed, url: target }, '1.1') !== undefined
       const isFault = wireFault({ ...headed, url }, '1.1') !== undefined
-      // Only an encoded slash in the name of a model may stand in one spelling and not in the other.
+      // Only an encoded slash in the name of a model may be in one spelling and not in the other.
       const isName = model !== undefined || path.startsWith('/v1/models/')
       if (!isName) assert.equal(isFault, wasFault, target)
       assert.doesNotMatch(model ?? '', /(^|\/)\.\.?(\/|$)|[\0\\#]/)

@@ -1,4 +1,6 @@
-/** A WebSocket whose client takes no bytes, or stays for too long, on real sockets and a clock that the test turns. */
+/**
+ * A WebSocket whose client reads nothing, or stays for too long, on real sockets and a clock that the test advances.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -67,7 +69,7 @@ async function opened() {
 
 const EVENT = Buffer.from(`event: a\ndata: {"a":"${'x'.repeat(100_000)}"}\n\n`)
 
-test('a client that takes no byte for 30 seconds while bytes wait is cut, and until then its source waits', async () => {
+test('a client that reads nothing for 30 seconds while bytes wait is cut, and until then its source waits', async () => {
   const { near, far, clock, deadlines, responses } = await opened()
   far.pause()
   far.write(textFrame('{}'))
@@ -95,7 +97,7 @@ test('a client that takes no byte for 30 seconds while bytes wait is cut, and un
   far.destroy()
 })
 
-test('a client that takes its bytes late is not cut, and its source goes on', async () => {
+test('a client that reads its bytes late is not cut, and its source continues', async () => {
   const { near, far, responses } = await opened()
   far.pause()
   far.write(textFrame('{}'))
@@ -110,7 +112,7 @@ test('a client that takes its bytes late is not cut, and its source goes on', as
   far.destroy()
 })
 
-test('a connection of an hour ends with the event by which clients open another one, and with 1001', async () => {
+test('a connection of an hour ends with the event after which clients open another one, and with 1001', async () => {
   const { far, connection } = await opened()
   const pieces: Buffer[] = []
   far.on('data', (piece: Buffer) => pieces.push(piece))

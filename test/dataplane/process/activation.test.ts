@@ -1,4 +1,4 @@
-/** A configuration is taken whole or not at all, and the status says which. */
+/** A configuration is activated as a whole or not at all, and the status reports it. */
 import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { after, test } from 'node:test'
@@ -28,7 +28,7 @@ const upstreams = ['up', 'other'].map((name) => ({
 }))
 const routes = [{ name: 'code', strategy: 'single', primary: 'other' }]
 
-test('the configuration of the start is in force, from its file', () => {
+test('the configuration of the start is active, from its file', () => {
   const { activation, clock } = started()
   assert.equal(activation.file, resolve('test.yaml'))
   assert.equal(activation.isReadOnly, false)
@@ -37,7 +37,7 @@ test('the configuration of the start is in force, from its file', () => {
   assert.deepEqual(activation.last, { result: 'success', at, errors: [] })
 })
 
-test('a good configuration replaces snapshot and lanes in one step, and the log and the metrics say so', () => {
+test('a good configuration replaces snapshot and lanes in one step, and the log and the metrics report it', () => {
   const { activation, gateway, clock, lines } = started()
   const before = gateway.active
   clock.pass(5000)
@@ -55,7 +55,7 @@ test('a good configuration replaces snapshot and lanes in one step, and the log 
   assert.equal(lines.at(-1)?.hash, gateway.active.snapshot.hash)
 })
 
-test('counters of few label values are there before their first event, also those of a new upstream', () => {
+test('counters with few label values exist before their first event, also those of a new upstream', () => {
   const { activation, gateway } = started()
   const { metrics } = gateway
   const values = (key: 'reloads' | 'attempts' | 'alertsDropped' | 'retries') =>
@@ -101,7 +101,7 @@ test('a file that cannot be read is a failure like any other', () => {
   assert.deepEqual(activation.last.errors, ['There is no such file.'])
 })
 
-test('what is bound once waits for the next start until it is as it was', () => {
+test('a setting that is bound once waits for the next start until it is restored', () => {
   const { activation, lines } = started()
   const changed = { gateway: { listen_port: 1234, sse: { heartbeat_seconds: 3 } } }
   activation.replace(() => load({ ...changed, state_dir: '/var/lib/gw' }))
@@ -115,7 +115,7 @@ test('what is bound once waits for the next start until it is as it was', () => 
   assert.deepEqual(activation.waitsForStart, [])
 })
 
-test('series of routes and upstreams that are gone are forgotten, those of no route are kept', () => {
+test('series of removed routes and upstreams are removed, those of no route are kept', () => {
   const { activation, gateway } = started({ upstreams, routes })
   const { requests } = gateway.metrics
   requests.at('code', 'other', '200').value++
@@ -133,7 +133,7 @@ test('series of routes and upstreams that are gone are forgotten, those of no ro
   )
 })
 
-test('the ring of traces has the size that is configured', () => {
+test('the ring of traces has the configured size', () => {
   const { activation, gateway } = started()
   activation.replace(() => load({ telemetry: { trace_ring: 7 } }))
   assert.equal(gateway.traces.size, 7)

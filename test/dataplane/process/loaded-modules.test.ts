@@ -1,4 +1,4 @@
-/** Modules that a start reads are memory that every gateway keeps. */
+/** Modules that a start reads use memory in every gateway. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ const PROGRAM = `
   process.stdout.write(JSON.stringify([...process.moduleLoadList, ...read]))
 `
 
-test('no implementation of fetch is read before it is asked for, neither that of Node nor that of undici', () => {
+test('no implementation of fetch is loaded before its use, neither that of Node nor that of undici', () => {
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', PROGRAM])
   const read: string[] = JSON.parse(output.toString())
   assert.ok(read.some((name) => name.endsWith('undici/lib/dispatcher/pool.js')))

@@ -1,4 +1,7 @@
-/** Azure OpenAI: addresses as people copy them, who the gateway is there, and verdicts between the words of an answer. */
+/**
+ * Azure OpenAI: addresses as people copy them, the gateway's identity there, and verdicts between the text of an
+ * answer.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
@@ -37,7 +40,7 @@ function addressOf(fields: Readonly<Record<string, unknown>>): string {
   return settings.origin + settings.basePath + path
 }
 
-test('every form of an endpoint that Azure shows leads to the same address', () => {
+test('every form of an endpoint that Azure shows becomes the same address', () => {
   const ends = [
     '',
     '/',
@@ -71,7 +74,7 @@ test('a proxy in front of Azure keeps its own path', () => {
   )
 })
 
-test('without api_key it is the identity of the gateway; a written key or header is sent instead', () => {
+test('without api_key it is the identity of the gateway; a written key or header replaces it', () => {
   const sources = [
     [{}, 'Microsoft Entra ID'],
     [{ api_key: '${env:KEY}' }, undefined],
@@ -95,7 +98,7 @@ test('a key travels as api-key, and a token as a bearer token', () => {
   assert.deepEqual(headersOf(upstreamOf({})), [undefined, undefined])
 })
 
-test('what has no effect at Azure is refused, and an endpoint is required', () => {
+test('settings without effect at Azure are refused, and an endpoint is required', () => {
   for (const [fields, said] of [
     [{}, /endpoint.*required: azure_openai has an address for each resource/],
     [{ endpoint: RESOURCE, region: 'westeurope' }, /azure_openai has no region/],
@@ -117,7 +120,7 @@ test('frames are passed on without being parsed until a verdict is among them', 
   }
 })
 
-test('words of an answer that look like a frame do not hide a verdict', () => {
+test('text of an answer that looks like a frame does not hide a verdict', () => {
   const reader = chatStream(azure_openai, aRequest({ stream: true }))
   const content = JSON.stringify({
     choices: [{ delta: { content: '"delta": {} data: {"delta":{}}' }, finish_reason: null }],

@@ -1,4 +1,4 @@
-/** An upstream that sends thousands of calls or pieces costs a bounded search of the request and few parses. */
+/** An upstream that sends thousands of calls or pieces causes a bounded search of the request and few parses. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KeptText } from '../../../dataplane/base/kept-text.ts'

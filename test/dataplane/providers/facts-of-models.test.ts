@@ -1,4 +1,4 @@
-/** The tables of hosted models: the first row that has a fact says it. */
+/** The tables of hosted models: the first row with a fact wins. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -64,7 +64,7 @@ test('Claude 4.6 answers with up to 128,000 tokens, Claude 4.5 with half of them
   )
 })
 
-test('each row has the day on which its source was read', () => {
+test('each row has the date on which its source was read', () => {
   for (const { name, models = [] } of Object.values(PROVIDER_FACTS))
     for (const { of, checked, source } of models) {
       assert.match(checked, /^20\d\d-\d\d-\d\d$/, `${name} ${of}`)
@@ -72,7 +72,7 @@ test('each row has the day on which its source was read', () => {
     }
 })
 
-test('no row stands behind others that say all of its facts for all of its models', () => {
+test('no row follows others that have all of its facts for all of its models', () => {
   for (const { name, models = [] } of Object.values(PROVIDER_FACTS)) {
     const seen = new Set<string>()
     for (const { of, checked: _day, source: _source, ...facts } of models)

@@ -1,4 +1,4 @@
-/** The messages of upstreams that fail, and how long they want to be left alone. */
+/** The messages of failing upstreams, and their requested delays. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ function classify(status: number, body: unknown, headers: Record<string, unknown
   return classifyAnswer([], status, headers, Buffer.from(text))
 }
 
-test('the delay comes from the most exact place that names one', () => {
+test('the delay comes from the most exact place that has one', () => {
   const delayOf = (headers: Record<string, unknown>, body: unknown = '') =>
     classify(429, body, headers).retryAfterMs
   const gemini = {
@@ -28,7 +28,7 @@ test('the delay comes from the most exact place that names one', () => {
   assert.equal(said('Please retry after a while'), undefined)
 })
 
-test('details of an error can say what its words do not', () => {
+test('details of an error can be more precise than its text', () => {
   const own = [{ class: 'quota', status: [429], details: /"id":"[^"]*PerDay/ } as const]
   const classOf = (details: unknown, status = 429) => {
     const body = JSON.stringify({ error: { message: 'm', details } })
@@ -40,7 +40,7 @@ test('details of an error can say what its words do not', () => {
   assert.equal(classOf({ id: 'RequestsPerDay' }), 'rate_limited')
 })
 
-test('a delay that makes no sense is ignored', () => {
+test('an invalid delay is ignored', () => {
   for (const value of ['0', '-5', 'NaN', 'Infinity', '', 'soon', 'Wed, 21 Oct 2015 07:28:00 GMT']) {
     const failure = classify(503, '', { 'retry-after': value, 'retry-after-ms': value })
     assert.equal('retryAfterMs' in failure, false, value)
@@ -63,7 +63,7 @@ test('no body and no header throws', () => {
   )
 })
 
-test('the message of a web page is its title, and of a large body little is read', () => {
+test('the message of a web page is its title, and little of a large body is read', () => {
   const page = `<html>${'<title '.repeat(50_000)}`
   assert.equal(classify(502, page).message, 'The upstream answered with a web page.')
   assert.equal(
@@ -74,7 +74,7 @@ test('the message of a web page is its title, and of a large body little is read
   assert.equal(classify(500, '').message, 'The upstream answered 500 without a reason.')
 })
 
-test('an error under 200 is judged by what it names, and a nameless one has no status', () => {
+test('an error under 200 is judged by its fields, and one without any has no status', () => {
   assert.deepEqual(classify(200, { error: { message: 'm', code: 429 } }).status, 429)
   assert.equal(classify(200, { error: { message: 'm', code: '404' } }).class, 'missing')
   assert.equal(classify(200, { error: { message: 'm', type: 'overloaded_error' } }).status, 503)

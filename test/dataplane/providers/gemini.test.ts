@@ -1,4 +1,4 @@
-/** Gemini beside its fixtures: addresses, signatures between turns, and errors that are no events. */
+/** Gemini in addition to its fixtures: addresses, signatures between turns, and errors outside events. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -38,7 +38,7 @@ test('the address is that of Google AI, or with project and region that of Verte
   assert.equal(hostIn('eu'), 'aiplatform.eu.rep.googleapis.com')
 })
 
-test('the model and what is asked of it stand in the path', () => {
+test('the path has the model and its operation', () => {
   const pathOf = (model: string, more: Json = {}, client: Json = {}) =>
     chat.encode(aRequest(client), someSettings({ model, ...more }), undefined).path
   assert.equal(pathOf('gemini-m'), '/models/gemini-m:generateContent')
@@ -94,7 +94,7 @@ test('an error as plain JSON among the events is read, with any line ends', () =
   assert.equal(FRAMES.parse(Buffer.from(': a comment\n\n')), undefined)
 })
 
-/** The parts of the model's turn when this call stands in the history. */
+/** The parts of the model's turn with this call in the history. */
 function turnWith(calls: readonly Json[], model = 'gemini-3-flash-preview'): Json[] {
   const results = calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: '1' }))
   const asked = { role: 'user', content: 'x' }
@@ -125,14 +125,14 @@ const SIGNED = [
 const LOST = 'skip_thought_signature_validator'
 const signaturesOf = (parts: readonly Json[]) => parts.map((part) => part.thoughtSignature)
 
-test('a signature comes back with its call, also from a client that drops what it does not know', () => {
+test('a signature comes back with its call, even from a client that drops unknown members', () => {
   const calls = callsIn(SIGNED, 'turn-1')
   assert.deepEqual(signaturesOf(turnWith(calls)), ['c2ln', undefined])
   const bare = calls.map(({ id, type, function: called }) => ({ id, type, function: called }))
   assert.deepEqual(signaturesOf(turnWith(bare)), ['c2ln', undefined])
 })
 
-test('a signature that this process has never seen comes back from the client', () => {
+test('a signature that is new to this process comes back from the client', () => {
   const own = { google: { thought_signature: 'b3RoZXI=' } }
   const call = { id: 'elsewhere', type: 'function', function: { name: 'f', arguments: '{}' } }
   assert.deepEqual(signaturesOf(turnWith([{ ...call, extra_content: own }])), ['b3RoZXI='])
@@ -157,7 +157,7 @@ test('ids of calls are the same whenever the answer is read, and differ between 
   assert.equal(new Set([...idsOf('turn-3'), ...idsOf('turn-4')]).size, 4)
 })
 
-test('a signature is remembered for the tenant that had it, and for no other that sends its ids', () => {
+test('a signature is remembered for its tenant, and for no other that sends its ids', () => {
   const signatures = new Signatures()
   const model = 'gemini-3-m'
   signatures.keep({ tenant: 'one' }, 'call-1', 'f', { signature: 'c2ln', model })

@@ -1,4 +1,4 @@
-/** Editing members: what is asked for happens, and nothing else. */
+/** Editing members: the requested changes happen, and nothing else. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -14,9 +14,9 @@ const name = fc
 const space = fc.constantFrom('', ' ', '\n', '\t ', '\r\n')
 /** Without the negative zero, which JSON cannot write. */
 const value = fc.json({ maxDepth: 3 }).map((text) => JSON.parse(text) as unknown)
-/** Members in the order in which they are written; names may repeat. */
+/** Members in their written order; names may repeat. */
 const members = fc.array(fc.tuple(name, value, space), { maxLength: 8 })
-/** The names that are edited are all ASCII. */
+/** All edited names are ASCII. */
 const edited = name.filter((text) => text !== 'ä')
 const changes = fc.array(fc.tuple(edited, fc.option(value, { nil: undefined })), { maxLength: 5 })
 
@@ -89,7 +89,7 @@ test('members that are not edited keep every byte and their order', () => {
   )
 })
 
-test('a replaced value is the only thing that changes', () => {
+test('only the replaced value changes', () => {
   const bytes = Buffer.from('{ "a" : 1.0 ,"model":\t"x" , "big":12345678901234567890 }')
   assert.equal(
     edit(bytes, new Map([['model', 'M']])).toString(),
@@ -97,7 +97,7 @@ test('a replaced value is the only thing that changes', () => {
   )
 })
 
-test('nothing to do is the same buffer', () => {
+test('without a change it is the same buffer', () => {
   const bytes = Buffer.from('{"model":"x"}')
   assert.equal(edit(bytes, new Map()), bytes)
 })
@@ -119,12 +119,12 @@ test('adding to an empty object and to one with members', () => {
   assert.equal(edit(Buffer.from(' { "a":1}'), added).toString(), ' {"x":{"y":1}, "a":1}')
 })
 
-test('a member that stands there several times is removed every time', () => {
+test('a member that appears several times is removed every time', () => {
   const bytes = Buffer.from('{"api_key":"a","model":"m","\\u0061pi_key":"b","n":1,"api_key":"c"}')
   assert.equal(edit(bytes, new Map([['api_key', undefined]])).toString(), '{"model":"m","n":1}')
 })
 
-test('an object with as many members as are allowed can be given more', () => {
+test('an object with the maximum number of members can get more', () => {
   const many = Object.fromEntries(Array.from({ length: 256 }, (_, index) => [`x${index}`, index]))
   const wanted = new Map([
     ['x0', undefined],

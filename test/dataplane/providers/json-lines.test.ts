@@ -1,4 +1,4 @@
-/** Lines out of chunks cut anywhere: no byte is lost, and the same lines come out however they arrive. */
+/** Lines from chunks cut anywhere: no byte is lost, and the same lines result however they arrive. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -29,7 +29,7 @@ test('each split of a stream gives the same bytes and lines', () => {
   assert.deepEqual(framed(Array.from(bytes, (byte) => Buffer.of(byte))), whole)
 })
 
-test('random bytes come out as they went in', () => {
+test('random bytes come out unchanged', () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 10 })
   fc.assert(
     fc.property(chunks, (drawn) => {
@@ -40,7 +40,7 @@ test('random bytes come out as they went in', () => {
   )
 })
 
-test('a line beyond the bound is not held, and is a failure instead of a gap', () => {
+test('a line above the bound is not held, and is a failure instead of a gap', () => {
   const piece = Buffer.alloc(65_536, 'x')
   const framer = LINES.open()
   const runs: Buffer[] = []

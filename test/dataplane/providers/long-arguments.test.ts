@@ -1,4 +1,4 @@
-/** Arguments of megabytes of a tool call are parsed in short steps, to what one parse would give. */
+/** Arguments of a tool call of megabytes are parsed in short steps, with the same result as one parse. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'

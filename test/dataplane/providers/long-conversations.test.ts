@@ -1,4 +1,4 @@
-/** Conversations of many messages: twice as many take twice the work to write for an upstream, and no more. */
+/** Conversations of many messages: twice as many take at most twice the work to write for an upstream. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
@@ -71,7 +71,7 @@ const APIS: readonly (readonly [Dialect, Readonly<Record<string, Shape>>])[] = [
   [openAiResponsesDialect, RESPONSES],
 ]
 
-/** How many entries of lists and sets are visited one by one meanwhile. */
+/** The number of visited entries of lists and sets. */
 function visits(work: () => void): number {
   const kinds = [[][Symbol.iterator](), new Set().values()].map(Object.getPrototypeOf)
   const usual = kinds.map(({ next }) => next)

@@ -1,4 +1,4 @@
-/** Requests of megabytes that pass are parsed in short steps where something is taken out of them. */
+/** Requests of megabytes that pass are parsed in short steps if something is removed from them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'

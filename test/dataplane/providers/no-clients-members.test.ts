@@ -1,4 +1,4 @@
-/** Members of requests that are no client's to set: what reaches into a runtime, or chooses its host, is left out. */
+/** Members of requests that a client may not set are left out: those that reach into a runtime, or choose its host. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
@@ -40,7 +40,7 @@ const operationsOf = (name: string) => (PROVIDERS.get(name) ?? assert.fail()).op
 const nativeOf = (name: string, api: string) =>
   operationsOf(name).chat?.natives?.find((native) => native.api === api)
 
-/** The request that an upstream gets from a client, by the API that both speak. */
+/** The request that an upstream gets from a client with the same API. */
 const APIS: Readonly<Record<string, Sent>> = {
   chat: (name, members) => operationsOf(name).chat?.encode(aRequest(members), settings, undefined),
   completions: (name, members) =>
@@ -61,7 +61,7 @@ function bodyOf(request: UpstreamRequest | undefined): Members {
 
 for (const [name, own] of Object.entries(OWN)) {
   for (const [api, sent] of Object.entries(APIS)) {
-    test(`${name} gets no member by which a client would reach into it: ${api}`, () => {
+    test(`${name} gets no member with which a client would reach into it: ${api}`, () => {
       const members = Object.fromEntries([...own, ...ROUTING, KEPT].map((member) => [member, 1]))
       assert.deepEqual(
         Object.keys(members).filter((member) => member in bodyOf(sent(name, members))),

@@ -1,7 +1,4 @@
-/**
- * The base of the providers that speak OpenAI's wire: which bytes stay, and what is read from which
- * event.
- */
+/** The base of the providers with OpenAI's wire: which bytes stay, and what is read from which event. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -28,19 +25,19 @@ import {
 const eventOf = (json: string) => `data: ${json}\n\n`
 const messages = [{ role: 'user', content: 'Hi 🌦 "quoted" \\ back' }]
 
-test('bytes go out untouched where nothing has to change', () => {
+test('bytes are sent unchanged if nothing must change', () => {
   const request = aRequest({ max_tokens: 5, model: 'upstream-model' })
   assert.equal(chatWith(vllm).encode(request, someSettings(), undefined).body, request.bytes)
 })
 
-test('OpenAI receives the configured project, and no other', () => {
+test('OpenAI gets the configured project, and no other', () => {
   const headersFor = (settings: Parameters<typeof someSettings>[0]) =>
     chatWith(openai).encode(aRequest(), someSettings(settings), undefined).headers
   assert.equal(headersFor({ project: 'proj_1' })['openai-project'], 'proj_1')
   assert.equal('openai-project' in headersFor({}), false)
 })
 
-test("a limit of the gateway's takes the place of one that says none", () => {
+test('a limit of the gateway replaces one that means no limit', () => {
   for (const member of ['max_tokens', 'max_completion_tokens']) {
     const bytes = Buffer.from(JSON.stringify({ model: 'm', messages, [member]: -1 }))
     const request = parseRequest(bytes, chatReading, 7)
@@ -54,7 +51,7 @@ test("a limit of the gateway's takes the place of one that says none", () => {
   }
 })
 
-test('usage beside the finish reason gets its own event, once', () => {
+test('usage next to the finish reason gets its own event, once', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 }
   const end = { id: 'c', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }], usage }
   const alone = { id: 'c', choices: [], usage }
@@ -68,7 +65,7 @@ test('usage beside the finish reason gets its own event, once', () => {
   assert.deepEqual(read(continuous), ['same', 'same'])
 })
 
-test('where only the model changes, all other bytes stay', () => {
+test('if only the model changes, all other bytes stay', () => {
   const extras = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,9}$/), fc.jsonValue({ maxDepth: 3 }))
   const layout = fc.constantFrom(undefined, 1, '\t', '    ')
   fc.assert(
@@ -112,7 +109,7 @@ test('a stream asks for usage and keeps every other option of the client', () =>
   )
 })
 
-test('stream options that are no object are left for the upstream to refuse', () => {
+test('stream options that are not an object are left for the upstream to refuse', () => {
   for (const options of [7, 'x', []]) {
     const request = aRequest({ stream: true, stream_options: options })
     const body = JSON.parse(
@@ -122,14 +119,14 @@ test('stream options that are no object are left for the upstream to refuse', ()
   }
 })
 
-test('a request that is no stream asks for nothing', () => {
+test('a request without a stream asks for nothing', () => {
   const body = JSON.parse(
     String(chatWith(vllm).encode(aRequest(), someSettings(), undefined).body),
   ) as object
   assert.deepEqual(Object.keys(body), ['model', 'messages'])
 })
 
-test('large numbers and odd spacing survive beside a dropped member', () => {
+test('large numbers and unusual spacing survive next to a dropped member', () => {
   const request = aRequestOf(
     '{"user":"u", "seed" : 12345678901234567890,\n"model":"upstream-model","messages":[]}',
   )
@@ -207,7 +204,7 @@ test('a whole answer that is not JSON is a failure, wherever it is broken', () =
   }
 })
 
-test('the usage key goes, wherever it stands and however it is written', () => {
+test('the usage key is removed, at any place and in any spelling', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const out = (data: string) => reader.read({ event: '', data }).out
   const kept = '{"choices":[{"index":0,"delta":{"content":"x"}}]}'
@@ -222,7 +219,7 @@ test('the usage key goes, wherever it stands and however it is written', () => {
   assert.equal(out('{"choices":[]}'), 'same')
 })
 
-test('events without choices pass, except verdicts where a provider sends them', () => {
+test('events without choices pass, except verdicts if a provider sends them', () => {
   const data = '{"choices":[],"prompt_filter_results":[]}'
   for (const [provider, out] of [
     [openai, 'same'],
@@ -232,7 +229,7 @@ test('events without choices pass, except verdicts where a provider sends them',
   }
 })
 
-test('usage is read totally: no number of an upstream throws or comes out senseless', () => {
+test('usage is read totally: no number of an upstream throws or gives a senseless result', () => {
   const number = fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.integer(), fc.double())
   const details = fc.record({ cached_tokens: number, reasoning_tokens: number })
   const usage = fc.record(
@@ -268,7 +265,7 @@ test('tokens that were written into a cache are read, within the prompt', () => 
   assert.equal(written(100)?.cacheWriteTokens, 90)
 })
 
-test('an event that is named an error is one, in any form', () => {
+test('an event with the name error is one, in any form', () => {
   const reader = chatStream(vllm, aRequest({ stream: true }))
   const meaning = reader.read({ event: 'error', data: '{"message":"m","code":503}' })
   assert.deepEqual([meaning.failure?.class, meaning.out], ['overloaded', ''])
@@ -301,7 +298,7 @@ test('reasoning has one name for clients, with every runtime, whole and in strea
   }
 })
 
-test("llama.cpp's timings reach a client that asked for no usage, though its end comes in any way", () => {
+test("llama.cpp's timings reach a client that requested no usage, even if its end comes in any form", () => {
   const finish = { id: 'a', choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
   const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
   const timed = { id: 'a', choices: [], usage, timings: { predicted_n: 1 } }

@@ -44,7 +44,7 @@ for (const [name, { operations }] of PROVIDERS)
     })
   }
 
-test('a response that passes is read once, also if the client knows it by an id of the gateway', (t) => {
+test('a response that passes is read once, even if the client knows it by an id of the gateway', (t) => {
   const asked = Buffer.from('{"model":"m","input":"hi","store":true}')
   const request = parseRequest(asked, openAiResponsesDialect.reading, 0)
   const answer = { id: 'resp_1', object: 'response', output: [], text: 'x'.repeat(100_000) }

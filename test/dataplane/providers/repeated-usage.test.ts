@@ -1,4 +1,4 @@
-/** vLLM and SGLang are asked for the usage beside each piece: it is counted, and only clients that asked for it see it. */
+/** vLLM and SGLang report usage with each piece: it is counted, and only clients that requested it get it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sglang } from '../../../dataplane/providers/sglang/provider.ts'
@@ -32,7 +32,7 @@ test('it is asked for', () => {
   }
 })
 
-test('it is hidden from clients that did not ask, read or passed on, and counts all that has come', () => {
+test('it is hidden from clients that did not request it, read or passed on, and counts all content', () => {
   const frames = [wordOf(2), wordOf(4), wordOf(6) + wordOf(8)]
   for (const options of [{}, { include_usage: true }]) {
     const { text, metered } = streamed(options, frames)
@@ -46,7 +46,7 @@ test('it is hidden from clients that did not ask, read or passed on, and counts 
   assert.equal(asked.metered.usage?.completionTokens, 8)
 })
 
-test('a runtime that says none is counted by its text', () => {
+test('a runtime that reports none is counted by its text', () => {
   const { text, metered } = streamed({}, [BARE, BARE + BARE])
   assert.deepEqual([text, metered.usage, metered.weight], [BARE.repeat(3), undefined, 6])
 })

@@ -1,4 +1,4 @@
-/** Which revision a runtime says it serves, and whether two spellings mean one revision. */
+/** The revision that a runtime reports, and whether two spellings mean one revision. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'

@@ -1,4 +1,4 @@
-/** Signed thinking before calls of tools: it reaches clients, and returns to the model that signed it, to no other. */
+/** Signed thinking before tool calls: it reaches clients, and returns to the model that signed it, to no other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../dataplane/apis/anthropic-messages/dialect.ts'
@@ -47,7 +47,7 @@ const anthropicAnswer = (id: string) =>
     JSON.stringify({ content: [THINKING, REDACTED, toolUse(id)], stop_reason: 'tool_use' }),
   )
 
-test('thinking of a whole answer returns with the message, or from memory where a client drops it', () => {
+test('thinking of a whole answer returns with the message, or from memory if a client drops it', () => {
   const passed = chatWith(anthropic).decode(anthropicAnswer('toolu_whole'), aRequest())
   assert.ok(passed.kind === 'body')
   const { message } = JSON.parse(String(passed.body)).choices[0]
@@ -103,7 +103,7 @@ test('a Claude at Bedrock gets its thinking back too', () => {
   const pair = chatWith(bedrock)
   assert.equal(pair.decode(answer, aRequest()).kind, 'body')
   const message = { role: 'assistant', tool_calls: [callOf('tooluse_1')] }
-  // The model that vouches for it is that of the origin.
+  // The model that signed it is that of the origin.
   assert.equal(sentBack(bedrock, message, CLAUDE).thinks, false)
   const handedBack = { ...message, thinking_blocks: [THINKING, REDACTED] }
   const own = { ...handedBack, tool_calls: [callOf('tooluse_2')] }
@@ -156,7 +156,7 @@ test('a client of messages reads the signatures of a Claude at Bedrock, whole or
   ])
 })
 
-test('the thinking in a history of messages goes to the Claude at Bedrock that is asked', () => {
+test('the thinking in a history of messages goes to the requested Claude at Bedrock', () => {
   const turn = { role: 'assistant', content: [THINKING, REDACTED, toolUse('toolu_b')] }
   const result = { type: 'tool_result', tool_use_id: 'toolu_b', content: '{}' }
   const request = messagesRequest({
@@ -170,7 +170,7 @@ test('the thinking in a history of messages goes to the Claude at Bedrock that i
   assert.deepEqual(body.additionalModelRequestFields.thinking, { type: 'adaptive' })
 })
 
-test("no other provider is sent a model's thinking", () => {
+test("no other provider gets a model's thinking", () => {
   const message = { role: 'assistant', content: 'Hi', thinking_blocks: [THINKING] }
   const request = aRequest({ messages: [ASKED, message, ASKED] })
   for (const provider of [vllm, mistral]) {
@@ -179,7 +179,7 @@ test("no other provider is sent a model's thinking", () => {
   }
 })
 
-test('thinking is remembered for the tenant that had it, and for no other that sends its ids', () => {
+test('thinking is remembered for its tenant, and for no other that sends its ids', () => {
   const answer = anthropicAnswer('toolu_shared')
   chatWith(anthropic).decode(answer, { ...aRequest(), tenant: 'one' })
   const dropped = { role: 'assistant', tool_calls: [callOf('toolu_shared')] }

@@ -6,7 +6,7 @@ import { facts as ollama } from '../../../dataplane/providers/ollama/facts.ts'
 import type { WindowQuestion } from '../../../dataplane/wire/window-questions.ts'
 import { windowFrom } from '../../../dataplane/wire/window-questions.ts'
 
-/** By path, in the order they are asked. */
+/** By path, in the order of the requests. */
 function windowOf(
   questions: readonly WindowQuestion[] | undefined,
   answers: Record<string, unknown>,
@@ -21,7 +21,7 @@ function windowOf(
 
 const META = { n_ctx: 4096, n_ctx_train: 131_072 }
 
-test('of llama.cpp it is what a slot holds, not what the model was trained on', () => {
+test('for llama.cpp it is the size of a slot, not the window of the training', () => {
   const list = (meta: unknown) => ({ '/models': { data: [{ id: 'm.gguf', meta }] } })
   const props = { '/props': { default_generation_settings: { n_ctx: 2048 } } }
   assert.equal(windowOf(llamacpp.windowQuestions, { ...list(META), ...props }), 4096)
@@ -33,7 +33,7 @@ test('of llama.cpp it is what a slot holds, not what the model was trained on', 
   assert.equal(windowOf(llamacpp.windowQuestions, list(null)), undefined)
 })
 
-test('of Ollama it is what the loaded model was given, else what it would be given, else what it could hold', () => {
+test('for Ollama it is the window of the loaded model, else the configured one, else the maximum', () => {
   const loaded = (name: string) => ({ '/api/ps': { models: [{ name, context_length: 8192 }] } })
   const parameters = 'stop "<|eot|>"\nnum_ctx                        16384\ntemperature 0.5'
   const model_info = { 'general.architecture': 'llama', 'llama.context_length': 131_072 }
@@ -48,7 +48,7 @@ test('of Ollama it is what the loaded model was given, else what it would be giv
   )
 })
 
-test('what makes no sense tells nothing', () => {
+test('invalid values are ignored', () => {
   for (const questions of [llamacpp.windowQuestions, ollama.windowQuestions]) {
     for (const answer of [
       null,

@@ -1,4 +1,4 @@
-/** The rules of the wire on requests as Node hands them over. */
+/** The rules of the wire on requests from Node. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ interface Given {
   readonly headers?: readonly (readonly [string, string])[]
 }
 
-/** A request with a Host and nothing else but what is given. */
+/** A request with only a Host and the given headers. */
 function aRequest({ url = '/v1/models', host = 'gateway.test', headers = [] }: Given = {}) {
   const rawHeaders = [['Host', host] as const, ...headers].flat()
   return { url, rawHeaders, complete: false, header: (name: string) => headerIn(rawHeaders, name) }
@@ -30,7 +30,7 @@ const GOOD: Readonly<Record<string, Given>> = {
   'a plain request': {},
   'a query': { url: '/v1/models?a=..%2e&b=c' },
   'encoded letters': { url: '/v1/models/llama%203%3A8b' },
-  'dots that are no segment': { url: '/v1/..a/a../.../.' },
+  'dots that are not a segment': { url: '/v1/..a/a../.../.' },
   'HTTP/1.0': { version: '1.0' },
   'a length': withHeader('Content-Length', '5'),
   'a length of 0': withHeader('Content-Length', '0'),
@@ -111,7 +111,7 @@ const ONCE = [
   'expect',
 ]
 
-test('of each header that two readers could take differently, two are refused, in any case', () => {
+test('of each ambiguous header, two are refused, in any case', () => {
   fc.assert(
     fc.property(
       fc.constantFrom(...ONCE),
@@ -136,7 +136,7 @@ for (const host of ['a/b', 'a@b', 'a b', 'a,b', 'a?b', 'a#b', 'a\\b', '<a>', 'ä
 }
 
 for (const host of ['a', 'a.b:80', '127.0.0.1:8080', '[::1]:8080', 'a_b', '']) {
-  test(`the host ${host || 'of no letters'} is taken`, () => {
+  test(`the host ${host || 'of no letters'} is accepted`, () => {
     assert.equal(faultOf({ host }), undefined)
   })
 }
@@ -144,7 +144,7 @@ for (const host of ['a', 'a.b:80', '127.0.0.1:8080', '[::1]:8080', 'a_b', '']) {
 test('64 KiB of anything as a target are judged at once', () => {
   for (const piece of ['a', '.', '..', '/', '/.', '%', '%2', '%2e', '/..a', '%2e%2']) {
     const url = `/${piece.repeat(65_536 / piece.length)}`
-    // The fastest of several, because the machine may be busy with something else during one of them.
+    // The fastest of several, because the machine may be busy during one of them.
     const times = Array.from({ length: 10 }, () => {
       const start = performance.now()
       faultOf({ url })
@@ -154,7 +154,7 @@ test('64 KiB of anything as a target are judged at once', () => {
   }
 })
 
-test('a body is unread when one was announced and is not there', () => {
+test('a body is unread if one was announced and has not arrived', () => {
   assert.equal(bodyIsUnread(aRequest()), false)
   assert.equal(bodyIsUnread(aRequest(withHeader('Content-Length', '0'))), false)
   assert.equal(bodyIsUnread(aRequest(withHeader('Content-Length', '5'))), true)

@@ -1,4 +1,4 @@
-/** The life of a request by values: on every way out nothing stays held, and what was used is charged once. */
+/** The life of a request by values: at every exit nothing stays held, and usage is charged once. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
@@ -48,7 +48,7 @@ interface Sent {
   readonly work?: Work
 }
 
-/** One gateway, to which requests are sent one after the other. */
+/** One gateway, which gets requests one after the other. */
 function aGateway() {
   const { gateway, clock, lines } = assemble(CONFIG)
   const asked: PoolHandler[] = []
@@ -110,7 +110,7 @@ function aGateway() {
 
 const NOTHING = { bodies: 0, running: 0, inFlight: 0 }
 
-test('a request that runs holds its body and its place, and gives both back with its answer', async () => {
+test('a running request holds its body and its place, and returns both with its answer', async () => {
   const one = aGateway()
   const { heard, done } = await one.send()
   assert.deepEqual(await one.held(), { bodies: 1, running: 1, inFlight: 1 })
@@ -130,9 +130,9 @@ const REFUSED: Readonly<Record<string, readonly [Sent, status: number]>> = {
   'an unknown key': [{ headers: { ...HEADERS, authorization: 'Bearer none' } }, 401],
   'a type that is no JSON': [{ headers: { ...HEADERS, 'content-type': 'text/plain' } }, 415],
   'a body that is no JSON': [{ body: '{"model":' }, 400],
-  'a route that is not there': [{ body: { ...BODY, model: 'none' } }, 404],
+  'an unknown route': [{ body: { ...BODY, model: 'none' } }, 404],
   'a route of others': [{ body: { ...BODY, model: 'other' } }, 403],
-  'a prompt that no upstream holds': [{ body: { ...BODY, max_tokens: 5_000 } }, 400],
+  'a prompt that fits no upstream': [{ body: { ...BODY, max_tokens: 5_000 } }, 400],
   'work that fails': [{ work: () => Promise.reject(new Error('mistake')) }, 500],
 }
 
@@ -171,7 +171,7 @@ test('a client that leaves while it is served leaves nothing held', async () => 
   const one = aGateway()
   const { done, leaves } = await one.send()
   leaves()
-  // An upstream is read a little longer for its usage.
+  // The gateway reads the upstream a little longer for its usage.
   one.pass(1_000)
   await done
   assert.deepEqual(await one.held(), NOTHING)

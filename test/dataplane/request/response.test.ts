@@ -1,4 +1,4 @@
-/** An answer goes out whole, as a stream or as a refusal; clients that take nothing or leave are noticed. */
+/** An answer is sent whole, as a stream or as a refusal; clients that read nothing or leave are noticed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -34,7 +34,7 @@ test('a whole answer has the headers of every answer, and is the only one', () =
   assert.equal(deadlines.size, 0)
 })
 
-test('an answer before the body has come is the last of its connection', () => {
+test('an answer before the body has arrived is the last of its connection', () => {
   const { response, heard } = anAnswer({ complete: false, ...headed({ 'content-length': '9' }) })
   response.send(413, 'text/plain', '')
   assert.equal(heard.head.connection, 'close')
@@ -65,10 +65,10 @@ test('heartbeats come every interval, commit to nothing and name no upstream', (
   assert.deepEqual(heard.calls, ['begin', 'write', 'write'])
   assert.match(heard.body, /^(: keepalive\n){2}$/)
   response.commit(SOURCE)
-  assert.deepEqual(heard.calls.slice(3), [], 'the head has gone out before')
+  assert.deepEqual(heard.calls.slice(3), [], 'the head has been sent before')
 })
 
-test('a heartbeat waits for the end of an event, and for a client that takes nothing', () => {
+test('a heartbeat waits for the end of an event, and for a client that reads nothing', () => {
   const { response, heard, pass } = anAnswer()
   response.heartbeat(5000)
   response.commit(SOURCE)
@@ -83,7 +83,7 @@ test('a heartbeat waits for the end of an event, and for a client that takes not
   assert.equal(heard.calls.length, 4)
 })
 
-test('a refusal is an answer while nothing was sent, with the headers that its details ask for', () => {
+test('a refusal is an answer while nothing was sent, with the headers of its details', () => {
   const { response, heard } = anAnswer()
   response.refuse(
     new GatewayError('ERR_GW_RATE_LIMIT_LOCAL', 'Too many.', { retryAfterSeconds: 3, final: true }),
@@ -100,7 +100,7 @@ test('a refusal is an answer while nothing was sent, with the headers that its d
   assert.equal(allowed.head.allow, 'GET')
 })
 
-test('a refusal of a stream that has begun is an error event and a cut', async () => {
+test('a refusal of a started stream is an error event and a cut', async () => {
   for (const begin of ['commit', 'heartbeat'] as const) {
     const { response, heard, pass } = anAnswer()
     if (begin === 'commit') response.commit(SOURCE)
@@ -115,7 +115,7 @@ test('a refusal of a stream that has begun is an error event and a cut', async (
   }
 })
 
-test('a source hears when more may be written', () => {
+test('a source is notified when more may be written', () => {
   let drained = 0
   const { response, heard } = anAnswer()
   response.commit({ drained: () => void drained++ })
@@ -125,7 +125,7 @@ test('a source hears when more may be written', () => {
   assert.equal(drained, 1)
 })
 
-test('a client that takes nothing for 30 s is cut, one that takes a little is not', () => {
+test('a client that reads nothing for 30 s is cut, one that reads a little is not', () => {
   for (const takes of [true, false]) {
     const { response, heard, pass } = anAnswer()
     response.commit(SOURCE)
@@ -141,7 +141,7 @@ test('a client that takes nothing for 30 s is cut, one that takes a little is no
   }
 })
 
-test('what is left of an answer that has ended is watched until the client has it', () => {
+test('the rest of an ended answer is watched until the client has it', () => {
   const { response, heard, deadlines, pass } = anAnswer()
   heard.unwritten = 1000
   heard.untaken = 1000
@@ -153,7 +153,7 @@ test('what is left of an answer that has ended is watched until the client has i
   assert.deepEqual([response.left, response.presence.state], [false, 'idle'])
 })
 
-test('an answer behind another of its connection is watched from its turn on', () => {
+test('an answer after another of its connection is watched from its turn on', () => {
   const { response, heard, deadlines } = anAnswer()
   heard.unwritten = 1000
   heard.isQueued = true
@@ -164,7 +164,7 @@ test('an answer behind another of its connection is watched from its turn on', (
   assert.equal(deadlines.size, 1)
 })
 
-test('a client that leaves before its answer is complete ends what is under way, and is counted as 499', () => {
+test('a client that leaves before its answer is complete ends the running work, and is counted as 499', () => {
   const { response, heard, deadlines } = anAnswer()
   let ended = 0
   response.heartbeat(5000)

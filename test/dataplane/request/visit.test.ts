@@ -41,7 +41,7 @@ function refuseWith(
   }
 }
 
-test('what a refusal has learnt is in the trace and in the headers', async () => {
+test('the facts of a refusal are in the trace and in the headers', async () => {
   const learnt = { model: 'gw_***', route: 'chat' }
   const { heard, done, trace, gateway } = served(
     refuseWith('ERR_GW_ROUTE_NOT_FOUND', { learnt, cause: 'why' }),
@@ -61,16 +61,12 @@ test('what a refusal has learnt is in the trace and in the headers', async () =>
     },
   )
   assert.equal(heard.head['x-gw-route'], 'chat')
-  assert.equal(
-    heard.head['X-Gw-RateLimit-Remaining'],
-    '30',
-    'a caller that is known hears how it stands',
-  )
+  assert.equal(heard.head['X-Gw-RateLimit-Remaining'], '30', 'a known caller gets its figures')
   assert.equal(gateway.metrics.refused.at('ERR_GW_ROUTE_NOT_FOUND').value, 1)
   assert.deepEqual([...gateway.metrics.rejected.entries()], [])
 })
 
-test('a limit that is reached is counted by tenant and limit, and its figures are sent as headers', async () => {
+test('a reached limit is counted by tenant and limit, and its figures are sent as headers', async () => {
   const learnt = { limit: 'rpm', limitHeaders: { 'X-Gw-RateLimit-Remaining': '0' } }
   const { heard, done, gateway } = served(refuseWith('ERR_GW_RATE_LIMIT_LOCAL', { learnt }))
   await done
@@ -109,7 +105,7 @@ test('a client that leaves is in the log, and is not counted as refused', async 
   assert.equal(gateway.metrics.refused.at('ERR_GW_STREAM_ABORTED').value, 0)
 })
 
-test('an answer that admission has not described says how the tenant stands', async () => {
+test("an answer without an admission has the tenant's figures", async () => {
   const { heard, done } = served(async (visit) => {
     await identify(visit)
     await describeLimits(visit)
@@ -126,7 +122,7 @@ for (const [what, begins, status] of [
   ['that has no answer yet is refused', false, 503],
   ['whose stream has begun is cut', true, 499],
 ] as const) {
-  test(`at the end of the process a request ${what}, and what is under way for it ends`, async () => {
+  test(`at the end of the process a request ${what}, and its running work ends`, async () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     const { heard, done, gateway, trace } = served(({ response }) => {
       response.presence.begin({ leave: () => resolve() })
@@ -144,7 +140,7 @@ for (const [what, begins, status] of [
   })
 }
 
-test('at the end of the process a complete answer stays as it is', async () => {
+test('at the end of the process a complete answer does not change', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { heard, done, gateway, trace } = served(({ response }) => {
     response.send(200, 'text/plain', 'whole')

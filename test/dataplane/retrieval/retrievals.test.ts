@@ -1,4 +1,4 @@
-/** Stores follow the configuration: what did not change keeps its connections. */
+/** Stores follow the configuration: unchanged ones keep their connections. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
@@ -21,7 +21,7 @@ function open() {
   return new Retrievals({ clock: aClock(), metrics: createMetrics(), readText: () => '' })
 }
 
-test('a store that did not change stays, one that did is opened anew, others are gone', () => {
+test('an unchanged store stays, a changed one is opened again, others are closed', () => {
   const retrievals = open()
   const [one, two] = ['one', 'two'].map((name) => ({ ...STORE, name }))
   retrievals.follow(section([{ ...one }, { ...two }], []))
@@ -34,7 +34,7 @@ test('a store that did not change stays, one that did is opened anew, others are
   retrievals.close()
 })
 
-test('a retrieval asks the store that it names, the one of its name, or the only one', () => {
+test('a retrieval uses the store that it names, the one with its name, or the only one', () => {
   const retrievals = open()
   const storesOf = (stores: readonly string[], entry: object) => {
     retrievals.follow(

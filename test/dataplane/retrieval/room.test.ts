@@ -1,4 +1,6 @@
-/** Passages fit into the room that a window leaves: those with the lowest scores go first, and marks around them count. */
+/**
+ * Passages fit into the room of a window: those with the lowest scores are removed first, and marks around them count.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Passage } from '../../../dataplane/retrieval/passages.ts'
@@ -21,7 +23,7 @@ function passages(...sizes: readonly (readonly [score: number, tokens: number])[
   }))
 }
 
-/** Counts each passage that stands in the message with marks around it. */
+/** Counts each passage in the message with marks around it. */
 function counting(all: readonly Passage[]) {
   return async (content: string) =>
     all
@@ -58,7 +60,7 @@ const CASES = [
     ['0'],
   ],
   [
-    'one that is too long alone goes, at any score',
+    'one that is too long alone is removed, with any score',
     40,
     [
       [0.9, 100],
@@ -107,7 +109,7 @@ const target = (contextWindow: number | undefined, tokens: number) =>
     counter: { by: 'test', count: () => ({ tokens, exact: true }) },
   }) as unknown as Target
 
-test('the room is what the largest window leaves beside prompt and answer', async () => {
+test('the room is the rest of the largest window after prompt and answer', async () => {
   const small = target(500, 100)
   const large = target(1_000, 120)
   const { left, context, holds } = await roomFor(aRequest(), [small, large], {

@@ -1,4 +1,4 @@
-/** Prompts are judged by their meaning where a route has exemplars, and by their text where that cannot be had. */
+/** Prompts are judged by their meaning if a route has exemplars, and otherwise by their text. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -95,7 +95,7 @@ test('exemplars are embedded in the background, each text once', async () => {
   assert.equal((await judge('both')).score, 0.5)
 })
 
-test('a reload asks only for what it does not know', async () => {
+test('a reload embeds only new exemplars', async () => {
   const { asked, follow, pass } = open()
   await pass(1)
   asked.length = 0
@@ -111,7 +111,7 @@ test('a reload asks only for what it does not know', async () => {
   assert.equal(asked.length, 4)
 })
 
-test('exemplars that cannot be embedded are asked for again, ever more rarely', async () => {
+test('failed exemplars are embedded again, at growing intervals', async () => {
   const { classifiers, world, asked, pass, judge } = open({}, async () => {
     throw new AuxiliaryError('error', 'upstream a: reset: gone')
   })
@@ -129,7 +129,7 @@ test('exemplars that cannot be embedded are asked for again, ever more rarely', 
   assert.equal((await judge('hello')).classifier, 'embedding')
 })
 
-test('a prompt whose meaning cannot be had is judged by its text', async () => {
+test('a prompt without a vector is judged by its text', async () => {
   const { world, pass, judge } = open()
   await pass(1)
   const hard = 'Prove the theorem step by step and derive the general formula.'
@@ -147,7 +147,7 @@ test('a prompt whose meaning cannot be had is judged by its text', async () => {
   assert.equal((await judge('')).reason, 'there is no text to judge')
 })
 
-test('a route that is gone stops asking', async () => {
+test('a removed route stops embedding', async () => {
   const { classifiers, asked, pass, deadlines } = open()
   classifiers.follow(aSnapshotOf({}).section)
   await pass(1)

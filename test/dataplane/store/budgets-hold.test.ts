@@ -23,7 +23,7 @@ interface Running {
   readonly endsAt: number
 }
 
-/** Clients send as fast as they are let, until the budget is spent. Returns what was settled in the end. */
+/** Clients send as fast as they are admitted, until the budget is spent. Returns the settled amount at the end. */
 function spendAll(inFlight: number, seed: number): { settled: number; refusedBusy: number } {
   const random = seeded(seed)
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: CAP }) }))
@@ -59,7 +59,7 @@ function spendAll(inFlight: number, seed: number): { settled: number; refusedBus
 }
 
 for (const inFlight of [16, 64, 256]) {
-  test(`with ${inFlight} in flight a budget is overshot by less than the largest request, and used up`, () => {
+  test(`with ${inFlight} in flight a budget is exceeded by less than the largest request, and used up`, () => {
     for (let seed = 1; seed <= 50; seed++) {
       const { settled } = spendAll(inFlight, seed)
       const place = `seed ${seed}: ${settled} of ${CAP}`
@@ -69,7 +69,7 @@ for (const inFlight of [16, 64, 256]) {
   })
 }
 
-test('estimates that are the truth overshoot by less than one request, over any history', () => {
+test('correct estimates exceed by less than one request, over any history', () => {
   const requests = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 20, maxLength: 60 })
   fc.assert(
     fc.property(requests, fc.integer({ min: 1, max: 64 }), (sizes, width) => {
@@ -90,7 +90,7 @@ test('estimates that are the truth overshoot by less than one request, over any 
   )
 })
 
-test('402 only when what is settled has reached the cap; before that, reservations are 429', () => {
+test('402 only when the settled amount has reached the cap; before that, reservations are 429', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: 1000 }) }))
   const first = world.admit(tokens(1500))
   assert.equal(first.outcome, 'admitted')
@@ -106,7 +106,7 @@ test('402 only when what is settled has reached the cap; before that, reservatio
   assert.ok(fourth.outcome === 'refused' && fourth.retryAfterMs === 12 * 3_600_000)
 })
 
-test('a spent budget downgrades where a downgrade route is eligible, and refuses where none is', () => {
+test('a spent budget downgrades if a downgrade route is eligible, and refuses otherwise', () => {
   const budget = aBudget({ nanosPerMonth: 100, onExceeded: 'downgrade' })
   const world = new World(aRule({ budget }))
   world.use(nanos(100))
@@ -126,7 +126,7 @@ test('reservations alone never downgrade', () => {
   assert.equal(verdict(world.admit(nanos(1), nanos(1))), 'budget_reserved')
 })
 
-test('a downgraded request still obeys the budget that is not spent, the rate and the slots', () => {
+test('a downgraded request still obeys the unspent budget, the rate and the slots', () => {
   const budget = aBudget({ nanosPerMonth: 100, tokensPerDay: 100, onExceeded: 'downgrade' })
   const world = new World(aRule({ budget, concurrentRequests: 2 }))
   world.use(nanos(100))
@@ -137,7 +137,7 @@ test('a downgraded request still obeys the budget that is not spent, the rate an
   assert.equal(verdict(world.admit(tokens(0), tokens(1))), 'concurrency')
 })
 
-test('what one limit refuses, no other limit counts', () => {
+test('if one limit refuses, no other limit counts the request', () => {
   const spent = new World(
     aRule({ burst: 10, tokensPerMinute: 1000, budget: aBudget({ tokensPerDay: 10 }) }),
   )
@@ -161,7 +161,7 @@ test('what one limit refuses, no other limit counts', () => {
   }
 })
 
-test('of several reasons the one with the longest wait is told', () => {
+test('of several reasons the one with the longest wait is returned', () => {
   const world = new World(aRule({ requestsPerMinute: 6, burst: 1, concurrentRequests: 1 }))
   const { id } = world.admit()
   const refused = world.admit()
@@ -215,7 +215,7 @@ test('an answer of 1,500 tokens counts 1,500, and one of zero counts zero', () =
   )
 })
 
-test('a hold grows while there is room, and a request that may not grow is counted all the same', () => {
+test('a hold grows while there is room, and a request that may not grow is still counted', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: 1000 }) }))
   const stream = world.admit(tokens(100))
   assert.ok(world.extend(stream.id, tokens(600)))
@@ -232,7 +232,7 @@ test('a hold grows while there is room, and a request that may not grow is count
   assert.ok(!world.extend(stream.id, tokens(1)))
 })
 
-test('the token rate is charged the estimate and corrected by what was used', () => {
+test('the token rate is charged the estimate and corrected by the usage', () => {
   const world = new World(aRule({ tokensPerMinute: 600 }))
   const first = world.admit(tokens(500))
   assert.equal(verdict(world.admit(tokens(200))), 'tpm')
@@ -247,7 +247,7 @@ test('the token rate is charged the estimate and corrected by what was used', ()
   assert.equal(verdict(world.admit(tokens(1))), 'admitted')
 })
 
-test('changed limits apply to the next request and find what was used', () => {
+test('changed limits apply to the next request and keep the usage', () => {
   const budget = aBudget({ tokensPerDay: 1000 })
   const world = new World(
     aRule({ requestsPerMinute: 60, burst: 10, concurrentRequests: 3, budget }),
@@ -269,7 +269,7 @@ test('changed limits apply to the next request and find what was used', () => {
   assert.equal(verdict(world.admit()), 'admitted')
 })
 
-test('amounts that are no counts are taken for the nearest one', () => {
+test('invalid amounts count as the nearest valid one', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: 100, nanosPerMonth: 100 }) }))
   for (const wrong of [Number.NaN, -5, Number.NEGATIVE_INFINITY]) {
     world.use({ tokens: wrong, nanos: wrong })
@@ -282,7 +282,7 @@ test('amounts that are no counts are taken for the nearest one', () => {
   )
 })
 
-test('a clock that steps back over midnight, again and again, forgets no running request', () => {
+test('a clock that steps back over midnight, repeatedly, loses no running request', () => {
   const world = new World(aRule({ budget: aBudget({ tokensPerDay: CAP }) }))
   const { clock } = world
   const midnight = Date.parse('2026-11-22T00:00:00Z')

@@ -17,7 +17,7 @@ let ids = 0
 if (mode === 'once') once()
 else storm()
 
-/** 1,000 settled, one running that has reported 40, all written; then 5 more that are not. */
+/** 1,000 settled, one running with 40 reported, all written; then 5 more that are not. */
 function once(): void {
   for (let index = 0; index < 1000; index++) use(1)
   const id = admit()
@@ -28,7 +28,7 @@ function once(): void {
   setInterval(() => {}, 1_000_000)
 }
 
-/** Settles and writes without end, and says after each write how much has been written. */
+/** Settles and writes without end, and prints the written amount after each write. */
 function storm(): void {
   for (let index = 0; index < 50; index++) use(1)
   clock.pass(250)

@@ -84,7 +84,7 @@ test('the amounts used and the thresholds reported survive a restart', (context)
   second.close()
 })
 
-test('the folder and its files are for their owner alone, also those of an older release', (context) => {
+test('the folder and its files are only for their owner, even those of an older release', (context) => {
   const folder = join(aFolder(context), 'state')
   const store = open(folder)
   use(store, 'acme', { tokens: 1, nanos: 1 })
@@ -102,7 +102,7 @@ test('the folder and its files are for their owner alone, also those of an older
   assert.deepEqual(modes(), [[FILE_NAME, 0o600]])
 })
 
-test('kill -9 keeps what was written, and charges running requests what they had told', async (context) => {
+test('kill -9 keeps the written amounts, and charges running requests their reported usage', async (context) => {
   const folder = aFolder(context)
   const { child, lines } = await aProcess(context, folder, 'once')
   await once(lines, 'line')
@@ -112,7 +112,7 @@ test('kill -9 keeps what was written, and charges running requests what they had
   store.close()
 })
 
-test('kill -9 at any moment loses nothing that a write had covered', async (context) => {
+test('kill -9 at any moment loses nothing that was written', async (context) => {
   const folder = aFolder(context)
   let before = 0
   for (let round = 1; round <= 12; round++) {
@@ -131,7 +131,7 @@ test('kill -9 at any moment loses nothing that a write had covered', async (cont
   }
 })
 
-test('a second gateway on the same folder is refused, and let in after the first was killed', async (context) => {
+test('a second gateway on the same folder is refused, and accepted after the first was killed', async (context) => {
   const folder = aFolder(context)
   const { child, lines } = await aProcess(context, folder, 'once')
   await once(lines, 'line')
@@ -169,7 +169,7 @@ test('changes are written in batches, from the timer and never from a request', 
   database.close()
 })
 
-test('windows that are over are deleted, those just before the present are kept', (context) => {
+test('ended windows are deleted, those just before the present are kept', (context) => {
   const folder = aFolder(context)
   for (const day of ['2026-09-30', '2026-10-31', '2026-11-19', '2026-11-20', '2026-11-21']) {
     const store = open(folder, aClock(Date.parse(`${day}T12:00:00Z`)))
@@ -205,7 +205,7 @@ test('a process that runs for weeks deletes old windows too', (context) => {
   database.close()
 })
 
-test('a file or folder that cannot serve is an error at the start that says what to do', (context) => {
+test('an unusable file or folder is an error at the start with advice', (context) => {
   const folder = aFolder(context)
   const place = (name: string) => join(folder, name)
   const withFile = (name: string, content: string | Buffer) => {
@@ -226,7 +226,7 @@ test('a file or folder that cannot serve is an error at the start that says what
   mkdirSync(join(place('taken'), FILE_NAME), { recursive: true })
   const rows = [
     [
-      withFile('text', 'this is no database, however long it is'.repeat(50)),
+      withFile('text', 'this is not a database, however long it is'.repeat(50)),
       /is damaged .*move it away/,
     ],
     [withFile('page', broken), /is damaged .*move it away/],

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import type { MemoryLease } from '../../../dataplane/store/memory/lease.ts'
 import { LeaseTable } from '../../../dataplane/store/memory/lease-table.ts'
 
-/** Only what the table looks at. */
+/** Contains only what the table reads. */
 function aHold(id: string): MemoryLease {
   return { id, next: undefined } as MemoryLease
 }
 
-test('over any history the table holds what a Map would', () => {
+test('over any history the table equals a Map', () => {
   // Aa and BB, and all words made of them, have one hash.
   const letters = fc.constantFrom('Aa', 'BB', 'C#', '0', '1', 'x')
   const id = fc.array(letters, { maxLength: 4 }).map((parts) => parts.join(''))

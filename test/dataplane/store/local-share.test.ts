@@ -1,4 +1,4 @@
-/** A replica admits requests by itself, on a clock that the test turns. */
+/** A replica admits requests by itself, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitResult, Figures, Rules } from '../../../dataplane/accounts/store.ts'
@@ -30,7 +30,7 @@ function aShare(fraction: number, rules: Rules) {
   return { clock, local, aRequest, admit, admitted, settle }
 }
 
-/** How the store says a tenant stands. */
+/** The figures of a tenant from the store. */
 function aReply(given: Partial<Figures> = {}): AdmitResult {
   const figures: Figures = {
     requests: { limit: 60, remaining: 10, resetMs: 0 },
@@ -65,7 +65,7 @@ test('each has at least one request, however small its part', () => {
   assert.equal(admitted(10), 1)
 })
 
-test('the bucket begins where the store was, less what has leaked since', () => {
+test('the bucket begins at the level of the store, less the leak since then', () => {
   const rules = aRule({ requestsPerMinute: 60, burst: 30 })
   const { clock, local, aRequest, admitted } = aShare(0.5, rules)
   // 20 of 30 are in use, and one leaks each second.
@@ -85,7 +85,7 @@ test('a second outage does not find a fresh bucket', () => {
   assert.equal(admitted(20), 0)
 })
 
-test('after an outage requests have to fit the share as well, until its bucket would be empty', () => {
+test('after an outage requests must fit the share as well, until its bucket would be empty', () => {
   const rules = aRule({ requestsPerMinute: 60, burst: 10 })
   const { clock, local, aRequest, admitted } = aShare(0.5, rules)
   local.begin()
@@ -102,7 +102,7 @@ test('after an outage requests have to fit the share as well, until its bucket w
   assert.equal(local.restrain(aRequest()), undefined, 'nothing was admitted in that outage')
 })
 
-test('slots: what runs already counts, and what ends frees one', () => {
+test('slots: running requests already count, and an ended one frees one', () => {
   const { local, aRequest, admit, settle } = aShare(0.5, aRule({ concurrentRequests: 4 }))
   const running = aRequest()
   local.follow(running, aReply())
@@ -126,7 +126,7 @@ test('a request keeps its slot while its lease is renewed, and loses it 15 s aft
   assert.equal(verdict(admit()), 'admitted')
 })
 
-test('the token rate is charged the estimate and corrected by what was used', () => {
+test('the token rate is charged the estimate and corrected by the usage', () => {
   const { local, aRequest, admit, settle } = aShare(0.5, aRule({ tokensPerMinute: 1_000 }))
   local.begin()
   const first = aRequest(500)
@@ -136,7 +136,7 @@ test('the token rate is charged the estimate and corrected by what was used', ()
   assert.equal(verdict(admit(200)), 'admitted')
 })
 
-test('budget: the part of what was left, then 402 or downgrade, and a new window is whole', () => {
+test('budget: the part of the remainder, then 402 or downgrade, and a new window is whole', () => {
   const budget = aBudget({ tokensPerDay: 1_000, onExceeded: 'downgrade' })
   const { clock, local, aRequest, admit, settle } = aShare(0.5, aRule({ budget }))
   const known = { limit: 1_000, settled: 800, reserved: 0, resetsAt: DAY_END }
@@ -153,7 +153,7 @@ test('budget: the part of what was left, then 402 or downgrade, and a new window
   assert.equal(verdict(admit(10)), 'admitted')
 })
 
-test('answers show the whole limits, and the rest that this replica has left', () => {
+test("answers show the whole limits, and this replica's remainder", () => {
   const budget = aBudget({ tokensPerDay: 1_000 })
   const rules = aRule({ requestsPerMinute: 60, burst: 30, budget })
   const { local, aRequest } = aShare(0.5, rules)
@@ -165,7 +165,7 @@ test('answers show the whole limits, and the rest that this replica has left', (
   assert.deepEqual([day?.limit, day?.settled], [1_000, 900])
 })
 
-test('what is known is given for as long as it is fresh', () => {
+test('known figures are returned while they are fresh', () => {
   const rules = aRule()
   const { clock, local, aRequest } = aShare(1, rules)
   assert.equal(local.lastKnown('acme', 1_000), undefined)

@@ -6,7 +6,7 @@ import { cases } from '../../helpers/cases.ts'
 import { aClock } from '../../helpers/clock.ts'
 import { ANSWERS, compare, history } from '../../helpers/store/histories.ts'
 
-test('over random histories every answer is that of the full history', async () => {
+test('over random histories every answer equals that of the full history', async () => {
   const reached = new Set<string>()
   await fc.assert(
     fc.asyncProperty(history, async (sequence) => {

@@ -1,4 +1,4 @@
-/** The way to Redis, with clients that answer as a test says and a clock that it turns. */
+/** The connection to Redis, with scripted clients and a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, mock, test } from 'node:test'
 import type { Script, StoreAway } from '../../../dataplane/store/redis/link.ts'
@@ -20,7 +20,7 @@ interface Opened {
   isClosed: boolean
 }
 
-/** A link whose clients answer as `rig.answer` says; undefined: never. */
+/** A link whose clients answer with `rig.answer`; undefined: never. */
 function aRig(isReady = true) {
   const clock = aClock()
   const opened: Opened[] = []
@@ -57,7 +57,7 @@ function aRig(isReady = true) {
       }) satisfies RedisClient
     },
   })
-  /** In steps of a millisecond, each with all that follows from it. */
+  /** In steps of a millisecond, each with all its consequences. */
   const pass = async (ms: number) => {
     for (let passed = 0; passed < ms; passed++) {
       clock.pass(1)
@@ -73,7 +73,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** A link that its first probe has found well. */
+/** A link after a good first probe. */
 async function aLinkThatIsUp() {
   const whole = aRig()
   const started = whole.link.start(5_000)
@@ -104,7 +104,7 @@ test('the start ends with the first good probe, and the change is reported once'
   link.close()
 })
 
-test('the start ends after its time without a store, and the link goes on trying', async () => {
+test('the start ends after its time without a store, and the link keeps trying', async () => {
   const { rig, link, opened, pass } = aRig(false)
   let isStarted = false
   void link.start(300).then(() => {
@@ -120,7 +120,7 @@ test('the start ends after its time without a store, and the link goes on trying
   link.close()
 })
 
-test('a script is sent by its hash, and whole to a server that does not know it', async () => {
+test('a script is sent by its hash, and whole to a server that does not have it', async () => {
   const { rig, link, run } = await aLinkThatIsUp()
   rig.answer = (text) => (text === 'cached b' ? new Error('NOSCRIPT No matching script.') : 7)
   assert.deepEqual([await run('a'), await run('b')], [7, 7])
@@ -146,7 +146,7 @@ test('a script without an answer fails at its deadline, and may have run', async
   link.close()
 })
 
-test('an answer that came while the process was busy counts, though the deadline is over', async () => {
+test('an answer that came while the process was busy counts, even after the deadline', async () => {
   const { rig, link, run } = await aLinkThatIsUp()
   const answer = Promise.withResolvers()
   rig.answer = () => answer.promise
@@ -158,7 +158,7 @@ test('an answer that came while the process was busy counts, though the deadline
   link.close()
 })
 
-test('the third failure makes the store away, fails what waits, and later scripts are refused unasked', async () => {
+test('the third failure makes the store unavailable, fails waiting calls, and later scripts are refused unsent', async () => {
   const { rig, link, pass, run } = await aLinkThatIsUp()
   rig.answer = (text) => (text === 'cached waits' ? undefined : new Error('READONLY'))
   const waits = run('waits')
@@ -176,7 +176,7 @@ test('the third failure makes the store away, fails what waits, and later script
   link.close()
 })
 
-test('a script that Redis runs into an error does not make the store away', async () => {
+test('a script error in Redis does not make the store unavailable', async () => {
   const { rig, link, run } = await aLinkThatIsUp()
   rig.answer = () => new Error('WRONGTYPE Operation against a key')
   for (let failure = 0; failure < 10; failure++)
@@ -185,13 +185,13 @@ test('a script that Redis runs into an error does not make the store away', asyn
   link.close()
 })
 
-test('a store that was away is asked again after three good probes', async () => {
+test('an unavailable store is used again after three good probes', async () => {
   const { rig, link, opened, pass, run } = await aLinkThatIsUp()
   rig.answer = () => new Error('LOADING')
   for (let failure = 0; failure < 3; failure++) await run()
   await pass(1_000)
   assert.equal(link.isAway, true)
-  assert.ok(opened.length > 2, 'a bad probe leads to another connection')
+  assert.ok(opened.length > 2, 'a bad probe causes another connection')
   rig.answer = () => 'PONG'
   rig.asked.length = 0
   while (link.isAway) await pass(1)
@@ -200,7 +200,7 @@ test('a store that was away is asked again after three good probes', async () =>
   link.close()
 })
 
-test('a connection is kept where another one would not help', async () => {
+test('a connection is kept if another one would not help', async () => {
   const { rig, link, opened, pass, run } = await aLinkThatIsUp()
   rig.answer = () => new Error('NOPERM this user has no permissions')
   for (let failure = 0; failure < 3; failure++) await run()
@@ -210,7 +210,7 @@ test('a connection is kept where another one would not help', async () => {
   link.close()
 })
 
-test('a connection that ends fails what waits on it, and another one follows at once', async () => {
+test('a connection that ends fails its waiting calls, and another one follows at once', async () => {
   const { rig, link, opened, pass, run, last } = await aLinkThatIsUp()
   rig.answer = () => undefined
   const waits = run()
@@ -222,7 +222,7 @@ test('a connection that ends fails what waits on it, and another one follows at 
   link.close()
 })
 
-test('the end of a connection that was replaced changes nothing', async () => {
+test('the end of a replaced connection changes nothing', async () => {
   const { rig, link, opened, pass, last } = await aLinkThatIsUp()
   const [first] = opened
   last().on.onEnd(undefined)
@@ -234,7 +234,7 @@ test('the end of a connection that was replaced changes nothing', async () => {
   link.close()
 })
 
-test('a connection that is not ready in its time is closed, and another one opened', async () => {
+test('a connection that is not ready in time is closed, and another one opened', async () => {
   const { link, opened, pass } = aRig(false)
   void link.start(60_000)
   await pass(600)
@@ -259,7 +259,7 @@ test('a connection that cannot be opened is tried again', async () => {
   link.close()
 })
 
-test('an idle link finds an outage by its probes', async () => {
+test('an idle link detects an outage by its probes', async () => {
   const { rig, link, pass } = await aLinkThatIsUp()
   await pass(1_000)
   assert.equal(rig.asked.length, 1, 'one probe a second while all is well')
@@ -270,7 +270,7 @@ test('an idle link finds an outage by its probes', async () => {
   link.close()
 })
 
-test('a link that is closed opens nothing, and fails what waits', async () => {
+test('a closed link opens nothing, and fails waiting calls', async () => {
   const { rig, link, opened, pass, run, last } = await aLinkThatIsUp()
   rig.answer = () => undefined
   const waits = run()

@@ -1,4 +1,4 @@
-/** Every name of the store in Redis, of tenants, groups, keys, usage and replicas that are called as awkwardly as possible. */
+/** Every name of the store in Redis, for tenants, groups, keys, usage and replicas with the most awkward names. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scopeOf } from '../../../dataplane/accounts/holders.ts'
@@ -47,7 +47,7 @@ const ODD = [
   ...['x'.repeat(101), `${'x'.repeat(101)}y`, '__proto__', 'constructor'],
 ]
 
-/** The keys that a script was given. */
+/** The keys of a script. */
 type Ask = (script: unknown, keys: readonly string[]) => void
 
 function linkOf(ask: Ask, reply: unknown) {
@@ -76,7 +76,7 @@ async function keysOfUsage(prefix: string): Promise<string[]> {
   return [...names]
 }
 
-test('no tenant, group or key has a place in Redis that anything else has', async () => {
+test('no tenant, group or key shares a place in Redis with anything else', async () => {
   const [prefix, owners] = ['gw', new Map<string, string>()]
   const own = (owner: string, keys: readonly string[]) => {
     for (const key of keys) {
@@ -109,7 +109,7 @@ test('no tenant, group or key has a place in Redis that anything else has', asyn
   }
 })
 
-test('all places of one owner share a slot of a cluster, and no two owners do without need', () => {
+test('all places of one owner share a slot of a cluster, and two owners do so only if necessary', () => {
   const tagOf = (key: string) => /\{([^}]+)\}/.exec(key)?.[1]
   const tags = ODD.map((name) => {
     const { keys } = new Account(name, 'gw')

@@ -66,7 +66,7 @@ test('a lease that is not renewed frees its slot after 15 s and is charged the a
   assert.equal(verdict(world.admit()), 'admitted')
 })
 
-test('a lease that is renewed lives as long as its request', () => {
+test('a renewed lease lasts as long as its request', () => {
   const world = new World(aRule({ concurrentRequests: 1, budget: BUDGET }))
   const { id } = world.admit(tokens(10))
   for (let beat = 0; beat < 1000; beat++) {
@@ -91,7 +91,7 @@ test('a late beat does not take a slot back, and a late settlement corrects the 
   assert.equal(world.figures.tokens?.settled, 91)
 })
 
-test('a beat that comes out of order takes nothing back', () => {
+test('a beat out of order takes nothing back', () => {
   const world = new World(aRule({ budget: BUDGET }))
   const { id } = world.admit(tokens(500))
   world.beat(id, tokens(200))
@@ -100,7 +100,7 @@ test('a beat that comes out of order takes nothing back', () => {
   assert.equal(world.figures.tokens?.settled, 200)
 })
 
-test('an admission that is repeated under the same id is the first one again', () => {
+test('a repeated admission with the same id returns the first one', () => {
   const world = new World(aRule({ burst: 5, requestsPerMinute: 60, budget: BUDGET }))
   const request = { tenant: 'acme', id: 'same', rules: world.rules, estimate: tokens(70) }
   const first = world.store.admit(request)
@@ -108,7 +108,7 @@ test('an admission that is repeated under the same id is the first one again', (
   assert.deepEqual([first.figures.requests.remaining, first.figures.tokens?.reserved], [4, 70])
 })
 
-test('tenants do not see each other', () => {
+test('tenants do not affect each other', () => {
   const world = new World(aRule({ burst: 1, requestsPerMinute: 1, concurrentRequests: 1 }))
   for (const tenant of ['one', 'other', '__proto__', 'constructor']) {
     const request = { tenant, id: `r-${tenant}`, rules: world.rules, estimate: tokens(1) }
@@ -167,7 +167,7 @@ test('with no request running the gauges are zero after any history of one proce
   )
 })
 
-test('of 10,000 requests that were abandoned nothing is left after 15 s', () => {
+test('of 10,000 abandoned requests nothing is left after 15 s', () => {
   const world = new World(aRule({ concurrentRequests: 10_000, budget: BUDGET }))
   for (let index = 0; index < 10_000; index++) world.admit(tokens(5))
   assert.equal(verdict(world.admit()), 'concurrency')

@@ -1,4 +1,4 @@
-/** Admissions and settlements while the store behind is away, and when it is back. */
+/** Admissions and settlements while the store is unavailable, and after its return. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -18,7 +18,7 @@ import { type Adopting, SharedStore } from '../../../dataplane/store/shared/shar
 import { aClock, NOON } from '../../helpers/clock.ts'
 import { aBudget, aRule, tokens } from '../../helpers/store/world.ts'
 
-/** Counts in memory, unless it is away; lists the calls that it got. */
+/** Counts in memory, unless it is unavailable; lists its calls. */
 class Behind implements Adopting {
   away: StoreAway | undefined
   readonly adopted: AdmitRequest[] = []
@@ -107,7 +107,7 @@ function aStore(failOpen: boolean) {
   return { clock, behind, world, store, aRequest, settle, leave, comeBack }
 }
 
-test('closed: 503 at once, and a store that is known to be away is not asked', async () => {
+test('closed: 503 at once, and a store that is known to be unavailable is not asked', async () => {
   const { behind, world, store, aRequest, leave } = aStore(false)
   leave()
   assert.throws(
@@ -121,7 +121,7 @@ test('closed: 503 at once, and a store that is known to be away is not asked', a
   assert.deepEqual([behind.asked, world.unavailable], [0, 1])
 })
 
-test('closed: an admission whose answer got lost is undone once the store is back', async () => {
+test("closed: an admission whose answer was lost is reverted after the store's return", async () => {
   const { behind, store, aRequest, leave, comeBack } = aStore(false)
   behind.away = new StoreAway('timeout', true)
   const request = aRequest()
@@ -136,7 +136,7 @@ test('closed: an admission whose answer got lost is undone once the store is bac
   )
 })
 
-test('open: an outage admits locally, and tells what was used and when, each once', async () => {
+test('open: an outage admits locally, and reports usage with its time, each once', async () => {
   const { clock, behind, world, store, aRequest, settle, leave, comeBack } = aStore(true)
   leave()
   const [ended, running] = [aRequest(), aRequest()]
@@ -155,7 +155,7 @@ test('open: an outage admits locally, and tells what was used and when, each onc
   assert.deepEqual(
     behind.adopted.map(({ id }) => id),
     [running.id],
-    'what still runs is counted there',
+    'running requests are counted there',
   )
   await settle(running.id)
   assert.equal(behind.settled.length, 2)
@@ -173,7 +173,7 @@ test('a settlement without an answer is sent again, and its alerts reach the cal
   assert.deepEqual(await settlement, { charged: true, crossed: [] })
 })
 
-test('settlements stop at the first that finds the store away again, and go on later', async () => {
+test('settlements stop at the first that finds the store unavailable again, and continue later', async () => {
   const { behind, world, store, aRequest, settle, leave, comeBack } = aStore(true)
   leave()
   for (let index = 0; index < 50; index++) {
@@ -192,7 +192,7 @@ test('settlements stop at the first that finds the store away again, and go on l
   assert.deepEqual([world.waiting, behind.settled.length], [0, 50])
 })
 
-test('open: until the store knows all that was used without it the local share decides, and then the store', async () => {
+test('open: until the store has all local usage the local share decides, and then the store', async () => {
   const { clock, behind, store, aRequest, settle, leave, comeBack } = aStore(true)
   const capped = () => ({ ...aRequest(), rules: aRule({ budget: aBudget({ tokensPerDay: 5 }) }) })
   leave()
@@ -218,7 +218,7 @@ test('open: until the store knows all that was used without it the local share d
   assert.equal(behind.asked, before + 1)
 })
 
-test('open: for a second after its return the store is not asked, because it may not know what other replicas used', async () => {
+test('open: for a second after its return the store is not asked, because it may lack usage of other replicas', async () => {
   const { clock, behind, store, aRequest, leave, comeBack } = aStore(true)
   leave()
   comeBack()
@@ -230,7 +230,7 @@ test('open: for a second after its return the store is not asked, because it may
   assert.equal(behind.asked, 1)
 })
 
-test('closed: behind an outage that leases outlast the store is asked at once, else a second later', async () => {
+test('closed: after an outage that leases survive the store is asked at once, else a second later', async () => {
   const short = aStore(false)
   short.leave()
   short.clock.pass(9_999)
@@ -247,7 +247,7 @@ test('closed: behind an outage that leases outlast the store is asked at once, e
   assert.equal((await long.store.admit(long.aRequest())).outcome, 'admitted')
 })
 
-test('renewals are not sent to a store that is away', async () => {
+test('renewals are not sent to an unavailable store', async () => {
   const { behind, store, aRequest, leave } = aStore(true)
   const request = aRequest()
   await store.admit(request)
@@ -256,7 +256,7 @@ test('renewals are not sent to a store that is away', async () => {
   assert.deepEqual(behind.renewed, [])
 })
 
-test('headers of other answers cost the store nothing while they are fresh', async () => {
+test('headers of other answers need no read of the store while they are fresh', async () => {
   const { clock, behind, store, aRequest } = aStore(true)
   const request = aRequest()
   await store.admit(request)

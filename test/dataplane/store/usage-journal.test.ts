@@ -1,4 +1,4 @@
-/** Rows of usage in `state_dir`: they come back as they were, and old ones go. */
+/** Rows of usage in `state_dir`: they are restored, and old ones are removed. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ function open(stateDir: string) {
 
 const aFolder = () => join(folder, `state-${++folders}`)
 
-test('rows come back as they were, and go on', () => {
+test('rows are restored, and continue', () => {
   const stateDir = aFolder()
   const first = open(stateDir)
   first.add()
@@ -56,7 +56,7 @@ test('rows come back as they were, and go on', () => {
   third.journal.close()
 })
 
-test('a file of an earlier release is read, and goes on with the amounts that it lacks', () => {
+test('a file of an earlier release is read, and continues with the missing amounts', () => {
   const stateDir = aFolder()
   const first = open(stateDir)
   first.add()
@@ -84,7 +84,7 @@ test('a file of an earlier release is read, and goes on with the amounts that it
   assert.deepEqual(second.failures, [])
 })
 
-test('hours that the book has forgotten leave the file with the next write', () => {
+test('hours that the book has dropped leave the file with the next write', () => {
   const stateDir = aFolder()
   const first = open(stateDir)
   first.add({ time: '2026-01-01T00:00:00.000Z' })
@@ -98,7 +98,7 @@ test('hours that the book has forgotten leave the file with the next write', () 
   second.journal.close()
 })
 
-test('a folder that another gateway uses is refused with what to do', () => {
+test('a folder that another gateway uses is refused with advice', () => {
   const stateDir = aFolder()
   const first = open(stateDir)
   assert.throws(

@@ -1,4 +1,4 @@
-/** Builders of what a strategy is asked, with valid defaults. */
+/** Builders of a strategy's arguments, with valid defaults. */
 
 import type { RouteSection } from '../../../dataplane/schema/index.ts'
 import { Route } from '../../../dataplane/schema/routes.ts'

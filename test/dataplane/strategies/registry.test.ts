@@ -32,13 +32,13 @@ for (const [strategy, section, expected] of members) {
   })
 }
 
-test('the embedding upstream of semantic is no member, because it answers no chat', () => {
+test('the embedding upstream of semantic is not a member, because it answers no chat', () => {
   const embedding = { upstream: 'e', exemplars: {} }
   const route = aRoute({ semantic: { ...sides, classifier: 'embedding', embedding } })
   assert.deepEqual(STRATEGIES.semantic?.members(route), ['small', 'large'])
 })
 
-test('with one eligible upstream every strategy gives back the list it was given', () => {
+test('with one eligible upstream every strategy returns the given list', () => {
   const choice = aChoice({
     eligible: [aCandidate('large', { weight: 0 })],
     route: aRoute({ semantic: sides }),

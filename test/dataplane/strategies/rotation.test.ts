@@ -19,7 +19,7 @@ const stretches = fc.array(
   { maxLength: 12 },
 )
 
-test('while the same upstreams are eligible, round robin gives each the same number but for one', () => {
+test('while the same upstreams are eligible, round robin gives each the same number, plus or minus one', () => {
   fc.assert(
     fc.property(stretches, fc.nat(1000), (given, begin) => {
       let turn = begin
@@ -38,16 +38,8 @@ test('while the same upstreams are eligible, round robin gives each the same num
 
 const queues = [
   ['the shortest first', { a: [9, 0], b: [2, 0], c: [5, 0] }, 'bca'],
-  [
-    'the own requests in flight count on top of the report',
-    { a: [1, 4], b: [4, 0], c: [3, 0] },
-    'cba',
-  ],
-  [
-    'unknown counts the own requests only',
-    { a: [undefined, 3], b: [undefined, 1], c: [2, 0] },
-    'bca',
-  ],
+  ['own requests in flight count on top of the report', { a: [1, 4], b: [4, 0], c: [3, 0] }, 'cba'],
+  ['unknown counts only own requests', { a: [undefined, 3], b: [undefined, 1], c: [2, 0] }, 'bca'],
   ['a report of zero is known', { a: [0, 2], b: [1, 0], c: [undefined, 3] }, 'bac'],
 ] as const
 
@@ -60,7 +52,7 @@ for (const [sentence, given, expected] of queues) {
   })
 }
 
-test('equal queues take turns, wherever they stand', () => {
+test('equal queues take turns, at any position', () => {
   const eligible = [
     aCandidate('a', { inFlight: 5 }),
     aCandidate('b'),
@@ -71,7 +63,7 @@ test('equal queues take turns, wherever they stand', () => {
   assert.deepEqual(orders, ['bdac', 'dbca', 'bdac'])
 })
 
-test('under least queue no upstream gets further ahead than by one', () => {
+test('under least queue no upstream gets ahead by more than one', () => {
   const inFlight = [0, 0, 0]
   for (let turn = 0; turn < 300; turn++) {
     const eligible = inFlight.map((count, index) => aCandidate(`${index}`, { inFlight: count }))

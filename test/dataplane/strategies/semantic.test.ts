@@ -66,7 +66,7 @@ test('the words of the system prompt do not make a prompt hard, its length does'
   assert.ok(length > 0)
 })
 
-test('text parts are read as a string is, and parts without text are passed over', () => {
+test('text parts are read like a string, and parts without text are skipped', () => {
   const parts = [{ type: 'text', text: HARD[0] }, { type: 'image_url' }, null, { text: 7 }]
   const { reasoning, mathematics } = featuresOf(aRequest([{ role: 'user', content: parts }]).body)
   const plain = featuresOf(aRequest(HARD[0]).body)
@@ -104,10 +104,10 @@ test('every prompt has a score from 0 to 1, always the same', () => {
 const ORDERS = [
   ['an easy prompt goes to the small model first', EASY[2]!, 0.5, 'sl', 'sl'],
   ['a hard prompt goes to the large model first', HARD[0]!, 0.5, 'sl', 'ls'],
-  ['the order of the configuration has no say', EASY[2]!, 0.5, 'ls', 'sl'],
+  ['the order of the configuration does not matter', EASY[2]!, 0.5, 'ls', 'sl'],
   ['a score at the threshold is hard', '', 0, 'sl', 'ls'],
   ['no prompt reaches a threshold of 1', HARD[0]!, 1, 'sl', 'sl'],
-  ['the other side stands in for one that is missing', HARD[0]!, 0.5, 's', 's'],
+  ['the other side replaces a missing one', HARD[0]!, 0.5, 's', 's'],
 ] as const
 
 for (const [sentence, prompt, threshold, eligible, expected] of ORDERS) {

@@ -5,7 +5,7 @@ import { weighted } from '../../../dataplane/strategies/weighted.ts'
 import { aCandidate, aChoice, namesOf, seeded } from './choices.ts'
 
 const DRAWS = 4000
-/** Six standard deviations: a right share misses it once in half a billion draws. */
+/** Six standard deviations: a correct share misses it once in half a billion draws. */
 const DEVIATIONS = 6
 
 function ofWeights(weights: readonly number[]) {
@@ -43,7 +43,7 @@ test('the first place is drawn by weight, within binomial bounds', () => {
   )
 })
 
-test('the second place is drawn by weight among those that are left', () => {
+test('the second place is drawn by weight among the rest', () => {
   const choice = aChoice({ eligible: ofWeights([6, 3, 1]), random: seeded(7) })
   const seconds = [0, 0, 0]
   let draws = 0
@@ -76,13 +76,13 @@ test('when all weights are zero all are equal', () => {
   for (const hits of firsts) assertShare(hits, DRAWS, 1 / 3)
 })
 
-test('the ends of what random gives draw the ends of the list', () => {
+test('the extremes of random draw the ends of the list', () => {
   const eligible = ofWeights([1, 1, 0])
   assert.equal(namesOf(weighted.order(aChoice({ eligible, random: () => 0 }))), '012')
   assert.equal(namesOf(weighted.order(aChoice({ eligible, random: () => 1 - 2 ** -53 }))), '102')
 })
 
-test('where rounding leaves the point behind the last weight, weight zero still does not win', () => {
+test('if rounding puts the point after the last weight, weight zero still does not win', () => {
   const eligible = ofWeights([0.1, 0.2, 0.3, 0])
   const order = weighted.order(aChoice({ eligible, random: () => 1 - 2 ** -53 }))
   assert.equal(order[0]?.name, '2')

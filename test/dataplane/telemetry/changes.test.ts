@@ -1,10 +1,10 @@
-/** The last changes: of the log's events those that say that something is otherwise than before. */
+/** The last changes: log events that report a change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Changes } from '../../../dataplane/telemetry/changes.ts'
 import { createLog } from '../../../dataplane/telemetry/log.ts'
 
-test('changes are kept newest first and bounded, and the log has everything as before', () => {
+test('changes are kept newest first and bounded, and the log does not change', () => {
   const lines: string[] = []
   const write = (line: string) => void lines.push(line)
   const changes = new Changes(() => 0)

@@ -37,7 +37,7 @@ test('OpenMetrics has the same series, and an end', async () => {
   assert.ok(text.endsWith('\n# EOF\n'))
 })
 
-test('others have their turn while a large family is written', async () => {
+test('other work runs while a large family is written', async () => {
   let isOver = false
   let turns = 0
   const count = () => {
@@ -50,7 +50,7 @@ test('others have their turn while a large family is written', async () => {
   assert.ok(turns > TENANTS / 500, `${turns} turns`)
 })
 
-test('a hundred readers at once cost two texts, and those who came later have what was before them', async () => {
+test('a hundred readers at once cost two texts, and later ones get everything before them', async () => {
   let reads = 0
   const registry = new Registry()
   const options = { name: 'gw_up', help: 'A gauge.', registers: [registry] }

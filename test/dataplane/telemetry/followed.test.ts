@@ -1,4 +1,4 @@
-/** A sender of telemetry stays open as long as configurations want the same one. */
+/** A sender of telemetry stays open as long as configurations need the same one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Followed } from '../../../dataplane/telemetry/otlp/followed.ts'
@@ -20,7 +20,7 @@ function aFollower() {
   }
 }
 
-test('a configuration that wants the same keeps it open, another one closes it before it opens its own', () => {
+test('a configuration with the same settings keeps it open, another one closes it before it opens its own', () => {
   const { calls, follow } = aFollower()
   follow({ url: 'a' })
   follow({ url: 'a' })
@@ -32,7 +32,7 @@ test('a configuration that wants the same keeps it open, another one closes it b
   assert.deepEqual(calls, ['open 1', 'close 1', 'open 2', 'close 2', 'open 3'])
 })
 
-test('the name of the gateway and its way through proxies count', () => {
+test('the name of the gateway and its proxies count', () => {
   const { calls, follow } = aFollower()
   const { configuration, section } = snapshot
   follow('a')

@@ -20,7 +20,7 @@ function aTrace(fields: Partial<Trace> = {}): Trace {
   return Object.assign(trace, { status: 200, route: 'chat', upstream: 'local', ...fields })
 }
 
-test('an event at a terminal is a sentence with its facts behind it', () => {
+test('an event at a terminal is a sentence followed by its facts', () => {
   const { log, lines } = aLog('text')
   log.event('warn', 'breaker', 'The breaker opens.', {
     upstream: 'a',
@@ -35,7 +35,7 @@ test('an event at a terminal is a sentence with its facts behind it', () => {
   ])
 })
 
-test('the start at a terminal says where it listens, once', () => {
+test('the start at a terminal prints the addresses, once', () => {
   const { log, lines } = aLog('text')
   log.event('info', 'start', 'gw serves. Clients: http://127.0.0.1:8080/v1', { listen_port: 8080 })
   assert.deepEqual(lines, ['12:34:56 info  gw serves. Clients: http://127.0.0.1:8080/v1\n'])
@@ -53,7 +53,7 @@ test('a request at a terminal is one line', () => {
   ])
 })
 
-test('what a client sends cannot steer the terminal', () => {
+test("a client's text cannot control the terminal", () => {
   const { log, lines } = aLog('text')
   log.request(aTrace({ path: '/v1/\u001b[2J\u009b\u202e\n' }))
   log.event('info', 'x', 'a\u001b]0;b\u0007', { model: '\u001b[31m' })

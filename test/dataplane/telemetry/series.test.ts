@@ -49,7 +49,7 @@ for (const [label, kept] of [
   ['status', ['a/x/200']],
   ['other', ['a/x/200', 'a/y/500', 'b/x/500']],
 ] as const) {
-  test(`series are forgotten by ${label}`, () => {
+  test(`series are removed by ${label}`, () => {
     const family = aCounter()
     for (const [route, upstream, status] of [
       ['a', 'x', '200'],
@@ -80,7 +80,7 @@ test('a bound belongs to its bucket, and buckets add up', async () => {
   assert.ok(Math.abs((sum?.value ?? 0) - 606.0021) < 1e-9)
 })
 
-test('a gauge that is read from elsewhere is read before it is shown', async () => {
+test('a gauge with an external source is read before it is shown', async () => {
   const gauge = new Numbers({ kind: 'gauge', name: 'depth', help: 'Help.', labels: [] })
   gauge.collect = () => {
     gauge.at().value = 7
@@ -88,7 +88,7 @@ test('a gauge that is read from elsewhere is read before it is shown', async () 
   assert.equal((await gauge.get()).values[0]?.value, 7)
 })
 
-test('large families are rendered in separate turns, so that requests come between them', async () => {
+test('large families are rendered in separate turns, so that requests run between them', async () => {
   const families = ['one', 'two', 'three'].map((name) => {
     const family = new Numbers({ kind: 'gauge', name, help: 'Help.', labels: ['tenant'] })
     for (let tenant = 0; tenant < 2_000; tenant++) family.at(`t${tenant}`)

@@ -1,4 +1,4 @@
-/** Objectives for the time to first token, on a clock that the test moves. */
+/** Objectives for the time to first token, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Section } from '../../../dataplane/schema/index.ts'
@@ -12,7 +12,7 @@ const SLICE_MS = 5_000
 type Slo = Section['slo']
 
 function routesOf(slos: Readonly<Record<string, Slo>>): Section['routes'] {
-  // No more of a route than these is looked at.
+  // At most these are read of a route.
   return Object.entries(slos).map(([name, slo]) => ({ name, slo })) as unknown as Section['routes']
 }
 
@@ -127,7 +127,7 @@ test('a breach ends without new streams too, once the slow ones have left the wi
   assert.equal(one.lines.length, 2)
 })
 
-test('an objective that wavers is logged at most once a slice', () => {
+test('an unstable objective is logged at most once a slice', () => {
   const one = watching()
   one.met(900, SAMPLES_MIN)
   for (let turn = 0; turn < 20; turn++) {
@@ -158,7 +158,7 @@ test('a stream that ends without a token counts when it has waited longer than t
   assert.equal(one.alerts.length, 1)
 })
 
-test("a route's objective wins over the gateway's, and each route is judged by itself", () => {
+test("a route's objective wins over the gateway's, and each route is judged separately", () => {
   const one = watching({ chat: undefined, slow: { ...TARGET, ttft_p95_ms: 5000 } }, TARGET)
   for (const route of ['chat', 'slow', 'unknown']) one.met(900, SAMPLES_MIN, route)
   assert.deepEqual(
@@ -169,7 +169,7 @@ test("a route's objective wins over the gateway's, and each route is judged by i
   assert.equal(one.objectives.list().length, 2)
 })
 
-test('a changed objective begins anew, an unchanged one goes on, a removed one is shown no more', async () => {
+test('a changed objective starts again, an unchanged one continues, a removed one is not shown any more', async () => {
   const one = watching({ kept: TARGET, changed: TARGET, removed: TARGET })
   for (const route of ['kept', 'changed', 'removed']) one.met(900, SAMPLES_MIN, route)
   const changed = { ...TARGET, ttft_p95_ms: 300 }

@@ -14,7 +14,7 @@ function aTrace(id: number, fields: Partial<Trace> = {}): Trace {
 
 const idsOf = (traces: Traces, limit = 100) => traces.list(limit).map((trace) => trace.request_id)
 
-test('the newest come first, and the oldest make room', () => {
+test('the newest come first, and the oldest are dropped', () => {
   const traces = new Traces(3)
   for (const id of [1, 2, 3, 4]) traces.add(aTrace(id))
   assert.deepEqual(idsOf(traces), ['4', '3', '2'])
@@ -23,7 +23,7 @@ test('the newest come first, and the oldest make room', () => {
   assert.equal(traces.get('1'), undefined)
 })
 
-test('errors and slow requests stay when many others come, and are there once', () => {
+test('errors and slow requests stay when many others follow, and appear once', () => {
   const traces = new Traces(8)
   traces.add(aTrace(1, { status: 500 }))
   traces.add(aTrace(2, { duration_ms: 10_000 }))
@@ -34,7 +34,7 @@ test('errors and slow requests stay when many others come, and are there once', 
   assert.equal(idsOf(traces).length, 10)
 })
 
-test('another size keeps the newest that fit, and goes on from there', () => {
+test('another size keeps the newest that fit, and continues from there', () => {
   const traces = new Traces(4)
   for (const id of [1, 2, 3, 4, 5]) traces.add(aTrace(id))
   traces.resize(2)
@@ -54,14 +54,14 @@ function withTexts(id: number, text: string, fields: Partial<Trace> = {}): Trace
 const texted = (traces: Traces) =>
   traces.list(10_000).flatMap((trace) => (trace[TEXTS] === undefined ? [] : [trace.request_id]))
 
-test('texts stand in no JSON of a trace', () => {
+test('no JSON of a trace contains texts', () => {
   const trace = withTexts(1, 'secret words')
   assert.equal(trace[TEXTS]?.read().messages[0]?.text, 'secret words')
   assert.doesNotMatch(JSON.stringify(trace), /secret|texts/)
   assert.deepEqual(Object.keys(trace), Object.keys(aTrace(1)))
 })
 
-test('texts are lost when newer requests take the place of theirs, also those of errors', () => {
+test('texts are lost when newer requests replace theirs, even those of errors', () => {
   const traces = new Traces(2)
   traces.add(withTexts(1, 'a', { status: 500 }))
   traces.add(withTexts(2, 'b'))
@@ -77,7 +77,7 @@ test('texts are lost when newer requests take the place of theirs, also those of
   assert.equal(trace[TEXTS], undefined)
 })
 
-test('all texts together are bounded: the oldest make room', () => {
+test('all texts together are bounded: the oldest are dropped', () => {
   const traces = new Traces(2000)
   const long = 'x'.repeat(32_768)
   for (let id = 0; id < 600; id++) traces.add(withTexts(id, long))

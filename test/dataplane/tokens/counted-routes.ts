@@ -1,4 +1,4 @@
-/** A route whose upstreams count as the test says, and the admission of requests to it. */
+/** A route whose upstreams count as the test sets, and the admission of requests to it. */
 import assert from 'node:assert/strict'
 import { admit } from '../../../dataplane/request/stages/admit.ts'
 import type { Counter } from '../../../dataplane/tokens/counter.ts'
@@ -34,7 +34,7 @@ const BUDGET = { tenant: 'acme', tokens_per_day: 100_000 }
 interface Terms {
   readonly budgeted?: boolean
   readonly downgrade?: string
-  /** Tokens of a day; given, the tenant has a budget. */
+  /** Tokens of a day; if given, the tenant has a budget. */
   readonly cap?: number
   readonly perMinute?: number
   readonly written?: number
@@ -86,7 +86,7 @@ export function aCountedGateway(
     admit(members: Readonly<Record<string, unknown>> = {}) {
       const route = snapshot.routes.get('chat') ?? assert.fail('There is no route "chat".')
       const rules = snapshot.limits.rules.of('acme')
-      // Authentication alone reads more of a key.
+      // Authentication reads the other members of a key.
       const key = { record: { id: 'key' } }
       const caller = { tenant: 'acme', key } as Parameters<typeof admit>[0]['caller']
       const call = { id: `r-${++calls}`, receivedAt: gateway.clock.now() }

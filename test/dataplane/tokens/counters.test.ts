@@ -1,4 +1,6 @@
-/** Upstreams may count prompts differently, at once or later; each counter is asked once before a request is admitted. */
+/**
+ * Upstreams may count prompts differently, at once or later; each counter is called once before a request is admitted.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
@@ -29,7 +31,7 @@ test('each upstream judges its window by its own count', async () => {
   }
 })
 
-test('a prompt that no upstream has room for is refused by the count of the one with the largest window', async () => {
+test('a prompt that fits no upstream is refused by the count of the one with the largest window', async () => {
   for (const later of [false, true]) {
     const { admit } = aCountedGateway({
       chat: [
@@ -51,7 +53,7 @@ test('a prompt that no upstream has room for is refused by the count of the one 
   }
 })
 
-test('a budget reserves the largest count of all upstreams, and no more where all are exact', async () => {
+test('a budget reserves the largest count of all upstreams, and no more if all are exact', async () => {
   for (const [counts, reserved] of [
     [[aCounter(40), aCounter(70)], 70 + 10],
     [[aCounter(40, true), aCounter(30)], 40 + 10],
@@ -67,7 +69,7 @@ test('a budget reserves the largest count of all upstreams, and no more where al
   assert.ok(lease.held.tokens >= promptTokensMax, 'an estimate may be too low')
 })
 
-test('a counter is asked once for all upstreams that share it, also those of the downgrade route', async () => {
+test('a counter is called once for all upstreams that share it, including those of the downgrade route', async () => {
   const shared = aCounter(40, true)
   const other = aCounter(50, true)
   const { admit, gateway } = aCountedGateway(
@@ -88,7 +90,7 @@ test('a counter is asked once for all upstreams that share it, also those of the
   settle(aRequest(LONG), admission, gateway)
 })
 
-test('nothing is counted where every window has room for the bytes and no budget applies', () => {
+test('nothing is counted if every window has room for the bytes and no budget applies', () => {
   const counter = aCounter(40, true)
   const { admit } = aCountedGateway({ chat: [{ window: 100_000, counter }] })
   const admission = admit(LONG)

@@ -1,17 +1,17 @@
-/** An upstream that names its encoding has its prompts counted exactly, in a thread beside the one that serves. */
+/** The prompts of an upstream with an encoding are counted exactly, in a separate thread. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { ThreadCounter } from '../../../dataplane/tokens/exact/counters.ts'
 import { TokenThread } from '../../../dataplane/tokens/exact/token-thread.ts'
 import { aRequest } from '../../helpers/providers/a-request.ts'
 
-/** A machine under load may take long to begin a thread. */
+/** A machine under load may take long to start a thread. */
 const thread = new TokenThread(undefined, 600_000)
 after(() => thread.stop())
 
 const counter = new ThreadCounter('o200k_base', thread)
 
-/** As published for these texts. */
+/** The published numbers for these texts. */
 const KNOWN = [
   ['o200k_base', 'hello world', 2],
   ['cl100k_base', 'hello world', 2],
@@ -75,7 +75,7 @@ test('functions have the published tokens around them', async () => {
   assert.equal(tokens - plain.tokens, expected)
 })
 
-test('every malformed member of a conversation is counted or left out, and nothing is thrown', async () => {
+test('every malformed member of a conversation is counted or omitted, and nothing is thrown', async () => {
   const messages = [
     {
       role: 'user',
@@ -98,14 +98,14 @@ test('texts that take a tokenizer quadratic time are counted in slices', async (
   assert.ok(tokens !== undefined && tokens > 10_000)
 })
 
-test('a prompt beyond a mebibyte, and inputs of embeddings, are estimated at once', () => {
+test('a prompt above a mebibyte, and inputs of embeddings, are estimated at once', () => {
   const messages = [{ role: 'user', content: 'x'.repeat(1_048_576) }]
   const counted = counter.count(aRequest({ messages }))
   assert.ok(!(counted instanceof Promise))
   assert.equal(counted.exact, false)
 })
 
-test('a request waits for tables only where the configuration names them', async () => {
+test('a request waits for tables only if the configuration names them', async () => {
   const loading = Promise.withResolvers<number>()
   const late = { count: () => loading.promise }
   const chosen = new ThreadCounter('o200k_base', late, false)
@@ -117,7 +117,7 @@ test('a request waits for tables only where the configuration names them', async
   assert.ok(new ThreadCounter('o200k_base', late).count(aRequest()) instanceof Promise)
 })
 
-test('a thread that breaks costs exactness, and the next question begins another', async () => {
+test('a thread that breaks costs exactness, and the next call starts another', async () => {
   const broken = new TokenThread(new URL('data:text/javascript,throw new Error("broken")'))
   const estimated = new ThreadCounter('o200k_base', broken)
   for (const _ of [1, 2]) {
@@ -127,7 +127,7 @@ test('a thread that breaks costs exactness, and the next question begins another
   }
 })
 
-test('more than may wait is not counted', async () => {
+test('beyond the limit of waiting prompts nothing is counted', async () => {
   const silent = new TokenThread(new URL('data:text/javascript,setInterval(() => {}, 1e9)'))
   after(() => silent.stop())
   const first = silent.count('o200k_base', ['x'.repeat(4_000_000)])

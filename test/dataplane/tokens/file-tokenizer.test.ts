@@ -1,4 +1,6 @@
-/** A tokenizer.json counts as the reference implementation does, in the thread, and in time that grows with the text alone. */
+/**
+ * A tokenizer.json counts like the reference implementation, in the thread, and in time that grows only with the text.
+ */
 import assert from 'node:assert/strict'
 import { copyFile, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -64,7 +66,7 @@ test('a picture makes the count an estimate', async () => {
   assert.ok(counted.tokens > 765)
 })
 
-test('texts that would take quadratic time as a whole are counted in slices', async () => {
+test('texts with quadratic time as a whole are counted in slices', async () => {
   const texts = ['\n', '漢', '🦜', 'ab'].map((unit) => unit.repeat(20_000 / unit.length))
   for (const kind of ['bytes', 'pieces']) {
     const tokens = await thread.count(fileName(fixture(kind)), [...texts, 'a'.repeat(100_000)])
@@ -74,7 +76,7 @@ test('texts that would take quadratic time as a whole are counted in slices', as
   assert.ok(spaces !== undefined && spaces > 100_000)
 })
 
-test('the process goes on with its work while a prompt of 100,000 tokens is counted', async () => {
+test('the process continues its work while a prompt of 100,000 tokens is counted', async () => {
   const messages = [{ role: 'user', content: 'hello world '.repeat(15_000) }]
   const counted = new ThreadCounter(fileName(fixture('bytes')), thread).count(
     aRequest({ messages }),
@@ -92,14 +94,14 @@ test('the process goes on with its work while a prompt of 100,000 tokens is coun
   assert.ok(turns > 2, 'the count was made at once')
 })
 
-test('a count that is given up ends, so that others need not wait for it', async () => {
+test('an abandoned count ends, so that others need not wait for it', async () => {
   const impatient = new TokenThread(undefined, 1)
   after(() => impatient.stop())
   const name = fileName(fixture('bytes'))
   assert.equal(await impatient.count(name, ['漢'.repeat(1_000_000)]), undefined)
 })
 
-test('a file that is written anew is read again, and one that breaks says why', async () => {
+test('a rewritten file is read again, and an invalid one reports why', async () => {
   const file = join(await mkdtemp(join(tmpdir(), 'tokenizer-')), 'tokenizer.json')
   const name = fileName(file)
   const counter = new ThreadCounter(name, thread)
@@ -115,7 +117,7 @@ test('a file that is written anew is read again, and one that breaks says why', 
   assert.equal(counter.whyEstimated, undefined)
 })
 
-test('a file that is missing says so', async () => {
+test('a missing file is reported', async () => {
   const counter = new ThreadCounter(fileName('/nowhere/tokenizer.json'), thread)
   assert.equal((await counter.count(aRequest())).exact, false)
   assert.match(counter.whyEstimated ?? '', /ENOENT.*nowhere/)

@@ -1,9 +1,9 @@
-/** A picture is counted by its tiles, as far as its size is known. */
+/** A picture is counted by its tiles, if its size is known. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { imageTokens, tilesOf } from '../../../dataplane/tokens/exact/images.ts'
 
-/** As published: 1024 x 1024 has 765 tokens, 2048 x 4096 has 1105. */
+/** Published numbers: 1024 x 1024 has 765 tokens, 2048 x 4096 has 1105. */
 test('a picture is scaled into a square, then to its shortest side, then cut into tiles', () => {
   for (const [width, height, tiles] of [
     [1024, 1024, 4],

@@ -1,4 +1,4 @@
-/** Holds for estimated prompts follow what upstreams have really counted, and stay large enough for budgets. */
+/** Holds for estimated prompts follow the real counts of upstreams, and stay large enough for budgets. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { aRequest } from '../../helpers/providers/a-request.ts'
 import { aRandom } from '../../helpers/random.ts'
 import { assemble } from '../assembled-gateway.ts'
 
-/** The license never changes, so neither does what this test finds. */
+/** The license never changes, so the result of this test does not either. */
 const LICENSE = readFileSync(join(import.meta.dirname, '../../../LICENSE'), 'utf8')
 const PROSE = LICENSE.replace(/\s+/g, ' ')
 const CODE = `
@@ -55,7 +55,7 @@ interface Held {
   readonly used: number
 }
 
-/** The holds and the use of many requests of many lengths, one after the other. */
+/** The holds and the usage of many requests of many lengths, one after the other. */
 function held(mix: readonly (readonly [number, string])[], seed: number): Held[] {
   const random = aRandom(seed)
   const learnt = new Learnt()
@@ -76,7 +76,7 @@ function held(mix: readonly (readonly [number, string])[], seed: number): Held[]
   })
 }
 
-/** The text in whose share of a hundred the number is. */
+/** The text whose share of a hundred contains the number. */
 function textAt(at: number, mix: readonly (readonly [number, string])[]): string {
   let end = 0
   for (const [percent, text] of mix) {
@@ -103,7 +103,7 @@ for (const [name, mix] of [
     assert.ok(median(off) <= 0.15, `it is ${median(off)} off`)
   })
 
-  test(`${AT_ONCE} prompts ${name} at once use at most one request more than is held`, () => {
+  test(`${AT_ONCE} prompts ${name} at once use at most one request more than the holds`, () => {
     for (const seed of [1, 2, 3]) {
       const all = held(mix, seed)
       for (let from = 0; from + AT_ONCE <= all.length; from++) {
@@ -129,7 +129,7 @@ test('a hold stays within half and twice the estimate, for any count of an upstr
   }
 })
 
-test('nothing is learnt from bodies that are mostly pictures, or of other operations', () => {
+test('bodies that are mostly pictures, and other operations, teach nothing', () => {
   const learnt = new Learnt()
   const url = `data:image/png;base64,${'A'.repeat(10_000)}`
   const content = [{ type: 'image_url', image_url: { url } }]

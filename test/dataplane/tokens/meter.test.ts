@@ -15,7 +15,7 @@ const usage = {
   estimated: false,
 }
 
-test('an attempt that reported usage is charged as it was reported, at its own model', () => {
+test('an attempt with reported usage is charged as reported, at its own model', () => {
   const meter = new Meter()
   meter.begin('one', 'dear').usage = usage
   meter.begin('two', 'cheap').usage = { ...usage, promptTokens: 9 }
@@ -52,7 +52,7 @@ test('an attempt is charged its prompt from the moment it is written, unless its
   )
 })
 
-test('a prompt without usage is charged as the route has seen its upstream count and cache others', () => {
+test("a prompt without usage is charged by the upstream's counts and cache shares of other prompts of the route", () => {
   const worths = new Worths()
   const content = 'word '.repeat(1000)
   const long = aRequest({ messages: [{ role: 'user', content }] })
@@ -73,7 +73,7 @@ test('a prompt without usage is charged as the route has seen its upstream count
   assert.partialDeepStrictEqual(chargeOf('up', 'another'), { promptTokens: 1004, cachedTokens: 0 })
 })
 
-test('a prompt that was counted exactly is charged as it was counted', () => {
+test('a prompt that was counted exactly is charged that count', () => {
   const meter = new Meter()
   meter.counted = () => 77
   meter.addedTokens = 5
@@ -94,7 +94,7 @@ test('an answer without usage counts by the larger of its events and its text', 
   )
 })
 
-test('text is worth as many tokens as the answers of the same model had, and hidden reasoning teaches nothing', () => {
+test('text counts as many tokens as in the answers of the same model, and hidden reasoning teaches nothing', () => {
   const worths = new Worths()
   const one = (completionTokens: number, reasoningTokens: number) => {
     const meter = new Meter()
@@ -112,7 +112,7 @@ test('text is worth as many tokens as the answers of the same model had, and hid
   assert.ok(Math.abs(completionTokens - 500) < 15, `${completionTokens}`)
 })
 
-test('text behind a usage that counts what is beside it is added to it', () => {
+test('text after an early usage is added to it', () => {
   const meter = new Meter()
   const attempt = meter.begin('one', 'm')
   attempt.hearEvent('word '.repeat(80))
@@ -127,7 +127,7 @@ test('text behind a usage that counts what is beside it is added to it', () => {
   })
 })
 
-test('a prompt of zero tokens is believed at the end of a stream alone', () => {
+test('a prompt of zero tokens is believed only at the end of a stream', () => {
   const meter = new Meter()
   const attempt = meter.begin('one', 'm')
   attempt.isWritten = true
@@ -166,7 +166,7 @@ test('a usage of zero is a usage', () => {
   })
 })
 
-test('a stream that ends before its end costs at least the words that were seen, and the reported prompt', () => {
+test('a stream that ends before its end costs at least the received words, and the reported prompt', () => {
   const meter = new Meter()
   const attempt = meter.begin('one', 'm')
   attempt.countedEvents = 0
@@ -182,7 +182,7 @@ test('a stream that ends before its end costs at least the words that were seen,
   assert.equal(meter.charges(request)[0]?.usage.completionTokens, 900)
 })
 
-test('counts that no request can have are not believed', () => {
+test('impossible counts are not believed', () => {
   for (const member of ['promptTokens', 'completionTokens']) {
     const meter = new Meter()
     const attempt = meter.begin('one', 'm')
@@ -196,7 +196,7 @@ test('counts that no request can have are not believed', () => {
   }
 })
 
-test('a half that the upstream left out is estimated, and the other half stays', () => {
+test('a missing half of the usage is estimated, and the other half stays', () => {
   const meter = new Meter()
   const stream = meter.begin('one', 'm')
   stream.contentEvents = 3

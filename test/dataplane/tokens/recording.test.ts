@@ -1,4 +1,4 @@
-/** How many tokens a recording counts, by its head: what is in it decides how long it plays, not what it says of that. */
+/** How many tokens a recording counts, by its head: its content decides how long it plays, not its declared rate. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { recordingTokens } from '../../../dataplane/apis/transcription/recording.ts'
@@ -13,9 +13,9 @@ interface Head {
   readonly rate?: number
   readonly channels?: number
   readonly bits?: number
-  /** The bytes of a second, as the head has them. */
+  /** The bytes of a second, in the head. */
   readonly said?: number
-  /** The format that stands in the extension. */
+  /** The format in the extension. */
   readonly inner?: number
 }
 
@@ -53,7 +53,7 @@ for (const [what, head, perSecond] of PLAIN) {
   })
 }
 
-test('sound that is packed in a WAV file counts as packed sound does', () => {
+test('compressed sound in a WAV file counts like compressed sound', () => {
   for (const head of [
     { format: 0x55 },
     { format: 2, bits: 4 },
@@ -71,7 +71,7 @@ test('sound that is packed in a WAV file counts as packed sound does', () => {
     )
 })
 
-test('a head that ends early is no head', () => {
+test('an incomplete head is not a head', () => {
   const whole = wave({ format: EXTENSIBLE, inner: PCM }, 46)
   for (let length = 0; length <= whole.length; length++)
     assert.ok(recordingTokens(whole.subarray(0, length)) <= 1)

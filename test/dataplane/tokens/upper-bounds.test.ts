@@ -1,4 +1,4 @@
-/** A prompt that fits by its upper bound is not counted; where the bound is in the way, counts decide. */
+/** A prompt that fits by its upper bound is not counted; if the bound does not fit, counts decide. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GatewayError } from '../../../dataplane/base/errors.ts'
@@ -45,7 +45,7 @@ test('a prompt that fits budget and windows by its upper bound is not counted, a
   assert.equal(admission.lane.targets.every(admission.fits), true)
 })
 
-test('a prompt is counted where its upper bound does not fit a window, and not where it does', async () => {
+test('a prompt is counted if its upper bound does not fit a window, and otherwise not', async () => {
   const counter = aCounter(40, true, 91)
   const other = aCounter(40, true, 90)
   const upstreams = [
@@ -64,7 +64,7 @@ test('a prompt is counted where its upper bound does not fit a window, and not w
   assert.equal(alone.asked, 0)
 })
 
-test('a limit of the route that the upper bound leaves no room for is sent as the count leaves room', async () => {
+test('a limit of the route that does not fit the upper bound is sent as the count allows', async () => {
   for (const [most, asked] of [
     [60, 0],
     [80, 1],
@@ -79,7 +79,7 @@ test('a limit of the route that the upper bound leaves no room for is sent as th
   }
 })
 
-test('a prompt beyond every window is refused by its count, as if no bound were known', async () => {
+test('a prompt above every window is refused by its count, as if no bound were known', async () => {
   const counter = aCounter(95, true, 2000)
   const { admit } = aCountedGateway({ chat: [{ window: 100, counter }] }, { budgeted: true })
   const { code, details } = await refusal(() => admit(LIMITED))
@@ -87,7 +87,7 @@ test('a prompt beyond every window is refused by its count, as if no bound were 
   assert.deepEqual(details.counted, { tokens: 95, exact: true })
 })
 
-test('a budget that only upper bounds fill is counted anew, and admits', async () => {
+test('a budget that only upper bounds fill is counted again, and admits', async () => {
   const counter = aCounter(40, true, 900)
   const { admit, gateway } = aCountedGateway({ chat: [{ window: 10_000, counter }] }, { cap: 1000 })
   const first = await admit(LIMITED)
@@ -102,7 +102,7 @@ test('a budget that only upper bounds fill is counted anew, and admits', async (
   assert.equal(tokens?.reserved, 50 + 131 + third.lease.held.tokens)
 })
 
-test('a budget that is full is refused with what its requests hold by their counts', async () => {
+test('a full budget is refused with the holds of its requests by their counts', async () => {
   const counter = aCounter(40, true, 900)
   const { admit } = aCountedGateway({ chat: [{ window: 10_000, counter }] }, { cap: 1000 })
   await admit({ ...LIMITED, max_tokens: 500 })
@@ -114,7 +114,7 @@ test('a budget that is full is refused with what its requests hold by their coun
   assert.deepEqual([details.facts?.reason, details.facts?.reserved], ['budget_reserved', 1080])
 })
 
-test('a token rate that an upper bound does not fit is asked for the count', async () => {
+test('a token rate that does not fit an upper bound needs the count', async () => {
   const counter = aCounter(40, true, 900)
   const { admit } = aCountedGateway(
     { chat: [{ window: 10_000, counter }] },
@@ -127,7 +127,7 @@ test('a token rate that an upper bound does not fit is asked for the count', asy
   assert.equal(second.limitHeaders['x-ratelimit-remaining-tokens'], '900')
 })
 
-test('a downgrade route is weighed by the upper bound, too', async () => {
+test('a downgrade route uses the upper bound, too', async () => {
   const counter = aCounter(40, true, 90)
   const { admit, gateway } = aCountedGateway(
     { chat: [{ window: 1000, counter }], small: [{ window: 500, counter }] },
@@ -140,7 +140,7 @@ test('a downgrade route is weighed by the upper bound, too', async () => {
   assert.deepEqual([route.name, countedBy, counter.asked], ['small', 'upper bound', 0])
 })
 
-test('an answer whose upstream reports no usage is charged with the count of its prompt', async () => {
+test('an answer without reported usage is charged the count of its prompt', async () => {
   const counter = aCounter(40, true, 900)
   const { admit, gateway } = aCountedGateway({ chat: [{ window: 10_000, counter }] }, { cap: 9000 })
   const silent = await admit(LIMITED)
@@ -155,7 +155,7 @@ test('an answer whose upstream reports no usage is charged with the count of its
   assert.equal(counter.asked, 1)
 })
 
-test('a route that also estimates learns from the estimate alone', async () => {
+test('a route with estimates learns only from the estimate', async () => {
   const counter = aCounter(40, true, 5000)
   const { admit } = aCountedGateway(
     { chat: [{ window: 10_000, counter }, { window: 10_000 }] },

@@ -1,4 +1,4 @@
-/** A runtime that counts at its own tokenizer: its questions, their answers, and the estimate where it gives none. */
+/** A runtime that counts with its tokenizer: its requests, their answers, and the estimate if it does not answer. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -61,7 +61,7 @@ for (const [provider, method, path, answer, tokens] of FORMS) {
   })
 }
 
-test('a build that knows only plain texts is asked for them alone from then on', async () => {
+test('a build that supports only plain texts gets only these from then on', async () => {
   answers = { '/base/tokenize plain': [200, { tokens: [7, 8, 9] }] }
   const count = tokenizerOf('llamacpp')
   const before = asked.length
@@ -73,14 +73,14 @@ test('a build that knows only plain texts is asked for them alone from then on',
   )
 })
 
-test('tools go with the conversation', async () => {
+test('tools are sent with the conversation', async () => {
   answers = { '/base/tokenize': [200, { count: 5 }] }
   const tools = [{ type: 'function', function: { name: 'weather' } }]
   await tokenizerOf('vllm')(aRequest({ tools }))
   assert.partialDeepStrictEqual(asked.at(-1)?.body, { tools })
 })
 
-test('a failure says why, and asks no second question', async () => {
+test('a failure has its reason, and causes no second request', async () => {
   answers = { '/base/v1/tokenize': [500, {}] }
   const before = asked.length
   assert.equal(await tokenizerOf('sglang')(), '/v1/tokenize answered with 500')
@@ -89,7 +89,7 @@ test('a failure says why, and asks no second question', async () => {
   assert.equal(await tokenizerOf('vllm')(), '/tokenize answered without a count')
 })
 
-test('a prompt is estimated while the runtime fails, and it is left alone for a while', async () => {
+test('a prompt is estimated while the runtime fails, and the runtime is not called for a while', async () => {
   let now = 0
   let questions = 0
   let answer: number | string = 'broken'
@@ -110,7 +110,7 @@ test('a prompt is estimated while the runtime fails, and it is left alone for a 
   assert.equal(counter.whyEstimated, undefined)
 })
 
-test('questions under way are bounded: a prompt beyond them is estimated at once', async () => {
+test('running calls are bounded: a prompt beyond them is estimated at once', async () => {
   const { promise, resolve } = Promise.withResolvers<number>()
   const counter = new UpstreamCounter(() => promise, { now: () => 0 })
   const waiting = Array.from({ length: 64 }, () => counter.count(aRequest()))

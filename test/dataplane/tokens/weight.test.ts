@@ -1,4 +1,4 @@
-/** The tokens of a text without a tokenizer: near enough to charge by, and rather too many than too few. */
+/** The tokens of a text without a tokenizer: near enough for a charge, and rather too many than too few. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ for (const [name, text] of Object.entries(TEXTS)) {
   })
 }
 
-test('prose, code, data and words are no further off than a quarter', () => {
+test('prose, code, data and words are at most a quarter off', () => {
   for (const name of [
     'prose',
     'code',
@@ -55,7 +55,7 @@ test('prose, code, data and words are no further off than a quarter', () => {
   }
 })
 
-test('a text weighs the same as it stands in JSON', () => {
+test('a text has the same weight in its JSON form', () => {
   for (const text of ['a "quoted" word', 'two\nlines', 'tab\there', 'größer', '模型']) {
     assert.equal(weigh(JSON.stringify(text).slice(1, -1)), weigh(text), text)
   }
@@ -64,7 +64,7 @@ test('a text weighs the same as it stands in JSON', () => {
 
 const chat = (content: unknown) => aRequest({ messages: [{ role: 'user', content }] as never })
 
-test('a prompt weighs its texts, four tokens for each message, and a thousand for a picture', () => {
+test('a prompt has the weight of its texts, four tokens for each message, and a thousand for a picture', () => {
   assert.equal(promptWeight(chat('word '.repeat(40_000))), 40_004)
   const picture = {
     type: 'image_url',
@@ -73,7 +73,7 @@ test('a prompt weighs its texts, four tokens for each message, and a thousand fo
   assert.equal(promptWeight(chat([{ type: 'text', text: 'Tell me of' }, picture])), 1_007)
 })
 
-test('a picture that the model has painted weighs what one of the user does, and bounds the prompt by as much', () => {
+test("a picture that the model has generated weighs the same as the user's, and adds the same to the bound", () => {
   const image = {
     type: 'image_url',
     image_url: { url: `data:image/png;base64,${'A'.repeat(90_000)}` },
@@ -85,7 +85,7 @@ test('a picture that the model has painted weighs what one of the user does, and
   assert.ok(promptTokensMax(painted.bytes, painted.body) < 17_000)
 })
 
-test('inputs weigh their texts, and a number is a token', () => {
+test('inputs have the weight of their texts, and a number is a token', () => {
   assert.equal(promptWeight(anEmbeddingsRequest({ input: ['one two', 'three'] })), 3)
   assert.equal(promptWeight(anEmbeddingsRequest({ input: [1, 2, 3, 4] })), 4)
 })

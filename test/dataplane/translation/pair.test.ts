@@ -11,7 +11,7 @@ import { aRequest, ORIGIN, someSettings } from '../../helpers/providers/a-reques
 
 const vllm = PROVIDERS.get('vllm')!
 
-/** A wire that no provider speaks: events are written as they are. */
+/** A wire that no provider has: events are written unchanged. */
 const other: Dialect<'chat'> = {
   ...openAiChatDialect,
   wire: 'other',
@@ -25,7 +25,7 @@ const other: Dialect<'chat'> = {
 const chunk = (choice: object, more: object = {}) =>
   JSON.stringify({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }], ...more })
 
-test('two that speak the same wire are joined once, and bytes pass', () => {
+test('two with the same wire are joined once, and bytes pass', () => {
   const pair = pairOf(openAiChatDialect, vllm)!
   assert.equal(pairOf(openAiChatDialect, vllm), pair)
   const request = aRequest({ model: 'upstream-model', stream: true })
@@ -46,7 +46,7 @@ test('a request in another wire is written in that of the upstream', () => {
   })
 })
 
-test('an answer in another wire is written by the API', () => {
+test('the API writes an answer in another wire', () => {
   const usage = { prompt_tokens: 1, completion_tokens: 2 }
   const answer = chunk({ message: { content: 'Hello.' }, finish_reason: 'stop' }, { usage })
   const passed = pairOf(other, vllm)!.decode(Buffer.from(answer), aRequest(), ORIGIN)
@@ -66,7 +66,7 @@ test('a stream in another wire has ended when every choice has', () => {
   assert.equal(reader.end({ ...usage, estimated: false }), 'in all 2')
 })
 
-test('a provider that cannot do what is asked is not joined', () => {
+test('a provider without the operation is not joined', () => {
   const embeddings = { ...other, operation: 'embeddings' } as unknown as Dialect
   const anthropic = PROVIDERS.get('anthropic')!
   assert.equal(pairOf(embeddings, anthropic), undefined)

@@ -1,4 +1,4 @@
-/** An attempt that is under way at an upstream which is the test. */
+/** A running attempt at an upstream that the test plays. */
 
 import assert from 'node:assert/strict'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'

@@ -1,4 +1,4 @@
-/** The time that an upstream gets by default, and how its breaker judges a slow one. */
+/** The default time of an upstream, and how its breaker judges a slow one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANSWER, aRig, CONTENT, EVENTS } from './journeys.ts'
@@ -48,7 +48,7 @@ test('a stream has 30 s until its first content, and 600 s in all', async () => 
   assert.equal(rig.state('a').breaker.peek(rig.now), 'closed', 'no setting forbids slowness')
 })
 
-test('an answer that comes instead of a stream has no longer than the first content', async () => {
+test('an answer instead of a stream has the same time as the first content', async () => {
   const upstream = { name: 'a', timeout_seconds: 5, circuit_breaker: { failure_threshold: 1 } }
   const rig = aRig({ upstreams: [upstream], routes: SINGLE })
   const outcome = rig.send({ stream: true })
@@ -67,7 +67,7 @@ test('an answer that comes instead of a stream has no longer than the first cont
   assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
 
-test('a failure whose words do not come whole is one after the idle time, and counts', async () => {
+test('a failure with an incomplete text is one after the idle time, and counts', async () => {
   const upstream = {
     name: 'a',
     idle_timeout_seconds: 10,
@@ -102,7 +102,7 @@ test('a connection that cannot be made in time counts, with a written timeout or
   assert.equal(rig.state('a').breaker.peek(rig.now), 'open')
 })
 
-test('a timeout that is written holds for both, and missing it counts', async () => {
+test('a written timeout applies to both, and missing it counts', async () => {
   for (const stream of [true, false]) {
     const upstream = { name: 'a', timeout_seconds: 5, circuit_breaker: { failure_threshold: 1 } }
     const rig = aRig({ upstreams: [upstream], routes: SINGLE })
@@ -138,7 +138,7 @@ for (const [what, retry, headers] of [
   ['a Retry-After', { max_attempts: 3 }, { 'retry-after': '2' }],
   ['a backoff', { max_attempts: 3, initial_delay_ms: 4000 }, {}],
 ] as const) {
-  test(`${what} that would outlast the request is not waited for: the fallback is asked at once`, async () => {
+  test(`${what} longer than the rest of the request is not waited for: the fallback is tried at once`, async () => {
     const rig = aRig({
       upstreams: [{ name: 'a' }, { name: 'b' }],
       routes: [

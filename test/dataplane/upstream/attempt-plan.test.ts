@@ -13,8 +13,8 @@ const plans = [
   ['3 go over after the repeat', 3, 'P:server P:server', 'F'],
   ['3 attempts are three', 3, 'P:server P:server F:server', 'attempts_spent'],
   ['4 give two repeats in place', 4, 'P:server P:reset', 'P again'],
-  ['silence is not asked again', 3, 'P:timeout', 'F'],
-  ['what silence has left over goes to the fallback', 3, 'P:timeout F:server', 'F again'],
+  ['silence is not tried again', 3, 'P:timeout', 'F'],
+  ['the attempts left after silence go to the fallback', 3, 'P:timeout F:server', 'F again'],
   ['silence everywhere ends it', 5, 'P:timeout F:timeout', 'unavailable'],
   ['nothing goes back', 5, 'P:server P:server P:server F:timeout', 'unavailable'],
   ['a long Retry-After moves on', 3, 'P:rate_limited!', 'F'],
@@ -59,7 +59,7 @@ test('without retry.max_attempts each candidate is tried once', () => {
   assert.equal(shown(nextAttempt(skipped)), 'unavailable')
 })
 
-test('a repeat that the budget refuses goes to the next, and the budget is asked for repeats only', () => {
+test('a repeat that the budget refuses goes to the next, and the budget is used only for repeats', () => {
   const asked: string[] = []
   const mayRepeat = ({ name }: AttemptTarget) => asked.push(name) === 0
   const plan = aPlan({ attemptsMax: 3, mayRepeat })
@@ -98,7 +98,7 @@ for (const [sentence, sizes, attempts, expected] of windows) {
 }
 
 const standings = [
-  ['those not ready are passed over', { P: 'out', F: 'full' }, '', 'G'],
+  ['those not ready are skipped', { P: 'out', F: 'full' }, '', 'G'],
   ['no repeat where the breaker has opened', { P: 'out' }, 'P:server', 'F'],
   ['no repeat where it is full', { P: 'full' }, 'P:server', 'F'],
   ['full everywhere', { P: 'full', F: 'full', G: 'full' }, '', 'saturated'],

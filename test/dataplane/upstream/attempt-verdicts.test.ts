@@ -8,7 +8,7 @@ import { ANSWER, aRig, EVENTS, type Outcome, type Rig } from './journeys.ts'
 
 const refused = (outcome: Outcome) => (outcome as { refused: GatewayError }).refused
 
-/** Lets a repeat come: the pause before it is of real time, a millisecond. Fails where the request has ended instead. */
+/** Lets a repeat run: the pause before it is real time, a millisecond. Fails if the request has ended instead. */
 async function untilAsked(rig: Rig, count: number, outcome: Promise<Outcome>): Promise<void> {
   let ended: Outcome | undefined
   void outcome.then((end) => {
@@ -108,7 +108,7 @@ for (const statuses of [
   })
 }
 
-test('a repeat that succeeds starts the count anew', async () => {
+test('a repeat that succeeds restarts the count', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', circuit_breaker: { failure_threshold: 2 } }],
     routes: [
@@ -201,7 +201,7 @@ for (const [provider, status, error] of OF_THE_REQUEST) {
     })
     const outcome = rig.send()
     rig.last.answer(status, { error })
-    // Any other try would wait for ever.
+    // Any other try would wait forever.
     await delay(1)
     assert.equal(rig.asked.length, 1)
     const refusal = refused(await outcome)
@@ -216,7 +216,7 @@ for (const [provider, status, error] of OF_THE_REQUEST) {
   })
 }
 
-test('a failure of the runtime itself goes on to count', async () => {
+test('a failure of the runtime itself continues to count', async () => {
   const rig = aRig({
     upstreams: [{ name: 'a', provider: 'llamacpp', circuit_breaker: { failure_threshold: 1 } }],
     routes: [{ name: 'r', strategy: 'single', primary: 'a' }],
@@ -241,7 +241,7 @@ test('an answer with the id of another request of this process is a failure, and
   }
 })
 
-test('an id that others made says nothing about whose answer it is', async () => {
+test('a foreign id says nothing about the request of the answer', async () => {
   // The client chose the second.
   for (const id of ['tag-1', 'tag-7', 'req_0115', 'gat-2', 'tag-2-3', 'tag-', 'tag-Ü', '']) {
     const rig = aRig({

@@ -1,4 +1,4 @@
-/** One attempt: each answer leads to one outcome, and the upstream is free again. */
+/** One attempt: each answer has one outcome, and the upstream is free again. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { markStale } from '../../../dataplane/connection/stale-connection.ts'
@@ -30,7 +30,7 @@ test('a whole answer is the outcome, with its usage, and the upstream is free ag
   assert.deepEqual([state.inFlight, breakerState()], [0, 'closed'])
 })
 
-test('a whole answer of megabytes is parsed part by part, and passes as it came', async (t) => {
+test('a whole answer of megabytes is parsed part by part, and passes unchanged', async (t) => {
   const { one, ids, answer, meter } = anAttempt()
   const [choice] = ANSWER.choices
   const message = { role: 'assistant', content: '"a\\'.repeat(700_000) }
@@ -78,13 +78,13 @@ const BROKEN: readonly [
 ][] = [
   ['no JSON', {}, (answer) => answer.whole(200, 'oops'), /^malformed: /],
   [
-    'an answer where a stream was asked for',
+    'an answer instead of a requested stream',
     { stream: true },
     (answer) => answer.whole(200, ANSWER),
     /^malformed: The answer is not a stream/,
   ],
   [
-    'a compression that was not asked for',
+    'a compression that was not requested',
     {},
     (answer) => answer.head(200, { ...JSON_HEAD, 'content-encoding': 'unknown' }),
     /^malformed: The answer is compressed/,
@@ -97,7 +97,7 @@ const BROKEN: readonly [
   ],
   ['a failure', {}, (answer) => answer.whole(500, { error: { message: 'broken' } }), /^server: /],
   [
-    'a failure behind which the connection breaks',
+    'a failure followed by a broken connection',
     {},
     (answer) => {
       answer.head(429)
@@ -133,7 +133,7 @@ test('an answer that repeats the key is shown without it, and so is its id', asy
   assert.equal(one.upstreamRequestId, undefined)
 })
 
-test('a kept connection that was given up costs no attempt: the same request goes on a new one', async () => {
+test('a kept connection that the upstream closed costs no attempt: the same request uses a new one', async () => {
   const { one, ids, answer, sent, breakerState } = anAttempt()
   one.send(ids)
   const error = new Error('closed')
@@ -149,7 +149,7 @@ test('a kept connection that was given up costs no attempt: the same request goe
   assert.equal(breakerState(), 'closed')
 })
 
-test('a mistake of the gateway in sending gives back what the attempt holds', () => {
+test('a mistake of the gateway in sending releases what the attempt holds', () => {
   const { one, ids, state, breakerState } = anAttempt()
   const broken = () => {
     throw new Error('mistake')

@@ -27,7 +27,7 @@ const delays = [
   ['an endless Retry-After cools for a minute', { retryAfterMs: Infinity }, moveOn(60_000)],
   ['a Retry-After in the past is ignored', { retryAfterMs: -5 }, wait(50)],
   [
-    'without respect for it nothing is waited for or cooled',
+    'without respect for it nothing waits or cools',
     { retryAfterMs: 30_000, respectRetryAfter: false },
     wait(50),
   ],

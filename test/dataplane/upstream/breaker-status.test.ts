@@ -1,4 +1,4 @@
-/** The status of a breaker that keeps requests away. */
+/** The status of a breaker that blocks requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { breakerLines } from '../../../cli/printing/upstreams-text.ts'
@@ -12,7 +12,7 @@ function factsOf(status: object) {
   return { name, breaker, breaker_reason, breaker_open_until, breaker_seconds_left }
 }
 
-test('an open breaker says why and until when, without what was sent to prove ourselves', async () => {
+test('an open breaker has its reason and end, without the sent credential', async () => {
   const rig = aRig({
     upstreams: [
       {

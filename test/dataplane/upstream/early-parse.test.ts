@@ -1,4 +1,4 @@
-/** Answers of megabytes are parsed in short steps, to the value that one parse would give. */
+/** Answers of megabytes are parsed in short steps, with the same value as one parse. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -42,12 +42,12 @@ for (const [what, text] of Object.entries(ANSWERS)) {
   })
 }
 
-test('bytes that are no JSON object, or hold more values than are parsed, have no value', () => {
+test('bytes that are not a JSON object, or have too many values, have no value', () => {
   for (const text of ['{', '{"a":1}x', '[1]', '{"a":[1,2,3,4]}', `{"a":"${'x'.repeat(70_000)}`])
     assert.equal(atOnce(parsing(Buffer.from(text), 4)), undefined, text.slice(0, 20))
 })
 
-test('bytes that are no UTF-8 are parsed all the same, wherever a part ends', () => {
+test('bytes that are not UTF-8 are still parsed, wherever a part ends', () => {
   const inside = fc.uint8Array({ minLength: 200_000, maxLength: 200_000 })
   fc.assert(
     fc.property(inside, (random) => {

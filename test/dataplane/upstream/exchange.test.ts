@@ -1,4 +1,6 @@
-/** One exchange with an upstream: its owner hears everything in order, and a clock ends what takes too long. */
+/**
+ * One exchange with an upstream: its owner is notified of everything in order, and a clock ends what takes too long.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../dataplane/base/clock.ts'
@@ -38,7 +40,7 @@ function anExchange({ firstMs = 1000, idleMs = 500, totalMs = 10_000 } = {}) {
   return { exchange, controller, heard, calls, deadlines, pass, head, data, fail }
 }
 
-test('the owner hears head, bytes and end in order, and nothing after the end', () => {
+test('the owner gets head, bytes and end in order, and nothing after the end', () => {
   const { exchange, heard, calls, deadlines, head, data, fail } = anExchange()
   head(200)
   data('a')
@@ -56,11 +58,11 @@ test('silence before the answer has begun is judged by the first clock, even if 
   pass(900)
   data('a comment')
   pass(100)
-  assert.deepEqual(heard.slice(2), ['released', 'timeout: The upstream gave no answer within 1 s.'])
+  assert.deepEqual(heard.slice(2), ['released', 'timeout: The upstream sent no answer within 1 s.'])
   assert.deepEqual(calls, ['deadline'])
 })
 
-test('once it has begun only silence is judged, and the total', () => {
+test('after the start of the answer only silence and the total are limited', () => {
   const { exchange, heard, pass, data } = anExchange()
   exchange.begun()
   assert.equal(exchange.hasBegun, true)
@@ -82,7 +84,7 @@ test('once it has begun only silence is judged, and the total', () => {
   ])
 })
 
-test('the words of a failure have the idle time to come whole, and never longer than the first clock', () => {
+test('the text of a failure has the idle time to arrive, and never longer than the first clock', () => {
   const unhurried = anExchange({ firstMs: Number.POSITIVE_INFINITY })
   unhurried.head(503)
   unhurried.pass(400)
@@ -99,7 +101,7 @@ test('the words of a failure have the idle time to come whole, and never longer 
   assert.equal(late.exchange.isOver, true)
 })
 
-test('an upstream that is not listened to is not silent, until it is again', () => {
+test('an upstream is not silent while reading is paused', () => {
   const { exchange, heard, calls, pass } = anExchange()
   exchange.begun()
   exchange.pause()
@@ -113,7 +115,7 @@ test('an upstream that is not listened to is not silent, until it is again', () 
   assert.deepEqual(calls, ['pause', 'resume', 'deadline'])
 })
 
-test('an exchange that is given up says no more to its owner than that the upstream is free', () => {
+test('an abandoned exchange only reports that the upstream is free', () => {
   const { exchange, heard, calls, deadlines, data } = anExchange()
   exchange.abort('unwanted')
   exchange.abort('twice')
@@ -123,14 +125,14 @@ test('an exchange that is given up says no more to its owner than that the upstr
   assert.equal(deadlines.size, 0)
 })
 
-test('one that is given up before it has a connection is aborted as it gets one', () => {
+test('one that is abandoned before it has a connection is aborted when it gets one', () => {
   const { exchange, controller, calls } = anExchange()
   exchange.abort('early')
   exchange.onRequestStart(controller)
   assert.deepEqual(calls, ['early', 'aborted before it was sent'])
 })
 
-test('interim answers are passed over, a flood of them is a broken answer', () => {
+test('interim answers are skipped, a flood of them is a broken answer', () => {
   const { heard, calls, head } = anExchange()
   for (let hint = 0; hint < 32; hint++) head(103)
   assert.deepEqual(heard, [])
@@ -145,7 +147,7 @@ function staleError(): Error {
   return error
 }
 
-test('a connection that had been given up is replaced once, within a second', () => {
+test('a connection that the upstream had closed is replaced once, within a second', () => {
   const { heard, fail } = anExchange()
   fail(staleError())
   assert.deepEqual(heard, ['resend'])
@@ -170,7 +172,7 @@ test('a complete answer frees the upstream at once, whose connection then has tw
   assert.deepEqual(heard, ['released'])
   assert.deepEqual(calls, ['pause', 'resume'])
   exchange.pause()
-  assert.deepEqual(calls, ['pause', 'resume'], 'later calls reach no one')
+  assert.deepEqual(calls, ['pause', 'resume'], 'later calls have no effect')
   pass(1999)
   assert.equal(heard.length, 1)
   pass(1)

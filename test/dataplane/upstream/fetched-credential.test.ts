@@ -26,7 +26,7 @@ function authorization({ request }: Asked): string | undefined {
   return headers[headers.indexOf('authorization') + 1]
 }
 
-test('a request that comes before the first fetch has ended waits for it', async () => {
+test('a request before the end of the first fetch waits for it', async () => {
   const { rig, identity } = aRigWith(SINGLE)
   const outcome = rig.send()
   await turn()
@@ -38,7 +38,7 @@ test('a request that comes before the first fetch has ended waits for it', async
   assert.equal(((await outcome) as { kind: string }).kind, 'whole')
 })
 
-test('each attempt carries the credential of the moment at which it is sent', async () => {
+test('each attempt carries the present credential', async () => {
   const { rig, identity } = aRigWith(SINGLE)
   for (const value of ['t1', 't1', 't2']) {
     if (value !== identity.renewed.current?.value) {
@@ -75,15 +75,15 @@ test('without a credential the attempt fails at once, goes to the fallback, and 
   })
 })
 
-test('the client reads the name of the upstream, and nothing of the identity service', async () => {
+test('the client gets the name of the upstream, and nothing about the identity service', async () => {
   const { rig, identity } = aRigWith(SINGLE)
   await identity.last.refuse('AADSTS7000215: Invalid client secret provided.')
   const { code, status, message } = refused(await rig.send())
   assert.deepEqual([code, status], ['ERR_GW_UPSTREAM_ERROR', 502])
-  assert.equal(message, 'Upstream "a" cannot be asked: its credential could not be fetched.')
+  assert.equal(message, 'Upstream "a" cannot be called: its credential could not be fetched.')
 })
 
-test('a client that leaves while it waits for a credential has asked nothing', async () => {
+test('a client that leaves while it waits for a credential has sent nothing', async () => {
   const { rig, identity } = aRigWith(SINGLE)
   const presence = new Presence()
   const outcome = rig.send({}, presence)
@@ -109,7 +109,7 @@ test('a 401 renews the credential early, and the next request waits for the new 
   await second
 })
 
-test('what was fetched, and each of its secret parts, is masked in what the upstream says', async () => {
+test("a fetched credential, and each of its secret parts, is masked in the upstream's text", async () => {
   const { rig, identity } = aRigWith(SINGLE)
   const value = JSON.stringify({ id: 'AKIA-PUBLIC', secret: 'the-secret-key', token: 'the-token' })
   const secrets = ['the-secret-key', 'the-token']

@@ -1,4 +1,7 @@
-/** A primary that is down for a minute, in the order and the times of Failover Bench's S15, on a clock that the test turns. */
+/**
+ * A primary that is down for a minute, in the order and the times of Failover Bench's S15, on a clock that the test
+ * advances.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -11,7 +14,7 @@ const OUTAGE_SECONDS = 60
 const EVERY_SECONDS = 4
 const LAST_SECONDS = 76
 
-/** The bench counts two rows: one gateway as it comes, and one with a limit for the first content. */
+/** The bench counts two rows: one gateway with its defaults, and one with a limit for the first content. */
 const ROWS: Readonly<Record<string, Fields>> = {
   'as it comes': {},
   'with a limit of 10 s for the first content': { timeout_seconds: 10 },
@@ -95,7 +98,7 @@ for (const [row, settings] of Object.entries(ROWS)) {
   }
 }
 
-test('an open primary is used at once when its health probe has turned, with fewer failures than make it unhealthy too', async () => {
+test('an open primary is used at once after its health probe has recovered, even after too few failures for unhealthy', async () => {
   for (const failures of [1, 3]) {
     const rig = aFlappingRig({})
     const down = (one: Asked) => {
@@ -118,7 +121,7 @@ test('an open primary is used at once when its health probe has turned, with few
 
 /** S07 of the bench: the only fault whose verdict differs between the rows. An answer after more than 20 s is `partial`. */
 for (const [row, settings] of Object.entries(ROWS)) {
-  test(`a first token that does not come is waited for, ${row}`, async () => {
+  test(`a missing first token is waited for, ${row}`, async () => {
     const rig = aFlappingRig(settings)
     const outcome = rig.send({ stream: true })
     const begun = rig.now

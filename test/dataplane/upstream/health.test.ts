@@ -62,7 +62,7 @@ test('the state is that of the last run that reached its threshold', () => {
   )
 })
 
-test('new thresholds keep the state and hold from the next result', () => {
+test('new thresholds keep the state and apply from the next result', () => {
   const { health } = observed('--')
   health.configure({ ...SETTINGS, unhealthyThreshold: 1 })
   assert.equal(health.state, 'healthy')

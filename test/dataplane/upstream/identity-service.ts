@@ -1,4 +1,4 @@
-/** An identity service that answers when the test says so, and a renewal whose time moves only when the test moves it. */
+/** An identity service that answers on the test's command, and a renewal on the test's clock. */
 import { setImmediate as turn } from 'node:timers/promises'
 import {
   type CredentialState,
@@ -28,7 +28,7 @@ export interface IdentityRig {
   readonly outcomes: readonly boolean[]
   /** Timers that are set. */
   readonly timers: number
-  /** Moves the clock, and calls what is due on the way. */
+  /** Advances the clock, and makes the due calls. */
   pass(ms: number): Promise<void>
   /** A credential that expires this many seconds from now. */
   token(value: string, seconds: number): FetchedCredential

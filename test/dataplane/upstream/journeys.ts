@@ -1,4 +1,4 @@
-/** Requests on their way through attempts, with upstreams that answer when the test says so, on a clock that it moves. */
+/** Requests on their way through attempts, with upstreams that answer on the test's command, on its clock. */
 
 import { upstreamStatus } from '../../../dataplane/admin/status.ts'
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
@@ -21,7 +21,7 @@ type Fields = Readonly<Record<string, unknown>>
 export interface Asked {
   readonly upstream: string
   readonly request: PoolRequest
-  /** Whether the gateway has given it up. */
+  /** Whether the gateway has abandoned it. */
   readonly aborted: boolean
   head(status: number, headers?: Readonly<Record<string, string>>): void
   data(text: string): void
@@ -34,23 +34,23 @@ export interface Asked {
 export type Outcome = { readonly kind: string } | { readonly refused: GatewayError }
 
 export interface Rig {
-  /** The requests that upstreams have got, in order. */
+  /** The requests that upstreams got, in order. */
   readonly asked: Asked[]
   /** The newest of it. */
   readonly last: Asked
   state(upstream: string): TargetState
-  /** As the admin API tells it. */
+  /** As the admin API reports it. */
   status(upstream: string): Fields
-  /** Moves the clock, and wakes what is late. */
+  /** Advances the clock, and calls what is due. */
   pass(seconds: number): void
-  /** Begins a request; resolves with what came of its attempts. */
+  /** Begins a request; resolves with the result of its attempts. */
   send(members?: Fields, presence?: Presence): Promise<Outcome>
-  /** The events that the witness of the requests has heard, in order. */
+  /** The events of the requests' witness, in order. */
   readonly heard: readonly (readonly [what: string, of: unknown])[]
   readonly now: number
 }
 
-/** Members of `gw`; upstreams are of `openai` where they say nothing. */
+/** Members of `gw`; upstreams use `openai` by default. */
 export function aRig(gw: {
   readonly upstreams: readonly Fields[]
   readonly routes: readonly Fields[]
@@ -89,7 +89,7 @@ export function aRig(gw: {
       const { name, state } = target
       targetsByName.set(name, target)
       states.set(name, state)
-      // No upstream is there to be probed.
+      // No upstream can be probed.
       state.retire()
       const dispatch = (request: PoolRequest, handler: PoolHandler) =>
         asked.push(begin(name, request, handler))

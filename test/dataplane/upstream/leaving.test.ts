@@ -1,4 +1,7 @@
-/** A client has left: what its upstream reports late is read for a short time, and what will not come is given up at once. */
+/**
+ * A client has left: late reports of its upstream are read for a short time, and an upstream without one is aborted at
+ * once.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
@@ -27,7 +30,7 @@ function anAbandoned(members: Readonly<Record<string, unknown>> = {}) {
 /** "Hi" and the four tokens around it. */
 const PROMPT = 5
 
-test('a whole answer that comes in time tells its usage', async () => {
+test('a whole answer that comes in time reports its usage', async () => {
   const { one, answer, charges, calls, breakerState } = anAbandoned()
   one.leave()
   answer.head(200, JSON_HEAD)
@@ -38,7 +41,7 @@ test('a whole answer that comes in time tells its usage', async () => {
   assert.deepEqual([calls, breakerState()], [[], 'closed'])
 })
 
-test('one that does not is given up after the rest, and its prompt is charged', async () => {
+test('one that does not is aborted after the rest, and its prompt is charged', async () => {
   const { one, charges, calls, pass, state, breakerState } = anAbandoned()
   one.leave()
   pass(REST_MS - 1)
@@ -66,7 +69,7 @@ test('a request that is refused meanwhile is not waited for, and its prompt is c
   assert.deepEqual(charges(), [[PROMPT, 0]])
 })
 
-test('an attempt that is out of time costs its prompt, and one that is cut does not', async () => {
+test('an attempt that times out costs its prompt, and a cut one does not', async () => {
   const late = anAbandoned()
   late.pass(61_000)
   assert.equal((await late.one.outcome).kind, 'failed')
@@ -87,7 +90,7 @@ test('a stream that begins after its client has left is read to its usage', asyn
   assert.deepEqual([charges(), calls], [[[9, 4]], ['the client left']])
 })
 
-test('one that goes on is given up after the rest, and what came of it is charged', async () => {
+test('one that continues is aborted after the rest, and its content is charged', async () => {
   const { one, answer, charges, calls, pass } = anAbandoned({ stream: true })
   answer.head(200, EVENTS)
   one.leave()
@@ -99,7 +102,7 @@ test('one that goes on is given up after the rest, and what came of it is charge
   assert.deepEqual([charges(), calls], [[[PROMPT, 3]], ['the client left']])
 })
 
-test('one whose usage counts what has come is given up at once', async () => {
+test('one whose usage counts all content is aborted at once', async () => {
   const { one, answer, charges, calls } = anAbandoned({ stream: true })
   answer.head(200, EVENTS)
   answer.data(CONTENT.replace('}]}', `}],${USAGE}}`))
@@ -114,7 +117,7 @@ test('one whose usage counts what has come is given up at once', async () => {
   assert.deepEqual([charges(), calls], [[[9, 4]], ['the client left']])
 })
 
-test('what a slow reader has not taken is read before it is given up', async () => {
+test('the unread part of a slow reader is read before it is aborted', async () => {
   const { one, answer, charges, calls, pass } = anAbandoned({ stream: true })
   answer.head(200, EVENTS)
   answer.data(CONTENT)

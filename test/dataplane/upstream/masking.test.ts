@@ -1,4 +1,4 @@
-/** How an upstream's words are shown: never with its credential, and never at length. */
+/** An upstream's text in logs and answers: never with its credential, and never long. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai } from '../../../dataplane/providers/openai/provider.ts'
@@ -14,7 +14,7 @@ function shown(body: unknown, sent = SENT) {
   return masked(openai.classify(400, {}, Buffer.from(text)), sent)
 }
 
-test('a credential at the edge of what is shown is masked before the text is shortened', () => {
+test('a credential at the edge of the shown text is masked before the text is shortened', () => {
   for (const secret of [CREDENTIAL, HEADER]) {
     for (let before = 1_990 - secret.length; before <= 2_000; before++) {
       for (const body of [
@@ -49,7 +49,7 @@ test('a text that ends in the middle of a credential shows nothing of it', () =>
   }
 })
 
-test('words that no credential is made of stay', () => {
+test('words that are not part of a credential stay', () => {
   const { message, type, param, code } = shown({ error: { message: 'It is true, sk-.', code: 7 } })
   assert.deepEqual([message, type, param, code], ['It is true, sk-.', null, null, '7'])
   assert.equal(shown('plain', { credential: '', headers: {} } as never).message, 'plain')

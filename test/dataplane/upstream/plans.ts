@@ -1,4 +1,4 @@
-/** Builders of plans, and the short notation in which the tests tell of attempts. */
+/** Builders of plans, and the short notation of attempts in the tests. */
 
 import type {
   AttemptTarget,
@@ -33,7 +33,7 @@ export function aPlan(given: Partial<Plan<AttemptTarget>> = {}): Plan<AttemptTar
   }
 }
 
-/** `P:server F:timeout!`: what has been tried; `!` for a long Retry-After. */
+/** `P:server F:timeout!`: the attempts so far; `!` for a long Retry-After. */
 export function tried(text: string): FailedAttempt<AttemptTarget>[] {
   return text
     .split(' ')

@@ -1,4 +1,4 @@
-/** A world whose time moves only when the test moves it, and whose probes end only when the test ends them. */
+/** A world whose time advances only by the test, and whose probes end only by the test. */
 export function aWorld(random = 0.5) {
   const calls = new Map<symbol, { at: number; call: () => void }>()
   const probes: { begun: number; end: (ok: boolean) => void; fail: (error: Error) => void }[] = []

@@ -51,7 +51,7 @@ test('probes never overlap, and one slower than the interval is followed at once
   assert.equal(world.probes.length, 2)
 })
 
-test('what the probe says or throws reaches the health check', async () => {
+test('the result or error of the probe reaches the health check', async () => {
   const { world, health, prober } = aProber()
   prober.start()
   for (const time of [1000, 20_000, 40_000]) {
@@ -73,7 +73,7 @@ test('a probe that throws at once is a failure too', async () => {
   assert.equal(world.calls.size, 1)
 })
 
-test('a stopped prober begins nothing and drops what is in flight', async () => {
+test('a stopped prober starts nothing and drops the running probe', async () => {
   const { world, health, prober } = aProber()
   prober.start()
   world.moveTo(1000)
@@ -88,7 +88,7 @@ test('a stopped prober begins nothing and drops what is in flight', async () => 
   assert.equal(world.calls.size, 0)
 })
 
-test('a start while a probe from before the stop is out does not begin a second', async () => {
+test('a start while a probe from before the stop is running does not begin a second', async () => {
   const { world, prober } = aProber()
   prober.start()
   world.moveTo(1000)

@@ -27,17 +27,17 @@ async function scrape(name: string, credential: string) {
   return { depth, requests: [...requests] }
 }
 
-test('a runtime that guards its metrics is shown the credential', async () => {
+test('a runtime that protects its metrics gets the credential', async () => {
   const expected = { depth: 1, requests: ['/metrics Bearer secret'] }
   assert.deepEqual(await scrape('llamacpp', 'secret'), expected)
   assert.deepEqual((await scrape('llamacpp', '')).requests, ['/metrics undefined'])
 })
 
-test('any other runtime is not shown the credential with its metrics', async () => {
+test('any other runtime does not get the credential with its metrics request', async () => {
   const expected = { depth: 3, requests: ['/metrics undefined'] }
   assert.deepEqual(await scrape('vllm', 'secret'), expected)
 })
 
-test('a runtime without queue gauges is not asked', async () => {
+test('a runtime without queue gauges gets no request', async () => {
   assert.deepEqual(await scrape('ollama', 'secret'), { depth: undefined, requests: [] })
 })

@@ -1,4 +1,4 @@
-/** Credentials that are fetched, renewed before they expire, and kept while their service is away. */
+/** Credentials that are fetched, renewed before they expire, and kept while their service is unavailable. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anIdentity } from './identity-service.ts'
@@ -30,7 +30,7 @@ test('a credential is fetched at once and renewed when half to 70 % of its life 
   }
 })
 
-test('a service that gives the same credential again is asked sooner and sooner, and never in a loop', async () => {
+test('a service that returns the same credential again is called more often, and never in a loop', async () => {
   const rig = anIdentity()
   const token = rig.token('same', 3600)
   await rig.last.give(token)
@@ -44,7 +44,7 @@ test('a service that gives the same credential again is asked sooner and sooner,
   assert.equal(rig.renewed.state, 'missing')
 })
 
-test('while the service is away the credential is kept as long as it holds, and asked for with growing pauses', async () => {
+test('while the service is unavailable a valid credential is kept, and fetched with growing pauses', async () => {
   const rig = anIdentity(1)
   await rig.last.give(rig.token('t1', 3600))
   await rig.pass(HOUR * 0.7)
@@ -72,7 +72,7 @@ test('while the service is away the credential is kept as long as it holds, and 
   assert.deepEqual([rig.renewed.current?.value, rig.renewed.fault], ['t2', undefined])
 })
 
-test('requests that come before the first fetch has ended wait for that one fetch', async () => {
+test('requests before the end of the first fetch wait for that one fetch', async () => {
   const rig = anIdentity()
   const waiting = [rig.renewed.pending(), rig.renewed.pending(), rig.renewed.pending()]
   assert.equal(new Set(waiting).size, 1)
@@ -82,7 +82,7 @@ test('requests that come before the first fetch has ended wait for that one fetc
   assert.equal(rig.renewed.pending(), undefined)
 })
 
-test('where the service has failed no request waits for its next try', async () => {
+test('after a failure of the service no request waits for its next try', async () => {
   const rig = anIdentity()
   await rig.last.refuse('no identity\n  More:\tnone')
   assert.deepEqual([rig.renewed.state, rig.renewed.fault], ['missing', 'no identity More: none'])
@@ -92,11 +92,11 @@ test('where the service has failed no request waits for its next try', async () 
   assert.equal(rig.renewed.pending(), undefined)
 })
 
-test('a fetch that does not end is given up after 15 s', async () => {
+test('a fetch that does not end is aborted after 15 s', async () => {
   const rig = anIdentity()
   await rig.pass(15_000)
   assert.equal(rig.fetches[0]?.signal.aborted, true)
-  assert.equal(rig.renewed.fault, 'It gave no answer within 15 s.')
+  assert.equal(rig.renewed.fault, 'It sent no answer within 15 s.')
   assert.deepEqual(rig.outcomes, [false])
 })
 
@@ -130,7 +130,7 @@ test('a credential that an upstream refuses is renewed early, once, and the next
   assert.equal(rig.timers, 1)
 })
 
-test('a refused credential is used on where the service gives the same, or nothing', async () => {
+test('a refused credential stays in use if the service returns the same, or nothing', async () => {
   const rig = anIdentity()
   await rig.last.give(rig.token('t1', 3600))
   rig.renewed.refused('t1')
@@ -141,10 +141,10 @@ test('a refused credential is used on where the service gives the same, or nothi
 test('an expired or empty credential counts as a failure', async () => {
   const rig = anIdentity()
   await rig.last.give(rig.token('t1', -1))
-  assert.equal(rig.renewed.fault, 'It gave a credential that has already expired.')
+  assert.equal(rig.renewed.fault, 'It returned a credential that has already expired.')
   await rig.pass(1000)
   await rig.last.give({ value: '' })
-  assert.equal(rig.renewed.fault, 'It gave an empty credential.')
+  assert.equal(rig.renewed.fault, 'It returned an empty credential.')
 })
 
 test('a credential without an expiry is fetched again every few minutes', async () => {
@@ -156,12 +156,12 @@ test('a credential without an expiry is fetched again every few minutes', async 
   assert.equal(rig.fetches.length, 2)
 })
 
-test('nothing is fetched after the end, and a fetch under way is given up', async () => {
+test('nothing is fetched after the end, and a running fetch is aborted', async () => {
   const rig = anIdentity()
   await rig.last.give(rig.token('t1', 3600))
   rig.renewed.stop()
   assert.equal(rig.timers, 0)
-  assert.equal(rig.renewed.current?.value, 't1', 'requests that are under way still have it')
+  assert.equal(rig.renewed.current?.value, 't1', 'running requests still have it')
   const other = anIdentity()
   other.renewed.end()
   assert.equal(other.last.signal.aborted, true)

@@ -48,7 +48,7 @@ const events = fc.array(
   { maxLength: 300, size: 'max' },
 )
 
-test('at any moment it answers as a count over the last ten seconds does', () => {
+test('at any moment it equals a count over the last ten seconds', () => {
   fc.assert(
     fc.property(events, (given) => {
       const budget = new RetryBudget()

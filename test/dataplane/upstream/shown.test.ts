@@ -1,4 +1,4 @@
-/** The state of an upstream as people read it: health that a probe has seen, and why it does not serve. */
+/** The state of an upstream as people read it: health by probes, and why it does not serve. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { valueBelow } from '../../../dataplane/json/values.ts'
@@ -26,7 +26,7 @@ test('an upstream that was never probed is not called healthy', () => {
   assert.equal(shown(probed, 'health'), 'healthy')
 })
 
-test('an upstream that serves has nothing against it', async () => {
+test('an upstream that serves has no fault', async () => {
   const rig = rigWith()
   await answered(rig, 200, ANSWER)
   assert.equal(shown(rig, 'why'), undefined)

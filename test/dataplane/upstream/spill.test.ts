@@ -24,7 +24,7 @@ const spills = [
   ['full allowed', SATURATED, { P: 'full' }, '', 'F on queue_saturated'],
   ['out is skipped in every case', [], { P: 'out' }, '', 'F on upstream_error'],
   ['full, and the fallbacks out', ALL, { P: 'full', F: 'out', G: 'out' }, '', 'saturated'],
-  ['between fallbacks the rules say nothing', ERROR, {}, 'P:server F:timeout', 'G'],
+  ['between fallbacks the rules do not apply', ERROR, {}, 'P:server F:timeout', 'G'],
   ['out, then silence at a fallback', [], { P: 'out' }, 'F:timeout', 'G'],
 ] as const
 
@@ -38,13 +38,13 @@ for (const [sentence, reasons, states, attempts, expected] of spills) {
   })
 }
 
-test('a full primary that the strategy did not order counts as full all the same', () => {
+test('a full primary that the strategy did not order still counts as full', () => {
   const spill = { primary: P, reasons: new Set<SpillReason>() }
   const plan = aPlan({ candidates: [F], spill, standing: standing({ P: 'full' }) })
   assert.equal(shown(nextAttempt(plan)), 'saturated')
 })
 
-test('a prompt too long for the primary may leave it under any rules, and is no overflow', () => {
+test('a prompt too long for the primary may leave it under any rules, and is not an overflow', () => {
   const [small, large] = [target('P', 8), target('F', 16)]
   const attempts: FailedAttempt<AttemptTarget>[] = [
     { candidate: small, failure: 'context', moveOn: false },
@@ -53,7 +53,7 @@ test('a prompt too long for the primary may leave it under any rules, and is no 
   assert.equal(shown(nextAttempt(aPlan({ candidates: [small, large], attempts, spill }))), 'F')
 })
 
-test('a primary that cools stands behind its fallbacks where errors may spill', () => {
+test('a primary that cools comes after its fallbacks if errors may spill', () => {
   const cooled = (candidate: AttemptTarget) => candidate === P
   const plan = aPlan({ cooled, spill: { primary: P, reasons: ALL } })
   assert.equal(shown(nextAttempt(plan)), 'F on upstream_error')

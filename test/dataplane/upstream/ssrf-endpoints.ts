@@ -1,7 +1,7 @@
-/** Endpoints by which an author might reach a metadata service, and others that look alike. */
+/** Endpoints with which an author might reach a metadata service, and similar harmless ones. */
 
 export const DENIED = [
-  // The metadata service in every form that leads to it.
+  // The metadata service in every form that reaches it.
   'http://169.254.169.254/latest/meta-data/',
   'http://169.254.169.254:8000',
   'https://169.254.169.254',

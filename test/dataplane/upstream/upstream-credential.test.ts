@@ -1,4 +1,4 @@
-/** The credential of an upstream over reloads, and what operators learn of it. */
+/** The credential of an upstream over reloads, and its reports to operators. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -17,7 +17,7 @@ interface Opened {
   answer: (() => FetchedCredential) | undefined
 }
 
-/** An upstream whose provider opens sources that the test answers for. */
+/** An upstream whose provider opens sources that the test plays. */
 function aRig() {
   const clock = aClock()
   const metrics = createMetrics()
@@ -70,7 +70,7 @@ function aRig() {
   }
 }
 
-test('what was fetched outlives a reload, and is fetched anew where the settings differ', async () => {
+test('a fetched credential survives a reload, and is fetched again if the settings differ', async () => {
   const rig = aRig()
   await rig.configure()
   const { renewed } = rig.credential
@@ -82,7 +82,7 @@ test('what was fetched outlives a reload, and is fetched anew where the settings
   assert.equal(rig.timers.size, 1, 'the old one is not renewed any more')
 })
 
-test('a key that is written takes the place of the identity, and its series goes', async () => {
+test('a written key replaces the identity, and its series is removed', async () => {
   const rig = aRig()
   await rig.configure()
   assert.deepEqual(rig.valid(), [['a', 0]])
@@ -92,7 +92,7 @@ test('a key that is written takes the place of the identity, and its series goes
   assert.equal(rig.timers.size, 0)
 })
 
-test('nothing is fetched for an upstream that is never asked, or whose headers prove it', async () => {
+test('nothing is fetched for an unused upstream, or one with a credential in its headers', async () => {
   for (const settings of [{ disabled: 'no secret' }, { headers: { authorization: 'Basic x' } }]) {
     const rig = aRig()
     await rig.configure(settings)
@@ -100,7 +100,7 @@ test('nothing is fetched for an upstream that is never asked, or whose headers p
   }
 })
 
-test('log and status say where it comes from, whether it holds and until when', async () => {
+test('log and status have its source, validity and expiry', async () => {
   const rig = aRig()
   await rig.configure()
   const [source] = rig.opened

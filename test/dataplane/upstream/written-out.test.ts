@@ -26,7 +26,7 @@ const ASKED: readonly (readonly [Dialect, object])[] = [
 ]
 
 for (const [dialect, members] of ASKED)
-  test(`${dialect.wire}: a long body has turns for itself, and the same JSON as a short one`, async (t) => {
+  test(`${dialect.wire}: a long body has its own turns, and the same JSON as a short one`, async (t) => {
     const asked = (text: string) =>
       parseRequest(
         Buffer.from(JSON.stringify({ model: 'chat', ...members }).replaceAll(LONG_JSON, text)),
@@ -72,7 +72,7 @@ function read(encoded: Encoded | undefined): unknown {
   return JSON.parse(jsonOf(encoded))
 }
 
-test('what an upstream cannot do is thrown for a long request, too', async () => {
+test('a refusal of an unsupported member is thrown for a long request, too', async () => {
   const bytes = Buffer.from(JSON.stringify({ model: 'chat', messages }))
   const request = parseRequest(bytes, openAiChatDialect.reading, 0)
   const refusing = () => {

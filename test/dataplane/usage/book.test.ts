@@ -1,4 +1,4 @@
-/** Rows of usage: what they add up, how they are grouped, and that they stay within their bounds. */
+/** Rows of usage: their sums, their groups, and their bounds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -37,7 +37,7 @@ async function rowsOf(book: UsageBook, by: string, hours?: string) {
   return report.rows
 }
 
-test('a request counts once, at its last attempt, and each attempt with what it used', async () => {
+test('a request counts once, at its last attempt, and each attempt with its usage', async () => {
   const first = anAttempt({ outcome: 'reset', usage: { ...USAGE, estimated: true } })
   const second = anAttempt({ upstream: 'eu', usage: USAGE })
   const failed = { status: 502, attempts: [anAttempt({ outcome: 'reset' })] }
@@ -57,7 +57,7 @@ test('a request counts once, at its last attempt, and each attempt with what it 
   )
 })
 
-test('rows are grouped by what is asked for, the dearest first, in the hours that are asked for', async () => {
+test('rows are grouped by the requested names, the most expensive first, in the requested hours', async () => {
   const book = aBook([
     { ...served(5), tags: 'team=blue,feature=a' },
     { ...served(7), tags: 'team=red', tenant: 'other' },
@@ -87,7 +87,7 @@ test('rows are grouped by what is asked for, the dearest first, in the hours tha
   ])
 })
 
-test('a row says the last hour in which there was use', async () => {
+test('a row has the last hour with usage', async () => {
   const book = aBook([
     { ...served(5), time: '2026-11-20T23:59:59.999Z' },
     { ...served(9), time: '2026-11-21T07:10:00.000Z' },
@@ -100,7 +100,7 @@ test('a row says the last hour in which there was use', async () => {
   )
 })
 
-test('what makes no sense is answered with a sentence', async () => {
+test('invalid parameters get an error text', async () => {
   const book = aBook([])
   for (const by of ['', 'prompt', 'tenant,', 'tag:', Array(9).fill('key').join()])
     assert.match(String(await reportOf(sourcesOf(book), { by }, NOW)), /^Group by/)
@@ -108,7 +108,7 @@ test('what makes no sense is answered with a sentence', async () => {
     assert.match(String(await reportOf(sourcesOf(book), { hours }, NOW)), /^Give a number/)
 })
 
-test('a tag that is not declared is answered with those that are', async () => {
+test('an unknown tag gets an error with the declared ones', async () => {
   const answer = async (by: string, tags?: string[]) =>
     await reportOf(sourcesOf(aBook([]), tags), { by }, NOW)
   assert.equal(
@@ -116,11 +116,14 @@ test('a tag that is not declared is answered with those that are', async () => {
     'usage.tags does not declare "taem"; it has team, feature.',
   )
   for (const by of ['tag:team', 'tag', 'tags'])
-    assert.equal(await answer(by, []), 'usage.tags declares no tag, so usage is counted by none.')
+    assert.equal(
+      await answer(by, []),
+      'usage.tags declares no tag, so usage is not counted by tag.',
+    )
   assert.equal(typeof (await answer('tag')), 'object')
 })
 
-test('a report says where its rows are kept, and what will become of them', async () => {
+test('a report has the place of its rows, and their future', async () => {
   const book = aBook([served(5)])
   const inMemory = await reportOf(sourcesOf(book), {}, NOW)
   const away: UsageSources = {
@@ -152,7 +155,7 @@ test('beyond the rows of an hour tags and then keys count together, and no amoun
   assert.ok(folded.tags > 2000 && folded.key > 0, JSON.stringify(folded))
 })
 
-test('the oldest hours go when there are too many', async () => {
+test('the oldest hours are removed when there are too many', async () => {
   const book = new UsageBook()
   const start = Date.parse('2026-01-01T00:00:00Z')
   for (let hour = 0; hour < 800; hour++)
@@ -232,7 +235,7 @@ test('names that hold the line feeds by which names are joined have separate row
   )
 })
 
-test('joined names are read back as they were, with any text', () => {
+test('joined names are read back unchanged, with any text', () => {
   const names = fc.array(
     fc.string({ unit: fc.constantFrom('\n', '\uffff', 'n', 'e', '\\', ' ') }),
     {

@@ -1,4 +1,4 @@
-/** Events of usage: one for each attempt that used something, the same for every sink, and a file that survives its disk. */
+/** Usage events: one for each attempt with usage, the same for every sink, and a file that survives its disk. */
 import assert from 'node:assert/strict'
 import {
   mkdtempSync,
@@ -31,7 +31,7 @@ after(() => rmSync(folder, { recursive: true }))
 const [event] = eventsOf(aTrace({ tags: 'team=blue,feature=search' }), snapshot)
 assert.ok(event !== undefined)
 
-test('an attempt that used something has an event with an id, and one that used nothing has none', () => {
+test('an attempt with usage has an event with an id, and one without has none', () => {
   const both = eventsOf(
     aTrace({ attempts: [anAttempt({ usage: USAGE, status: 503 }), anAttempt({ usage: USAGE })] }),
     snapshot,
@@ -65,7 +65,7 @@ test('an attempt that used something has an event with an id, and one that used 
   })
 })
 
-test('an event says the price that applied, tier by tier', () => {
+test('an event has the applied price, tier by tier', () => {
   const model = { model: 'm', input: 10, output: 20.5, cached_input: 1, search: 0.002 }
   const tiers = [{ above_input_tokens: 1000, input: 15 }]
   const pricing = { models: [{ ...model, tiers }] } as Section['pricing']
@@ -153,7 +153,7 @@ const idsIn = (path: string) =>
     .split('\n')
     .map((line) => JSON.parse(line).id)
 
-test('lines are appended, in segments of which some stay', async () => {
+test('lines are appended, in segments of which some are kept', async () => {
   const path = join(folder, 'segments', 'usage.jsonl')
   const { write, delivered, file } = aFile(path, { max_bytes: 1_500 })
   for (let batch = 0; batch < 5; batch++) await write(2)
@@ -165,7 +165,7 @@ test('lines are appended, in segments of which some stay', async () => {
   await file.close()
 })
 
-test('a file that another process moved away is made anew', async () => {
+test('a file that another process moved away is created again', async () => {
   const path = join(folder, 'moved.jsonl')
   const { write, file } = aFile(path)
   await write()
@@ -175,7 +175,7 @@ test('a file that another process moved away is made anew', async () => {
   await file.close()
 })
 
-test('a line that a kill has torn spoils no other', async () => {
+test('a line torn by a kill spoils no other', async () => {
   const path = join(folder, 'torn.jsonl')
   writeFileSync(path, '{"id":"whole"}\n{"id":"to')
   const { write, file } = aFile(path)
@@ -184,7 +184,7 @@ test('a line that a kill has torn spoils no other', async () => {
   await file.close()
 })
 
-test('what cannot be written waits within its bound, is written later, and is counted when dropped', async () => {
+test('unwritten events wait within their bound, are written later, and are counted if dropped', async () => {
   const blocker = join(folder, 'blocked')
   writeFileSync(blocker, '')
   const path = join(blocker, 'usage.jsonl')

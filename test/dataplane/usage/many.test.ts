@@ -1,4 +1,4 @@
-/** Rows of usage under more tags and keys than they have room for, for two hours, or twenty with GW_LONG=1. */
+/** Rows of usage under more tags and keys than fit, for two hours, or twenty with GW_LONG=1. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'

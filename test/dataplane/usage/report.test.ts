@@ -1,4 +1,4 @@
-/** Reports of usage: days of a time zone, times that are asked for, and charges that no row has. */
+/** Reports of usage: days of a time zone, requested periods, and charges without a row. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -79,7 +79,7 @@ for (const [tz, from, lengths] of [
   })
 }
 
-test('hours of a zone have different names where its clocks go back', async () => {
+test('hours of a zone have different names if its clocks go back', async () => {
   const rows = hourly('2026-10-24T22', 6)
   const { rows: hours, tz } = await reported(
     sourcesOf(rows),
@@ -92,14 +92,14 @@ test('hours of a zone have different names where its clocks go back', async () =
   assert.ok(names.includes('2026-10-25T02+02:00') && names.includes('2026-10-25T02+01:00'))
 })
 
-test('a month, a day or an hour may be asked for, and both ends are included', async () => {
+test('a month, a day or an hour may be requested, and both ends are included', async () => {
   const rows = hourly('2026-10-01T00', 24 * 61)
   const now = '2026-11-30T12:00:00Z'
   for (const [from, to, requests] of [
     ['2026-10', '2026-10', 24 * 31],
     ['2026-11-03', '2026-11-04', 48],
     ['2026-11-03T07', '2026-11-03T07', 1],
-    // A period that is not over is asked for as others are.
+    // A period that has not ended is valid too.
     ['2026-11-30', '2026-11', 13],
     ['2026-11-29', undefined, 37],
   ] as const) {
@@ -110,7 +110,7 @@ test('a month, a day or an hour may be asked for, and both ends are included', a
 
 for (const [what, asked, says] of [
   ['an unknown zone', { tz: 'Europe/Bärlin', by: 'day' }, /There is no time zone/],
-  ['days half an hour apart', { tz: 'Asia/Kolkata', by: 'day' }, /not whole hours away/],
+  ['days half an hour apart', { tz: 'Asia/Kolkata', by: 'day' }, /no offset of whole hours/],
   ['a zone without a day', { tz: 'Europe/Berlin' }, /tz cannot take effect/],
   ['two beginnings', { hours: '3', from: '2026-11' }, /not both/],
   ['an end alone', { to: '2026-11' }, /Give from, too/],
@@ -126,7 +126,7 @@ for (const [what, asked, says] of [
   ['an end before the beginning', { from: '2026-11-03', to: '2026-11-02' }, /later than to/],
   ['a year long gone', { from: '2024-01' }, /older rows are not kept/],
 ] as const) {
-  test(`${what} is answered with a sentence`, async () => {
+  test(`${what} gets an error text`, async () => {
     const report = await reportOf(sourcesOf([]), asked, Date.parse('2026-11-30T12:00:00Z'))
     assert.match(String(report), says)
   })
@@ -150,7 +150,7 @@ const ROWS = [
   aRow('2026-11-21T11', { cost_nano_usd: 1_000, input_tokens: 60, output_tokens: 10 }),
 ]
 
-test('a charge that no row has stands in an unattributed row, so that the sum is what was charged', async () => {
+test('a charge without a row is in an unattributed row, so that the sum equals the charge', async () => {
   const sources = sourcesOf(ROWS, { charged: async () => CHARGED })
   const report = await reported(sources, { by: 'tenant,model', from: '2026-11' }, NOW)
   assert.deepEqual(report.unattributed, [
@@ -185,7 +185,7 @@ test('rows that another replica is about to write are waited for, and are not mi
   assert.equal(report.rows[0]?.cost_nano_usd, 5_000)
 })
 
-test('a report of one key has nothing of another, and nothing that is unattributed', async () => {
+test('a report of one key has nothing of another, and nothing unattributed', async () => {
   const sources = sourcesOf([...ROWS, aRow('2026-11-21T11', { key: 'other', requests: 7 })], {
     charged: async () => CHARGED,
   })
@@ -198,7 +198,7 @@ test('a report of one key has nothing of another, and nothing that is unattribut
   assert.equal(report.unattributed, undefined)
 })
 
-test('a report of 100,000 rows lets others in between', async () => {
+test('a report of 100,000 rows lets other work run in between', async () => {
   const rows = Array.from({ length: 100_000 }, (_, at) => aRow('2026-11-21T11', { key: `k${at}` }))
   let isOver = false
   let turns = 0

@@ -1,4 +1,4 @@
-/** The official clients of Qdrant and Chroma ask over the gateway's own way out, within its bounds. */
+/** The official clients of Qdrant and Chroma use the gateway's own connections, within its bounds. */
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
@@ -38,7 +38,7 @@ const GOOD: Readonly<Record<string, AskedServer['answer']>> = {
   qdrant: json(POINTS),
   chroma: chromaWith(json(FOUND)),
 }
-/** The collection is there, and a query is answered so. */
+/** The collection exists, and a query gets this answer. */
 function chromaWith(answer: AskedServer['answer'], collection: object = COLLECTION) {
   const found = json(collection)
   const one: AskedServer['answer'] = (outgoing, line) =>
@@ -46,7 +46,7 @@ function chromaWith(answer: AskedServer['answer'], collection: object = COLLECTI
   return one
 }
 
-test('Qdrant is asked for points of the tenant, below the path of the endpoint', async () => {
+test('Qdrant gets a query for points of the tenant, below the path of the endpoint', async () => {
   server.answer = json(POINTS)
   const endpoint = `${server.url}/behind/`
   const fields = { api_key: 'secret', tenant_field: 'meta.tenant', vector_field: 'text' }
@@ -110,7 +110,7 @@ test('Chroma is asked for the collection once, then for passages of the tenant',
   }
 })
 
-test('Chroma without a database in its endpoint is asked in the default one', async () => {
+test('Chroma without a database in its endpoint uses the default one', async () => {
   server.answer = chromaWith(json(FOUND))
   const store = openStore({ provider: 'chroma', endpoint: server.url })
   await search(store)
@@ -119,7 +119,7 @@ test('Chroma without a database in its endpoint is asked in the default one', as
   assert.equal(server.asked[0]?.line, `GET ${below}`)
 })
 
-test('a collection of Chroma that was made anew is found again', async () => {
+test('a recreated collection of Chroma is found again', async () => {
   server.answer = chromaWith(json(FOUND))
   const store = openStore({ provider: 'chroma', endpoint: server.url })
   await search(store)
@@ -149,7 +149,7 @@ function plant(name: string) {
 }
 const planted = () => (globalThis as { planted?: readonly string[] }).planted ?? []
 
-test('no module that Chroma names is imported, though its client would', async () => {
+test('no module that Chroma names is imported, although its client would', async () => {
   const [embedding, deep] = [plant('embedding'), plant('deep')]
   const vectors = { vector_index: { enabled: true, config: { embedding_function: deep } } }
   const collection = {
@@ -170,7 +170,7 @@ test('no module that Chroma names is imported, though its client would', async (
 })
 
 const MANY = `{"result":{"points":[${'1,'.repeat(1_000_001)}1]},"ids":[[]]}`
-const senseless = 'its answer makes no sense'
+const senseless = 'its answer is not valid'
 const FAULTS: readonly (readonly [name: string, answer: AskedServer['answer'], message: string])[] =
   [
     ['is a page', (outgoing) => void outgoing.end('<html>'), senseless],
@@ -223,7 +223,7 @@ for (const provider of ['qdrant', 'chroma']) {
     })
   }
 
-  test(`${provider}: searches that follow one another share connections`, async () => {
+  test(`${provider}: consecutive searches share connections`, async () => {
     server.answer = GOOD[provider] ?? assert.fail()
     const store = openStore({ provider, endpoint: server.url })
     const before = server.connections()
@@ -245,13 +245,13 @@ for (const provider of ['qdrant', 'chroma']) {
     store.close()
   })
 
-  test(`${provider}: a denied address is not dialled`, async () => {
+  test(`${provider}: a denied address is not connected to`, async () => {
     const store = openStore({ provider, endpoint: 'http://169.254.169.254' })
     await assert.rejects(search(store), { message: /ERR_GW_ADDRESS_DENIED/ })
     store.close()
   })
 
-  test(`${provider}: it is asked through the proxy`, async () => {
+  test(`${provider}: it is called through the proxy`, async () => {
     server.answer = GOOD[provider] ?? assert.fail()
     const store = openStore(
       { provider, endpoint: 'http://store.example' },

@@ -50,7 +50,7 @@ const STREAM = Buffer.from(
     'data: [DONE]\n\nevent: over\rdata: {"type":"over"}\r\r',
 )
 
-test('each event is a message, a comment is a ping, and what is no object is left out', () => {
+test('each event is a message, a comment is a ping, and data other than an object is omitted', () => {
   for (let cut = 0; cut <= STREAM.length; cut++) {
     const { messages, lasts, pings } = sent([STREAM.subarray(0, cut), STREAM.subarray(cut)])
     assert.deepEqual(
@@ -65,7 +65,7 @@ test('each event is a message, a comment is a ping, and what is no object is lef
   assert.equal(sent(bytes).messages.length, 3)
 })
 
-test('a whole event leaves in one part, and of a long one leaves what has come', () => {
+test('a whole event is sent in one part, and a long one as it arrives', () => {
   assert.equal(sent([STREAM]).parts, 3)
   const long = sent([Buffer.from(`data: {"a":"${'x'.repeat(500)}`), Buffer.from('y"}\n\n')])
   assert.equal(long.parts, 2)

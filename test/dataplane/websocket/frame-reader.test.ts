@@ -1,4 +1,6 @@
-/** Frames of clients mean the same wherever their bytes are cut, and what the protocol forbids ends the connection. */
+/**
+ * Frames of clients mean the same wherever their bytes are cut, and a violation of the protocol ends the connection.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -36,7 +38,7 @@ class Heard implements FrameSink {
   }
 }
 
-/** The calls that the sink gets of bytes in these pieces; a broken rule is its code. */
+/** The sink's calls for bytes in these pieces; a broken rule is its code. */
 function heard(pieces: readonly Buffer[]): readonly string[] {
   const sink = new Heard()
   const reader = new FrameReader(sink)
@@ -124,7 +126,7 @@ const BROKEN: Readonly<Record<string, readonly [bytes: Buffer, code: number]>> =
   'a close of one byte': [clientFrame({ opcode: 8, payload: 'a' }), 1002],
   'a code that must not be sent': [clientFrame({ opcode: 8, payload: CODE(1006) }), 1002],
   'a code without a meaning': [clientFrame({ opcode: 8, payload: CODE(2000) }), 1002],
-  'words of a close that are no UTF-8': [
+  'a text of a close that is not UTF-8': [
     clientFrame({ opcode: 8, payload: Buffer.concat([CODE(1000), Buffer.of(0xff)]) }),
     1007,
   ],
@@ -137,7 +139,7 @@ for (const [name, [bytes, code]] of Object.entries(BROKEN))
       assert.deepEqual(heard(pieces), [`broken ${code}`])
   })
 
-test('a text that is no UTF-8 ends the connection with 1007, at the latest at its end', () => {
+test('a text that is not UTF-8 ends the connection with 1007, at the latest at its end', () => {
   for (const payload of [[0xff], [0x61, 0xc3], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80]])
     assert.equal(
       heard([clientFrame({ opcode: 1, payload: Buffer.from(payload) })]).at(-1),
@@ -145,12 +147,12 @@ test('a text that is no UTF-8 ends the connection with 1007, at the latest at it
     )
 })
 
-test('a message begins inside of no other one', () => {
+test('a message cannot begin inside another one', () => {
   const begun = clientFrame({ opcode: 1, isLast: false, payload: 'a' })
   assert.deepEqual(heard([begun, textFrame('b')]), ['begins undefined', 'broken 1002'])
 })
 
-test('a message above the bound, alone or by its fragments, ends the connection with 1009 before it has come', () => {
+test('a message above the bound, alone or by its fragments, ends the connection with 1009 before it has arrived', () => {
   const head = clientFrame({ opcode: 1, payload: 'x'.repeat(100_001) }).subarray(0, 14)
   assert.deepEqual(heard([head]), ['begins 100001', 'broken 1009'])
   assert.deepEqual(heard([lengthIn([0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0])]).at(-1), 'broken 1009')
@@ -160,7 +162,7 @@ test('a message above the bound, alone or by its fragments, ends the connection 
   assert.deepEqual(heard([first, second]), ['begins undefined', 'broken 1009'])
 })
 
-test('a message that has to wait is not begun, and control frames before it are read', () => {
+test('a message that must wait is not begun, and control frames before it are read', () => {
   const sink = new Heard()
   sink.isWaiting = true
   const reader = new FrameReader(sink)
@@ -173,7 +175,7 @@ test('a message that has to wait is not begun, and control frames before it are 
   assert.deepEqual(sink.events.slice(1), ['begins 5', 'ends later'])
 })
 
-test('the frames that are written can be read, of every length of a length', () => {
+test('written frames can be read, with every form of length', () => {
   for (const length of [0, 1, 125, 126, 65_535, 65_536]) {
     const frame = { opcode: 1, isLast: length !== 1, payload: Buffer.alloc(length, 'x') }
     assert.deepEqual(serverFrames(frameOf(frame)), {

@@ -27,7 +27,7 @@ test("the sample of RFC 6455 gets the RFC's answer", () => {
   ])
 })
 
-test('only an offer of a WebSocket asks for one', () => {
+test('only an offer of a WebSocket is a handshake', () => {
   assert.ok(asksForSocket(asking({})))
   for (const upgrade of [undefined, 'h2c', 'websockets'])
     assert.ok(!asksForSocket(asking({ upgrade })), String(upgrade))

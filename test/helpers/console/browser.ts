@@ -17,12 +17,12 @@ const PLACES = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ]
 
-/** Throws with what to install where there is no browser. */
+/** Throws with advice if there is no browser. */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   const executablePath = PLACES.find((place) => existsSync(place))
   if (executablePath === undefined)
     throw new Error('There is no browser: apt-get install chromium-headless-shell')
-  // Its sandbox does not start as root; it opens no page but ours.
+  // Its sandbox does not start as root; it opens only our page.
   return await chromium.launch({
     executablePath,
     args: ['--no-sandbox', '--disable-lcd-text', ...args],
@@ -31,9 +31,9 @@ export async function startBrowser(args: readonly string[] = []): Promise<Browse
 
 export interface Watched {
   readonly page: Page
-  /** Everything that the page has complained of: console messages, errors, violations of its policy, requests to another origin. */
+  /** All complaints of the page: console messages, errors, violations of its policy, requests to another origin. */
   readonly complaints: string[]
-  /** Bytes of bodies as they came over the wire, by path. */
+  /** Bytes of bodies on the wire, by path. */
   readonly bytes: Map<string, number>
 }
 
@@ -54,7 +54,7 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   })
   page.on('requestfinished', (request) => {
     const path = new URL(request.url()).pathname
-    // A page that is closed says no more of it.
+    // A closed page reports no more complaints.
     void request.sizes().then(
       ({ responseBodySize, responseHeadersSize }) =>
         bytes.set(path, responseBodySize + responseHeadersSize),
@@ -64,7 +64,9 @@ export async function watchedPage(context: BrowserContext, origin: string): Prom
   return { page, complaints, bytes }
 }
 
-/** The console at an address with its token, once it is live. Its clock is that of the test, or as far ahead as you name. */
+/**
+ * The console at an address with its token, once it is live. Its clock is that of the test, or as far ahead as given.
+ */
 export async function openConsole(
   browser: Browser,
   url: string,
@@ -88,7 +90,7 @@ export async function show(page: Page, address: string): Promise<void> {
   await page.evaluate(`location.hash = '#/${address}'`)
 }
 
-/** Waits until a row of the table says it; there is a tab between cells. */
+/** Waits until a row of the table has this text; there is a tab between cells. */
 export async function row(page: Page, table: RegExp, text: RegExp | string): Promise<void> {
   const rows = page.getByRole('table', { name: table }).getByRole('row')
   const says = (line: string) => (typeof text === 'string' ? line.includes(text) : text.test(line))

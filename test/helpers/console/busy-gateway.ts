@@ -1,4 +1,4 @@
-/** A gateway in which everything happens that the console shows: load, failures, an open breaker, budgets, hostile texts. */
+/** A gateway with everything that the console shows: load, failures, an open breaker, budgets, hostile texts. */
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -20,9 +20,9 @@ export interface BusyGateway {
   /** The console of its admin port, with the token. */
   readonly consoleUrl: string
   readonly token: string
-  /** Asks for a stream of a minute. */
+  /** Requests a stream of a minute. */
   askLong(): Asking
-  /** Asks once as each tenant in turn, with a stream now and then. */
+  /** Sends one request as each tenant in turn, with a stream now and then. */
   round(): Promise<void>
   /** Rounds until it is stopped. */
   keepBusy(): void
@@ -49,7 +49,7 @@ export async function startBusyGateway(trouble = HOSTILE): Promise<BusyGateway> 
       tenants.map(({ key }) => key),
       trouble,
     )
-  // Streams that one sees run.
+  // Streams that are visible while they run.
   const askFor = (max_tokens: number) =>
     front.ask(
       { model: 'batch', stream: true, max_tokens },
@@ -161,7 +161,7 @@ function documentOf(
   }
 }
 
-/** Asks as every tenant, as a caller without a key, and for a model that is a script. */
+/** Sends requests as every tenant, as a caller without a key, and for a model that is a script. */
 async function askAll(front: Front, keys: readonly string[], trouble: string): Promise<void> {
   const as = (key: string) => ({ authorization: `Bearer ${key}` })
   const [search = '', support = '', research = ''] = keys

@@ -15,7 +15,7 @@ type Fields = Readonly<Record<string, unknown>>
 const PRICE = { input: 250, output: 1000 }
 const CALL_USD = (7 * PRICE.input + 3 * PRICE.output) / 1e6
 
-/** It is noon, so that forecasts stay the same. `seen` is called at each hour of the day, with the page as it is then. */
+/** It is noon, so that forecasts stay the same. `seen` is called at each hour of the day, with the page. */
 export async function walkDay(
   browser: Browser,
   seen: (hour: string, page: Page) => Promise<void>,
@@ -87,7 +87,7 @@ class Day {
     await this.#seen('1-morning', this.#page)
   }
 
-  /** The page only reads: the team stands in the file. */
+  /** The page is read-only: the file adds the team. */
   async newTeam(record: Fields): Promise<void> {
     await this.#change((gw) => ({
       ...gw,
@@ -111,7 +111,7 @@ class Day {
   }
 
   async tooMany(key: string): Promise<void> {
-    // A slow page gives the tenant the time for a call more: it is billed like the others.
+    // A slow page gives the tenant time for one more call: it is billed like the others.
     await until('a request is too many', async () => (await this.#paid(key)) === 429)
     await this.#row(/tenants$/, /^billing\t.*rpm \d+\t0 of 3, 1 a minute/)
     await this.#show('requests/errors?q=billing')
@@ -176,7 +176,7 @@ class Day {
     if (status !== 200) throw new Error(`The call was answered with ${status}.`)
   }
 
-  /** A call of the new team; the bill has it where it is answered. */
+  /** A call of the new team; the bill includes it if it is answered. */
   async #paid(key: string): Promise<number> {
     const status = await this.#status(key)
     if (status === 200) this.#billed++

@@ -1,4 +1,4 @@
-/** Pictures of the documentation, as small as they may be. */
+/** Pictures of the documentation, as small as possible. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'

@@ -1,4 +1,4 @@
-/** The findings of axe in every view, and the bytes that the page takes over the wire, as a page of the documentation. */
+/** The findings of axe in every view, and the bytes of the page on the wire, as a page of the documentation. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import axe from 'axe-core'

@@ -35,7 +35,7 @@ try {
       }
     }
   }
-  // The breaker opens soon, and other requests push out the one that was tried twice.
+  // The breaker opens soon, and other requests displace the one that was tried twice.
   await show(page, 'requests/retried')
   await page
     .getByRole('row', { name: /after 2 attempts/ })

@@ -1,4 +1,4 @@
-/** `gw console` before two pods that always say the same: everything that the page can show is in their answers. */
+/** `gw console` with two pods whose answers never change and contain everything that the page can show. */
 import type { AskedGateway } from '../../../cli/asking/asked-gateways.ts'
 import { type ConsoleServer, startConsole } from '../../../cli/console/server.ts'
 

@@ -46,10 +46,10 @@ export function aCase(seed: number, api: string, provider: string, isNative = fa
   }
 }
 
-/** Longer than the smallest prompt that any of the models keeps in a cache. */
+/** Longer than the smallest prompt that any of the models caches. */
 const LONG = 'Be brief. '.repeat(2_000)
 
-/** The same case where the gateway is to set marks. */
+/** The same case if the gateway should set marks. */
 export function autoMarked(one: Case): Case {
   const { conversation } = one
   const system = [LONG, ...conversation.system]

@@ -17,7 +17,7 @@ export interface Came {
   readonly said: string
   /** As the client got it. */
   readonly text: string
-  /** The failure that stands instead of an answer. */
+  /** The failure instead of an answer. */
   readonly failure?: string
   readonly isWhole: boolean
   /** The tokens of prompt and answer that were counted. */
@@ -27,7 +27,7 @@ export interface Came {
   readonly broken?: string
 }
 
-/** `path`: where the request went, which may be another API of the upstream. */
+/** `path`: the destination of the request, which may be another API of the upstream. */
 export function answer(wire: Wire, request: ModelRequest, path: string, one: Case): Came {
   const voice = voiceOf(path, one)
   const came = one.stream ? streamed(wire, request, voice, one) : whole(wire, request, voice, one)
@@ -62,7 +62,7 @@ function whole({ pair }: Wire, request: ModelRequest, voice: Voice, one: Case): 
 const FINISH =
   /"(finish_reason|stop_reason|stopReason|finishReason)":"|"done":true|"type":"(message-end|response\.completed)"/
 
-/** The events up to a cut, or with one that is broken. */
+/** The events up to a cut, or with a broken one. */
 export function harmed(events: readonly Said[], { style }: Case): Said[] {
   const last = events.findIndex(([, data]) => FINISH.test(data))
   const random = aRandom(style.seed + 1)

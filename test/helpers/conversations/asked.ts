@@ -1,4 +1,4 @@
-/** One request through the gateway's two wires, up to the bytes for the upstream, as they would leave. */
+/** One request through the gateway's two wires, up to the bytes for the upstream. */
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import { PROVIDERS } from '../../../dataplane/providers/index.ts'
@@ -42,7 +42,7 @@ export type Went =
     }
   | { readonly text: string; readonly refused: string }
 
-/** The form in which a client sends it, and then the upstream's; or the gateway's refusal. */
+/** The client's form, then the upstream's; or the gateway's refusal. */
 export function send(wire: Wire, conversation: Conversation, stream: boolean): Went {
   const { client, pair, tenant, provider } = wire
   const text = client.write(conversation, stream)

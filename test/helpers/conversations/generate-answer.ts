@@ -1,4 +1,4 @@
-/** Answers of a model to a conversation, at random. */
+/** Random answers of a model to a conversation. */
 import { someCalls, TEXTS } from './generate.ts'
 import type { Answer, Call, Conversation } from './model.ts'
 import { oneOf, type Random } from './random-json.ts'

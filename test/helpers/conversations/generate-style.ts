@@ -1,4 +1,4 @@
-/** The ways in which servers cut a stream, at random; only such as leave its meaning clear. */
+/** Random ways in which servers cut a stream; only those with a clear meaning. */
 import type { Answer, Style } from './model.ts'
 import { oneOf, type Random } from './random-json.ts'
 

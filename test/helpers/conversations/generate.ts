@@ -1,4 +1,4 @@
-/** Conversations as agents make them, at random. */
+/** Random conversations of agents. */
 import type { Call, Conversation, Result, Thinking, Tool, Turn } from './model.ts'
 import { oneOf, type Random, someJson, someObject } from './random-json.ts'
 
@@ -35,7 +35,7 @@ const FORMATS = [
 ]
 const IDS = ['call_', 'toolu_01', 'chatcmpl-tool-', 'functions.Bash:', 'call_0|fc_', 'abc']
 
-/** How an API's clients speak: what they have no form for is not made. */
+/** The features of an API's clients: others are not generated. */
 export interface Habits {
   readonly model: string
   readonly effort: boolean

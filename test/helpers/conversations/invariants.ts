@@ -1,4 +1,4 @@
-/** The invariants of one request and its answer, each broken one as a short kind. */
+/** The invariants of one request and its answer, and each violation as a short kind. */
 import { complaintsOf, type Vendor } from '../vendors/index.ts'
 import type { Came } from './answered.ts'
 import type { Went } from './asked.ts'
@@ -14,7 +14,7 @@ export interface Broken {
   readonly detail: string
 }
 
-/** 1 and 3: the vendor takes the request, and it means what the client meant, or a header names the rest. */
+/** 1 and 3: the vendor accepts the request, and it means what the client meant, or a header names the rest. */
 export function brokenByRequest(
   conversation: Conversation,
   provider: string,
@@ -45,7 +45,7 @@ function brokenNumbers({ tools, choice }: Conversation, body: string): Broken[] 
   return lost.map((one) => ({ kind: 'meaning: number in a schema', detail: one }))
 }
 
-/** The client's marks, or else those of the gateway. */
+/** The client's marks, otherwise those of the gateway. */
 function brokenMarks(meant: Seen, seen: Seen): Broken[] {
   const holds = meant.marks > 0 ? seen.marks <= meant.marks : seen.marks > 0 && seen.marks <= 4
   return holds ? [] : [{ kind: 'auto marks', detail: `${meant.marks} became ${seen.marks}` }]
@@ -96,7 +96,7 @@ function isSameResult(meant: string, seen: string): boolean {
   )
 }
 
-/** 2, 4 and 5: calls reach the client once and whole, the finish fits them, and nothing vanishes. */
+/** 2, 4 and 5: calls reach the client once and whole, the finish reason fits them, and nothing is lost. */
 export function brokenByAnswer(one: Case, came: Came, used: ReadonlySet<string>): Broken[] {
   const { style, answer, stream } = one
   const isHarmed = stream && style.ending !== undefined
@@ -105,7 +105,7 @@ export function brokenByAnswer(one: Case, came: Came, used: ReadonlySet<string>)
       ? [{ kind: `answer: ${style.ending} looks whole`, detail: '' }]
       : []
   const add = (kind: string, detail = '') => ({ kind: `answer: ${kind}`, detail })
-  // Messages has no place for pictures, and refuses them by name.
+  // Messages cannot hold pictures, and refuses them by name.
   const isRefused = answer.picture && one.api === 'messages' && /picture/.test(came.failure ?? '')
   if (came.failure !== undefined) return isRefused ? [] : [add('failure', came.failure)]
   if (came.broken !== undefined) return [add('the SDK raises', came.broken)]

@@ -1,6 +1,6 @@
 /** JSON in which numbers keep their text. */
 
-/** JSON text that stands in a value as it is. */
+/** JSON text that is written unchanged. */
 export class Raw {
   readonly text: string
 

@@ -1,4 +1,4 @@
-/** A conversation with an agent and one answer of a model, in no API's form. */
+/** A conversation with an agent and one answer of a model, independent of an API. */
 
 /** Arguments and schemas are JSON text, so that numbers keep theirs. */
 export interface Call {
@@ -53,9 +53,9 @@ export interface Conversation {
   readonly maxTokens?: number
   readonly effort?: string
   readonly user?: string
-  /** Cache marks behind the tools and the system's words. */
+  /** Cache marks after the tools and the system prompt. */
   readonly marks?: 'tools' | 'system'
-  /** The gateway is to set marks if the client sets none. */
+  /** The gateway should set marks if the client sets none. */
   readonly isAutoMarked?: boolean
   /** The schema of a structured answer. */
   readonly format?: string
@@ -66,7 +66,7 @@ export interface Answer {
   readonly thinking?: Thinking
   readonly text: string
   readonly calls: readonly Call[]
-  /** A picture that the model has painted. */
+  /** A picture that the model has generated. */
   readonly picture?: boolean
 }
 
@@ -90,12 +90,12 @@ export interface Case {
   readonly api: string
   readonly provider: string
   readonly stream: boolean
-  /** The upstream speaks the client's API beside its own. */
+  /** The upstream also supports the client's API. */
   readonly isNative?: boolean
   readonly conversation: Conversation
   readonly answer: Answer
   readonly style: Style
-  /** The client hands back only the members that its API has. */
+  /** The client sends back only the members of its API. */
   readonly forgets: boolean
 }
 

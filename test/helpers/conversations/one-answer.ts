@@ -47,7 +47,7 @@ export interface Streamed {
   readonly failure: string | undefined
 }
 
-/** The stream of these bytes, which come in two reads. */
+/** The stream of these bytes, which arrive in two reads. */
 export function streamed(
   { pair, provider }: Joined,
   request: ModelRequest,

@@ -1,4 +1,4 @@
-/** Which pairs of wires pass an answer as it is. */
+/** Which pairs of wires pass an answer unchanged. */
 import type { Case } from './model.ts'
 
 /** Whether the client reads the upstream's own events. */

@@ -1,4 +1,4 @@
-/** Odd but legal JSON, as models and tools write it. */
+/** Unusual but legal JSON, as models and tools write it. */
 export type Random = (bound: number) => number
 
 export function oneOf<T>(random: Random, list: readonly T[]): T {

@@ -1,4 +1,4 @@
-/** Makes a case smaller, step by step, as long as it breaks the same. */
+/** Makes a case smaller, step by step, while it shows the same fault. */
 import type { Case, Conversation, Turn } from './model.ts'
 
 export function shrunk(one: Case, isBroken: (smaller: Case) => boolean): Case {
@@ -59,7 +59,7 @@ function candidates(one: Case): Case[] {
   return out
 }
 
-/** A turn of calls goes with its results. */
+/** A turn of calls is removed with its results. */
 function* fewerTurns(turns: readonly Turn[]): Generator<readonly Turn[]> {
   for (const [at, turn] of turns.entries()) {
     const next = turns[at + 1]

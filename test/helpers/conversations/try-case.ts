@@ -1,4 +1,4 @@
-/** One conversation over one pair of wires: the request, its answer, and a second turn made of that answer. */
+/** One conversation over one pair of wires: the request, its answer, and a second turn with that answer. */
 import { answer, type Came } from './answered.ts'
 import { send, type Wire, wireOf } from './asked.ts'
 import { idFor } from './client/messages.ts'
@@ -10,7 +10,7 @@ export interface Tried {
   readonly broken: readonly Broken[]
   /** The gateway's refusal of the conversation, by name. */
   readonly refused?: string
-  /** The texts that went and came, for a fixture. */
+  /** The texts in both directions, for a fixture. */
   readonly shown: Readonly<Record<string, string>>
 }
 
@@ -51,7 +51,7 @@ function usedIn({ api, conversation }: Case): Set<string> {
   return new Set(calls.map(({ id }) => (api === 'messages' ? idFor(id) : id)))
 }
 
-/** 6: what is broken in the second turn that the first one has not. */
+/** 6: faults of the second turn that the first one does not have. */
 function tryAgain(
   wire: Wire,
   one: Case,
@@ -78,7 +78,7 @@ function secondTurn(
   if (heard === undefined || heard.items.length === 0) return undefined
   const calls = said.calls.map((call, index) => ({ ...call, id: heard.calls[index]?.id ?? '' }))
   const { thinking: _, picture, ...rest } = said
-  // `images` is no member of OpenAI's own message.
+  // `images` is not a member of OpenAI's own message.
   const painted = picture && !(forgets && api === 'chat') ? { picture } : {}
   const unsigned =
     !forgets && said.thinking && !said.thinking.signature ? { thinking: said.thinking } : {}
@@ -95,7 +95,7 @@ function secondTurn(
 
 const THINKS = /"thinking":\{"type":"(enabled|adaptive)"/
 
-/** Signed thinking goes back to the model that signed it, which may think on. */
+/** Signed thinking goes back to the model that signed it, which may continue it. */
 function brokenThinking({ answer: said }: Case, first: string, second: string): Broken[] {
   const { thinking, calls } = said
   if (thinking?.signature === undefined || calls.length === 0) return []

@@ -1,6 +1,6 @@
 /**
- * A stand-in for the public base image, for machines that reach no registry of images: Debian's libraries from its mirror,
- * Node and npm from the npm registry. Kept by its versions outside of the tree, as a folder.
+ * A replacement for the public base image, for machines without a registry of images: Debian's libraries from its
+ * mirror, Node and npm from the npm registry. Kept by its versions outside the tree, as a folder.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,7 +25,7 @@ export function provideBase(): string {
   try {
     run('mmdebstrap', ['--variant=extract', '--quiet', `--include=${PACKAGES}`, SUITE, part])
     const prefix = join(part, 'usr/local')
-    // A real base has npm beside Node.
+    // A real base includes npm.
     run('npm', ['install', '--global', '--no-audit', '--no-fund', '--prefix', prefix, NPM])
     mkdirSync(join(part, 'usr/local/bin'), { recursive: true })
     cpSync(process.execPath, join(part, 'usr/local/bin/node'), { dereference: true })

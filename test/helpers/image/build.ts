@@ -1,4 +1,6 @@
-/** Builds the image with buildah, podman or docker, whichever works here. `node test/helpers/image/build.ts --help` */
+/**
+ * Builds the image with buildah, podman or docker, the first that works here. `node test/helpers/image/build.ts --help`
+ */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, tmpdir } from 'node:os'
@@ -38,7 +40,7 @@ export interface BuildOptions {
 
 interface Tool {
   readonly program: string
-  /** Ends with 0 where the tool works, not merely where it is installed. */
+  /** Exits with 0 if the tool works, not merely if it is installed. */
   readonly works: readonly string[]
   readonly build: readonly string[]
   save(image: string, file: string): readonly string[]
@@ -65,15 +67,15 @@ const TOOLS: readonly Tool[] = [
   },
 ]
 
-/** Processors as images name them. */
+/** Processors by their names in images. */
 const GO_NAMES: Readonly<Record<string, string>> = { x64: 'amd64' }
 
-/** Throws what the tool said where it fails. */
+/** Throws the tool's message if it fails. */
 export function buildImage(options: BuildOptions): void {
   const tool = chooseTool(options.tool)
   const { context = ROOT } = options
   const place = placeOf(options)
-  // The same tree has the same hour: that of its commit, or what the packagers of a distribution say.
+  // The same tree has the same time: that of its commit, or SOURCE_DATE_EPOCH.
   const epoch = process.env.SOURCE_DATE_EPOCH || git('log', '-1', '--format=%ct') || '0'
   const folder = mkdtempSync(join(tmpdir(), 'gw-image-'))
   try {
@@ -83,14 +85,14 @@ export function buildImage(options: BuildOptions): void {
       SOURCE_DATE_EPOCH: epoch,
       ...(options.base !== undefined && { BASE_IMAGE: options.base }),
       ...(options['build-base'] !== undefined && { BUILD_BASE_IMAGE: options['build-base'] }),
-      // Docker knows it; others take the platform of the target for it.
+      // Docker sets it; for others it is the platform of the target.
       ...(tool.program !== 'docker' && { BUILDPLATFORM: `linux/${GO_NAMES[arch()] ?? arch()}` }),
     }
     const args = Object.entries(facts).flatMap(([name, value]) => [
       '--build-arg',
       `${name}=${value}`,
     ])
-    // Else the image would hold the hour of its build, and no two would be alike.
+    // Otherwise the image would contain the time of its build, and no two would be equal.
     const moment = tool.program === 'docker' ? [] : ['--timestamp', epoch]
     run(tool.program, [
       ...place,
@@ -113,7 +115,7 @@ export function buildImage(options: BuildOptions): void {
   run(tool.program, [...place, ...tool.save(options.image, options.output)])
 }
 
-/** Makes an image of a folder that holds a whole file system; buildah alone. */
+/** Makes an image from a folder with a whole file system; only with buildah. */
 export function importBase(
   folder: string,
   image: string,
@@ -150,7 +152,7 @@ function chooseTool(name: string | undefined): Tool {
   throw new Error(`None of these works here: ${names || name}. On Debian: apt-get install buildah`)
 }
 
-/** The settings that npm needs on this machine, for the one step that runs it: none of it is in the image. */
+/** The settings that npm needs on this machine, for its one step: the image contains none of them. */
 function secretsOf(folder: string): string[] {
   const given = process.env.NPMRC
   const authority = process.env.NODE_EXTRA_CA_CERTS ?? npmSetting('cafile')
@@ -187,11 +189,11 @@ function run(program: string, args: readonly string[]): void {
   throw new BuildError(program, `${child.stdout}\n${child.stderr}`, child.status)
 }
 
-/** The errors of builders that cannot fetch an image, and that nothing else can help. */
+/** The errors of builders that cannot fetch an image, without another cause. */
 const NOT_FETCHED =
   /registry|initializing source|short-name|manifest unknown|failed to resolve source/i
 
-/** The message is a line for people; what the builder said is in `output`. */
+/** The message is a line for people; `output` has the builder's text. */
 export class BuildError extends Error {
   readonly output: string
 

@@ -1,4 +1,4 @@
-/** A tag is what its registry says today, a digest one image for ever: what a release is built on. */
+/** A tag may change in its registry, a digest never: a release needs one. */
 
 export const PINNED = /@sha256:[0-9a-f]{64}$/
 
@@ -8,7 +8,7 @@ export interface BaseChoice {
   readonly 'allow-tag'?: boolean | undefined
 }
 
-/** The fault of a release's base; undefined where it is no release, or where a tag was asked for. */
+/** The fault of a release's base; undefined if it is not a release, or a tag is allowed. */
 export function baseFault({
   base,
   release,

@@ -1,4 +1,7 @@
-/** Writes what the image is made of, as CycloneDX, to the file that is given: every package of the lock file that is not for development. */
+/**
+ * Writes the content of the image, as CycloneDX, to the given file: every package of the lock file except development
+ * ones.
+ */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +9,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../../..')
 const FOR_DEVELOPMENT = 'cdx:npm:package:development'
 
-/** A package that is there for its types alone; the image leaves it out, as it does optional ones. */
+/** A package that has only types; the image omits it, like optional ones. */
 const FOR_TYPES = 'typescript'
 
 interface Component {
@@ -27,7 +30,7 @@ export interface Bill {
   readonly dependencies: readonly Dependency[]
 }
 
-/** npm's own `--omit dev` leaves out what tools of development need too, even where the programs do. */
+/** npm's own `--omit dev` omits packages that development tools need too, even if the programs need them. */
 export function makeBill(): Bill {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application']
   const { status, stdout, stderr } = spawnSync('npm', [...args, '--package-lock-only'], {

@@ -1,4 +1,4 @@
-/** Runs a health script as Argo CD does: the object is `obj`, and what it returns is the health. */
+/** Runs a health script like Argo CD: the object is `obj`, and the result is the health. */
 import { lauxlib, lua, lualib, to_luastring } from 'fengari'
 
 type State = Parameters<typeof lua.lua_pop>[0]
@@ -19,7 +19,7 @@ export function healthOf(script: string, object: unknown): { status: string; mes
   return { status: member('status'), message: member('message') }
 }
 
-/** JSON as tables; what is absent is nil. */
+/** JSON as tables; absent values are nil. */
 function push(state: State, value: unknown): void {
   if (typeof value === 'string') lua.lua_pushstring(state, to_luastring(value))
   else if (typeof value === 'number') lua.lua_pushnumber(state, value)

@@ -1,4 +1,4 @@
-/** One mistake each, in an otherwise good GatewayConfig: where it is, and who finds it. */
+/** One mistake each, in an otherwise good GatewayConfig: its place, and who finds it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
@@ -9,9 +9,9 @@ export interface Mistake {
   readonly name: string
   /** Dotted path from the top; numbers stand for entries of lists. */
   readonly at: string
-  /** The new value; absent: the field is taken away. */
+  /** The new value; absent: the field is removed. */
   readonly to?: unknown
-  /** The words that the API server's refusal must have. */
+  /** Words of the API server's refusal. */
   readonly says: RegExp
 }
 
@@ -27,7 +27,7 @@ export function withMistake(name: string, { at, to }: Omit<Mistake, 'name' | 'sa
   const last = parts.pop() ?? ''
   let node: unknown = document
   for (const part of parts) {
-    const parent = node as Tree // A list takes its numbers as names too.
+    const parent = node as Tree // A list accepts its numbers as names too.
     parent[part] ??= {}
     node = parent[part]
   }
@@ -376,7 +376,7 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
   },
 ]
 
-/** Right in a file, and refused in a cluster, where no file is read. */
+/** Valid in a file, and refused in a cluster, where no file is read. */
 export const REFUSED_IN_A_CLUSTER: readonly Mistake[] = [
   {
     name: 'credential from a file',
@@ -392,7 +392,7 @@ export const REFUSED_IN_A_CLUSTER: readonly Mistake[] = [
   },
 ]
 
-/** These need a look at several places or into a node of two forms; the operator finds them. */
+/** These need a check of several places or of a node with two forms; the operator finds them. */
 export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
   { name: 'primary that does not exist', at: 'gw.routes.0.primary', to: 'lokal' },
   { name: 'fallback that does not exist', at: 'gw.routes.0.fallback', to: ['hostd'] },

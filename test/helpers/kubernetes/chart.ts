@@ -1,4 +1,4 @@
-/** The chart as tests see it: rendered by the real Helm, of both majors, into objects. */
+/** The chart for tests: rendered by the real Helm, of both majors, into objects. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export interface Rendered {
   readonly [field: string]: unknown
 }
 
-/** Names of the value sets that are tried: the defaults, and each file in `ci`. */
+/** Names of the tested value sets: the defaults, and each file in `ci`. */
 export const VALUE_SETS: readonly string[] = [
   'defaults',
   ...readdirSync(join(CHART, 'ci')).map((file) => file.replace(/-values\.yaml$/, '')),
@@ -55,7 +55,7 @@ export async function runHelm(
   return { status, stdout, stderr }
 }
 
-/** What `helm template` makes, as text. */
+/** The output of `helm template`, as text. */
 export async function renderText(set: string, helm: Helm = 'helm', flags: readonly string[] = []) {
   const { status, stdout, stderr } = await runHelm(helm, [
     'template',
@@ -117,10 +117,10 @@ export interface PodSource {
   readonly spec: PodSpec
 }
 
-/** Every pod that the objects stand for. */
+/** Every pod that the objects create. */
 export function podsOf(objects: readonly Rendered[]): PodSource[] {
   return objects.flatMap((owner) => {
-    // The shapes that Kubernetes gives them; what is missing shows in the rule that asks for it.
+    // The forms of Kubernetes; a missing field shows in the rule that reads it.
     const spec = owner.spec as { template?: { metadata?: Rendered['metadata']; spec: PodSpec } }
     if (owner.kind === 'Pod') {
       return [{ owner, labels: owner.metadata.labels ?? {}, spec: owner.spec as PodSpec }]

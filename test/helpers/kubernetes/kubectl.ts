@@ -4,11 +4,11 @@ import { once } from 'node:events'
 
 export interface KubectlOptions {
   readonly stdin?: string
-  /** The kubeconfig of another user than the administrator. */
+  /** The kubeconfig of a user other than the administrator. */
   readonly kubeconfig?: string
 }
 
-/** Returns its output; rejects with `KubectlError` where it does not end with 0. */
+/** Returns its output; rejects with `KubectlError` if it does not exit with 0. */
 export type Kubectl = (args: readonly string[], options?: KubectlOptions) => Promise<string>
 
 export class KubectlError extends Error {
@@ -24,7 +24,7 @@ export class KubectlError extends Error {
   }
 }
 
-/** One that waits for a server that will never answer would hold up everything. */
+/** A command that waits for a server that never answers would block everything. */
 const KUBECTL_MS_MAX = 180_000
 
 export function makeKubectl(
@@ -51,7 +51,7 @@ export function makeKubectl(
   }
 }
 
-/** Returns kubectl's words when it is refused; throws where it is not. */
+/** Returns kubectl's message if it is refused; throws otherwise. */
 export async function refusalOf(action: Promise<unknown>): Promise<string> {
   try {
     await action

@@ -1,4 +1,4 @@
-/** Demands of reviewers of manifests, as rules over rendered objects: each says what is wrong, or nothing. */
+/** Demands of reviewers of manifests, as rules over rendered objects: each returns a fault, or nothing. */
 import { type PodSource, podsOf, type Rendered } from './chart.ts'
 
 export type Rule = (objects: readonly Rendered[]) => string[]
@@ -119,7 +119,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'unset-memory-requirements': forContainers(
     ({ resources }) => !resources?.requests?.memory || !resources.limits?.memory,
   ),
-  // Nodes that do not report it (rootless kind, podman) run no pod that asks for it; a limit alone is a request too.
+  // Nodes without a report of it (rootless kind, podman) run no pod that requests it; a limit alone is a request too.
   'no-ephemeral-storage': forContainers(
     ({ resources }) =>
       resources?.requests?.['ephemeral-storage'] !== undefined ||
@@ -191,7 +191,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     rulesOf(objects)
       .filter(({ rule }) => rule.resources?.includes('pods') && rule.verbs?.includes('create'))
       .map(({ role }) => at(role)),
-  // One Secret by its name, and the making of it, which cannot be bound to a name.
+  // One Secret by its name, and its creation, which cannot be bound to a name.
   'access-to-secrets': (objects) =>
     rulesOf(objects)
       .filter(({ role, rule }) => {
@@ -214,7 +214,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
       .map(at),
 }
 
-/** Left out where the values switch the objects off that they ask for. */
+/** Omitted if the values disable their objects. */
 export const ISOLATION: Readonly<Record<string, Rule>> = {
   'non-isolated-pod pod-networkpolicy': (objects) =>
     podsOf(objects)

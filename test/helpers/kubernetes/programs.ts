@@ -1,6 +1,6 @@
 /**
- * The programs of a cluster: taken from KUBEBUILDER_ASSETS, or built once from their pinned sources and kept.
- * As a program it builds those that it is given by name and prints where they are; after `--possible` it only says why it could not.
+ * The programs of a cluster: from KUBEBUILDER_ASSETS, or built once from their pinned sources and kept. As a program it
+ * builds the named ones and prints their paths; after `--possible` it only prints why it could not.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -28,7 +28,7 @@ const KUBERNETES = [
 ]
 
 /**
- * Each pulls other dependencies, so each is a Go module: the folder of its name. A `prepare.sh` in it writes the module
+ * Each has other dependencies, so each is a Go module: the folder of its name. A `prepare.sh` in it writes the module
  * that is built into another folder.
  */
 const FAMILIES: Readonly<Record<string, Family>> = {
@@ -47,14 +47,14 @@ const FAMILIES: Readonly<Record<string, Family>> = {
     programs: { 'kube-score': 'github.com/zegl/kube-score/cmd/kube-score' },
   },
   helm4: { module: 'helm.sh/helm/v4', programs: { helm4: 'helm.sh/helm/v4/cmd/helm' } },
-  // Decodes what is sent to collectors of OpenTelemetry.
+  // Decodes the data for collectors of OpenTelemetry.
   otlp: { module: 'go.opentelemetry.io/proto/otlp', programs: { 'decode-otlp': '.' } },
-  // The collector itself, which keeps what it was sent in a file.
+  // The collector itself, which keeps received data in a file.
   otelcol: {
     module: 'github.com/open-telemetry/opentelemetry-collector-contrib/exporter/fileexporter',
     programs: { otelcol: '.' },
   },
-  // What KEDA makes of a metrics-api trigger.
+  // KEDA's reading of a metrics-api trigger.
   keda: { module: 'github.com/kedacore/keda/v2', programs: { 'keda-sum': '.' } },
   coredns: {
     module: 'github.com/coredns/coredns',
@@ -68,7 +68,7 @@ const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-
 /** The programs that the cluster API tier starts. */
 export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kubectl']
 
-/** Paths of the programs by name; what is not there yet is built, which takes minutes once. */
+/** Paths of the programs by name; missing ones are built, which takes minutes once. */
 export async function providePrograms(names: readonly string[]): Promise<Record<string, string>> {
   const paths: Record<string, string> = {}
   for (const name of names) paths[name] = await provide(name)
@@ -85,7 +85,7 @@ async function provide(name: string): Promise<string> {
   return path
 }
 
-/** Why these can neither be found nor built here, in one line; undefined where they can. */
+/** Why these can neither be found nor built here, in one line; undefined if they can. */
 export function whyNoPrograms(names: readonly string[]): string | undefined {
   const missing = names.map(placeOf).find(({ path }) => !existsSync(path))
   if (missing === undefined) return undefined
@@ -99,7 +99,7 @@ export function whyNoPrograms(names: readonly string[]): string | undefined {
   }
 }
 
-/** Where it is, or will be once it is built. */
+/** Its path, or its future path. */
 function placeOf(name: string) {
   const found = Object.entries(FAMILIES).find(([, { programs }]) => Object.hasOwn(programs, name))
   if (found === undefined) throw new Error(`No program ${name}; see FAMILIES in programs.ts.`)
@@ -118,7 +118,7 @@ function versionOf(folder: string, module: string): string {
   return version
 }
 
-/** Without these kubectl and kubelet call themselves v0.0.0, and skew checks refuse them. */
+/** Without these kubectl and kubelet report v0.0.0, and skew checks refuse them. */
 function stampsOfKubernetes(version: string): string[] {
   const [major = '', minor = ''] = version.replace(/^v/, '').split('.')
   const stamps = { gitVersion: version, gitMajor: major, gitMinor: minor }
@@ -151,7 +151,7 @@ async function build(folder: string, family: Family, version: string, path: stri
   }
 }
 
-/** Fails with the end of what it says. */
+/** Fails with the end of its output. */
 async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
   const child = spawn(program, args, {
     cwd,
@@ -176,7 +176,7 @@ function findGo(): string {
   )
 }
 
-/** One process at a time; the lock of one that died is taken over. */
+/** One process at a time; the lock of a dead one is taken over. */
 async function alone(lock: string, action: () => Promise<void>): Promise<void> {
   while (!(await taken(lock))) {
     const owner = Number(await readFile(lock, 'utf8').catch(() => ''))

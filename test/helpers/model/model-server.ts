@@ -12,7 +12,7 @@ import { answers, until } from '../until.ts'
 
 const WORDS = Array.from({ length: 64 }, (_, index) => `w${String(index + 1).padStart(3, '0')} `)
 
-/** The whole answer of the model `script`: 64 words and an emoji that is four tokens. */
+/** The whole answer of the model `script`: 64 words and an emoji of four tokens. */
 export const SCRIPTED_TEXT = `${WORDS.join('')}😀`
 
 /** Its length: 64 words, four tokens of the emoji, and the token that ends the answer. */
@@ -21,12 +21,12 @@ export const SCRIPTED_TOKENS = 69
 export interface ModelServerOptions {
   /** `script` ends by itself; `loop` says the words again and again. */
   readonly model?: 'script' | 'loop'
-  /** Layers that only cost time: 2 make about 200 tokens a second of 10,000. */
+  /** Layers that only cost time: 2 make about 200 tokens a second from 10,000. */
   readonly slowLayers?: number
   readonly port?: number
   /** Requests served at a time; the others wait. */
   readonly parallel?: number
-  /** Tokens of prompt and answer that one request may have. */
+  /** Tokens of prompt and answer for one request. */
   readonly context?: number
   readonly apiKey?: string
   /** How it makes one vector of a text; absent: it has no embeddings. */
@@ -51,7 +51,7 @@ const requirements = join(here, 'requirements.txt')
 const makeModel = join(here, 'make-model.py')
 const setupSecondsMax = 1200
 
-/** The interpreter that holds what `requirements.txt` pins, once `preparePython` has resolved. */
+/** The interpreter with the pins of `requirements.txt`, once `preparePython` has resolved. */
 export const PYTHON = join(venv, 'bin/python')
 
 /** Starts a server on 127.0.0.1 and resolves once it answers. */
@@ -78,7 +78,7 @@ export async function startModelServer(options: ModelServerOptions = {}): Promis
   }
 }
 
-/** Installs the pinned Python packages unless they are there already. */
+/** Installs the pinned Python packages if they are missing. */
 export async function preparePython(): Promise<void> {
   const wanted = await readFile(requirements, 'utf8')
   const isInstalled = async () => (await readFile(stamp, 'utf8').catch(() => '')) === wanted
@@ -95,7 +95,7 @@ export async function preparePython(): Promise<void> {
   })
 }
 
-/** The path of the model's file, which is made anew whenever the program that makes it changed. */
+/** The path of the model's file, which is made again after a change of its program. */
 export async function prepareModel(model: 'script' | 'loop', slowLayers: number): Promise<string> {
   const hash = createHash('sha256')
   for (const source of [makeModel, requirements]) hash.update(await readFile(source))
@@ -113,8 +113,8 @@ export async function prepareModel(model: 'script' | 'loop', slowLayers: number)
 }
 
 /**
- * Test files run at the same time, and one of them sets up. SQLite's lock is the system's own: it
- * goes when its holder dies, so an interrupted set-up leaves nothing to clean away.
+ * Test files run at the same time, and one of them does the set-up. SQLite's lock is the system's: it ends with its
+ * holder, so an interrupted set-up leaves nothing to clean.
  */
 async function withSetupLock(work: () => Promise<void>): Promise<void> {
   await mkdir(cache, { recursive: true })
@@ -147,7 +147,7 @@ async function firstLine(child: ChildProcessWithoutNullStreams): Promise<string>
 async function stop(child: ChildProcessWithoutNullStreams): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
-  // It holds nothing worth a clean end.
+  // It needs no clean end.
   child.kill('SIGKILL')
   await exited
 }

@@ -30,7 +30,7 @@ def start_server(options):
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = options.port
     parameters.n_parallel = options.parallel
-    # llama.cpp divides its context evenly among the requests it serves at a time.
+    # llama.cpp divides its context evenly among its concurrent requests.
     parameters.n_ctx = options.context * options.parallel
     # One thread is faster than several for a model this small, and leaves the rest to the tests.
     parameters.cpuparams.n_threads = 1
@@ -45,5 +45,5 @@ def start_server(options):
 server = start_server(read_options())
 print(server.listening_address, flush=True)
 sys.stdin.read()
-# The server's own clean-up waits for requests in progress; a test that ends wants it gone now.
+# The server's own clean-up waits for requests in progress; an ending test needs it gone now.
 os._exit(0)

@@ -1,4 +1,4 @@
-/** Loaded before a gateway (`node --import`): names resolve as a file says, and all others as the system does. */
+/** Loaded before a gateway (`node --import`): names resolve as in a file, and all others by the system. */
 import dns from 'node:dns'
 import { readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

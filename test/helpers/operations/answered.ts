@@ -1,10 +1,10 @@
-/** The answers of upstreams to requests for texts, vectors and orders, in the wire of each. */
+/** The answers of upstreams to requests for texts, vectors and rankings, in the wire of each. */
 import { aRandom } from '../random.ts'
 
 export interface Asked {
   readonly provider: string
   readonly seed: number
-  /** The answers that are wanted: texts, vectors or ranked documents. */
+  /** The requested answers: texts, vectors or ranked documents. */
   readonly count: number
   readonly dimensions: number
   readonly isBase64: boolean
@@ -75,7 +75,7 @@ export function completed(asked: Asked): string {
   return JSON.stringify({ ...HEAD, choices, usage: USAGE })
 }
 
-/** The choices grow by turns. */
+/** The choices grow in turns. */
 export function streamed(asked: Asked): string[] {
   const texts = textsOf(asked)
   if (asked.provider === 'ollama') {
@@ -97,7 +97,7 @@ export function streamed(asked: Asked): string[] {
   ]
 }
 
-/** Documents in another order than theirs, each with its own score. */
+/** Documents in a changed order, each with its own score. */
 export function ranked({ count, seed }: Asked): string {
   const all = Array.from({ length: count }, (_, index) => ({
     index,

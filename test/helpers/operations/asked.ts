@@ -1,4 +1,4 @@
-/** Requests for texts, vectors and orders of documents, legal and odd, at random. */
+/** Random requests for texts, vectors and rankings of documents, legal and unusual. */
 import { oneOf, type Random } from '../conversations/random-json.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export function someRequest(random: Random, operation: Operation): Fields {
   const body = MAKERS[operation](random)
   const user = random(4) === 0 && { user: 'client-1' }
   const entries = Object.entries({ ...body, ...user }).filter(([, value]) => value !== undefined)
-  // Members stand in any order.
+  // Members are in any order.
   if (random(2) === 0) entries.reverse()
   return Object.fromEntries([...entries, ['model', 'public-name']])
 }

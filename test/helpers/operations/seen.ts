@@ -1,4 +1,7 @@
-/** The parts of a request that an upstream reads, for texts, vectors and orders, and the client's members that it does not get. */
+/**
+ * The parts of a request that an upstream reads, for texts, vectors and rankings, and the client's members that it does
+ * not get.
+ */
 import type { Fields, Operation } from './asked.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: read like an upstream without types reads.
@@ -12,7 +15,7 @@ export function inputsIn(operation: Operation, body: Json): unknown {
   return body.input ?? body.texts ?? [body.inputText]
 }
 
-/** As a list, where a text alone is the same as a list with it. */
+/** As a list, if a single text means the same as a list with it. */
 export function asList(value: unknown): unknown {
   return Array.isArray(value) ? value : [value]
 }
@@ -30,7 +33,7 @@ const NAMES: Readonly<Record<string, readonly string[]>> = {
 }
 /** The gateway does these itself. */
 const OURS = ['encoding_format', 'return_documents', 'stream_options', 'stream', 'model']
-/** Values that ask for nothing. */
+/** Values without an effect. */
 const NOTHING: Fields = {
   echo: false,
   logit_bias: '{}',

@@ -1,4 +1,6 @@
-/** Compiles the tool and the gateway to JavaScript in `dist/`: Node takes types away from no file below `node_modules`. */
+/**
+ * Compiles the tool and the gateway to JavaScript in `dist/`, because Node does not strip types below `node_modules`.
+ */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +21,7 @@ if (import.meta.main) {
   else compilePackage()
 }
 
-/** Throws what the compiler says. */
+/** Throws the compiler's message. */
 function compilePackage(): void {
   rmSync(DIST, { recursive: true, force: true })
   const project = join(ROOT, '.cache/tsconfig.package.json')

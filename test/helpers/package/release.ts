@@ -1,4 +1,4 @@
-/** `make release`: all that a release is made of, in `.cache/release`, without a network; and where a person publishes it. */
+/** `make release`: all parts of a release, in `.cache/release`, without a network; and how to publish it. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -37,7 +37,7 @@ async function main(): Promise<number> {
   return missing.length === 0 ? 0 : 1
 }
 
-/** Later types need another version, which shows only beside a record of these. */
+/** Later types need another version, which is only detected with a record of these. */
 function typesFault(): string | undefined {
   const recorded = readFileSync(join(ROOT, 'crds/release/released.json'), 'utf8')
   if (VERSION in JSON.parse(recorded)) return undefined
@@ -49,7 +49,7 @@ async function packChart(): Promise<void> {
   if (status !== 0) throw new Error(`helm package ended with ${status}:\n${stderr}`)
 }
 
-/** A base that is not on this machine and cannot be fetched leaves one image out, and nothing else. */
+/** A base that is missing here and cannot be fetched omits one image, and nothing else. */
 function imageFault(processor: string, base: string | undefined): string | undefined {
   const output = join(FOLDER, `gw-${VERSION}-linux-${processor}.tar`)
   const image = `localhost/gw:${VERSION}-${processor}`

@@ -1,7 +1,4 @@
-/**
- * Builds what providers are given: a request as the gateway has understood it, and the settings of
- * an upstream.
- */
+/** Builds the arguments of providers: a request as the gateway has read it, and the settings of an upstream. */
 
 import { openAiChatDialect } from '../../../dataplane/apis/openai-chat/dialect.ts'
 import { OPENAI_CHAT } from '../../../dataplane/apis/openai-chat/reading.ts'
@@ -36,12 +33,12 @@ const MINIMAL: ChatBody = { model: 'public-name', messages: [{ role: 'user', con
 
 const CREATED_SECONDS = 1_767_323_045
 
-/** From its members; those not given are valid ones. */
+/** From its members; omitted ones are valid. */
 export function aRequest(members: Readonly<Record<string, unknown>> = {}): ChatRequest {
   return aRequestOf(JSON.stringify({ ...MINIMAL, ...members }))
 }
 
-/** From the text as a client wrote it. */
+/** From the text of a client. */
 export function aRequestOf(text: string): ChatRequest {
   const bytes = Buffer.from(text)
   const body = JSON.parse(text) as ChatBody
@@ -72,7 +69,7 @@ export function bytesOf(body: UpstreamRequest['body']): Buffer {
   return body instanceof Unwritten ? atOnce(body.whole()) : Buffer.from(body)
 }
 
-/** Stands in answers without a model and an id. */
+/** Used in answers without a model and an id. */
 export const ORIGIN: AnswerOrigin = { model: 'upstream-model', id: 'req-1' }
 
 /** A pair whose answers come from one upstream. */
@@ -81,7 +78,7 @@ interface Asked extends Pick<Pair, 'encode'> {
   openStream(request: ModelRequest): WireReader | undefined
 }
 
-/** A request for legacy completions, from its members; those not given are valid ones. */
+/** A request for legacy completions, from its members; omitted ones are valid. */
 export function aCompletionsRequest(
   members: Readonly<Record<string, unknown>> = {},
 ): CompletionsRequest {
@@ -94,7 +91,7 @@ export function completionsWith(provider: Provider): Asked {
   return askedOf(pairOf(openAiCompletionsDialect, provider) as Pair)
 }
 
-/** A request for vectors, from its members; those not given are valid ones. */
+/** A request for vectors, from its members; omitted ones are valid. */
 export function anEmbeddingsRequest(
   members: Readonly<Record<string, unknown>> = {},
 ): EmbeddingsRequest {
@@ -107,7 +104,7 @@ export function embeddingsWith(provider: Provider): Asked {
   return askedOf(pairOf(openAiEmbeddingsDialect, provider) as Pair)
 }
 
-/** A request for an order of documents, from its members; those not given are valid ones. */
+/** A request for a ranking of documents, from its members; omitted ones are valid. */
 export function aRerankRequest(members: Readonly<Record<string, unknown>> = {}): RerankRequest {
   const valid = { model: 'public-name', query: 'Hi', documents: ['one', 'two', 'three'] }
   const bytes = Buffer.from(JSON.stringify({ ...valid, ...members }))

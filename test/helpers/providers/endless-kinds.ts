@@ -1,7 +1,7 @@
-/** The kinds of events that a recorded stream has, each to be sent without end: as it is, or ever new. */
+/** The kinds of events in a recorded stream, each to be repeated without end: unchanged, or always new. */
 import type { WireEvent } from '../../../dataplane/wire/provider.ts'
 
-/** One kind of event, in the state of its stream in which it came. */
+/** One kind of event, with the state of its stream at that point. */
 export interface Kind {
   readonly name: string
   /** The events before it. */
@@ -12,20 +12,20 @@ export interface Kind {
 
 interface Variant {
   readonly name: string
-  /** The member as it is sent, where the variant changes it. */
+  /** The sent member, if the variant changes it. */
   change(name: string, value: unknown): unknown
   /** Members that the variant adds to an object of this name. */
   add?(name: string): Readonly<Record<string, unknown>>
 }
 
-/** Stands for the number of times; with the quotes around it, for the number itself. */
+/** Placeholder for the number of times; with the quotes around it, for the number itself. */
 const TIMES = '#times#'
 const NUMBER = '#number#'
 const LONG = 'x'.repeat(2_000)
 const INDEX = /index$/i
 const NAME = /^(id|.*_id|.*Id|name|signature|data|thoughtSignature)$/
 
-/** Some at once, so that few events show what many would cost. */
+/** Some at once, so that few events show the cost of many. */
 const MORE = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`m${at}_${TIMES}`, 1]))
 
 const VARIANTS: readonly Variant[] = [
@@ -70,7 +70,7 @@ export function kindsOf(streams: readonly (readonly WireEvent[])[]): Kind[] {
   return kinds
 }
 
-/** A whole stream over and over again, with new ids each time. */
+/** A whole stream repeated, with new ids each time. */
 export function overAgain(events: readonly WireEvent[]): Kind[] {
   const rounds = events.flatMap(({ event, data }) => {
     const json = jsonOf(data)
@@ -109,7 +109,7 @@ function changed(value: unknown, name: string, variant: Variant): unknown {
   return { ...Object.fromEntries(members), ...variant.add?.(name) }
 }
 
-/** Names and types of all members, and the words that tell events of one form apart. */
+/** Names and types of all members, and the words that distinguish events of one form. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return [...new Set(value.map((one) => JSON.stringify(shapeOf(one))))]
   if (typeof value !== 'object' || value === null) return typeof value

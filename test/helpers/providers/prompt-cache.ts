@@ -1,9 +1,12 @@
-/** The prompt cache of Anthropic by its rules: prefixes up to marks, from a smallest size on, for a time that each read renews. */
+/**
+ * The prompt cache of Anthropic by its rules: prefixes up to marks, from a minimum size on, for a time that each read
+ * renews.
+ */
 import { createHash } from 'node:crypto'
 import type { Json } from '../vendors/rules/contract.ts'
 
 const LIVES: Readonly<Record<string, number>> = { '5m': 300_000, '1h': 3_600_000 }
-/** A mark also finds what ends at one of these blocks before it. */
+/** A mark also finds a prefix that ends at one of these blocks before it. */
 const LOOK_BACK = 20
 const CHARACTERS_PER_TOKEN = 3.6
 
@@ -11,7 +14,7 @@ export interface CacheUse {
   readonly plain: number
   readonly read: number
   readonly written: number
-  /** A part of what was written. */
+  /** A part of the written tokens. */
   readonly hourly: number
 }
 
@@ -30,10 +33,10 @@ interface Prefix {
 export class PromptCache {
   readonly #from: number
   readonly #now: () => number
-  /** When each prefix is forgotten, by its hash. */
+  /** When each prefix expires, by its hash. */
   readonly #kept = new Map<string, number>()
 
-  /** `now`: milliseconds of a clock that the test turns. */
+  /** `now`: milliseconds of a clock that the test advances. */
   constructor(from: number, now: () => number) {
     this.#from = from
     this.#now = now

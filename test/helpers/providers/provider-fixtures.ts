@@ -1,6 +1,6 @@
 /**
- * The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read: `errors.json`, and for each
- * of its operations a folder with the wire that goes in, the inner form, and the wire that goes out.
+ * The files every provider needs in `test/fixtures/providers/<name>/`, and how they are read: `errors.json`, and for
+ * each of its operations a folder with the input wire, the inner form, and the output wire.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -15,16 +15,16 @@ export interface RequestCase {
   readonly client: Json | 'canonical'
   readonly maxTokens?: number
   readonly dialect?: Json
-  /** Path and query of the request, where it depends on anything. */
+  /** Path and query of the request, if they depend on anything. */
   readonly path?: string
   readonly upstream?: Json
-  /** The client's members that the provider says it has no place for. */
+  /** The client's members that the provider does not support. */
   readonly leftOut?: readonly string[]
-  /** `param` of the refusal, where there is no translation. */
+  /** `param` of the refusal, if there is no translation. */
   readonly refused?: string
 }
 
-/** `answer.json`: what the upstream answers with 200 and what becomes of it. */
+/** `answer.json`: the upstream's answer with 200 and its result. */
 export interface AnswerCase {
   readonly case: string
   readonly client?: Json
@@ -35,25 +35,25 @@ export interface AnswerCase {
   readonly failure?: Json
 }
 
-/** `embeddings/answer.json`: the same, and what the answer is to clients of any other wire. */
+/** `embeddings/answer.json`: the same, and the answer for clients of any other wire. */
 export interface EmbeddingsCase extends AnswerCase {
-  /** Absent where the answer is a failure. */
+  /** Absent if the answer is a failure. */
   readonly inner?: { readonly model: string; readonly vectors: readonly (readonly number[])[] }
 }
 
-/** `rerank/answer.json`: the same, and what the answer is to clients of any other wire. */
+/** `rerank/answer.json`: the same, and the answer for clients of any other wire. */
 export interface RerankCase extends AnswerCase {
-  /** Absent where the answer is a failure. */
+  /** Absent if the answer is a failure. */
   readonly inner?: Json
 }
 
-/** `completions/answer.json`: the same, and what the answer is to clients of any other wire. */
+/** `completions/answer.json`: the same, and the answer for clients of any other wire. */
 export interface CompletionsCase extends AnswerCase {
-  /** Absent where the answer is a failure. */
+  /** Absent if the answer is a failure. */
   readonly inner?: Json
 }
 
-/** `completions/NAME.json` beside `NAME.sse`: what a client reads in the end, by choice. */
+/** `completions/NAME.json` for `NAME.sse`: the client's result, by choice. */
 export interface CompletionsStream {
   readonly client?: Json
   readonly texts: readonly string[]
@@ -62,7 +62,7 @@ export interface CompletionsStream {
   readonly failure?: Json
 }
 
-/** `errors.json`: answers that are not 2xx, and with status 0 events inside of a stream. */
+/** `errors.json`: answers that are not 2xx, and with status 0 events within a stream. */
 export interface ErrorCase {
   readonly case: string
   readonly status: number
@@ -71,10 +71,10 @@ export interface ErrorCase {
   readonly failure: Json
 }
 
-/** `stream.json` beside `stream.sse`, and so for every further pair: what each event means. */
+/** `stream.json` for `stream.sse`, and so for every further pair: the meaning of each event. */
 export interface StreamCase {
   readonly client?: Json
-  /** The bytes that the client reads in the end. */
+  /** The client's result. */
   readonly text: string
   readonly tools?: readonly { readonly name: string; readonly arguments: string }[]
   readonly finish: string | null
@@ -89,7 +89,7 @@ export interface StreamCase {
   readonly unasked: readonly EventCase[]
 }
 
-/** A WireMeaning with the chunks as objects; flags that are not set are left out. */
+/** A WireMeaning with the chunks as objects; unset flags are omitted. */
 export type EventCase = Partial<Omit<WireMeaning, 'out'>> & {
   readonly out: 'same' | readonly Json[]
 }

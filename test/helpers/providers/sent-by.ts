@@ -1,4 +1,4 @@
-/** A request of a client as it leaves for an upstream, and the parts of it that the gateway names as left out. */
+/** A client's request as it is sent to an upstream, and the parts that the gateway names as left out. */
 import { GatewayError } from '../../../dataplane/base/errors.ts'
 import { parseRequest } from '../../../dataplane/body/request.ts'
 import type { ModelRequest } from '../../../dataplane/wire/inner-form.ts'
@@ -16,7 +16,7 @@ export interface SentBy {
   /** The same as it was written. */
   readonly text: string
   readonly named: readonly string[]
-  /** The rules that the vendor refuses it by. */
+  /** The rules by which the vendor refuses it. */
   readonly complaints: readonly string[]
 }
 
@@ -27,7 +27,7 @@ interface Way {
   readonly settings?: Partial<ProviderSettings>
   readonly isNative?: boolean
   readonly tenant?: string
-  /** Facts of the request, as it is asked for again. */
+  /** Facts of the request, for a repetition. */
   readonly facts?: Partial<ModelRequest>
 }
 

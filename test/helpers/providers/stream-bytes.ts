@@ -1,11 +1,11 @@
-/** The recorded streams of providers as the bytes that their framings cut. */
+/** The recorded streams of providers as the bytes of their framings. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Provider, WireEvent } from '../../../dataplane/wire/provider.ts'
 import { frameOf } from './fakes/event-stream.ts'
 import { readEvents } from './provider-fixtures.ts'
 
-/** How an event is written in a framing other than the one of the files, by media type. */
+/** How an event is written in a framing other than that of the files, by media type. */
 const WRITERS: Readonly<Record<string, (event: WireEvent) => Uint8Array>> = {
   'application/x-ndjson': ({ data }) => Buffer.from(`${data}\n`),
   'application/vnd.amazon.eventstream': ({ event, data }) => {

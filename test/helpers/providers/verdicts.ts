@@ -1,4 +1,4 @@
-/** How conformance judges what a provider makes of its fixtures. */
+/** The checks of conformance on a provider's results for its fixtures. */
 
 import assert from 'node:assert/strict'
 import type { Json } from '../../../dataplane/json/values.ts'
@@ -20,7 +20,7 @@ export const HEADERS = [
   ...AUTHENTICATION,
 ]
 
-/** Texts that every object knows, and objects that cannot become texts or numbers. */
+/** Names of every object's members, and objects that cannot become texts or numbers. */
 export const HOSTILE = [
   'constructor',
   '__proto__',
@@ -57,7 +57,7 @@ export function usageOf(usage: Json | undefined): object | undefined {
   return usage && { ...none, estimated: false, ...usage }
 }
 
-/** A word in members of a request that are no provider's business. */
+/** A word in members of a request that providers need not handle. */
 export const CANARY = 'canary-4711'
 
 interface Written {
@@ -66,7 +66,7 @@ interface Written {
   readonly body: unknown
 }
 
-/** Our credential stands in one header alone, and nothing of the client's goes on. */
+/** Our credential is only in one header, and nothing of the client's is forwarded. */
 export function assertTrusted(
   { credentialHeader = 'authorization' }: Provider,
   write: (settings: ProviderSettings) => Written,

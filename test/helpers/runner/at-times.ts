@@ -1,7 +1,8 @@
 /**
- * Runs test files at 24 hours of a day and in the odd minutes of a calendar, and names the moments at which a file fails:
- * `node test/helpers/runner/at-times.ts [--few] FILE...`. A test of forecasts, today, this month or "in 3 h" passes at all of
- * them. Each file runs by itself, so that its first seconds are those of the moment; `--few` takes six hours for the 24.
+ * Runs test files at 24 hours of a day and in the unusual minutes of a calendar, and names the times at which a file
+ * fails: `node test/helpers/runner/at-times.ts [--few] FILE...`. A test of forecasts, today, this month or "in 3 h"
+ * passes at all of them. Each file runs alone, so that its first seconds are at that time; `--few` uses six hours of
+ * the 24.
  */
 import { spawn } from 'node:child_process'
 import { availableParallelism } from 'node:os'
@@ -40,7 +41,7 @@ process.stdout.write(
 )
 process.exit(failed.length === 0 ? 0 : 1)
 
-/** Workers share the runs that wait. */
+/** Workers share the waiting runs. */
 async function work(): Promise<void> {
   for (const run of waiting) {
     const names = await failuresOf(run)
@@ -52,7 +53,7 @@ async function work(): Promise<void> {
   }
 }
 
-/** The names of the tests that fail; undefined: none does. */
+/** The names of the failing tests; undefined: there are none. */
 async function failuresOf({ file, moment }: Run): Promise<readonly string[] | undefined> {
   const env = { ...process.env, ...clockAhead(aheadOf(Date.parse(moment))) }
   const stdio = ['ignore', 'pipe', 'ignore'] as const

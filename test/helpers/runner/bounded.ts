@@ -1,16 +1,16 @@
-/** Runs a program with all that it starts, for as long as it may take and no longer. */
+/** Runs a program with its children, for at most its allowed time. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface Bound {
   readonly msMax?: number
-  /** The time that it may take to end in order once it is asked to. */
+  /** The time for a clean end after the request. */
   readonly graceMs?: number
 }
 
 export type Outcome = 'passed' | 'failed' | 'took too long'
 
-/** A separate group of processes, so that nothing of it is left when it has to be ended. */
+/** A separate group of processes, so that no child is left when it must be ended. */
 export async function runBounded(
   program: string,
   args: readonly string[],
@@ -21,7 +21,7 @@ export async function runBounded(
     interruption = signal
     end(signal)
   }
-  // First, because the program may run before the next line of this one does.
+  // First, because the program may run before the next line of this one.
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
   const child = spawn(program, args, { stdio: 'inherit', detached: true })
   const end = (signal: NodeJS.Signals) => signalGroup(child.pid, signal)
@@ -43,9 +43,9 @@ export async function runBounded(
   } finally {
     for (const timer of timers) clearTimeout(timer)
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    // A process that it started may have outlived it.
+    // A child may have outlived it.
     if (isTooLong) end('SIGKILL')
-    // The user who ended both processes does not want the next step.
+    // The user who ended both processes does not need the next step.
     if (interruption !== undefined) process.kill(process.pid, interruption)
   }
 }

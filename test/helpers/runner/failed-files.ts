@@ -13,7 +13,8 @@ async function* failedTests(events: AsyncIterable<Reported>): AsyncGenerator<str
   for await (const event of events) {
     progress.hear(event)
     const { type, data } = event
-    // `file` is where `test` was called, which may be a module that several tests share; `entryFile` is what was run.
+    // `file` is where `test` was called, which may be a module that several tests share; `entryFile` is the file that
+    // was run.
     const file = data.entryFile ?? data.file
     if (type !== 'test:fail' || file === undefined) continue
     const { message = '' } = data.details?.error?.cause ?? data.details?.error ?? {}

@@ -1,4 +1,4 @@
-/** Ends test files that hang: otherwise the whole run waits for one of them, and does not even say which. */
+/** Ends test files that hang: otherwise the whole run waits for one of them, and does not even name it. */
 import { spawnSync } from 'node:child_process'
 
 interface Process {
@@ -23,7 +23,7 @@ export function endLongFiles(runner: number, secondsMax: number): NodeJS.Timeout
   return setInterval(look, Math.min(10, secondsMax) * 1000)
 }
 
-/** None where `ps` cannot tell seconds, as on macOS. */
+/** None if `ps` cannot print seconds, as on macOS. */
 function runningProcesses(): Process[] {
   const words = ['-A', '-ww', '-o', 'pid=,ppid=,etimes=,args=']
   const { stdout } = spawnSync('ps', words, { encoding: 'utf8', maxBuffer: 1 << 26 })
@@ -34,7 +34,7 @@ function runningProcesses(): Process[] {
   })
 }
 
-/** A process and all that it started. */
+/** A process and all its children. */
 function familyOf(pid: number, processes: readonly Process[]): number[] {
   const children = processes.filter(({ parent }) => parent === pid)
   return [pid, ...children.flatMap((child) => familyOf(child.pid, processes))]

@@ -1,6 +1,6 @@
 /**
- * The progress of a run of test files: twice a minute a line with what is done, what runs, and an estimate of what is left.
- * It remembers how long each file took; on a busy machine all take longer by the same factor.
+ * The progress of a run of test files: twice a minute a line with the finished and running files, and an estimate of
+ * the rest. It remembers the duration of each file; on a busy machine all take longer by the same factor.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -78,7 +78,7 @@ export class Progress {
   }
 }
 
-/** Prints the line while a run lasts; `end` keeps how long each file took. */
+/** Prints the line while a run lasts; `end` keeps the duration of each file. */
 export function startProgress(): { hear(event: Reported): void; end(): void } {
   const known = remembered()
   const seen = new Progress(known, () => performance.now() / 1000)

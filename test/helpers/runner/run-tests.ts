@@ -1,7 +1,7 @@
 /**
- * Runs test files: `node test/helpers/runner/run-tests.ts [flags of the runner] PATTERN...`. Where `CI=true`, a few files that failed beside
- * the others, which share the machine with them, are run once more by themselves, and named in what is printed. A file that
- * hangs is ended and has failed.
+ * Runs test files: `node test/helpers/runner/run-tests.ts [flags of the runner] PATTERN...`. With `CI=true`, a few
+ * files that failed next to others, which share the machine with them, are run again alone, and named in the output. A
+ * file that hangs is ended and has failed.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,21 +17,21 @@ export const FAILED_TESTS = 'GW_FAILED_TESTS'
 const REPORTER = join(import.meta.dirname, 'failed-files.ts')
 
 /**
- * Test files take compiled modules from the last run, which saves a third of the processor time of many small ones. By a flag
- * and not by the environment, so that programs that tests start keep to their own ways.
+ * Test files use compiled modules of the last run, which saves a third of the processor time of many small ones. By a
+ * flag and not by the environment, so that programs of tests do not inherit it.
  */
 const COMPILED = join(import.meta.dirname, '../../../.cache/compiled')
 const KEEP_COMPILED = `--import=data:text/javascript,${encodeURIComponent(
   `import { enableCompileCache } from 'node:module'; enableCompileCache(${JSON.stringify(COMPILED)})`,
 )}`
 
-/** The runner itself would leave one core idle, though tests wait more than they work. */
+/** The runner itself would leave one core idle, although tests wait more than they work. */
 const FILES_AT_ONCE = Math.max(2, availableParallelism())
 
-/** More than that is no accident. */
+/** More than that is not an accident. */
 const UNSTEADY_MAX = 3
 
-/** A file that takes longer hangs: most take seconds, and one that builds programs takes minutes. */
+/** A longer file hangs: most take seconds, and one that builds programs takes minutes. */
 const FILE_SECONDS_MAX = 1200
 const LONG_FILE_SECONDS_MAX = 7200
 

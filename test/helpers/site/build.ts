@@ -1,4 +1,4 @@
-/** `make site`: every document of the tree as a page in `.cache/site`, to be read there or served as files. */
+/** `make site`: every document of the tree as a page in `.cache/site`, for reading or serving. */
 import { copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { linksOf, type Page, placeOf, readPages } from './pages.ts'

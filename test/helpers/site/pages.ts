@@ -31,7 +31,7 @@ function readPage(file: string): Page {
   return { file, title: headings[0] ?? file, tokens, anchors: anchorsOf(headings) }
 }
 
-/** As repositories of Markdown make them: a second heading of the same words gets `-1`. */
+/** Like repositories of Markdown: a second heading with the same text gets `-1`. */
 function anchorsOf(headings: readonly string[]): string[] {
   const seen = new Map<string, number>()
   return headings.map((text) => {
@@ -68,7 +68,7 @@ export function placeOf(
   return { file: path === '' ? file : normalize(join(dirname(file), path)), anchor }
 }
 
-/** The lines of blocks that a reader pastes into a shell, with lines that go on joined. */
+/** The lines of blocks that a reader pastes into a shell, with continued lines joined. */
 export function shellLines({ tokens }: Page): string[] {
   const blocks: string[] = []
   walkTokens([...tokens], (token) => {

@@ -1,11 +1,11 @@
-/** A page as HTML, beside a list of all pages. No script, and nothing from elsewhere. */
+/** A page as HTML, next to a list of all pages. No script, and nothing from other origins. */
 import { dirname, join, relative } from 'node:path'
 import { Marked, parser, type Tokens } from 'marked'
 import { type Page, placeOf } from './pages.ts'
 
 const FRONT = 'README.md'
 
-/** Where the page stands in the site: `dataplane/docs/errors.html`. */
+/** The path of the page in the site: `dataplane/docs/errors.html`. */
 export function addressOf(file: string): string {
   return file === FRONT ? 'index.html' : file.replace(/\.md$/, '.html')
 }
@@ -25,7 +25,7 @@ export function renderPage(page: Page, pages: readonly Page[]): string {
         const text = this.parser.parseInline(tokens)
         const place = placeOf(href, page)
         if (place === undefined) return `<a href="${escapeHtml(href)}">${text}</a>`
-        // A folder or a file of code is no page: its name stays.
+        // A folder or a file of code has no page: its name stays.
         if (!known.has(place.file)) return text
         const anchor = place.anchor === '' ? '' : `#${place.anchor}`
         return `<a href="${to(place.file)}${anchor}">${text}</a>`
@@ -44,7 +44,7 @@ export function renderPage(page: Page, pages: readonly Page[]): string {
   })
 }
 
-/** All pages by the folder they stand in, the front page first. */
+/** All pages by folder, the front page first. */
 function listOf(pages: readonly Page[], open: Page, to: (file: string) => string): string {
   const folders = Map.groupBy(pages, ({ file }) => file.split('/')[0]?.replace(/\.md$/, '') ?? '')
   const item = (page: Page) => {

@@ -22,7 +22,7 @@ const aBudgetRule = fc.record<BudgetRule>({
   alertThresholds: fc.constantFrom([], [0.5, 1], [0, 0.07, 0.29]),
 })
 
-/** The budget of a group that both tenants are in, and that of a key. */
+/** The budget of a group with both tenants, and that of a key. */
 const scopedBudgets = fc
   .record({ group: fc.option(aBudgetRule), key: fc.option(aBudgetRule) })
   .map(({ group, key }): readonly ScopedBudget[] => [
@@ -90,7 +90,7 @@ export const history = fc.record({
 
 export type History = typeof history extends fc.Arbitrary<infer H> ? H : never
 
-/** Runs both side by side and compares every answer; tells which answers came up. */
+/** Runs both in parallel and compares every answer; reports the answers that occurred. */
 export async function compare(
   { rules: first, commands }: History,
   store: Store,
@@ -143,7 +143,7 @@ export async function compare(
       }
       case 'extend': {
         const { estimate } = one
-        // A shared store raises the hold in each counter by itself: what grew in one of them is an upper bound.
+        // A shared store raises the hold in each counter separately: growth in only one is an upper bound.
         if (scoped.has(id)) break
         const raised = await store.extend({ tenant, id, estimate, budget: rules.budget })
         assert.equal(raised, model.extend(id, estimate, rules.budget, now), place)
@@ -178,7 +178,7 @@ export async function compare(
   return reached
 }
 
-/** Every answer that there is: what a run over many histories has to have come upon. */
+/** Every possible answer: a run over many histories must have had them all. */
 export const ANSWERS: readonly string[] = [
   'admitted',
   'budget_reserved',

@@ -1,19 +1,19 @@
 /**
- * The rules of the store once more, from the full history: every question is answered by going through everything
- * that ever happened, in BigInt, with dates as strings. Slow, and therefore plain.
+ * The rules of the store again, from the full history: every question reads everything that ever happened, in BigInt,
+ * with dates as strings. Slow, and therefore plain.
  */
 import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../../dataplane/accounts/store.ts'
 
 interface Past {
   readonly tenant: string
-  /** The tenant, and the ids of the other counters that it is in. */
+  /** The tenant, and the ids of its other counters. */
   readonly accounts: readonly string[]
   readonly id: string
   readonly day: string
   readonly month: string
   readonly downgraded: boolean
   beatAt: number
-  /** Rises with every admission and beat: who was heard of longest ago expires first. */
+  /** Rises with every admission and beat: the one with the oldest beat expires first. */
   turn: number
   reserved: Amount
   used: Amount
@@ -38,7 +38,7 @@ const smaller = (one: bigint, other: bigint) => (one < other ? one : other)
 class History {
   readonly pours: Pour[] = []
 
-  /** A pour of nothing marks the first request under a changed rule. */
+  /** A charge of nothing marks the first request under a changed rule. */
   obey(perMinute: number, capacity: number, at: number) {
     const last = this.pours.at(-1)
     if (last?.perMinute === perMinute && last.capacity === capacity) return
@@ -316,7 +316,7 @@ export class Reference {
   }
 }
 
-/** The tenant's own budget first, though it may have no rule: its usage is counted all the same. */
+/** The tenant's own budget first, although it may have no rule: its usage is still counted. */
 function budgetsOf(tenant: string, { budget, scoped = [] }: Pick<Rules, 'budget' | 'scoped'>) {
   const others = scoped.map(({ scope, rule }) => ({ account: scope.id, rule }))
   return [{ account: tenant, rule: budget }, ...others]
@@ -336,7 +336,7 @@ function keyOf(kind: 'day' | 'month', wall: number): string {
 
 const ends = new Map<string, number>()
 
-/** Steps by hours until the date has another name; remembered, because that is slow. */
+/** Steps by hours until the date has another name; cached, because that is slow. */
 function endOf(kind: 'day' | 'month', wall: number): number {
   const hour = 3_600_000
   const key = keyOf(kind, wall)

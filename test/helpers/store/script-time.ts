@@ -1,9 +1,9 @@
-/** A link whose scripts see the time that a test chooses instead of the server's. */
+/** A link whose scripts see a time that a test chooses instead of the server's. */
 import type { Link, Script } from '../../../dataplane/store/redis/link.ts'
 
 const SERVER_TIME = "call('TIME')"
 
-/** The time goes in one more key, of the same tenant, because scripts walk through their arguments to the end. */
+/** The time is one more key, of the same tenant, because scripts read their arguments to the end. */
 const CHOSEN_TIME =
   "local CHOSEN_TIME = (function(ms) return { math.floor(ms / 1000), ms % 1000 * 1000 } end)(string.match(KEYS[#KEYS], '#(%d+)$'))\n"
 
@@ -16,7 +16,7 @@ export function atTime(link: Link, time: () => number): Link {
   }
 }
 
-/** Only its first look at the clock: the second one tells two lives of a window apart. */
+/** Only its first read of the clock: the second one distinguishes two lives of a window. */
 function timedScript(script: Script): Script {
   let made = timed.get(script)
   if (made === undefined) {

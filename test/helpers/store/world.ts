@@ -1,9 +1,9 @@
-/** A store on a turned clock, and tenants' rules with valid defaults. */
+/** A store on a test clock, and tenants' rules with valid defaults. */
 import type { AdmitResult, Amount, BudgetRule, Rules } from '../../../dataplane/accounts/store.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { aClock, type TurnedClock } from '../clock.ts'
 
-/** Rules that limit nothing, but for what is given. */
+/** Rules that limit nothing, except the given ones. */
 export function aRule(given: Partial<Rules> = {}): Rules {
   return {
     requestsPerMinute: 1_000_000,

@@ -1,4 +1,4 @@
-/** A real collector of OpenTelemetry, which keeps in a file what it was sent. */
+/** A real collector of OpenTelemetry, which keeps received data in a file. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -32,7 +32,7 @@ export interface StoredRecord {
   readonly attributes: Readonly<Record<string, StoredValue>>
 }
 
-/** One point, as its metric has it. */
+/** One point, in the form of its metric. */
 export interface StoredPoint {
   readonly resource: Readonly<Record<string, StoredValue>>
   readonly name: string

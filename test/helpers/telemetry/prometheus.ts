@@ -1,4 +1,4 @@
-/** A real Prometheus, which scrapes what it is given every second. */
+/** A real Prometheus, which scrapes its targets every second. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** A real rotel, a collector in Rust that reads stricter than others; it passes on what it has taken. */
+/** A real rotel, a collector in Rust with a stricter reader; it forwards what it has accepted. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Reads exported spans with a table of field numbers, as opentelemetry/proto writes them. */
+/** Reads exported spans with a table of field numbers from opentelemetry/proto. */
 
 type Value = string | number | boolean | readonly string[]
 
@@ -32,7 +32,7 @@ export interface ReadBatch {
 
 type Field = readonly [number: number, value: bigint | Buffer]
 
-/** A batch as it is posted: one `ResourceSpans` with one `ScopeSpans`. */
+/** A posted batch: one `ResourceSpans` with one `ScopeSpans`. */
 export function readBatch(bytes: Buffer): ReadBatch {
   const whole = message(fieldsOf(bytes), 1)
   const scoped = message(whole, 2)
@@ -116,7 +116,7 @@ function textsIn(list: Buffer): string[] {
   return all(fieldsOf(list), 1).map((one) => bytesIn(fieldsOf(one), 1)?.toString() ?? '')
 }
 
-/** Throws where a length or a tag leads beyond the end. */
+/** Throws if a length or a tag leads beyond the end. */
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = []
   let at = 0

@@ -1,4 +1,4 @@
-/** Receives events of usage as a webhook and as a collector, refuses some, and keeps each by its id. */
+/** Receives usage events as a webhook and as a collector, refuses some, and keeps each by its id. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type ReadRecord, readRecords } from './spans.ts'
@@ -23,7 +23,7 @@ export interface UsageReceiver {
   close(): Promise<void>
 }
 
-/** Every third batch is taken, and answered with 503 all the same. */
+/** Every third batch is accepted, and still answered with 503. */
 export async function startReceiver(): Promise<UsageReceiver> {
   const posted = new Map<string, PostedEvent>()
   const records = new Map<string, PostedEvent>()

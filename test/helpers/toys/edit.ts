@@ -1,4 +1,4 @@
-/** A text that a toy puts into a file of the tree, before another one that is there once. */
+/** A text that a toy puts into a file of the tree, before another one that appears once. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -8,7 +8,7 @@ export interface Edit {
   readonly text: string
 }
 
-/** Returns the files that it has changed. */
+/** Returns the changed files. */
 export function plant(tree: string, edits: readonly Edit[]): Set<string> {
   for (const { path, before, text } of edits) {
     const file = join(tree, path)

@@ -1,4 +1,4 @@
-/** A member of a key that the tree does not have: its declaration, and the option that writes it. */
+/** A member of a key that is new to the tree: its declaration, and the option that writes it. */
 import type { Edit } from './edit.ts'
 
 export const KEY_MEMBER: readonly Edit[] = [

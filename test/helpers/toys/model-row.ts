@@ -1,4 +1,4 @@
-/** A model that the tree does not know: its row in the folder of its provider. */
+/** A model that is new to the tree: its row in the folder of its provider. */
 import type { Edit } from './edit.ts'
 
 export const MODEL_ROW: readonly Edit[] = [

@@ -1,4 +1,4 @@
-/** A field of a trace that the tree does not have: its declaration, and the line that writes it. */
+/** A field of a trace that is new to the tree: its declaration, and the line that writes it. */
 import type { Edit } from './edit.ts'
 
 export const TRACE_FIELD: readonly Edit[] = [

@@ -1,4 +1,4 @@
-/** One vector store of a configuration, opened beside a gateway; and a server that answers as a test says. */
+/** One vector store of a configuration, opened next to a gateway; and a server with the test's answers. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -30,7 +30,7 @@ export interface AskedServer {
     readonly headers: IncomingMessage['headers']
     readonly body: string
   }[]
-  /** The connections that were made. */
+  /** The number of connections. */
   readonly connections: () => number
   answer: (outgoing: ServerResponse, line: string) => void
   close(): Promise<void>

@@ -9,7 +9,7 @@ import { PYTHON } from '../model/model-server.ts'
 import { answers, until } from '../until.ts'
 import { storePackages } from './programs.ts'
 
-/** A row of a store: its payload is what each kind of store keeps beside the text. */
+/** A row of a store: its payload is what each kind of store keeps with the text. */
 export interface StoredPassage {
   readonly id: string
   readonly vector: readonly number[]

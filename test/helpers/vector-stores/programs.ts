@@ -1,4 +1,4 @@
-/** Chroma and Postgres with pgvector, as Python packages hold them: unpacked into a folder, not installed. */
+/** Chroma and Postgres with pgvector, from Python packages: unpacked into a folder, not installed. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
@@ -9,7 +9,7 @@ import { PYTHON, preparePython } from '../model/model-server.ts'
 
 const run = promisify(execFile)
 
-/** Kept between runs, where Postgres can read it too: it refuses to run as root. */
+/** Kept between runs, in a folder that Postgres can read too: it refuses to run as root. */
 const CACHE = process.env.GW_TEST_SERVERS ?? join(tmpdir(), 'gw-test-servers')
 const PACKAGES = ['chromadb==1.5.9', 'pgserver==0.1.4']
 

@@ -1,4 +1,4 @@
-/** Qdrant's query of points on a real socket, in the shapes of its documentation, with its own meaning of a filter. */
+/** Qdrant's query of points on a real socket, in the forms of its documentation, with its own meaning of a filter. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ type Body = any
 export interface QdrantServer {
   readonly url: string
   readonly asked: { readonly path: string; readonly headers: Body; readonly body: Body }[]
-  /** Answers with passages of every tenant, regardless of the question. */
+  /** Answers with passages of every tenant, regardless of the query. */
   ignoresFilters: boolean
   fill(passages: readonly StoredPassage[]): void
   close(): Promise<void>
@@ -65,7 +65,7 @@ export async function startQdrant(collection = 'docs'): Promise<QdrantServer> {
   return self
 }
 
-/** `metadata.tenant` is a member of a member. */
+/** `metadata.tenant` is a nested member. */
 function matches({ key, match }: Body, payload: Body): boolean {
   const value = key.split('.').reduce((below: Body, part: string) => below?.[part], payload)
   return value === match.value

@@ -1,4 +1,4 @@
-/** Anthropic: messages of blocks, with what its models refuse. */
+/** Anthropic: messages of blocks, with the refusals of its models. */
 import { checkCalls, type Step } from './rules/calls.ts'
 import { checkClaude } from './rules/claude.ts'
 import { type Checker, type Complaints, entries, isObject, type Json } from './rules/contract.ts'
@@ -15,7 +15,7 @@ const BLOCKS: Readonly<Record<string, string>> = {
   thinking: 'type thinking signature',
   redacted_thinking: 'type data',
 }
-/** Blocks of what the vendor runs itself. */
+/** Blocks of the vendor's own tools. */
 const HOSTED = /^(server_tool_use|mcp_tool_use|container_upload|search_result|\w+_tool_result)$/
 export const CLAUDE_NAME = /^[a-zA-Z0-9_-]{1,128}$/
 export const CLAUDE_ID = /^[a-zA-Z0-9_-]+$/

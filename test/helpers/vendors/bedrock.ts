@@ -1,4 +1,4 @@
-/** Bedrock's Converse: blocks with one member each, with what its families of models refuse. */
+/** Bedrock's Converse: blocks with one member each, with the refusals of its families of models. */
 import { checkCalls, type Step } from './rules/calls.ts'
 import { checkClaude } from './rules/claude.ts'
 import { type Checker, type Complaints, entries, isObject, type Json } from './rules/contract.ts'

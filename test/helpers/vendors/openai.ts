@@ -1,4 +1,4 @@
-/** OpenAI: chat completions and Responses, with what its models refuse. */
+/** OpenAI: chat completions and Responses, with the refusals of its models. */
 
 import type { Checker, Complaints, Json } from './rules/contract.ts'
 import {
@@ -22,7 +22,7 @@ export const OPENAI_CHAT: ChatRules = {
   checksSchemas: true,
 }
 
-/** DeepSeek, Kimi and others that speak OpenAI's API: they ignore members that they do not know. */
+/** DeepSeek, Kimi and other services with OpenAI's API: they ignore unknown members. */
 export const deepseek: Checker = ({ path, body }, c) => {
   const { roles, name, callId } = OPENAI_CHAT
   if (path.includes('/chat/completions')) checkChat(body, { roles, name, callId }, c)
@@ -47,7 +47,7 @@ export function checkOpenAiChat(body: Json, c: Complaints): void {
   const reasons = /^(o\d|gpt-[5-9])/.test(model)
   const effort = body.reasoning_effort
   if (!reasons) {
-    // Nothing is known of models with other names.
+    // Nothing is known about models with other names.
     const cannot = /^gpt-[34]/.test(model)
     c.demand(
       effort == null || !cannot,

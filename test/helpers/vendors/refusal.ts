@@ -8,7 +8,7 @@ export interface Refusal {
   readonly body: Json
 }
 
-/** undefined: the path is that of several, which differ. */
+/** undefined: the path belongs to several vendors, which differ. */
 export function vendorAt({ path, headers = {} }: Sent): Vendor | undefined {
   if (/:(stream)?generateContent/i.test(path)) return 'gemini'
   if (/\/converse(-stream)?$/.test(path)) return 'bedrock'
@@ -19,7 +19,7 @@ export function vendorAt({ path, headers = {} }: Sent): Vendor | undefined {
   return /(\/chat\/completions|\/responses)(\?|$)/.test(path) ? 'openai' : undefined
 }
 
-/** undefined: the vendor takes it, or refuses it for a fault that is known. */
+/** undefined: the vendor accepts it, or refuses it for a known fault. */
 export function refusalBy(vendor: Vendor, sent: Sent): Refusal | undefined {
   const complaints = complaintsOf(vendor, sent)
   const [first, ...more] = complaints.filter(({ rule }) => !(`request: ${rule}` in KNOWN))

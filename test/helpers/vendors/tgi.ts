@@ -1,4 +1,4 @@
-/** TGI: chat completions with strict types and unknown members ignored. */
+/** TGI: chat completions with strict types; unknown members are ignored. */
 import { type Checker, entries } from './rules/contract.ts'
 import { checkChat } from './rules/openai-chat.ts'
 import { checkCompletion } from './rules/operations.ts'

@@ -72,13 +72,13 @@ async function meanMs(): Promise<number> {
 }
 
 const ATTACKS: readonly Attack[] = [
-  'a tenant behind its rate sends lists of 8 MiB',
+  'a tenant above its rate sends lists of 8 MiB',
   'a key without the route sends lists of 8 MiB',
   'a key without scope sends lists of 8 MiB',
   'a key without the route sends texts of 8 MiB',
   'five bodies of 8 MiB of empty lists at once',
   'bodies of 4 MiB in chunks of one byte',
-  'the same with a header that only the other reader takes',
+  'the same with a header that only Node accepts',
 ]
 
 for (const attack of ATTACKS) {

@@ -216,7 +216,7 @@ test('a refused secret fails the attempt in words for each reader, and heals by 
   const alone = await front.chat()
   assert.equal(alone.status, 502)
   const { message } = JSON.parse(alone.text).error
-  assert.equal(message, 'Upstream "azure" cannot be asked: its credential could not be fetched.')
+  assert.equal(message, 'Upstream "azure" cannot be called: its credential could not be fetched.')
   assert.match(JSON.stringify(await front.trace(alone)), /AADSTS7000215/)
   const pair = await front.chat({ model: 'pair' })
   assert.equal(JSON.parse(pair.text).choices[0].message.content, 'from the spare')

@@ -1,4 +1,4 @@
-/** Where the credential of a request comes from: the configuration, or AWS's chain at fakes of its services. */
+/** The source of a request's credential: the configuration, or AWS's chain with fakes of its services. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -80,7 +80,7 @@ test('the variable with an API key comes before the chain', async () => {
   assert.deepEqual(await source?.fetch(never), { value: 'ABSKabc' })
 })
 
-test("AWS's package is loaded when the chain is asked, and not before", async () => {
+test("AWS's package is loaded when the chain is used, and not before", async () => {
   const { cache } = createRequire(import.meta.url)
   const isLoaded = () =>
     Object.keys(cache).some((path) => path.includes('credential-provider-node'))
@@ -96,13 +96,13 @@ test('the chain finds the variables of the process', async () => {
   assert.equal(fetched.expiresAtMs, undefined)
 })
 
-test('the region of the settings goes before that of the process', async () => {
+test('the region of the settings overrides that of the process', async () => {
   Object.assign(process.env, { AWS_ACCESS_KEY_ID: ID, AWS_SECRET_ACCESS_KEY: SECRET })
   const fetched = await sourceFor({ region: 'us-west-2' }, process.env)?.fetch(never)
   assert.equal(accessKeyIn(fetched?.value ?? '')?.region, 'us-west-2')
 })
 
-test('the chain finds the identity of a pod, each time anew, with its expiry', async () => {
+test('the chain finds the identity of a pod, read again each time, with its expiry', async () => {
   let asked = 0
   answer = ({ headers }, outgoing) => {
     asked++
@@ -123,7 +123,7 @@ test('the chain finds the identity of a pod, each time anew, with its expiry', a
   assert.equal(asked, 2)
 })
 
-test('the chain changes a token of the cluster for the keys of a role', async () => {
+test('the chain exchanges a token of the cluster for the keys of a role', async () => {
   answer = (_incoming, outgoing, body) => {
     const asked = new URLSearchParams(body)
     assert.equal(asked.get('Action'), 'AssumeRoleWithWebIdentity')
@@ -162,11 +162,11 @@ test('the chain finds the role of a machine', async () => {
   assert.deepEqual(accessKeyIn(fetched.value), KEY)
 })
 
-test('where there is nothing, the operator reads what to give', async () => {
+test('without any source, the operator gets advice', async () => {
   await assert.rejects(fromChain({}), /AWS_ACCESS_KEY_ID.*or a role/)
 })
 
-test('a refusal of the service holds no secret', async () => {
+test('a refusal of the service contains no secret', async () => {
   answer = (_incoming, outgoing) => {
     outgoing.writeHead(403, { 'content-type': 'text/xml' })
     const text = '<Code>AccessDenied</Code><Message>Not authorized.</Message>'

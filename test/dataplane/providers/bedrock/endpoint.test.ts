@@ -1,4 +1,4 @@
-/** Where Bedrock is, and the names of its models. */
+/** The address of Bedrock, and the names of its models. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointIn, segmentOf } from '../../../../dataplane/providers/bedrock/aws/endpoint.ts'

@@ -49,11 +49,11 @@ function eventsIn(pieces: readonly Buffer[]): { events: WireEvent[]; rest: numbe
   const framer = EVENT_STREAM.open()
   const events: WireEvent[] = []
   for (const piece of pieces) {
-    // A chunk is a view of memory that is used again.
+    // A chunk is a view of reused memory.
     const lent = Buffer.from(piece)
     const frames = framer.push(lent)
     for (const frame of EVENT_STREAM.split(frames ?? Buffer.alloc(0))) {
-      // A failure ends what is read.
+      // A failure ends the reading.
       if (events.at(-1)?.data.includes(DAMAGED)) break
       const event = EVENT_STREAM.parse(frame)
       if (event !== undefined) events.push(event)
@@ -72,7 +72,7 @@ test('published frames are read, whole, byte by byte and cut at every place', ()
   }
 })
 
-test('every flipped bit is damage, and ends what is read', () => {
+test('every flipped bit is damage, and ends the reading', () => {
   const second = PUBLISHED[0][0].length / 2
   const end = second + PUBLISHED[1][0].length / 2
   for (let bit = second * 8; bit < end * 8; bit++) {
@@ -84,7 +84,7 @@ test('every flipped bit is damage, and ends what is read', () => {
   }
 })
 
-test('what is left of a frame at the end is a rest, and no event', () => {
+test('an incomplete frame at the end is a rest, and not an event', () => {
   const { events, rest } = eventsIn([BYTES.subarray(0, BYTES.length - 1)])
   assert.deepEqual(events, EVENTS.slice(0, -1))
   assert.equal(rest, 143)
@@ -112,13 +112,13 @@ test('lengths out of bounds are damage before anything is kept for them', () => 
   }
 })
 
-test('headers that do not fill their room are damage', () => {
+test('headers that do not fill their length are damage', () => {
   for (const headers of ['ff', '016107', '01610700ff61', '01610a', '0161', '016108']) {
     assert.equal(read(framed(Buffer.from(headers, 'hex')))?.event, FAILED, headers)
   }
 })
 
-test('values of all types are passed over, and texts are read', () => {
+test('values of all types are skipped, and texts are read', () => {
   const headers = {
     a: { type: 'boolean', value: true },
     b: { type: 'boolean', value: false },
@@ -135,7 +135,7 @@ test('values of all types are passed over, and texts are read', () => {
   assert.deepEqual(read(frame), { event: 'messageStop', data: '{}' })
 })
 
-test('headers mark errors and exceptions, and other kinds mean nothing', () => {
+test('headers mark errors and exceptions, and other types mean nothing', () => {
   assert.deepEqual(read(errorFrame('InternalFailure', 'Oh')), {
     event: FAILED,
     data: '{"message":"Oh","__type":"InternalFailure"}',
@@ -148,7 +148,7 @@ test('headers mark errors and exceptions, and other kinds mean nothing', () => {
   assert.deepEqual(read(nameless), { event: '', data: '{}' })
 })
 
-test("random streams are read as AWS's own codec writes them, however they are cut", () => {
+test("random streams are read like AWS's own codec writes them, however they are cut", () => {
   const random = aRandom(11)
   for (let round = 0; round < cases(200, 5_000); round++) {
     const sent = Array.from({ length: 1 + random(8) }, (_, index) => {
@@ -173,7 +173,7 @@ test("random streams are read as AWS's own codec writes them, however they are c
   }
 })
 
-test('no bytes throw, and none are kept behind damage', () => {
+test('no bytes throw, and none are kept after damage', () => {
   const random = aRandom(13)
   for (let round = 0; round < cases(2_000, 100_000); round++) {
     const bytes = Buffer.from(BYTES)
@@ -188,7 +188,7 @@ function read(frame: Buffer): WireEvent | undefined {
   return EVENT_STREAM.parse(frame)
 }
 
-/** A sound frame around headers that may not be. */
+/** A valid frame around headers that may be invalid. */
 function framed(headers: Buffer): Buffer {
   const frame = Buffer.alloc(16 + headers.length)
   frame.writeUInt32BE(frame.length)

@@ -93,7 +93,7 @@ test('one key signs on both sides of midnight', () => {
   }
 })
 
-test('an API key is sent as it is, and an access key signs', () => {
+test('an API key is sent unchanged, and an access key signs', () => {
   const sign = (settings: object, origin = REQUEST.origin) =>
     bedrock.sign?.({ ...REQUEST, origin }, someSettings(settings))
   assert.deepEqual(sign({ credential: 'ABSKabc=' }), {})
@@ -103,7 +103,7 @@ test('an API key is sent as it is, and an access key signs', () => {
   const id = 'AKIAIOSFODNN7EXAMPLE'
   const credential = `${id}:${SECRET}`
   const day = '20260102'
-  // The setting, the region in the host, the region that came with the key, in this order.
+  // The setting, the region in the host, and the environment's region, in this order.
   const cases = [
     [{ region: 'eu-west-1' }, undefined, 'eu-west-1'],
     [{}, 'https://vpce-1.bedrock-runtime.eu-north-1.vpce.amazonaws.com', 'eu-north-1'],
@@ -117,7 +117,7 @@ test('an API key is sent as it is, and an access key signs', () => {
   }
 })
 
-test('the form of a credential tells an access key from an API key', () => {
+test('the form of a credential distinguishes an access key from an API key', () => {
   const id = 'ASIAIOSFODNN7EXAMPLE'
   assert.deepEqual(accessKeyIn(`${id}:${SECRET}`), { id, secret: SECRET, token: '', region: '' })
   assert.deepEqual(accessKeyIn(`${id}:${SECRET}:to/ken+==`), {

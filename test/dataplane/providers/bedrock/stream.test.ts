@@ -1,4 +1,4 @@
-/** Recorded streams as bytes on the wire: what clients get does not depend on cuts, and no damage throws. */
+/** Recorded streams as bytes: clients get the same regardless of cuts, and no damage throws. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bedrock } from '../../../../dataplane/providers/bedrock/provider.ts'

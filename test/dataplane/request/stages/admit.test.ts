@@ -1,4 +1,4 @@
-/** An admitted request holds its share until it is settled; a refusal says how the tenant stands. */
+/** An admitted request holds its share until it is settled; a refusal has the tenant's figures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../../../dataplane/accounts/store.ts'
@@ -63,7 +63,7 @@ function refusal(run: () => unknown): GatewayError {
 const series = (gateway: Gateway, name: 'admitted' | 'inFlight' | 'downgrades' | 'tokens') =>
   [...gateway.metrics[name].entries()].map(([labels, { value }]) => ({ ...labels, value }))
 
-test('an admission names its route, how the tenant stands, and when the time of the request is up', () => {
+test("an admission has its route, the tenant's figures, and the deadline of the request", () => {
   const { gateway, clock } = assembled()
   const admission = admitted(gateway, 'a')
   assert.equal(admission.route.name, 'chat')
@@ -83,7 +83,7 @@ test('an admission names its route, how the tenant stands, and when the time of 
   assert.deepEqual(series(gateway, 'inFlight'), [{ route: 'chat', value: 1 }])
 })
 
-test('a tenant beyond its rate is refused with its figures, and the next time without the store', () => {
+test('a tenant above its rate is refused with its figures, and the next time without the store', () => {
   let asked = 0
   const { gateway, clock } = assembled({}, (store) => {
     const { admit: decide } = store
@@ -119,7 +119,7 @@ test('a refused request is in no gauge and holds nothing', () => {
   admitted(gateway, 'c')
 })
 
-test('a prompt beyond the largest context window is refused before the store is asked', () => {
+test('a prompt above the largest context window is refused before the store is asked', () => {
   const { gateway } = assembled()
   const messages = [{ role: 'user', content: 'many words '.repeat(1000) }]
   const error = refusal(() => admitted(gateway, 'a', { messages }))
@@ -130,7 +130,7 @@ test('a prompt beyond the largest context window is refused before the store is 
 
 const BUDGET = { tenant: 'acme', tokens_per_day: 1000 }
 
-test('a spent budget is refused with what remains of it, and no limit of the rate is named', () => {
+test('a spent budget is refused with its remainder, and no limit of the rate is named', () => {
   const { gateway } = assembled({ budgets: [BUDGET] })
   const admission = admitted(gateway, 'a')
   spend(admission, 1000)
@@ -156,7 +156,7 @@ test('a spent budget with a downgrade route is served there', () => {
   assert.equal(target && downgraded.fits(target), true)
 })
 
-test('a store that answers later is waited for, and one that is away is the refusal', async () => {
+test('the stage waits for a store that answers later, and an unavailable one is the refusal', async () => {
   const later = assembled({}, (store) => {
     const { admit: decide } = store
     store.admit = async (request) => decide.call(store, request)
@@ -185,7 +185,7 @@ test('a large body that is refused costs its tenant one request of its rate', as
   assert.equal(refusal(() => refuseKnown('acme', rules, gateway)).details.learnt?.limit, 'rpm')
 })
 
-test('settling gives back what was held, counts the tokens of each attempt, and returns their sum', () => {
+test('settling returns the holds, counts the tokens of each attempt, and returns their sum', () => {
   const { gateway } = assembled({ budgets: [BUDGET] })
   const admission = admitted(gateway, 'a')
   spend(admission, 30)

@@ -1,4 +1,4 @@
-/** Passages of a store stand before the question, as far as the context window has room. */
+/** Passages of a store precede the question, as far as the context window has room. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AuxiliaryError } from '../../../../dataplane/auxiliaries/auxiliary.ts'
@@ -27,7 +27,7 @@ const LONG = 'word '.repeat(1_500)
 interface Given {
   readonly messages?: readonly object[]
   readonly retrieval?: object
-  /** The texts that the store finds, best first; an error where it is away. */
+  /** The texts that the store finds, best first; an error if it is unavailable. */
   readonly found?: readonly string[] | AuxiliaryError
 }
 
@@ -67,7 +67,7 @@ async function assembled({ messages = [QUESTION], retrieval = {}, found = [] }: 
   return { made, meter, presence, notes, target: lane.targets[0] ?? assert.fail('no target') }
 }
 
-test('passages stand in a message before the question, and their tokens count', async () => {
+test('passages form a message before the question, and their tokens count', async () => {
   const { made, meter, presence, notes, target } = await assembled({ found: ['Two years.'] })
   const { request, passages, context, fits } = await made
   const [inserted, question] = request.body.messages
@@ -80,7 +80,7 @@ test('passages stand in a message before the question, and their tokens count', 
   assert.equal(notes[0]?.outcome, 'ok')
 })
 
-test('a passage that does not fit the window goes, and the others stay', async () => {
+test('a passage that does not fit the window is removed, and the others stay', async () => {
   const { made } = await assembled({ found: ['Two years.', LONG, 'In the shop.'] })
   const { passages, request } = await made
   assert.deepEqual(
@@ -94,7 +94,7 @@ test('a passage that does not fit the window goes, and the others stay', async (
   assert.match(String(request.body.messages[0]?.content), /Two years\./)
 })
 
-test('a limit of the retrieval section holds before the window does', async () => {
+test('a limit of the retrieval section applies before the window', async () => {
   const { made } = await assembled({
     found: ['Two years.', 'In the shop, with the receipt of the day.'],
     retrieval: { max_context_tokens: 6 },
@@ -106,7 +106,7 @@ test('a limit of the retrieval section holds before the window does', async () =
   )
 })
 
-test('without a question or a passage the request stays as it is', async () => {
+test('without a question or a passage the request does not change', async () => {
   for (const given of [
     { messages: [{ role: 'assistant', content: 'Hello.' }], found: ['Two years.'] },
     { found: [] },
@@ -119,10 +119,10 @@ test('without a question or a passage the request stays as it is', async () => {
   }
 })
 
-test('a store that is away refuses the request, unless the section skips it', async () => {
+test('an unavailable store refuses the request, unless the section skips it', async () => {
   const away = new AuxiliaryError('timeout', 'no answer in time')
   const failing = await assembled({ found: away })
-  await assert.rejects(failing.made, /Retrieval "docs" gave no passages/)
+  await assert.rejects(failing.made, /Retrieval "docs" returned no passages/)
   assert.deepEqual([failing.presence.state, failing.notes[0]?.outcome], ['idle', 'timeout'])
   const skipping = await assembled({ found: away, retrieval: { on_error: 'skip' } })
   assert.deepEqual((await skipping.made).passages, [])

@@ -1,9 +1,12 @@
-/** A request that one upstream cannot do and another can; requests that no upstream can do; members that the route drops. */
+/**
+ * A request that one upstream does not support and another does; requests that no upstream supports; members that the
+ * route drops.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ANSWER, aRig, CONTENT, EVENTS, type Outcome } from '../../upstream/journeys.ts'
 
-/** Neither gives more than one choice, nor takes a bias; `wide` takes both. */
+/** Neither supports more than one choice, nor a bias; `wide` supports both. */
 const NARROW = { name: 'narrow', provider: 'tgi' }
 const NARROWER = { name: 'narrower', provider: 'triton' }
 const WIDE = { name: 'wide', provider: 'vllm' }
@@ -20,7 +23,7 @@ function refusalOf(outcome: Outcome) {
   return 'refused' in outcome ? outcome.refused : assert.fail('It was not refused.')
 }
 
-test('what the first upstream cannot do goes to the next, which is no failure of the first', async () => {
+test('a request that the first upstream does not support goes to the next, which is no failure of the first', async () => {
   const rig = aRig({ upstreams: [NARROW, WIDE], routes: [SPILLING] })
   const outcome = rig.send({ n: 2 })
   assert.deepEqual(
@@ -36,7 +39,7 @@ test('what the first upstream cannot do goes to the next, which is no failure of
   assert.equal(retryBudget.take(rig.now), true)
 })
 
-test('it takes no attempt from a route that has one', async () => {
+test('it uses no attempt of a route with one', async () => {
   const routes = [
     {
       name: 'r',
@@ -63,7 +66,7 @@ test('it leaves a primary whose overflow allows no spill', async () => {
   assert.equal(Object(await outcome).kind, 'whole')
 })
 
-test('what no upstream can do is refused with the parameter, the provider and the fix', async () => {
+test('a request that no upstream supports is refused with the parameter, the provider and the fix', async () => {
   const rig = aRig({
     upstreams: [NARROW, NARROWER],
     routes: [{ ...SPILLING, fallback: ['narrower'] }],
@@ -75,7 +78,7 @@ test('what no upstream can do is refused with the parameter, the provider and th
   assert.deepEqual(rig.asked, [])
 })
 
-test('while the upstream that could do it is down, the request is not called wrong', async () => {
+test('while the upstream that supports it is down, the request is not called wrong', async () => {
   const upstreams = [NARROW, { ...WIDE, circuit_breaker: { failure_threshold: 1 } }]
   const rig = aRig({ upstreams, routes: [SPILLING] })
   const first = rig.send({ n: 2 })
@@ -84,7 +87,7 @@ test('while the upstream that could do it is down, the request is not called wro
   assert.equal(refusalOf(await rig.send({ n: 2 })).code, 'ERR_GW_NO_HEALTHY_UPSTREAM')
 })
 
-test('an upstream that failed before the one that cannot do it is what the client reads', async () => {
+test('the client gets the failure of an upstream before one that does not support it', async () => {
   const routes = [{ ...SPILLING, primary: 'wide', fallback: ['narrow'] }]
   const rig = aRig({ upstreams: [NARROW, WIDE], routes })
   const outcome = rig.send({ n: 2 })
@@ -94,7 +97,7 @@ test('an upstream that failed before the one that cannot do it is what the clien
   assert.match(refused.message, /wide/)
 })
 
-test('where the route drops, the upstream is asked without the parameter, and the trace names it', async () => {
+test('if the route drops, the upstream gets the request without the parameter, and the trace names it', async () => {
   const rig = aRig({ upstreams: [NARROW], routes: [{ ...ONE, on_unsupported: 'drop' }] })
   const outcome = rig.send({ n: 2, logit_bias: { 5: 1 }, temperature: 0.5, model: 'm' })
   const sent = JSON.parse(String(rig.last.request.body))
@@ -108,7 +111,7 @@ test('where the route drops, the upstream is asked without the parameter, and th
   assert.equal(Object(await outcome).kind, 'whole')
 })
 
-test('a stream is whole with its one choice where several were dropped', async () => {
+test('a stream is complete with its one choice if several were dropped', async () => {
   const rig = aRig({ upstreams: [NARROW], routes: [{ ...ONE, on_unsupported: 'drop' }] })
   const outcome = rig.send({ n: 2, stream: true })
   rig.last.head(200, EVENTS)
@@ -127,7 +130,7 @@ test('a stream is whole with its one choice where several were dropped', async (
   assert.equal(failure, undefined)
 })
 
-test('what depends on a dropped parameter goes with it', async () => {
+test('members that depend on a dropped parameter are dropped with it', async () => {
   const claude = { name: 'narrow', provider: 'anthropic' }
   const rig = aRig({ upstreams: [claude], routes: [{ ...ONE, on_unsupported: 'drop' }] })
   void rig.send({ tools: [{ type: 'custom' }], tool_choice: 'required' })
@@ -135,7 +138,7 @@ test('what depends on a dropped parameter goes with it', async () => {
   assert.deepEqual(Object.keys(sent), ['model', 'max_tokens', 'messages'])
 })
 
-test('what cannot be left out is refused where the route drops', async () => {
+test('a required member is refused if the route drops', async () => {
   const claude = { name: 'narrow', provider: 'anthropic' }
   const rig = aRig({ upstreams: [claude], routes: [{ ...ONE, on_unsupported: 'drop' }] })
   const content = [{ type: 'input_audio', input_audio: { data: '' } }]
@@ -143,7 +146,7 @@ test('what cannot be left out is refused where the route drops', async () => {
   assert.equal(refused.details.param, 'messages.0.content')
 })
 
-test('hints that an upstream has no place for are left out, and the trace names them', async () => {
+test('hints that an upstream does not support are left out, and the trace names them', async () => {
   const claude = { name: 'narrow', provider: 'anthropic' }
   const rig = aRig({ upstreams: [claude], routes: [ONE] })
   void rig.send({ seed: 7, metadata: { a: 'b' }, frequency_penalty: 0 })

@@ -1,4 +1,4 @@
-/** A witness hears of attempts while they run, and attempts end when the client leaves. */
+/** A witness is notified of running attempts, and attempts end when the client leaves. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Presence } from '../../../../dataplane/call/presence.ts'
@@ -13,7 +13,7 @@ function codeOf(outcome: Outcome): string {
   return 'refused' in outcome ? outcome.refused.code : outcome.kind
 }
 
-test('a witness hears of each attempt as it begins and as it ends, with its upstream, its times and its failure', async () => {
+test('a witness is notified of each attempt at its start and end, with its upstream, its times and its failure', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const outcome = rig.send()
   rig.pass(1)
@@ -67,7 +67,7 @@ test('a witness hears of each attempt as it begins and as it ends, with its upst
   assert.equal(rig.heard.length, 4)
 })
 
-test('a witness hears of upstreams that are passed over before any attempt, with the reason', async () => {
+test('a witness is notified of skipped upstreams before any attempt, with the reason', async () => {
   const upstreams = [{ name: 'a', circuit_breaker: { failure_threshold: 1 } }, { name: 'b' }]
   const rig = aRig({ upstreams, routes: SPILLING })
   const first = rig.send()
@@ -108,7 +108,7 @@ test('a client that leaves during the pause before a repeat ends the pause, and 
   assert.equal(rig.asked.length, 1)
 })
 
-test('nothing is sent for a client that has left before', async () => {
+test('nothing is sent for a client that has already left', async () => {
   const rig = aRig({ upstreams: UPSTREAMS, routes: SPILLING })
   const presence = new Presence()
   presence.end()

@@ -69,7 +69,7 @@ const REFUSED: readonly [string, Headers, RegExp][] = [
   ['a key that expires now', { 'x-api-key': 'key-expires-now' }, /expired/],
 ]
 
-/** By the reason; all other bad keys hear the same. */
+/** By the reason; all other bad keys get the same answer. */
 const MESSAGES: Readonly<Record<string, RegExp>> = {
   'no key': /^No API key has arrived/,
   'no bearer': /^Authorization must be 'Bearer <key>'/,

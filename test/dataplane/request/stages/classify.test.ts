@@ -45,12 +45,12 @@ test('a score from the threshold on is hard, one below is easy, and each is coun
   }
 })
 
-test('a classifier that the route does not name says why it judged', async () => {
+test("a classifier other than the route's has the reason for it", async () => {
   const { trace } = asked(async () => ({ classifier: 'builtin', score: 0, reason: 'it is away' }))
   assert.equal((await trace).reason, 'it is away')
 })
 
-test('the question has the time that is left, a millisecond at least, and ends when the client leaves', async () => {
+test('the call has the remaining time, at least a millisecond, and ends when the client leaves', async () => {
   const terms = Promise.withResolvers<Terms>()
   const { trace, presence } = asked(async (given) => {
     terms.resolve(given)

@@ -1,4 +1,4 @@
-/** Guardrails judge a request before it goes on, or beside an attempt, whose answer then waits for the verdict. */
+/** Guardrails judge a request before it continues, or during an attempt, whose answer then waits for the verdict. */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
@@ -22,7 +22,7 @@ const ROUTES = [
   { name: 'beside', strategy: 'single', primary: 'up', guardrails: ['words-beside'] },
 ]
 
-/** Sends these words through the guardrails of a route. */
+/** Sends this text through the guardrails of a route. */
 function guarded(content: string, name = 'before') {
   const endpoint = { protocol: 'webhook', endpoint: sidecar.url, redact: true, timeout_ms: 60_000 }
   const guardrails = [
@@ -48,7 +48,7 @@ const codeOf = (error: unknown) => (error instanceof GatewayError ? error.code :
 const coded = (code: string) => (error: unknown) => codeOf(error) === code
 const verdictsOf = (notes: readonly Judgement[]) => notes.map(({ verdict }) => verdict)
 
-test('a request passes, goes on with masked words, or is blocked', async () => {
+test('a request passes, continues with masked text, or is blocked', async () => {
   const passed = guarded('Hi')
   assert.match(JSON.stringify((await passed.asked).request.body), /"content":"Hi"/)
   assert.equal(passed.presence.state, 'idle')
@@ -64,7 +64,7 @@ test('a request passes, goes on with masked words, or is blocked', async () => {
   )
 })
 
-test('a guardrail beside the attempt lets the request go on at once, and its verdict comes later', async () => {
+test('a guardrail parallel to the attempt lets the request continue at once, and its verdict comes later', async () => {
   const asking = Promise.withResolvers<() => void>()
   sidecar.instead = (outgoing) => {
     asking.resolve(() =>
@@ -79,7 +79,7 @@ test('a guardrail beside the attempt lets the request go on at once, and its ver
   await assert.rejects(async () => verdict?.passed, coded('ERR_GW_GUARDRAIL_BLOCKED'))
 })
 
-test('a client that leaves while guardrails are asked ends the request', async () => {
+test('a client that leaves during the calls of guardrails ends the request', async () => {
   sidecar.instead = () => asked.presence.end()
   const asked = guarded('Hi')
   await assert.rejects(asked.asked, coded('ERR_GW_STREAM_ABORTED'))
@@ -96,7 +96,7 @@ test('a recording has no texts to judge', () => {
 
 const BLOCKED = new GatewayError('ERR_GW_GUARDRAIL_BLOCKED', 'No.')
 
-/** An attempt beside a verdict that the test gives. */
+/** An attempt parallel to a verdict that the test gives. */
 function anAttempt() {
   const calls: string[] = []
   const verdict = Promise.withResolvers<void>()
@@ -122,7 +122,7 @@ function anAttempt() {
   return { calls, verdict, reply, presence, over, stream }
 }
 
-test('nothing of an answer goes on before the verdict', async () => {
+test('nothing of an answer is sent before the verdict', async () => {
   const { calls, verdict, reply, presence, over, stream } = anAttempt()
   let isOver = false
   const ended = over.then(() => {
@@ -151,7 +151,7 @@ test('a block aborts a stream that waits, and ends an attempt that has not answe
   await assert.rejects(running.over, coded('ERR_GW_GUARDRAIL_BLOCKED'))
 })
 
-test('an attempt that fails waits for the verdict: a block is the answer, else its own error is', async () => {
+test('an attempt that fails waits for the verdict: a block is the answer, else its own error', async () => {
   for (const [decide, expected] of [
     ['reject', 'ERR_GW_GUARDRAIL_BLOCKED'],
     ['resolve', 'ERR_GW_UPSTREAM_ERROR'],
@@ -165,7 +165,7 @@ test('an attempt that fails waits for the verdict: a block is the answer, else i
   }
 })
 
-test('a client that leaves wants no verdict any more', async () => {
+test('a client that leaves needs no verdict', async () => {
   const { calls, verdict, presence, over } = anAttempt()
   await new Promise(setImmediate)
   presence.end()

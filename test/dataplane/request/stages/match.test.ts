@@ -1,4 +1,4 @@
-/** Where a model leads, and who may go there. */
+/** The route of a model, and who may use it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
@@ -53,7 +53,7 @@ test('of a name and patterns the exact one wins, then the longest', () => {
   )
   assert.match(
     refusal('o3', 'all', aSnapshot([{ id: 'all' }], { 'gpt-4*': 'chat' })).message,
-    /name: gpt-4\*, chat/,
+    /use: gpt-4\*, chat/,
   )
 })
 
@@ -82,8 +82,8 @@ test('an unknown model offers only what the key may use', () => {
 })
 
 test('an unknown model offers aliases first, then routes, up to a bound', () => {
-  assert.match(refusal('x').message, /This key may name: gpt-4o, chat, batch\.$/)
-  assert.match(refusal('x', 'batch-only').message, /This key may name: batch\.$/)
+  assert.match(refusal('x').message, /This key may use: gpt-4o, chat, batch\.$/)
+  assert.match(refusal('x', 'batch-only').message, /This key may use: batch\.$/)
   const aliases = Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`a${at}`, 'chat']))
   const { message } = refusal('x', 'all', aSnapshot([{ id: 'all' }], aliases))
   assert.match(message, /: a0, a1, .*, a19, …\.$/)
@@ -107,7 +107,7 @@ test('a route that the key may not use is denied by the name that was sent, and 
   assert.equal(matched('batch', 'batch-only'), 'batch')
 })
 
-test('a key that may only list invokes nothing, with any body', () => {
+test('a key that may only list cannot invoke, with any body', () => {
   assert.throws(() => permit(callerWith('lists-only', snapshot)), /lacks the scope models:invoke/)
 })
 

@@ -1,4 +1,4 @@
-/** A head is judged first; then the body is read within the bounds of process and tenant. */
+/** A head is checked first; then the body is read within the bounds of process and tenant. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../../dataplane/base/clock.ts'
@@ -45,7 +45,7 @@ test('a head with JSON in UTF-8 and a length within the bound passes', () => {
   }
 })
 
-/** A request whose body has come with its head, or comes when the test says so. */
+/** A request whose body has come with its head, or arrives on the test's command. */
 function aCall(whole?: Buffer, headers: Headers = JSON_HEADERS) {
   const asked: string[] = []
   let taker: BodyTaker | undefined
@@ -87,7 +87,7 @@ test('a body that came with its head is there at once, even while the tenant sen
   assert.equal(deadlines.size, 0)
 })
 
-test('a body that comes in pieces is gathered, and its client is asked for it if it waits', async () => {
+test('a body in pieces is gathered, and a waiting client is asked for it', async () => {
   const { held, bounds, deadlines } = aRoom()
   const { call, asked, body } = aCall(undefined, { ...JSON_HEADERS, expect: '100-continue' })
   const received = receive(call, held, bounds, { deadlines })
@@ -119,7 +119,7 @@ test('a tenant with all its slots taken is refused before the body is read, and 
   assert.throws(body, /not read/)
 })
 
-test('a body that finds no room is refused: by the tenant where it holds half, else by the process', async () => {
+test('a body without room is refused: by the tenant if it holds half, else by the process', async () => {
   // The least room is that of four of the largest bodies.
   const { bodies, held, bounds, deadlines } = aRoom({ memory: 0, concurrentRequests: 9 })
   held.grow(2 * BYTES_MAX, BYTES_MAX)
@@ -132,7 +132,7 @@ test('a body that finds no room is refused: by the tenant where it holds half, e
   assert.throws(() => receive(call, third, bounds, { deadlines }), { code: 'ERR_GW_OVERLOADED' })
 })
 
-test('a body is refused while it comes: too large, too late, or without room', async () => {
+test('a body is refused while it arrives: too large, too late, or without room', async () => {
   const large = aRoom()
   const first = aCall()
   const tooLarge = receive(first.call, large.held, large.bounds, large)

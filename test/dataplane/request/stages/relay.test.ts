@@ -1,4 +1,4 @@
-/** An answer is passed on to its end, by the upstream, the client or the gateway. */
+/** An answer is sent to its end, by the upstream, the client or the gateway. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { relay } from '../../../../dataplane/request/stages/relay.ts'
@@ -6,7 +6,7 @@ import type { OpenedStream, Sink } from '../../../../dataplane/upstream/answer/o
 import type { Failure } from '../../../../dataplane/wire/provider.ts'
 import { anAnswer } from '../../an-answer.ts'
 
-/** A stream that the test drives. */
+/** A stream that the test controls. */
 class Driven implements OpenedStream {
   readonly heard: string[] = []
   sink: Sink | undefined
@@ -52,7 +52,7 @@ test('a whole answer is sent at once', () => {
   assert.deepEqual([heard.status, heard.body, open.value], [200, '{}', 0])
 })
 
-test('a stream is committed to, flows, and ends with the upstream; it is counted while it is open', async () => {
+test('a stream is committed, flows, and ends with the upstream; it is counted while it is open', async () => {
   const { stream, open, done, heard, response } = relayed()
   assert.equal(response.state, 'committed')
   assert.equal(open.value, 1)
@@ -63,7 +63,7 @@ test('a stream is committed to, flows, and ends with the upstream; it is counted
   assert.deepEqual([open.value, response.status, response.presence.state], [0, 200, 'idle'])
 })
 
-test('a client that is full holds the stream until it has drained', () => {
+test('a client that does not read holds the stream until it has drained', () => {
   const { stream, heard } = relayed()
   heard.needsDrain = true
   assert.equal(stream.sink?.write(Buffer.from('data: 1\n\n')), false)

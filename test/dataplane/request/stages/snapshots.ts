@@ -34,9 +34,9 @@ export function aSnapshotOf(gw: Readonly<Record<string, unknown>>): Snapshot {
   return compile(configuration)
 }
 
-/** The same as it is loaded, with what is wrong with it. */
+/** The same as loaded, with its problems. */
 export function load(gw: Readonly<Record<string, unknown>>): Loaded {
-  // The gateway never asks a hosted API for its health, its queue or its window.
+  // The gateway never reads a hosted API's health, queue or window.
   const upstream = { name: 'up', provider: 'openai', endpoint: 'http://127.0.0.1:1', model: 'm' }
   const routes = ['chat', 'batch'].map((name) => ({ name, strategy: 'single', primary: 'up' }))
   const whole = { upstreams: [upstream], routes, api_keys: [], ...gw }

@@ -1,4 +1,4 @@
-/** The way of spans to a collector that is slow, away, or refuses: bounded, repeated where that helps, counted. */
+/** Spans for a slow, unavailable or refusing collector: bounded, retried if useful, counted. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exporter, type Posted } from '../../../../dataplane/telemetry/tracing/exporter.ts'
@@ -43,7 +43,7 @@ function anExporter() {
       for (let one = 0; one < times; one++)
         exporter.add({ trace: aTrace(), snapshot, client, kept: undefined })
     },
-    /** Answers the post that is out. */
+    /** Answers the running post. */
     async answer(posted: Posted) {
       answers.shift()?.(posted)
       await settled()
@@ -89,7 +89,7 @@ test('a full page is posted at once, and pages go one after the other', async ()
   for (const { length } of bodies) assert.ok(length < 300_000, String(length))
 })
 
-test('a page is written again after another was taken, whole and alone', async () => {
+test('a page is written again after another was accepted, whole and alone', async () => {
   const { add, pass, bodies, answer } = anExporter()
   for (let round = 0; round < 4; round++) {
     add()
@@ -102,7 +102,7 @@ test('a page is written again after another was taken, whole and alone', async (
   )
 })
 
-test('a collector that is away is asked again, ever more rarely, and as late as it says', async () => {
+test('an unavailable collector is tried again, at growing intervals, and no sooner than it asks', async () => {
   const { add, pass, bodies, answer, warned, count } = anExporter()
   add()
   pass(1000)
@@ -122,7 +122,7 @@ test('a collector that is away is asked again, ever more rarely, and as late as 
   assert.deepEqual([count('post away'), count('post taken')], [2, 1])
 })
 
-test('a refused batch is not repeated, and what was rejected of one is counted', async () => {
+test('a refused batch is not repeated, and its rejected spans are counted', async () => {
   const { add, pass, bodies, answer, count } = anExporter()
   add()
   pass(1000)

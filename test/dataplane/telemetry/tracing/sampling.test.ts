@@ -1,4 +1,4 @@
-/** Which traces are kept: by the client, by a ratio, and beyond both those that failed or were slow. */
+/** Which traces are kept: by the client, by a ratio, and in addition failed or slow ones. */
 import assert from 'node:assert/strict'
 import { randomFillSync } from 'node:crypto'
 import { test } from 'node:test'
@@ -53,14 +53,14 @@ test('a ratio of 1 keeps all and one of 0 none', () => {
   }
 })
 
-test('the flag of the client decides where there is one', () => {
+test('the flag of the client decides if there is one', () => {
   const { kept, keep } = aTracing(0)
   assert.equal(keep(parent('01')).trace_flags, 1)
   assert.deepEqual(kept, [undefined])
   assert.equal(aTracing(1).keep(parent('00')).trace_flags, 0)
 })
 
-test('a trace that starts here has a random id, and says so', () => {
+test('a trace that starts here has a random id, and marks it', () => {
   const { kept, keep } = aTracing(1)
   const { trace_id, span_id, trace_flags } = keep(alone)
   assert.match(`${trace_id} ${span_id}`, /^[0-9a-f]{32} [0-9a-f]{16}$/)
@@ -85,7 +85,7 @@ for (const [name, why, fields] of NOTABLE) {
   })
 }
 
-test('clients and errors fill no more than their share of a second', () => {
+test('clients and errors fill at most their share of a second', () => {
   const { kept, keep, clock } = aTracing(0)
   for (let request = 0; request < 200; request++) keep(parent('01'))
   assert.equal(kept.length, 100)

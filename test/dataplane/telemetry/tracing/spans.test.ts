@@ -1,4 +1,4 @@
-/** A decision as spans: which there are, what they say, and what they never say. */
+/** A decision as spans: which there are, what they contain, and what they never contain. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Trace } from '../../../../dataplane/telemetry/trace/fields.ts'
@@ -81,7 +81,7 @@ test('a request is one SERVER span of the caller, and one CLIENT span for each a
   )
 })
 
-test('the span of a request has HTTP attributes and what the gateway decided', () => {
+test("the span of a request has HTTP attributes and the gateway's decisions", () => {
   const [server] = batchOf(aTrace()).spans
   assert.deepEqual(server?.attributes, {
     'http.request.method': 'POST',
@@ -176,7 +176,7 @@ for (const [status, code] of [
   [402, 'ERR_GW_BUDGET_EXCEEDED'],
   [429, 'ERR_GW_RATE_LIMIT_LOCAL'],
 ] as const) {
-  test(`a refusal with ${status} is a SERVER span alone, and no error of the server`, () => {
+  test(`a refusal with ${status} is only a SERVER span, and not an error of the server`, () => {
     const { spans } = batchOf(aTrace({ status, code, attempts: [], ttft_ms: undefined }))
     assert.equal(spans.length, 1)
     assert.deepEqual(
@@ -237,7 +237,7 @@ const SAID = {
   'gen_ai.output.type': 'json',
 }
 
-test('each attempt says how the answer is asked for, of a large body too, whose tree goes before', () => {
+test('each attempt has the parameters of its request, even with a large body, whose tree is released before', () => {
   assert.deepEqual(parametersIn(PARAMETERS), SAID)
   const body: Record<string, unknown> = { ...PARAMETERS }
   const parameters = asking(body, 100_000)
@@ -246,7 +246,7 @@ test('each attempt says how the answer is asked for, of a large body too, whose 
   assert.partialDeepStrictEqual(attempt?.attributes, SAID)
 })
 
-test('parameters of other types, and texts of the client, stand in no span', () => {
+test('no span contains parameters of other types, or texts of the client', () => {
   const odd = {
     temperature: '0.5',
     top_p: null,
@@ -291,7 +291,7 @@ test('a choice whose end never came has the finish reason error', () => {
   assert.deepEqual(silent?.attributes['gen_ai.response.finish_reasons'], ['error'])
 })
 
-test('an answer that tells nothing of itself, and an attempt that failed, have no such attributes', () => {
+test('an answer without facts, and a failed attempt, have no such attributes', () => {
   const answer = answering('a', 'm', ['stop'])
   const attempts = [anAttempt({ outcome: 'reset', answer }), anAttempt({})]
   for (const { attributes } of batchOf(aTrace({ attempts })).spans)
@@ -321,14 +321,14 @@ test('texts of the client and of the answer are short, printable, and without ke
   })
 })
 
-test('a repetition at the same upstream says how often it was asked before', () => {
+test('a repetition at the same upstream has its number', () => {
   const attempts = [anAttempt({ outcome: 'server', status: 500 }), anAttempt({})]
   const [, first, second] = batchOf(aTrace({ attempts })).spans
   assert.equal(first?.attributes['http.request.resend_count'], undefined)
   assert.equal(second?.attributes['http.request.resend_count'], 1)
 })
 
-test('texts of the client are left out, or cut: queries, unknown models, methods, long names', () => {
+test('texts of the client are omitted or cut: queries, unknown models, methods, long names', () => {
   const [server] = batchOf(
     aTrace({
       model: 'the secret of the prompt',

@@ -1,4 +1,4 @@
-/** Bytes that come one by one cost no more than a fixed multiple of what they cost at once. */
+/** Single bytes cost at most a fixed multiple of their cost at once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Gathered } from '../../../../dataplane/base/gathered.ts'
@@ -34,7 +34,7 @@ function bytesTouched(t: TestContext, work: () => void): number {
 const LENGTH = 40_000
 
 for (const lineEnd of ['\n', '\r\n']) {
-  test(`an event in pieces of one byte is touched a few times, with ${JSON.stringify(lineEnd)}`, (t) => {
+  test(`an event in pieces of one byte is read a few times, with ${JSON.stringify(lineEnd)}`, (t) => {
     const event = Buffer.from(`data: ${'x'.repeat(LENGTH)}${lineEnd}${lineEnd}`)
     const framer = new SseFramer()
     const out: Buffer[] = []
@@ -49,7 +49,7 @@ for (const lineEnd of ['\n', '\r\n']) {
   })
 }
 
-test('what is given out is not written into by what comes later', () => {
+test('later bytes are not written into emitted ones', () => {
   const framer = new SseFramer()
   const seen: [Buffer, string][] = []
   for (const piece of ['data: 1', '\n\ndata: 2', '\n', '\ndata: 3\n\nda', 'ta: 4', '\n\n']) {

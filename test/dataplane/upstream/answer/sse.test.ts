@@ -1,4 +1,4 @@
-/** Events out of chunks cut anywhere: no byte is lost, and the same events come out however they arrive. */
+/** Events from chunks cut anywhere: no byte is lost, and the same events result however they arrive. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -61,7 +61,7 @@ function hasData({ data }: { readonly data: string }): boolean {
   return data.trim() !== ''
 }
 
-test('random bytes come out as they went in', () => {
+test('random bytes come out unchanged', () => {
   const chunks = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 10 })
   fc.assert(
     fc.property(chunks, (drawn) => {
@@ -72,7 +72,7 @@ test('random bytes come out as they went in', () => {
   )
 })
 
-test('an event is given out with the chunk that ends it, and not before', () => {
+test('an event is emitted with the chunk that ends it, and not before', () => {
   const framer = new SseFramer()
   assert.equal(framer.push(Buffer.from('data: a\n')), undefined)
   assert.equal(framer.push(Buffer.from('\ndata: b'))?.toString(), 'data: a\n\n')
@@ -84,19 +84,19 @@ test('an event is given out with the chunk that ends it, and not before', () => 
   assert.equal(framer.rest().toString(), ': d')
 })
 
-test('an event is out with the last byte of its blank line, wherever it is cut', () => {
+test('an event is emitted with the last byte of its blank line, wherever it is cut', () => {
   for (const end of ['\n\n', '\r\r', '\r\n\r\n', '\n\r\n', '\r\n\n', '\n\r']) {
     const bytes = Buffer.from(`data: a${end}`)
     for (let place = 0; place < bytes.length; place++) {
       const framer = new SseFramer()
       for (const chunk of cut(bytes, place)) framer.push(chunk)
-      // The LF of a CRLF may come behind the event that its CR has ended.
+      // The LF of a CRLF may follow the event that its CR has ended.
       assert.match(framer.rest().toString(), /^\n?$/, `${JSON.stringify(end)} at ${place}`)
     }
   }
 })
 
-test('an event beyond the bound passes in pieces, bounded in memory, and the next one is whole', () => {
+test('an event above the bound passes in pieces, bounded in memory, and the next one is whole', () => {
   const framer = new SseFramer()
   const piece = Buffer.alloc(65_536, 'x')
   let given = framer.push(Buffer.from('data: '))?.length ?? 0

@@ -1,4 +1,4 @@
-/** Streams as bytes: the recorded ones, and those that no provider sends and the standard allows. */
+/** Streams as bytes: the recorded ones, and others that the standard allows. */
 import { readdirSync, readFileSync } from 'node:fs'
 import {
   parseEvent,
@@ -66,7 +66,7 @@ export interface Framed {
   readonly events: readonly WireEvent[]
 }
 
-/** The events that the framer makes of these chunks. */
+/** The events that the framer makes from these chunks. */
 export function frame(chunks: readonly Buffer[]): Framed {
   const framer = new SseFramer()
   const runs = chunks.map((chunk) => framer.push(chunk)).filter((run) => run !== undefined)

@@ -1,4 +1,4 @@
-/** Reading a stream while it passes: the same bytes, usage and end, whichever way and in any pieces. */
+/** Reading a passing stream: the same bytes, usage and end, in any pieces and with either reader. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chatReading } from '../../../../dataplane/apis/openai-chat/reading.ts'
@@ -43,7 +43,7 @@ function read(chunks: readonly Buffer[], provider: Provider = openai, includeUsa
   return { text: Buffer.concat(out).toString('latin1'), tap, metered }
 }
 
-/** Every event through the provider's own reader: what the fast way must not differ from. */
+/** Every event through the provider's own reader, for comparison with the fast reader. */
 function readSlowly(bytes: Buffer, provider: Provider, includeUsage: boolean): string {
   const reader = chatStream(provider, aRequest(includeUsage))
   let text = ''
@@ -69,7 +69,7 @@ for (const provider of [...PROVIDERS.values()].filter(SPEAKS_SSE)) {
   for (const { name, bytes } of recorded(provider.name)) {
     for (const includeUsage of [false, true]) {
       const shown = includeUsage ? 'shown' : 'hidden'
-      test(`${name}, usage ${shown}: every split reads as event by event`, () => {
+      test(`${name}, usage ${shown}: every split reads like event by event`, () => {
         const slow = readSlowly(bytes, provider, includeUsage)
         const whole = read([bytes], provider, includeUsage)
         for (let place = 0; place <= bytes.length; place++) {
@@ -97,18 +97,18 @@ function readEach(...events: readonly string[]): Read {
   return read(events.map((event) => Buffer.from(event)))
 }
 
-test('usage that the client did not ask for is counted and not shown', () => {
+test('usage that the client did not request is counted and not shown', () => {
   const { text, metered } = readEach(WORD, END, COUNT, DONE)
   assert.equal(text, WORD + END + DONE)
   assert.equal(metered.usage?.promptTokens, 7)
   assert.equal(metered.usage?.completionTokens, 3)
 })
 
-test('usage counts the content before and beside it, and all of it once the end has been seen', () => {
+test('usage counts the content so far, and all of it after the end', () => {
   const early = WORD.replace('}\n', `,${USAGE}}\n`)
   const counted = (...texts: string[]) => readEach(...texts).metered.countedEvents
   assert.equal(counted(WORD, early), 2)
-  // One that counts less than a token for each event is late.
+  // Usage with less than a token for each event is late.
   assert.equal(counted(WORD, WORD, WORD, early), 0)
   assert.equal(counted(WORD, WORD, COUNT), 2)
   assert.equal(counted(COUNT, WORD), 0)
@@ -157,7 +157,7 @@ test('an error event ends the answer, is not shown, and hides what follows', () 
   }
 })
 
-test('what stands behind the terminal event is no part of the answer', () => {
+test('bytes after the terminal event are not part of the answer', () => {
   const { text, tap } = readEach(WORD, END, DONE + WORD)
   assert.equal(text, WORD + END + DONE)
   assert.deepEqual([tap.finished, tap.done, tap.doneShown], [true, true, true])
@@ -191,7 +191,7 @@ for (const broken of [
   })
 }
 
-test('comments pass on the same wire and stop at another', () => {
+test('comments pass on the same wire and are dropped on another', () => {
   const comment = ': waiting\n\n'
   assert.equal(readEach(comment, WORD + comment).text, comment + WORD + comment)
   const translated = [...PROVIDERS.values()].filter(

@@ -1,4 +1,4 @@
-/** The ways of an upstream's stream from its first byte to its one end. */
+/** The paths of an upstream's stream from its first byte to its one end. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines } from '../../../../dataplane/base/clock.ts'
@@ -19,7 +19,7 @@ const ERROR = 'data: {"error":{"message":"no memory","type":"server_error"}}\n\n
 const DONE = 'data: [DONE]\n\n'
 const RESET: Failure = { class: 'reset', message: 'connection reset' }
 
-/** A stream whose upstream is this test; what it does is written down in `events`. */
+/** A stream whose upstream is this test; `events` records its steps. */
 function open(asked: Readonly<Record<string, unknown>> = {}) {
   const clock = { now: () => 0, wall: () => 0 }
   const clocks = { firstMs: 1000, idleMs: 1000, totalAt: 10_000 }
@@ -39,7 +39,7 @@ function open(asked: Readonly<Record<string, unknown>> = {}) {
     resume: () => events.push('resume'),
     abort: () => events.push('abort'),
   }
-  // The exchange uses no more of undici's controller than this.
+  // The exchange uses only these members of undici's controller.
   exchange.onRequestStart(controller as never)
   const reader = chatStream(openai, aRequest({ stream: true, ...asked }))
   const tap = new Tap(reader, SSE, new Meter().begin('up', 'm'))
@@ -226,7 +226,7 @@ for (const [what, happen, events] of FAILURES) {
   })
 }
 
-test('one choice of two that has ended does not make the answer whole', () => {
+test('one ended choice of two does not make the answer whole', () => {
   const other = (event: string) => event.replace('"index":0', '"index":1')
   for (const [rest, end] of [
     ['', 'reset'],
@@ -257,7 +257,7 @@ test('nothing opens before the first content, and nothing is lost until a reader
   assert.equal(text(), `: comment\n\n${ROLE}${WORD.replace('word', 'a')}${WORD}`)
 })
 
-test('a mebibyte without content is no prelude of an answer', () => {
+test('a mebibyte without content is not the start of an answer', () => {
   const { say, events } = open()
   const comment = `: ${'x'.repeat(65_532)}\n\n`
   for (let count = 0; count < 16; count++) say(comment)
@@ -286,7 +286,7 @@ test('an upstream waits while the client does not read', () => {
   assert.deepEqual(events, ['opened well', 'pause', 'resume'])
 })
 
-test('a client that left hears no end, and the upstream is aborted once', () => {
+test('a client that left gets no end, and the upstream is aborted once', () => {
   const { say, events, flow, stream } = open()
   say(WORD)
   flow()

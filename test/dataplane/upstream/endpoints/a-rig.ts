@@ -1,4 +1,4 @@
-/** The endpoints of one upstream as an operator has sent them, on a clock that the test turns. */
+/** The endpoints of one upstream as an operator has sent them, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { loadConfiguration } from '../../../../dataplane/config/load.ts'
 import { compile } from '../../../../dataplane/config/snapshot.ts'

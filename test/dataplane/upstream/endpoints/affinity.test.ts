@@ -1,4 +1,4 @@
-/** The key by which like requests meet, and how several gateways that know nothing of each other load endpoints by it. */
+/** The key that groups similar requests, and how several independent gateways load endpoints by it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UpstreamSettings } from '../../../../dataplane/config/snapshot.ts'
@@ -22,14 +22,14 @@ function keyOf(body: unknown, header?: string): number | undefined {
 const asking = (...contents: readonly string[]) =>
   contents.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
 
-test('the words that begin a conversation stay its key while it goes on', () => {
+test('the first words of a conversation stay its key while it continues', () => {
   const begun = keyOf({ messages: asking('how are you?') })
   assert.notEqual(begun, undefined)
   assert.equal(keyOf({ messages: asking('how are you?', 'well', 'and now?') }), begun)
   assert.notEqual(keyOf({ messages: asking('who are you?') }), begun)
 })
 
-test('a key of the prompt cache beats a header, which beats the words', () => {
+test('a key of the prompt cache wins over a header, which wins over the text', () => {
   const messages = asking('one')
   const byHeader = keyOf({ messages }, 'session')
   assert.equal(keyOf({ messages: asking('other') }, 'session'), byHeader)
@@ -57,7 +57,7 @@ for (const body of odd) {
   })
 }
 
-/** An endpoint as one gateway sees it: its own requests now, those of the others as of two seconds ago. */
+/** An endpoint as one gateway sees it: its own requests now, those of the others two seconds ago. */
 class View implements Loaded {
   readonly hash: number
   inFlight = 0

@@ -55,7 +55,7 @@ test('of two endpoints the less loaded is taken', () => {
     )
 })
 
-test('an endpoint without room for a conversation is passed over while another has some', () => {
+test('an endpoint without room for a conversation is skipped while another has some', () => {
   const three = places(3) as [Place, Place, Place]
   three[0].crammed = true
   three[1].crammed = true
@@ -80,12 +80,12 @@ test('there is no choice among none', () => {
   assert.equal(affine([], 3, 0), undefined)
 })
 
-test('every gateway takes the same endpoint for the same key', () => {
+test('every gateway chooses the same endpoint for the same key', () => {
   const [here, there] = [places(8), places(8).reverse()]
   for (const key of keys) assert.equal(affine(here, key, 0)?.id, affine(there, key, 0)?.id)
 })
 
-test('without one of eight endpoints hardly more than its own keys move', () => {
+test('without one of eight endpoints only little more than its own keys move', () => {
   const eight = places(8)
   const seven = eight.slice(1)
   const moved = keys.filter((key) => affine(eight, key, 0) !== affine(seven, key, 0)).length

@@ -1,4 +1,4 @@
-/** How long failures keep endpoints out, how many of them, and what is tried then, on a clock that the test turns. */
+/** How long failures exclude endpoints, how many of them, and what is tried then, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Endpoint } from '../../../../dataplane/upstream/endpoints/endpoint.ts'
@@ -13,7 +13,7 @@ test('an endpoint that fails is out for 1, 2, 4 and at most 30 seconds, until a 
   for (let time = 0; time < 7; time++) {
     endpoints.failed(one, rig.now)
     waits.push((one.outUntil - rig.now) / 1000)
-    // A failure that was under way meanwhile says nothing new.
+    // A failure of a request that was running meanwhile says nothing new.
     endpoints.failed(one, rig.now)
     rig.now = one.outUntil
   }
@@ -53,7 +53,7 @@ test('without an operator for an hour the list stays', () => {
   assert.equal(chosen(), 3)
 })
 
-test('an endpoint whose probes succeed again speaks for its upstream', () => {
+test("an endpoint whose probes succeed again closes the upstream's breaker", () => {
   const { endpoints, choose, recoveries, rig } = aRig(3)
   const { health } = choose() ?? assert.fail('no endpoint was chosen')
   for (const ok of [false, false, false, true]) health.observe(ok, rig.now)

@@ -1,4 +1,4 @@
-/** The work that a long list of endpoints makes, by count: a request must not wait for it. */
+/** The work for a long list of endpoints, by count: a request must not wait for it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { Endpoint } from '../../../../dataplane/upstream/endpoints/endpoint.ts'
 import { addresses, aRig } from './a-rig.ts'
 
-/** How many addresses are judged and how many URLs are read from here on; the way to an endpoint begins with a URL. */
+/** Counts judged addresses and parsed URLs from here on; a connection to an endpoint begins with a URL. */
 function counts(t: TestContext) {
   const { check } = BlockList.prototype
   const seen = { judged: 0, ways: 0 }
@@ -25,7 +25,7 @@ function counts(t: TestContext) {
   return seen
 }
 
-test('of a thousand addresses those that are used are judged, once each, and no way to them is made', (t) => {
+test('of a thousand addresses the used ones are judged, once each, without connections', (t) => {
   const { endpoints } = aRig(0)
   const seen = counts(t)
   endpoints.set(addresses(1000))
@@ -35,7 +35,7 @@ test('of a thousand addresses those that are used are judged, once each, and no 
   assert.deepEqual(seen, { judged: 256, ways: 0 })
 })
 
-test('the way to an endpoint is made once, for its first request', (t) => {
+test('the pool of an endpoint is made once, for its first request', (t) => {
   const { choose } = aRig(1)
   const seen = counts(t)
   const { pool } = choose() ?? assert.fail('no endpoint was chosen')
@@ -43,7 +43,7 @@ test('the way to an endpoint is made once, for its first request', (t) => {
   assert.equal(seen.ways, 1)
 })
 
-test('requests that come to an endpoint after it has gone keep no connection', async (t) => {
+test('requests at a removed endpoint keep no connection', async (t) => {
   let connections = 0
   const server = createServer((_, answer) => answer.end('{}'))
   server.on('connection', () => connections++)
@@ -73,7 +73,7 @@ function asked({ pool }: Endpoint): Promise<void> {
   return promise
 }
 
-test('an address that is never dialled takes no place of another', () => {
+test('a denied address takes no place of another', () => {
   const { endpoints } = aRig(0)
   const metadata = { id: 'm', address: '169.254.169.254', port: 80 }
   endpoints.set([metadata, ...addresses(256)])

@@ -1,4 +1,4 @@
-/** Addresses of a name over time, on a clock that the test turns. */
+/** Addresses of a name over time, on a clock that the test advances. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Resolve } from '../../../../dataplane/connection/addresses.ts'
@@ -6,7 +6,7 @@ import { Lookups, NameWatch } from '../../../../dataplane/upstream/endpoints/nam
 
 type Answer = readonly string[] | string
 
-/** `answers` is what the resolver says from now on: addresses, or the code of an error. */
+/** `answers`: the resolver's answers from now on: addresses, or the code of an error. */
 function aWatch(first: Answer) {
   const rig = { answer: first, now: 0, reports: [] as (readonly string[])[] }
   let next: (() => void) | undefined
@@ -40,7 +40,7 @@ function aWatch(first: Answer) {
   return { rig, pass, watch }
 }
 
-test('a change is reported at the next question, for every order of the answer', () => {
+test('a change is reported at the next look-up, for every order of the answer', () => {
   const { rig, pass } = aWatch(['10.0.0.2', '10.0.0.1'])
   rig.answer = ['10.0.0.1', '10.0.0.2']
   pass(5)
@@ -49,7 +49,7 @@ test('a change is reported at the next question, for every order of the answer',
   assert.deepEqual(rig.reports, [['10.0.0.1', '10.0.0.2'], ['10.0.0.1']])
 })
 
-test('a name that has gone keeps its addresses for a minute', () => {
+test('a name that no longer exists keeps its addresses for a minute', () => {
   const { rig, pass } = aWatch(['10.0.0.1'])
   rig.answer = 'ENOTFOUND'
   for (let seconds = 0; seconds < 60; seconds += 5) pass(5)
@@ -58,7 +58,7 @@ test('a name that has gone keeps its addresses for a minute', () => {
   assert.deepEqual(rig.reports.at(-1), [])
 })
 
-test('a resolver that cannot be asked changes nothing', () => {
+test('an unreachable resolver changes nothing', () => {
   const { rig, pass } = aWatch(['10.0.0.1'])
   rig.answer = 'EAI_AGAIN'
   for (let seconds = 0; seconds < 600; seconds += 5) pass(5)
@@ -73,7 +73,7 @@ test('nothing is reported after the end', () => {
   assert.deepEqual(rig.reports, [['10.0.0.1']])
 })
 
-test('at most two questions are under way', () => {
+test('at most two look-ups run at a time', () => {
   const waiting: (() => void)[] = []
   const lookups = new Lookups((_name, _options, callback) => {
     waiting.push(() => callback(null, []))

@@ -1,9 +1,9 @@
-/** How often endpoints are asked for their load. */
+/** How often the load of endpoints is read. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Reporter, Reports } from '../../../../dataplane/upstream/endpoints/reports.ts'
 
-/** Reporters that answer at once; `pass` turns the clock in steps of a tick. */
+/** Reporters that answer at once; `pass` advances the clock in steps of a tick. */
 function aRound(count: number) {
   let now = 0
   const asked: number[] = []
@@ -34,14 +34,14 @@ function aRound(count: number) {
   return { asked, reporters, pass, valid: () => valid }
 }
 
-test('few endpoints are asked every interval, and a report holds for two', async () => {
+test('few endpoints are read every interval, and a report is valid for two', async () => {
   const { asked, pass, valid } = aRound(3)
   await pass(10)
   assert.equal(asked.length, 15)
   assert.equal(valid(), 4000)
 })
 
-test('a hundred endpoints are asked fifty times a second at most, each in its turn', async () => {
+test('a hundred endpoints are read at most fifty times a second, each in its turn', async () => {
   const { asked, pass } = aRound(300)
   await pass(60)
   assert.ok(asked.length <= 50 * 60)
@@ -52,7 +52,7 @@ test('a hundred endpoints are asked fifty times a second at most, each in its tu
   assert.ok(Math.min(...counts) >= 8, `the least asked had ${Math.min(...counts)}`)
 })
 
-test('of very many only those are asked that a request was about to choose', async () => {
+test('of very many endpoints only those are read that a request considers', async () => {
   const { asked, reporters, pass } = aRound(600)
   await pass(20)
   assert.equal(asked.length, 0)

@@ -1,4 +1,4 @@
-/** Answers of upstreams are read the same however they arrive, and refused where they could be read in two ways. */
+/** Answers of upstreams are read the same however they arrive, and refused if they are ambiguous. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AnswerHead } from '../../../../dataplane/connection/http1/answer-head.ts'
@@ -50,7 +50,7 @@ describe('good answers, cut at every place', () => {
     })
   }
 
-  test('bytes behind the answer are left', () => {
+  test('bytes after the answer are left', () => {
     const wire = GOOD['in chunks']?.wire ?? ''
     assert.equal(read(`${wire}HTTP/1.1 200 OK`, []).over, 'HTTP/1.1 200 OK'.length)
   })
@@ -75,7 +75,7 @@ describe('bad answers', () => {
     })
   }
 
-  test('an answer that is cut is not whole', () => {
+  test('a truncated answer is not whole', () => {
     for (const { wire, byClose } of Object.values(GOOD)) {
       if (byClose) continue
       for (let length = 0; length < wire.length; length++) {
@@ -88,7 +88,7 @@ describe('bad answers', () => {
 })
 
 describe('a reader that is stopped', () => {
-  test('goes on where it was, and ends only then', () => {
+  test('continues at its position, and ends only then', () => {
     for (const { wire, body } of Object.values(GOOD)) {
       const sink = aSink()
       const reader = new AnswerReader(sink)
@@ -129,7 +129,7 @@ describe('whether the connection may be used again', () => {
     })
   }
 
-  test('the time that the upstream names is told', () => {
+  test("the upstream's keep-alive time is reported", () => {
     const { sink } = read('HTTP/1.1 204 No\r\nkeep-alive: timeout=7, max=9\r\n\r\n', [])
     assert.equal(sink.heads[0]?.keepAliveMs, 7000)
   })

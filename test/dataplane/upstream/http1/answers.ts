@@ -1,4 +1,4 @@
-/** Answers as they stand on the wire: what is read out of good ones, and bad ones that must not be read at all. */
+/** Answers as bytes: good ones with their meaning, and bad ones that must not be read. */
 
 export interface Good {
   readonly wire: string
@@ -49,7 +49,7 @@ export const GOOD: Readonly<Record<string, Good>> = {
     body: 'ok',
     headers: { 'content-length': '2' },
   },
-  'behind leave to go on': {
+  'after a 100': {
     wire: `HTTP/1.1 100 Continue\r\n\r\n${OK}content-length: 2\r\n\r\nok`,
     status: 200,
     body: 'ok',
@@ -75,7 +75,7 @@ export const GOOD: Readonly<Record<string, Good>> = {
   },
 }
 
-/** Each is an answer that two readers could read in two ways, or none at all. */
+/** Each is an ambiguous answer, or not an answer at all. */
 export const BAD: Readonly<Record<string, string>> = {
   'no HTTP': 'SSH-2.0-OpenSSH_9.2\r\n\r\n',
   'no HTTP, and no end': 'SSH-2.0-OpenSSH_9.2\r\n',

@@ -1,4 +1,6 @@
-/** Bytes of an upstream that cost much to read are followed by a rest, so that other requests are served meanwhile. */
+/**
+ * Bytes of an upstream that are expensive to read are followed by a rest, so that other requests are served meanwhile.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -25,7 +27,7 @@ function asked(costMs: number) {
   const line = new Line()
   const kept = { count: 0 }
   const keeper = { isForwarded: false, freed: () => void kept.count++, gone: () => undefined }
-  // The connection uses no more of a socket than this.
+  // The connection uses only these members of a socket.
   const connection = new Connection(line as unknown as Socket, keeper)
   let bytes = 0
   const handler: PoolHandler = {
@@ -46,7 +48,7 @@ function asked(costMs: number) {
   return { line, connection, kept, bytes: () => bytes }
 }
 
-test('a piece that takes long is followed by a rest, and then reading goes on', async () => {
+test('a piece that takes long is followed by a rest, and then reading continues', async () => {
   const { line, bytes, kept } = asked(5)
   line.emit('data', PIECE)
   assert.equal(line.isPaused(), true)
@@ -58,8 +60,8 @@ test('a piece that takes long is followed by a rest, and then reading goes on', 
   assert.equal(kept.count, 1)
 })
 
-test('a piece that costs little is followed by the next', () => {
-  // Code that has not been compiled yet costs, too.
+test('a cheap piece is followed by the next', () => {
+  // Code that is not compiled yet costs, too.
   const lines = Array.from({ length: 20 }, () => {
     const { line } = asked(0)
     line.emit('data', PIECE)

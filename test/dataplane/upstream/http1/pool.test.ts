@@ -1,4 +1,4 @@
-/** Connections are kept, shared out, and given up when what follows could be misread. */
+/** Connections are kept, shared, and closed if the next answer could be misread. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
@@ -29,7 +29,7 @@ interface Heard {
   readonly text: string
 }
 
-/** A server that gives each request to `answer`, once its head and the announced body are there. */
+/** A server that passes each request to `answer`, once its head and the announced body are there. */
 async function serve(answer: (heard: Heard) => void, isWhole = bodyIsWhole) {
   let connections = 0
   const server = createServer({ noDelay: true }, (socket) => {
@@ -66,7 +66,7 @@ interface More {
 function aPool(port: number, more: More = {}) {
   const pool = new Http1Pool({
     connect(callback) {
-      // As they are made to upstreams without TLS.
+      // Made like connections to upstreams without TLS.
       const reads = new SharedReads()
       const socket = connect({ port, host: '127.0.0.1', onread: reads.onread })
       socket.once('connect', () => callback(null, socket, reads))
@@ -140,7 +140,7 @@ function ask(pool: Http1Pool, request = aRequest()): Promise<Result> {
   return result.over
 }
 
-test('a request is written as it is meant, and its connection used again', async () => {
+test('a request is written correctly, and its connection used again', async () => {
   const heard: Heard[] = []
   const pool = aPool(
     await serve((one) => {
@@ -174,7 +174,7 @@ const SINGLE_USE: Readonly<Record<string, (socket: Socket) => void>> = {
 }
 
 for (const [name, answer] of Object.entries(SINGLE_USE)) {
-  test(`behind an answer ${name} a connection is not used again`, async () => {
+  test(`after an answer ${name} a connection is not used again`, async () => {
     const used: number[] = []
     const pool = aPool(
       await serve(({ socket, connection }) => {
@@ -191,13 +191,13 @@ for (const [name, answer] of Object.entries(SINGLE_USE)) {
   })
 }
 
-test('an answer that comes before its request is written is taken, and its connection given up', async () => {
+test('an answer before its request is written is accepted, and its connection closed', async () => {
   const connections = new Set<number>()
   const port = await serve(
     ({ socket, connection, turn }) => {
       if (turn > 0) return
       connections.add(connection)
-      // No more of the request is read.
+      // The rest of the request is not read.
       if (connection === 0) socket.pause()
       socket.write(OK)
     },
@@ -239,7 +239,7 @@ test('no more connections are opened than allowed; waiting requests are served i
   assert.deepEqual([...seen].sort(), [0, 1])
 })
 
-test('one who waits is served when the connection before it breaks, or cannot be made', async () => {
+test('a waiting request is served when the connection before it breaks, or cannot be made', async () => {
   const pool = aPool(
     await serve(({ socket, connection }) => {
       if (connection === 0) socket.destroy()
@@ -274,7 +274,7 @@ test('only a kept connection that breaks without a byte of an answer was stale',
   assert.equal(await outcome('half', true), false)
 })
 
-test('a request that is given up while it waits is not sent, and its connection serves the next', async () => {
+test('an abandoned request in the queue is not sent, and its connection serves the next', async () => {
   const heard: Heard[] = []
   const port = await serve((one) => {
     heard.push(one)
@@ -299,7 +299,7 @@ test('a request that is given up while it waits is not sent, and its connection 
   )
 })
 
-test('a request that is given up while its connection is made leaves it to the next', async () => {
+test('a request that is abandoned while its connection is made leaves it to the next', async () => {
   const heard: Heard[] = []
   const pool = aPool(
     await serve((one) => {
@@ -318,21 +318,21 @@ test('a request that is given up while its connection is made leaves it to the n
   )
 })
 
-test('the line of waiting requests has an end', async () => {
+test('the queue of requests has a bound', async () => {
   const pool = aPool(await serve(() => {}), { connections: 1 })
   const waiting = Array.from({ length: 5000 }, () => new Result())
   for (const one of waiting) pool.dispatch(aRequest(), one)
   const refused = waiting.filter(({ error }) => error !== undefined)
   assert.ok(refused.length > 0)
   assert.equal(refused[0]?.error?.code, 'ERR_GW_NO_CONNECTION')
-  // Those that gave up make room.
+  // Abandoned ones make room.
   for (const one of waiting) one.isOver = true
   const next = new Result()
   pool.dispatch(aRequest(), next)
   assert.equal(next.error, undefined)
 })
 
-test('what is not HTTP is a failure, and none of a connection', async () => {
+test('bytes other than HTTP are a failure, and not one of a connection', async () => {
   const pool = aPool(
     await serve(({ socket, connection }) => socket.write(connection === 0 ? 'what?\r\n\r\n' : OK)),
   )
@@ -341,7 +341,7 @@ test('what is not HTTP is a failure, and none of a connection', async () => {
   assert.equal((await ask(pool)).body, 'ok')
 })
 
-test('a pause holds back the bytes and the end, until it goes on', async () => {
+test('a pause holds back the bytes and the end, until it continues', async () => {
   // Small chunks of one read are passed on as one.
   const [a, b, c] = [...'abc'].map((letter) => letter.repeat(4096))
   const pool = aPool(
@@ -391,7 +391,7 @@ test('an upstream whose reader pauses is not read', async () => {
   }
   pool.dispatch(aRequest(), result)
   await result.begun
-  // The buffers of the system fill, and then nothing moves any more: for many looks, since the machine may be slow.
+  // The buffers of the system fill, and then nothing moves: for many checks, because the machine may be slow.
   let [looks, before] = [0, -1]
   await until('nothing moves any more', () => {
     looks = sent === before ? looks + 1 : 0

@@ -1,4 +1,4 @@
-/** Requests of clients and of the gateway itself go through proxies: plain ones are forwarded, with their whole URL. */
+/** Requests of clients and of the gateway itself use proxies: plain ones are forwarded, with their whole URL. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -18,14 +18,14 @@ const server = createServer({ noDelay: true }, (socket) => {
   })
 }).listen(0, '127.0.0.1')
 await once(server, 'listening')
-// A server that listens on a port has an address of this kind.
+// A server that listens on a port has an address of this type.
 const { port } = server.address() as AddressInfo
 after(() => server.close())
 
 function given(origin: string, http_proxy?: string, no_proxy: readonly string[] = []) {
   const upstream = { origin, timeoutMs: 60_000, section: { connect_timeout_seconds: 60 } }
   const whole = { http_proxy, no_proxy }
-  // Only what a pool is opened with is given.
+  // Contains only what a pool needs.
   return [upstream, whole, 1] as unknown as PoolArguments
 }
 
@@ -56,7 +56,7 @@ async function ask(pool: ReturnType<typeof aPool>): Promise<number | Error> {
   return heard
 }
 
-test('a plain upstream is asked with its whole URL and the credential of the proxy', async () => {
+test('a plain upstream is called with its whole URL and the credential of the proxy', async () => {
   asked.length = 0
   const proxy = `http://user:p%40ss@127.0.0.1:${port}`
   assert.equal(await ask(aPool('http://model.example:8000', proxy)), 200)
@@ -77,7 +77,7 @@ test('a proxy that asks for a credential has refused, an upstream that does so h
   )
 })
 
-test("a probe is asked of a proxy in the same way, and the proxy's refusal is no answer", async () => {
+test("a probe uses a proxy in the same way, and the proxy's refusal is not an answer", async () => {
   answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
   asked.length = 0
   const pool = openPool(...given('http://model.example', `http://user@127.0.0.1:${port}`))
@@ -93,7 +93,7 @@ test("a probe is asked of a proxy in the same way, and the proxy's refusal is no
   await pool.destroy()
 })
 
-test('every way leads through the pool that paces its answers', async () => {
+test('every connection uses the pool that paces its answers', async () => {
   for (const origin of ['http://model.example', 'https://model.example']) {
     const pool = aPool(origin, 'http://127.0.0.1:9')
     assert.ok(pool instanceof Http1Pool, origin)

@@ -26,7 +26,7 @@ async function twoLines(t: TestContext, taken: (line: number, chunk: Buffer) => 
   return lines
 }
 
-test('bytes that are kept stay as they were while other connections read', async (t) => {
+test('kept bytes do not change while other connections read', async (t) => {
   const kept: Buffer[] = []
   let heard = () => {}
   const lines = await twoLines(t, (_line, chunk) => {
@@ -47,7 +47,7 @@ test('bytes that are kept stay as they were while other connections read', async
   assert.deepEqual(kept.map(String), ['first', 'second', 'third'])
 })
 
-test('a connection that is paused reads nothing until it is resumed, and the others read on', async (t) => {
+test('a paused connection reads nothing until it is resumed, and the others continue', async (t) => {
   const heard = ['', '']
   let isHeard = () => {}
   const lines = await twoLines(t, (line, chunk) => {

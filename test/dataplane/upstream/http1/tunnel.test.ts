@@ -1,4 +1,4 @@
-/** A tunnel through a proxy: however the answer of the proxy arrives, it is taken or the connection is given up. */
+/** A tunnel through a proxy: however the answer of the proxy arrives, it is accepted or the connection is closed. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -19,7 +19,7 @@ interface Opened {
   readonly socket: Socket
 }
 
-/** The result of a tunnel through a proxy that does this once it has been asked. */
+/** The result of a tunnel through a proxy that acts like this after the request. */
 async function open(proxy: Proxy, timeoutMs = 60_000): Promise<Opened> {
   const server = createServer({ noDelay: true }, (socket) => {
     socket.on('error', () => {})
@@ -27,7 +27,7 @@ async function open(proxy: Proxy, timeoutMs = 60_000): Promise<Opened> {
   }).listen(0, '127.0.0.1')
   servers.push(server)
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   await once(socket, 'connect')
@@ -45,7 +45,7 @@ async function open(proxy: Proxy, timeoutMs = 60_000): Promise<Opened> {
   return { error, socket }
 }
 
-test('the proxy is asked for the upstream, with its credential', async () => {
+test("the proxy gets the upstream's name, with its credential", async () => {
   let asked = ''
   const { socket } = await open((client, head) => {
     asked = head
@@ -58,7 +58,7 @@ test('the proxy is asked for the upstream, with its credential', async () => {
   socket.destroy()
 })
 
-test('what follows belongs to the upstream, wherever the answer of the proxy is cut', async () => {
+test('later bytes belong to the upstream, wherever the answer of the proxy is cut', async () => {
   for (let at = 1; at <= OPENED.length; at++) {
     const { error, socket } = await open((client) => {
       client.write(OPENED.slice(0, at), () => setImmediate(() => client.write(OPENED.slice(at))))
@@ -72,7 +72,7 @@ test('what follows belongs to the upstream, wherever the answer of the proxy is 
   }
 })
 
-test('an interim answer is no tunnel yet', async () => {
+test('an interim answer is not a tunnel yet', async () => {
   const { error, socket } = await open((client) =>
     client.write(`HTTP/1.1 103 Hints\r\n\r\n${OPENED}`),
   )
@@ -116,7 +116,7 @@ const REFUSED: Readonly<Record<string, readonly [proxy: Proxy, code: string, mes
 }
 
 for (const [what, [proxy, code, message]] of Object.entries(REFUSED)) {
-  test(`${what} is no tunnel, and the connection is given up`, async () => {
+  test(`${what} is not a tunnel, and the connection is closed`, async () => {
     const { error, socket } = await open(proxy)
     assert.equal(error?.code, code)
     assert.match(error?.message ?? '', message)
@@ -124,7 +124,7 @@ for (const [what, [proxy, code, message]] of Object.entries(REFUSED)) {
   })
 }
 
-test('a proxy that does not answer in time is given up', async () => {
+test('a proxy that does not answer in time is abandoned', async () => {
   const { error, socket } = await open(() => undefined, 1)
   assert.equal(error?.code, 'UND_ERR_HEADERS_TIMEOUT')
   assert.ok(socket.destroyed)

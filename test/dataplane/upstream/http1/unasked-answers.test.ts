@@ -1,4 +1,4 @@
-/** Unrequested answers are never taken for the answer to the next request, and a connection does not live for ever. */
+/** Unrequested answers are never taken for the answer to the next request, and a connection does not live forever. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
@@ -19,7 +19,7 @@ class Line extends Duplex {
     this.written += chunk.toString('latin1')
     done()
   }
-  /** As the system does it: at once, in the middle of a turn. */
+  /** Like the system: at once, in the middle of a turn. */
   hear(text: string): void {
     this.emit('data', Buffer.from(text, 'latin1'))
   }
@@ -34,7 +34,7 @@ function aPool(limits: { requestsMax?: number; ageMsMax?: number; random?: () =>
     connect(callback) {
       const line = new Line()
       lines.push(line)
-      // The pool uses no more of a socket than this.
+      // The pool uses only these members of a socket.
       callback(null, line as unknown as Socket)
     },
     host: 'model.example',
@@ -86,7 +86,7 @@ async function answered(pool: Http1Pool, line: () => Line): Promise<Result> {
   return result
 }
 
-test('an answer that begins before its request was written closes the connection, and the request may go on another', async () => {
+test('an answer before its request was written closes the connection, and the request may use another', async () => {
   const { pool, lines } = aPool()
   await answered(pool, () => lines[0] as Line)
   const before = lines[0]?.written
@@ -100,7 +100,7 @@ test('an answer that begins before its request was written closes the connection
   await answered(pool, () => lines[1] as Line)
 })
 
-test('bytes behind an answer, at once or later, close the connection', async () => {
+test('bytes after an answer, at once or later, close the connection', async () => {
   for (const isLater of [false, true]) {
     const { pool, lines } = aPool()
     ask(pool)
@@ -126,7 +126,7 @@ test('a connection carries a fixed number of answers at most, up to a fifth fewe
   }
 })
 
-test('a connection that is too old ends behind its answer', async () => {
+test('a connection that is too old closes after its answer', async () => {
   const { pool, lines } = aPool({ ageMsMax: 0.001 })
   await answered(pool, () => lines[0] as Line)
   assert.equal(lines[0]?.destroyed, true)

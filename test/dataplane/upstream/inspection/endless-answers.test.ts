@@ -1,4 +1,4 @@
-/** An upstream that never ends its answer: what is kept of it is bounded, and the client reads why it was cut. */
+/** An upstream that never ends its answer: the kept part is bounded, and the client gets the reason of the cut. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anthropicMessagesDialect } from '../../../../dataplane/apis/anthropic-messages/dialect.ts'
@@ -33,7 +33,7 @@ for (const [what, begin, piece] of [
   ['arguments of a call', [call(0, '', 'a')], () => call(0, PIECE)],
   ['calls without words', [], (at: number) => call(at, '', `c${at}`)],
 ] as const) {
-  test(`${what} that a guardrail waits for are bounded, and another upstream is asked`, async () => {
+  test(`${what} that a guardrail waits for are bounded, and another upstream is tried`, async () => {
     const visit = await aVisit(openai, true, guarded())
     await visit.say(openai.begin, ...begin)
     for (let at = 0; at < PIECES && visit.handlers.length === 1; at++) await visit.say(piece(at))
@@ -48,7 +48,7 @@ for (const [what, begin, piece] of [
   })
 }
 
-test('arguments that outgrow the bound behind content end the stream with an error event', async () => {
+test('arguments that exceed the bound after content end the stream with an error event', async () => {
   const visit = await aVisit(openai, true, guarded())
   await visit.say(openai.begin, openai.word('good '.repeat(200)), call(0, '', 'a'))
   for (let at = 0; at < PIECES; at++) await visit.say(call(0, PIECE))
@@ -94,7 +94,7 @@ for (const { what, client, begin, piece, error } of [
     error: /event: response\.failed\ndata: .*ERR_GW_STREAM_ABORTED: .*larger than/,
   },
 ]) {
-  test(`bounded, and the client reads its own error: ${what}`, async () => {
+  test(`bounded, and the client gets its own error: ${what}`, async () => {
     const visit = await aVisit(openai, true, undefined, client)
     await visit.say(openai.begin, ...begin)
     for (let at = 0; at < PIECES; at++) await visit.say(piece)

@@ -1,4 +1,4 @@
-/** One request through the whole pipeline with a toy inspector: the client and the upstream are the test. */
+/** One request through the whole pipeline with a toy inspector: the test plays the client and the upstream. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import { aCall } from '../../an-answer.ts'
 import { assemble } from '../../assembled-gateway.ts'
 import { headed } from '../../headed.ts'
 
-/** The wire of an upstream, as far as these tests speak it. */
+/** The wire of an upstream, as far as these tests need it. */
 export interface Spoken {
   readonly provider: string
   readonly whole: string
@@ -27,7 +27,7 @@ const sse = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.s
 const typed = (data: { readonly type: string }) => `event: ${data.type}\n${sse(data)}`
 const chunk = (choice: object) => sse({ id: 'c', model: 'm', choices: [{ index: 0, ...choice }] })
 
-/** Each says "hello", for 3 tokens of a prompt and 2 of an answer. */
+/** Each sends "hello", for 3 tokens of a prompt and 2 of an answer. */
 export const SPOKEN: readonly Spoken[] = [
   {
     provider: 'openai',
@@ -85,7 +85,7 @@ export function aToy(toy: {
   return { whole: toy.whole ?? PASSING.whole, open: toy.stream ?? PASSING.open }
 }
 
-/** The text of an event, changed. */
+/** The changed text of an event. */
 export function changed(event: AnswerEvent, change: (text: string) => string): AnswerEvent {
   if (event.kind !== 'delta' || event.delta.text === undefined) return event
   return { ...event, delta: { ...event.delta, text: change(event.delta.text) } }
@@ -104,7 +104,7 @@ const CHAT: Asking = {
   body: { messages: [{ role: 'user', content: 'Hi' }] },
 }
 
-/** A request that has been sent to the upstream, and waits for what the test does. */
+/** A request that was sent to the upstream, and waits for the test. */
 export async function aVisit(
   spoken: Spoken,
   stream: boolean,
@@ -112,7 +112,7 @@ export async function aVisit(
   { dialect, wire, body }: Asking = CHAT,
 ) {
   const key = { id: 'k', tenant: 'acme', routes: ['*'] }
-  // None is asked in a wire of its clients beside its own.
+  // None has a further wire of clients.
   const native: string[] = []
   const upstream = { provider: spoken.provider, native, endpoint: 'http://127.0.0.1:1', model: 'm' }
   const { gateway, clock } = assemble({
@@ -158,7 +158,7 @@ export async function aVisit(
     heardByUpstream,
     handlers,
     done,
-    /** Sends this as the upstream; resolves when the gateway has dealt with it. */
+    /** Sends this as the upstream; resolves when the gateway has handled it. */
     async say(...texts: readonly string[]): Promise<void> {
       for (const text of texts) last().onResponseData(controller, Buffer.from(text))
       await turn()

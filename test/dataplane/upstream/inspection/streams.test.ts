@@ -1,4 +1,4 @@
-/** An inspector stands in a stream: it holds, changes and ends what the client is sent, in order and in bounds. */
+/** An inspector in a stream: it holds, changes and ends the client's data, in order and in bounds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
@@ -22,7 +22,7 @@ function holding(): StreamInspector {
   }
 }
 
-/** Thinks about every batch until the test lets it go on. */
+/** Works on every batch until the test lets it continue. */
 function thinking() {
   const thoughts: (() => void)[] = []
   const stream = (): StreamInspector => ({
@@ -32,7 +32,7 @@ function thinking() {
   return { thoughts, stream }
 }
 
-/** Ends the answer by this at the first event with this text. */
+/** Ends the answer with this error at the first event with this text. */
 function stopping(word: string, stop: (events: readonly AnswerEvent[]) => readonly AnswerEvent[]) {
   return (): StreamInspector => ({
     next: (events) => (JSON.stringify(events).includes(word) ? stop(events) : events),
@@ -86,7 +86,7 @@ for (const spoken of SPOKEN) {
     assert.equal(visit.text().replaceAll('|', '').length, 20 * 65_536)
   })
 
-  test(`${provider}: the upstream waits while an inspector thinks, and what it sends stays in order`, async () => {
+  test(`${provider}: the upstream waits while an inspector works, and its bytes stay in order`, async () => {
     const { thoughts, stream } = thinking()
     const visit = await aVisit(spoken, true, aToy({ stream }))
     await visit.say(begin + word('a'))
@@ -106,7 +106,7 @@ for (const spoken of SPOKEN) {
     assert.deepEqual(visit.charged(), ['prompt 3', 'completion 2'])
   })
 
-  test(`${provider}: the upstream goes on when the inspector and the client are both ready`, async () => {
+  test(`${provider}: the upstream continues when the inspector and the client are both ready`, async () => {
     const { thoughts, stream } = thinking()
     const visit = await aVisit(spoken, true, aToy({ stream }))
     await visit.say(begin + word('a'))
@@ -119,7 +119,7 @@ for (const spoken of SPOKEN) {
     await visit.say(word('b'))
     const before = visit.heardByUpstream.length
     visit.heard.listener.drained()
-    assert.equal(visit.heardByUpstream.length, before, 'the inspector is still thinking')
+    assert.equal(visit.heardByUpstream.length, before, 'the inspector is still working')
     visit.heard.needsDrain = false
     thoughts.shift()?.()
     await visit.say()
@@ -137,7 +137,7 @@ for (const spoken of SPOKEN) {
     assert.equal(visit.trace().usage_estimated ?? provider === 'anthropic', true)
   })
 
-  test(`${provider}: a stream that is refused behind content is cut with the code of the refusal`, async () => {
+  test(`${provider}: a stream that is refused after content is cut with the code of the refusal`, async () => {
     const visit = await aVisit(spoken, true, aToy({ stream: refusing }))
     await visit.say(begin, word('good'), word('bad'))
     await visit.done
@@ -149,7 +149,7 @@ for (const spoken of SPOKEN) {
     assert.equal(visit.breaker(), 'closed')
   })
 
-  test(`${provider}: an answer that the inspector ends is a whole one, and the upstream is given up`, async () => {
+  test(`${provider}: an answer that the inspector ends is a whole one, and the upstream is aborted`, async () => {
     const filtered: AnswerEvent = { kind: 'end', choice: 0, finish: 'content_filter' }
     const visit = await aVisit(spoken, true, aToy({ stream: stopping('bad', () => [filtered]) }))
     await visit.say(begin, word('good'), word('bad'), word('more'))
@@ -160,7 +160,7 @@ for (const spoken of SPOKEN) {
     assert.equal(visit.heardByUpstream.at(-1), 'the answer has ended')
   })
 
-  test(`${provider}: an inspector that never speaks is cut with the time of the request`, async () => {
+  test(`${provider}: an inspector that never answers is cut with the time of the request`, async () => {
     for (const [texts, expected] of [
       [[begin, word('a')], /^(: keepalive\n)+data: \{"error":.*"ERR_GW_PROXY_TIMEOUT"/],
       [[begin, word('a'), end], /^(: keepalive\n)+data: \{"error":.*"ERR_GW_PROXY_TIMEOUT"/],
@@ -174,7 +174,7 @@ for (const spoken of SPOKEN) {
     }
   })
 
-  test(`${provider}: an end that is held for ever is cut with the time of the request`, async () => {
+  test(`${provider}: an end that is held forever is cut with the time of the request`, async () => {
     const stream = (): StreamInspector => ({
       next: (events) => events.filter(({ kind }) => kind !== 'end'),
       end: () => new Promise(() => {}),
@@ -188,7 +188,7 @@ for (const spoken of SPOKEN) {
     assert.deepEqual(visit.charged(), ['prompt 3', 'completion 2'])
   })
 
-  test(`${provider}: a client that leaves while an inspector thinks ends the attempt, charged once`, async () => {
+  test(`${provider}: a client that leaves while an inspector works ends the attempt, charged once`, async () => {
     for (const first of [[], [word('a')]]) {
       const { thoughts, stream } = thinking()
       const visit = await aVisit(spoken, true, aToy({ stream }))
@@ -201,7 +201,7 @@ for (const spoken of SPOKEN) {
       }
       await visit.say(word('b'))
       visit.heard.listener.closed()
-      // The rest is read for a moment, because the usage may come.
+      // The rest is read for a moment, because the usage may arrive.
       await visit.pass(1)
       await visit.done
       const charged = visit.charged()

@@ -1,4 +1,4 @@
-/** An inspector sees a whole answer before the client does, and may change it, refuse it, or take its time. */
+/** An inspector gets a whole answer before the client, and may change it, refuse it, or take its time. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
@@ -17,7 +17,7 @@ for (const spoken of SPOKEN) {
   const { provider } = spoken
   for (const whole of [loud, async (answer: Answer) => loud(answer)]) {
     const when = whole === loud ? 'at once' : 'later'
-    test(`${provider}: a whole answer is changed ${when}, and charged as it was used`, async () => {
+    test(`${provider}: a whole answer is changed ${when}, and charged by its usage`, async () => {
       const visit = await aVisit(spoken, false, aToy({ whole }))
       await visit.say(spoken.whole)
       visit.end()
@@ -28,7 +28,7 @@ for (const spoken of SPOKEN) {
     })
   }
 
-  test(`${provider}: a whole answer is refused, and charged, and its upstream is not to blame`, async () => {
+  test(`${provider}: a whole answer is refused, and charged, and its upstream is not at fault`, async () => {
     const whole = () => {
       throw BLOCKED
     }

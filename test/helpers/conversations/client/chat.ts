@@ -68,7 +68,7 @@ function readWhole(text: string, forgets: boolean): Heard {
   return heardOf(message, finish, forgets)
 }
 
-/** As OpenAI's SDK gathers it: calls by their index, texts grow, and other members of a call are the last ones. */
+/** Like OpenAI's SDK: calls by their index, texts grow, and other members of a call are the last ones. */
 function readStream(text: string, forgets: boolean): Heard {
   const events = eventsIn(text)
   const message: Json = { role: 'assistant', content: null }

@@ -1,4 +1,4 @@
-/** A client of one API: it writes requests, and reads answers as that API's SDKs do. */
+/** A client of one API: it writes requests, and reads answers like that API's SDKs. */
 import type { Answer, Case, Conversation } from '../model.ts'
 
 export interface Client {
@@ -10,11 +10,11 @@ export interface Client {
   readStream(text: string, forgets: boolean): Heard
 }
 
-/** An answer as a client has understood it. */
+/** An answer as a client reads it. */
 export interface Heard extends Answer {
-  /** Whether the API's word for calls ends it. */
+  /** Whether its finish reason means calls. */
   readonly endsWithCalls: boolean
-  /** The members of the conversation's list with which it is handed back, as JSON text. */
+  /** The members of the conversation's list with which it is sent back, as JSON text. */
   readonly items: readonly string[]
   /** Whether it looks complete. */
   readonly isWhole: boolean

@@ -36,7 +36,7 @@ function marked(list: Json[], isMarked: boolean): Json[] {
   return isMarked ? list.with(-1, { ...list.at(-1), ...MARK }) : list
 }
 
-/** The API takes a closed schema without bounds. */
+/** The API requires a closed schema without bounds. */
 function closed(format: string): string {
   const open = format.replace(/,"(minimum|maxItems)":\d+/, '')
   return open.includes('additionalProperties')
@@ -82,7 +82,7 @@ function isThere(text: string): boolean {
   return text.trim() !== ''
 }
 
-/** The API takes no other ids. */
+/** The API accepts no other ids. */
 export function idFor(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, '_')
 }

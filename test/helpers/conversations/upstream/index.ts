@@ -1,4 +1,4 @@
-/** The upstreams by the name of their provider: what they read, and how they answer. */
+/** The upstreams by the name of their provider: how they read and answer. */
 import { frameOf } from '../../providers/fakes/event-stream.ts'
 import type { Answer, Style } from '../model.ts'
 import { readAnthropic, readBedrock, readGemini } from './read-blocks.ts'
@@ -15,18 +15,18 @@ import * as others from './say-others.ts'
 import type { Seen } from './seen.ts'
 
 export interface Upstream {
-  /** The provider that speaks to this service, where it has another name. */
+  /** The provider for this service, if it has another name. */
   readonly provider?: string
   readonly models: readonly string[]
   /** Whether its thinking is signed. */
   readonly signs?: boolean
-  /** Whether it gives the ids of calls itself, always. */
+  /** Whether it always makes the ids of calls itself. */
   readonly givesIds?: boolean
   /** Whether the client's request may ask for an effort of any model. */
   read(body: string, path: string): Seen
   whole(answer: Answer, style: Style): string
   stream(answer: Answer, style: Style): Said[]
-  /** Whether unsigned thinking is to be handed back, and cache marks. */
+  /** Whether unsigned thinking is sent back, and cache marks. */
   readonly takes: {
     readonly thinking?: boolean
     readonly marks?: boolean

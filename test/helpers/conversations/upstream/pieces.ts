@@ -1,4 +1,4 @@
-/** An answer as the pieces that a server sends, in the order and with the gaps that its style says. */
+/** An answer as the pieces that a server sends, in the order and with the gaps of its style. */
 import { aRandom } from '../../random.ts'
 import type { Answer, Style } from '../model.ts'
 import type { Random } from '../random-json.ts'
@@ -101,7 +101,7 @@ function between(
   return [...out, ...waiting]
 }
 
-/** The reasoning that the client is to get, with that between the pieces of calls. */
+/** The reasoning that the client should get, including that between the pieces of calls. */
 export function thinkingIn(pieces: readonly Piece[]): string {
   return pieces.map(({ thinking = '' }) => thinking).join('')
 }

@@ -82,7 +82,7 @@ export function readGemini(text: string): Seen {
   return seen
 }
 
-/** A text may stand alone in an object. */
+/** A text may be the only member of an object. */
 function responseText(response: Json): string {
   const names = Object.keys(response)
   const [only] = names

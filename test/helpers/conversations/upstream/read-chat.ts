@@ -1,8 +1,8 @@
-/** Reads requests in the family of chat completions, Ollama's and Cohere's own among them. */
+/** Reads requests in the family of chat completions, including Ollama's and Cohere's own. */
 import { canonicalOf, exactly, type Json } from '../json-text.ts'
 import { Seen } from './seen.ts'
 
-/** `filler`: what the gateway says where roles must alternate. */
+/** `filler`: the gateway's text if roles must alternate. */
 export function readChat(text: string, filler?: string): Seen {
   const body = exactly(text)
   const seen = new Seen()

@@ -33,7 +33,7 @@ export function wholeChat(
   return written({ ...HEAD, object: 'chat.completion', choices: [choice], ...usage })
 }
 
-/** Mistral's content is a list where the model thinks. */
+/** Mistral's content is a list if the model thinks. */
 function reasoned(thinking: string, text: string, { reasoning }: ChatVoice): object {
   if (reasoning !== 'content') return { [reasoning]: thinking }
   const parts = [{ type: 'thinking', thinking: [{ type: 'text', text: thinking }] }]

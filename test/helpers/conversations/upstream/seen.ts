@@ -1,4 +1,4 @@
-/** A conversation as an upstream sees it, in no API's form; and as it was meant. */
+/** A conversation as an upstream sees it, independent of an API; and as it was meant. */
 import { canonical } from '../json-text.ts'
 import type { Conversation, Result } from '../model.ts'
 
@@ -18,7 +18,7 @@ export class Seen {
   thinking = ''
   pictures = 0
   marks = 0
-  /** Unsigned ones, each as it was thought. */
+  /** Unsigned ones, each unchanged. */
   readonly thoughts: string[] = []
   readonly signatures: string[] = []
   readonly calls: SeenCall[] = []
@@ -28,14 +28,14 @@ export class Seen {
     this.calls.push({ id, name, args: canonical(args || '{}') })
   }
 
-  /** The first call with this id, or of this place, that has no result yet. */
+  /** The first call with this id, or at this position, without a result yet. */
   result(fits: (call: SeenCall) => boolean, text: string): void {
     const call = this.calls.find((one) => one.result === undefined && fits(one))
     if (call !== undefined) call.result = text
   }
 }
 
-/** The same of the client's conversation. */
+/** The same for the client's conversation. */
 export function meantBy({ system, turns, tools, marks }: Conversation): Seen {
   const seen = new Seen()
   const isThere = marks === 'tools' ? tools.length > 0 : system.length > 0
@@ -68,7 +68,7 @@ function addResult(seen: Seen, { id, text, picture, mark }: Result): void {
   if (picture) seen.pictures++
 }
 
-/** White space apart: APIs refuse blank texts, and join others. */
+/** White space does not count: APIs refuse blank texts, and join others. */
 export function squashed(text: string): string {
   return text.replace(/\s/g, '')
 }

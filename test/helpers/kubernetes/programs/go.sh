@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of a Go that is new enough. Debian's own is older, so one is brought by pip where there is none.
+# Prints the path of a Go that is new enough. Debian's own is older, so pip installs one if there is none.
 set -euo pipefail
 MINOR_MIN=24
 VERSION=1.26.6
@@ -17,7 +17,7 @@ home="${XDG_CACHE_HOME:-$HOME/.cache}/gw-test/go-$VERSION"
 if [[ ! -x "$home/bin/go" ]]; then
   echo "bringing Go $VERSION to $home" >&2
   mkdir -p "$(dirname "$home")"
-  # Made under another name first, so that a half-made one is never taken for a whole one.
+  # Created under another name first, so that a partial one is never taken for a whole one.
   part="$home.$$"
   trap 'rm -rf "$part"' EXIT
   python3 -m venv "$part" >&2

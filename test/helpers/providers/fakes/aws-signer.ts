@@ -1,4 +1,4 @@
-/** AWS's signer of requests, as AWS checks them: what a request must carry, by the vendor's code. */
+/** AWS's signer of requests, for checking them: the required parts of a request, by the vendor's code. */
 import { createHash, createHmac } from 'node:crypto'
 import { SignatureV4 } from '@smithy/signature-v4'
 
@@ -17,7 +17,7 @@ export interface SigningKey {
   readonly sessionToken?: string
 }
 
-/** A hash as the signer wants it, with or without a key. */
+/** A hash in the signer's form, with or without a key. */
 class Sha256 {
   readonly #hash
 

@@ -1,4 +1,4 @@
-/** Azure OpenAI as its clients see it: two forms of paths, keys or tokens, and verdicts on content all over its answers. */
+/** Azure OpenAI for its clients: two forms of paths, keys or tokens, and verdicts on content throughout its answers. */
 import type { ServerResponse } from 'node:http'
 import { listOf, recordOf } from '../../../../dataplane/json/values.ts'
 import type { Asked, Reply } from '../../fake-upstream.ts'
@@ -23,7 +23,7 @@ const SAFE = { violence: { filtered: false, severity: 'safe' } }
 const BLOCKED = { violence: { filtered: true, severity: 'medium' } }
 const PROMPT = [{ prompt_index: 0, content_filter_results: SAFE }]
 
-/** `tokens` are taken beside the key. */
+/** `tokens` are accepted in addition to the key. */
 export function azureApi(tokens: ReadonlySet<string> = new Set()): Reply {
   return async (outgoing, asked) => {
     const refused = refusalOf(asked, tokens)
@@ -148,7 +148,7 @@ function refusalOf(
   return unknownIn(dated?.[3], body) ?? promptRefusal(body)
 }
 
-/** Members that dated versions did not know at first. */
+/** Members that early dated versions did not have. */
 function unknownIn(version: string | undefined, body: Json): Refused | undefined {
   const isEarly = version !== undefined && version < '2024-09-01'
   const name = ['stream_options', 'max_completion_tokens'].find((one) => one in body)

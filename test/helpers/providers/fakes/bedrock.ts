@@ -1,4 +1,4 @@
-/** Bedrock on a real socket: it checks paths, credentials and bodies as the service does, and answers in its frames. */
+/** Bedrock on a real socket: it checks paths, credentials and bodies like the service, and answers in its frames. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -23,7 +23,7 @@ export interface Said {
   readonly content: readonly Json[]
   readonly stopReason?: string
   readonly usage?: Json
-  /** How a stream ends behind its first block: with the exception of this name, `cut` within a frame, or `at once`. */
+  /** How a stream ends after its first block: with the exception of this name, `cut` within a frame, or `at once`. */
   readonly breaks?: string
   /** A stream that breaks waits for this after its first block. */
   readonly until?: Promise<void>

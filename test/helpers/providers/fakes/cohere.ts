@@ -1,4 +1,4 @@
-/** Cohere's hosted API as its clients see it: strict about members, ranges and tools. */
+/** Cohere's hosted API for its clients: strict about members, ranges and tools. */
 import type { ServerResponse } from 'node:http'
 import { isRecord, listOf, recordOf } from '../../../../dataplane/json/values.ts'
 import type { Reply } from '../../fake-upstream.ts'
@@ -105,7 +105,7 @@ async function streamOut(outgoing: ServerResponse, said: Said): Promise<void> {
   outgoing.end(`event: message-end\ndata: ${JSON.stringify(event)}\n\n`)
 }
 
-/** Each with its beginning, then its pieces. */
+/** Each with its start, then its pieces. */
 function blocksOf({ text, reasoning, calls }: Said): Json[][] {
   if (calls.length > 0) return []
   const thinking = [{ type: 'thinking', thinking: '' }, { thinking: reasoning }]

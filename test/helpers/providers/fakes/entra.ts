@@ -1,4 +1,4 @@
-/** Microsoft Entra ID as the vendor's SDK asks it: sign-in with a secret or an assertion, and the identity of a machine. */
+/** Microsoft Entra ID for the vendor's SDK: sign-in with a secret or an assertion, and the identity of a machine. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
@@ -14,11 +14,11 @@ type Proof = string
 
 export interface FakeEntra {
   readonly url: string
-  /** The proofs that came, in order. */
+  /** The received proofs, in order. */
   readonly asked: readonly Proof[]
-  /** Every token that it gave. */
+  /** Every token that it returned. */
   readonly tokens: Set<string>
-  /** Variables by which the SDK finds the identity of the machine here. */
+  /** Variables with which the SDK finds the identity of the machine here. */
   readonly machine: Readonly<Record<string, string>>
   /** The accepted proof; undefined: every proof. */
   accepts: Proof | undefined
@@ -65,7 +65,7 @@ export async function startEntra(certificate?: Certificate): Promise<FakeEntra> 
     certificate === undefined ? createServer(listener) : createSecureServer(certificate, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   entra.url = certificate === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
   const endpoint = `${entra.url}/machine`

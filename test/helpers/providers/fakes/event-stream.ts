@@ -1,4 +1,4 @@
-/** Event streams as AWS writes them, by the vendor's codec. */
+/** Event streams in AWS's form, by the vendor's codec. */
 import { EventStreamCodec } from '@smithy/core/event-streams'
 
 export const codec = new EventStreamCodec(

@@ -1,11 +1,11 @@
-/** The answers of the fake of Gemini's API: the last words of the user decide. */
+/** The answers of the fake of Gemini's API, chosen by the last words of the user. */
 
-// biome-ignore lint/suspicious/noExplicitAny: requests have been verified, and are looked at without a type.
+// biome-ignore lint/suspicious/noExplicitAny: requests have been verified, and are read without a type.
 type Json = any
 
 export interface Piece {
   readonly answer: Json
-  /** Without `data: ` before it, as some errors come. */
+  /** Without a leading `data: `, as some errors come. */
   readonly isPlain?: boolean
 }
 
@@ -87,7 +87,7 @@ function spoken(texts: readonly string[], config: Json, say: Say, ends = true): 
   })
 }
 
-/** Calls the tools one by one, or all of them in one answer where the user says "all". */
+/** Calls the tools one by one, or all of them in one answer if the user says "all". */
 function called(
   words: string,
   names: readonly string[],

@@ -40,7 +40,7 @@ export function verify(body: Json, model: string, signatureOf: SignatureOf): voi
 
 type SignatureOf = (model: string, name: string) => string
 
-/** The first call of a turn is signed where the model is new, by the model itself. */
+/** The first call of a turn is signed if the model is new, by the model itself. */
 function verifySignatures(
   contents: readonly Json[],
   model: string,

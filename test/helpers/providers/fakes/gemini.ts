@@ -1,6 +1,6 @@
 /**
- * Gemini's API on a real socket, as strict as the hosted one: it wants the key, knows every member, and takes back only
- * the signatures that it gave. The last words of the user say what it answers.
+ * Gemini's API on a real socket, as strict as the hosted one: it requires the key, knows every member, and accepts only
+ * its own signatures. The last words of the user choose its answer.
  */
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
@@ -22,7 +22,7 @@ export interface FakeGemini {
   close(): Promise<void>
 }
 
-/** `accepts` judges the tokens that Vertex AI wants; else there is the key of Google AI. */
+/** `accepts` checks the tokens of Vertex AI; otherwise there is the key of Google AI. */
 export interface Accepted {
   readonly key?: string
   accepts?(token: string): boolean
@@ -64,7 +64,7 @@ export async function startFakeGemini(accepted: Accepted): Promise<FakeGemini> {
   }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   fake.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return fake
 }
@@ -132,7 +132,7 @@ function joined(answers: readonly Json[]): Json {
   return { ...last, candidates }
 }
 
-/** A proof that the call is one of this API's. */
+/** A proof that the call comes from this API. */
 export function signatureOf(model: string, name: string): string {
   return createHmac('sha256', 'fake').update(`${model} ${name}`).digest('base64')
 }

@@ -1,4 +1,4 @@
-/** Google's services that give out tokens: the metadata server of a machine or pod, and the exchange of foreign tokens. */
+/** Google's token services: the metadata server of a machine or pod, and the exchange of foreign tokens. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -37,7 +37,7 @@ export async function startFakeIdentity(prefix: string): Promise<FakeIdentity> {
   }
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   return {
     host: `127.0.0.1:${port}`,

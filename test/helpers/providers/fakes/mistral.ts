@@ -1,4 +1,4 @@
-/** Mistral's hosted API as its clients see it: strict about members, ids of calls and the order of roles. */
+/** Mistral's hosted API for its clients: strict about members, ids of calls and the order of roles. */
 import type { ServerResponse } from 'node:http'
 import { listOf, recordOf } from '../../../../dataplane/json/values.ts'
 import type { Reply } from '../../fake-upstream.ts'

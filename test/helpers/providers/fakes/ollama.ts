@@ -1,4 +1,4 @@
-/** Ollama's own API as its clients see it: typed as strictly as its Go structs, streaming by default. */
+/** Ollama's own API for its clients: typed as strictly as its Go structs, streaming by default. */
 import type { ServerResponse } from 'node:http'
 import { isRecord, listOf, recordOf } from '../../../../dataplane/json/values.ts'
 import type { Reply } from '../../fake-upstream.ts'
@@ -33,7 +33,7 @@ export const ollamaApi: Reply = async (outgoing, { path, body }) => {
   } else await streamOut(outgoing, said)
 }
 
-/** The script looks for pictures where OpenAI has them. */
+/** The script reads pictures in OpenAI's form. */
 function asScripted(message: Json): Json {
   const pictures = listOf(message.images).map(() => ({ type: 'image_url' }))
   if (pictures.length === 0) return message

@@ -1,4 +1,4 @@
-/** The answers of the fakes of hosted APIs, regardless of their wire: one conversation for all of them. */
+/** The answers of the fakes of hosted APIs, independent of their wire: one conversation for all of them. */
 import type { ServerResponse } from 'node:http'
 import { listBelow, recordOf, textOf } from '../../../../dataplane/json/values.ts'
 
@@ -9,11 +9,11 @@ export interface Said {
   readonly text: readonly string[]
   readonly reasoning?: string
   readonly calls: readonly { readonly name: string; readonly arguments: string }[]
-  /** The stream fails behind its first words, or just ends. */
+  /** The stream fails after its first words, or just ends. */
   readonly ending?: 'fails' | 'vanishes'
 }
 
-/** The parts of a request at which the script looks. */
+/** The parts of a request that the script reads. */
 export interface Heard {
   readonly messages: readonly Json[]
   readonly hasTools: boolean
@@ -56,12 +56,12 @@ export function textIn(content: unknown): string {
     .join('')
 }
 
-/** The vector of a text: its length, and three numbers that 32 bits hold. */
+/** The vector of a text: its length, and three numbers that fit 32 bits. */
 export function vectorOf(text: unknown): number[] {
   return [String(text).length, 0.5, -0.25, 1]
 }
 
-/** A refusal of a fake; `undefined` where it serves. */
+/** A refusal of a fake; `undefined` if it serves. */
 export interface Refused {
   readonly status: number
   readonly body: unknown

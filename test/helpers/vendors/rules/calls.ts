@@ -1,4 +1,6 @@
-/** Rules of calls and results that all vendors share: ids are unique and well formed, and each call is answered at once. */
+/**
+ * Rules of calls and results that all vendors share: ids are unique and well formed, and each call is answered at once.
+ */
 import type { Complaints } from './contract.ts'
 
 export interface Step {
@@ -10,7 +12,7 @@ export interface Step {
 export interface CallRules {
   readonly id: RegExp
   readonly name: RegExp
-  /** Results of one turn stand in several messages. */
+  /** Results of one turn are in several messages. */
   readonly severalMessages?: boolean
   /** Over turns; within one they are unique. */
   readonly idsMayRepeat?: boolean | undefined
@@ -48,7 +50,7 @@ function checkAnswers(steps: readonly Step[], c: Complaints): void {
   for (const id of open) c.add('call-unanswered', 'end', `The call "${id}" has no result.`)
 }
 
-/** Messages of results behind each other are one step. */
+/** Consecutive messages of results are one step. */
 function joined(steps: readonly Step[]): Step[] {
   const out: Step[] = []
   for (const step of steps) {

@@ -49,7 +49,7 @@ function checkEffort(effort: unknown, model: string, c: Complaints): void {
   c.demand(effort !== 'xhigh' || !isEarly, 'effort-of-model', 'output_config', 'no xhigh')
 }
 
-/** The turn that is going on after calls begins with thinking, where the model thinks: before the first of its calls. */
+/** A turn that continues after calls begins with thinking, if the model thinks: before the first of its calls. */
 function checkThinkingFirst(messages: Json, c: Complaints): void {
   const hasResult = (message: Json) =>
     message?.role === 'user' &&

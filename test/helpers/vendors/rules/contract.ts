@@ -1,6 +1,6 @@
-/** A checker of a vendor gets a request as it was sent, and gives the complaints of the vendor. */
+/** A checker of a vendor gets a request as it was sent, and returns the complaints of the vendor. */
 
-// biome-ignore lint/suspicious/noExplicitAny: requests are looked at without a type.
+// biome-ignore lint/suspicious/noExplicitAny: requests are read without a type.
 export type Json = any
 
 export interface Sent {
@@ -32,7 +32,7 @@ export class Complaints {
     if (!holds) this.add(rule, at, message)
   }
 
-  /** Refuses members that the vendor does not know. */
+  /** Refuses members that the vendor does not have. */
   knows(value: Json, names: string, at: string): void {
     if (typeof value !== 'object' || value === null) return
     const known = names.split(' ')
@@ -40,7 +40,7 @@ export class Complaints {
       if (!known.includes(name)) this.add(`unknown-member ${name}`, at, `Unknown "${name}".`)
   }
 
-  /** Refuses texts that are empty or white space alone. */
+  /** Refuses texts that are empty or only white space. */
   text(value: unknown, at: string): void {
     if (typeof value !== 'string') this.add('text-type', at, 'A text must be a string.')
     else if (value.trim() === '') this.add('blank-text', at, 'A text must not be blank.')

@@ -1,5 +1,2 @@
-/**
- * Faults that random conversations show and that are not mended yet, by kind; the fakes let such requests pass. A mend
- * takes its lines out.
- */
+/** Open faults that random conversations show, by kind; the fakes let such requests pass. A fix removes its lines. */
 export const KNOWN: Readonly<Record<string, string>> = {}

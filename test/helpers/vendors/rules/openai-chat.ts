@@ -1,4 +1,4 @@
-/** Rules of chat completions, with what differs between the servers that speak them. */
+/** Rules of chat completions, with the differences between their servers. */
 import { checkCalls, type Step } from './calls.ts'
 import { type Complaints, entries, isObject, type Json } from './contract.ts'
 import { checkOpenAiSchema } from './schema.ts'
@@ -17,7 +17,7 @@ export interface ChatRules {
   readonly textOnly?: boolean
   /** Over turns. */
   readonly idsMayRepeat?: boolean
-  /** Results of tools may hold pictures. */
+  /** Results of tools may contain pictures. */
   readonly toolPictures?: boolean
   /** Arguments of calls in history must be a JSON object. */
   readonly objectArguments?: boolean

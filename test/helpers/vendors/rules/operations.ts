@@ -1,4 +1,4 @@
-/** Rules of requests for texts, vectors and orders, which are no conversations. */
+/** Rules of requests for texts, vectors and rankings, which are not conversations. */
 import { type Complaints, entries, type Json } from './contract.ts'
 
 interface TextRules {

@@ -41,7 +41,7 @@ export function checkResponses(body: Json, c: Complaints): void {
   }
 }
 
-/** Calls and results stand in one list: calls behind each other are a turn, and so are results. */
+/** Calls and results are in one list: consecutive calls are a turn, and so are results. */
 function turnsOf(items: readonly Json[]): Step[] {
   const turns: { at: string; calls: Json[]; results: Json[] }[] = []
   for (const [index, { type, call_id: id, name }] of items.entries()) {
