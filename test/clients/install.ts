@@ -1,4 +1,4 @@
-/** Brings the pinned clients: an environment of Python for each group, and one folder of npm packages. */
+/** Installs the pinned clients: one Python environment for each group, and one folder of npm packages. */
 import { execFile } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -14,7 +14,7 @@ const INSTALL_MS_MAX = 900_000
 
 const environments = new Map<string, Promise<string>>()
 
-/** The interpreter of a group; brought once. */
+/** The Python interpreter of a group, installed once. */
 export function pythonOf(group: string): Promise<string> {
   const known = environments.get(group) ?? makePython(group)
   environments.set(group, known)
@@ -23,7 +23,7 @@ export function pythonOf(group: string): Promise<string> {
 
 async function makePython(group: string): Promise<string> {
   const wanted = VERSIONS.python[group] ?? []
-  // An environment names its folder in its programs, so that it is made where it stays.
+  // The programs of a Python environment contain the path of its folder, so it must not move.
   const folder = join(CACHE, `python-${group}-${digestOf(wanted)}`)
   const done = join(folder, 'installed')
   if (!existsSync(done)) {
@@ -38,7 +38,7 @@ async function makePython(group: string): Promise<string> {
 
 let packages: Promise<string> | undefined
 
-/** The folder with `node_modules`, and the drivers beside it, where they find their packages; made once. */
+/** The folder with `node_modules` and copies of the drivers, which resolve packages there; created once. */
 export function nodeFolder(): Promise<string> {
   packages ??= makeNodeFolder()
   return packages
@@ -51,7 +51,7 @@ async function makeNodeFolder(): Promise<string> {
     await mkdir(partial, { recursive: true })
     const manifest = { private: true, dependencies: VERSIONS.node }
     await writeFile(join(partial, 'package.json'), JSON.stringify(manifest))
-    // Versions of several years stand side by side, so their wishes for peers do not agree.
+    // Versions of several years are installed together, so their peer dependencies conflict.
     const flags = ['--legacy-peer-deps', '--no-audit', '--no-fund', '--loglevel=error']
     await run('npm', ['install', ...flags], { cwd: partial, timeout: INSTALL_MS_MAX })
     await rename(partial, folder)
@@ -60,7 +60,7 @@ async function makeNodeFolder(): Promise<string> {
   return folder
 }
 
-/** Built where there is Go. */
+/** Builds the Go client where Go is installed. */
 export async function goProgram(): Promise<string> {
   const finder = join(import.meta.dirname, '../helpers/kubernetes/programs/go.sh')
   const { stdout } = await run('bash', [finder])

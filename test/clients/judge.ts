@@ -1,19 +1,19 @@
-/** Judges what a client saw, by what it printed and by what the gateway logged. */
+/** Judges a client's results from its output and the gateway's log. */
 import type { Case, Rig } from './rig.ts'
 import type { Model } from './upstream.ts'
 
-/** As a driver prints it, by case. */
+/** The driver's output, by case. */
 export interface Seen {
   readonly text?: string
   readonly usage?: number
   readonly city?: string
   readonly error?: string
   readonly status?: number | null
-  /** Milliseconds since 1970 at which it left. */
+  /** The time at which the client left, in milliseconds since 1970. */
   readonly at?: number
 }
 
-/** `good` is a tick; all else is the remark that stands there instead. */
+/** `good` becomes a tick; any other text is shown as a remark. */
 export interface Verdict {
   readonly good: boolean
   readonly remark?: string
@@ -58,10 +58,10 @@ export function judge(one: Case, seen: Seen, rig: Rig, { left }: Model): Verdict
     }
     case 'cut':
       if (seen.error !== undefined) return GOOD
-      // Some ask once more without a stream, and show that answer.
+      // Some clients repeat the request without a stream, and show that answer.
       if (seen.text === 'hello' && lines.some(({ stream }) => !stream))
         return { good: true, remark: 'asks again' }
-      return bad(`takes "${seen.text}" for the whole`)
+      return bad(`takes "${seen.text}" for the whole answer`)
     case 'leave': {
       const after = lines.map(
         ({ request_id }) => (left.get(request_id) ?? Infinity) - (seen.at ?? 0),

@@ -1,4 +1,4 @@
-/** The page that says which clients were tried, and how they fared. */
+/** Writes the page with the tested clients and their results. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aligned } from '../helpers/results.ts'
@@ -57,7 +57,7 @@ const COLUMNS = ['client', 'version', 'API', ...CASES.map((one) => TITLES[one]),
 const SETTINGS = ['set for', 'settings']
 const NOT_TRIED = 'not tried'
 
-/** Rows that were not tried this time keep what stood there, with the date of that. */
+/** Rows of clients that this run skipped keep their earlier results and date. */
 export function writePage(tried: ReadonlyMap<Row, Partial<Record<Case, Verdict>>>): void {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const date = new Date().toISOString().slice(0, 10)
@@ -73,19 +73,19 @@ export function writePage(tried: ReadonlyMap<Row, Partial<Record<Case, Verdict>>
   writeFileSync(PAGE, `${[HEAD, ...tables].join('\n')}\n`)
 }
 
-/** Each client with settings, once for all its versions. */
+/** Lists each client with settings once for all its versions. */
 function settings(): string[][] {
   const rows = ROWS.filter(({ set }) => set !== undefined)
   const known = rows.map(({ client, api, set = '' }) => [`${client}, ${api}`, set] as const)
   return [...new Map(known)].map((row) => [...row])
 }
 
-/** The rows of the page as it stands. */
+/** The current rows of the page. */
 export function shownRows(): string[][] {
   return rowsOn(PAGE)
 }
 
-/** The rows of the last table on a page of clients; none if there is no page yet. */
+/** The rows of the last table on a page of clients; empty if the page does not exist. */
 export function rowsOn(page: string): string[][] {
   const lines = existsSync(page) ? readFileSync(page, 'utf8').split('\n') : []
   const cells = lines
@@ -95,7 +95,7 @@ export function rowsOn(page: string): string[][] {
   return cells.slice(cells.findIndex(([first]) => first === 'client') + 2)
 }
 
-/** The cells by which a row is known: what a test compares with the pinned versions. */
+/** The cells that identify a row; a test compares them with the pinned versions. */
 export function leading(row: Row): readonly string[] {
   return [row.client, versionOf(row), row.api]
 }

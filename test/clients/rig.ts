@@ -1,4 +1,4 @@
-/** A gateway in front of the scripted model, with keys for each case of one client, and its log afterwards. */
+/** A gateway in front of the scripted model, with a key for each case of one client, and its log after the run. */
 import { recordOf } from '../../dataplane/json/values.ts'
 import { aKey } from '../helpers/a-key.ts'
 import { type Front, startFront } from '../helpers/fake-upstream.ts'
@@ -23,11 +23,11 @@ export interface Line {
 export interface Rig {
   readonly front: Front
   readonly keys: Readonly<Record<Case, string>>
-  /** Every request of a case to a model; those without a key have no tenant. */
+  /** Every model request of a case; requests without a key have no tenant. */
   lines(one: Case): Line[]
 }
 
-/** A tenant for each case, so that each has its own books. */
+/** Each case has a tenant, so their accounts stay separate. */
 export async function startRig({ isSlow = false }: Row, model: Model): Promise<Rig> {
   const known = CASES.filter((one) => one !== 'unknown')
   const made = known.map((one) => ({

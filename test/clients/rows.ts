@@ -1,4 +1,4 @@
-/** The clients of the page, by the package whose version stands there. */
+/** The clients of the page, by the package of each version. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -9,17 +9,17 @@ export interface Row {
   readonly client: string
   readonly api: Api
   readonly runtime: Runtime
-  /** The file in the folder of its runtime. */
+  /** The driver's file in the folder of its runtime. */
   readonly driver: string
-  /** The environment of Python, or the name by which Node imports the package. */
+  /** The Python environment, or the name that Node imports. */
   readonly group?: string
-  /** Its name where packages are published. */
+  /** The name of the package in its registry. */
   readonly package?: string
-  /** A program that starts anew for each case needs a limit that is still reached after that. */
+  /** A program that starts again for each case needs a limit that it can still reach after its start. */
   readonly isSlow?: boolean
-  /** The settings that its driver gives it beside address, key, model and question; absent: none. */
+  /** The driver's settings besides address, key, model and question; undefined without any. */
   readonly set?: string
-  /** Habits of the client itself, by case: they are shown, and no fault of the gateway. */
+  /** Behaviour of the client itself, by case: the page shows it, and the gateway is not at fault. */
   readonly known?: Readonly<Record<string, string>>
 }
 
@@ -157,7 +157,7 @@ export const ROWS: readonly Row[] = [
   },
 ]
 
-/** The pinned version; clients without a package are as old as their platform. */
+/** The pinned version; clients without a package have the version of their platform. */
 export function versionOf({
   runtime,
   group,

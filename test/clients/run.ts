@@ -1,4 +1,7 @@
-/** Puts every client through every case and writes the page; `node test/clients/run.ts NAME` tries those that match, and keeps the other rows. */
+/**
+ * Runs every client through every case and writes the page; `node test/clients/run.ts NAME` runs the matching clients,
+ * and keeps the other rows.
+ */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -23,7 +26,7 @@ async function commandOf({ runtime, driver, group = '', api }: Row, args: string
   return { program: process.execPath, args: [join(folder, driver), args, api, group], folder }
 }
 
-/** Its last output, by case. */
+/** The client's last output, by case. */
 async function seenBy(row: Row, args: unknown): Promise<Partial<Record<Case, Seen>>> {
   const { program, args: words, folder } = await commandOf(row, JSON.stringify(args))
   const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', GW_CLIENTS: folder ?? '' }
@@ -39,7 +42,7 @@ async function tryClient(row: Row): Promise<Results> {
   const rig = await startRig(row, model)
   try {
     const seen = await seenBy(row, { url: rig.front.process.url, keys: rig.keys })
-    // The log is written in the background.
+    // The gateway writes its log asynchronously.
     await until('it is logged', () => rig.lines('leave').length > 0, 10).catch(() => {})
     const results: Results = {}
     for (const one of CASES) {

@@ -1,4 +1,4 @@
-/** One scripted model for all clients; the name of the model that it is asked for says how it answers. */
+/** One scripted model for all clients; the requested model name selects the answer. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { listOf, recordOf } from '../../dataplane/json/values.ts'
 import {
@@ -18,11 +18,11 @@ export const MODELS = ['plain', 'tools', 'shape', 'bad', 'cut', 'slow', 'endless
 /** Longer than two heartbeats of one second. */
 const SLOW_MS = 2600
 const PLACE = { city: 'Oslo' }
-/** The beginning of such a place. */
+/** The prefix of such a place. */
 const OPENING = '{"city": "Os'
 const USAGE = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
 
-/** Arguments for the tools that agents bring along. */
+/** Arguments for the agents' own tools. */
 const ARGUMENTS: Readonly<Record<string, Fields>> = {
   exec_command: { cmd: 'echo sunny' },
   Bash: { command: 'echo sunny', description: 'Says it.' },
@@ -30,7 +30,7 @@ const ARGUMENTS: Readonly<Record<string, Fields>> = {
 
 export interface Model {
   readonly upstream: FakeUpstream
-  /** When an answer without an end was left, by the id of its request. */
+  /** When the client left an endless answer, by the request's id. */
   readonly left: ReadonlyMap<string, number>
 }
 
@@ -41,7 +41,7 @@ export async function startModel(): Promise<Model> {
     tools: (outgoing, asked) => toolsReply(asked)(outgoing, asked),
     shape: (outgoing, asked) => shapeReply(asked)(outgoing, asked),
     bad: failing(400, { type: 'invalid_request_error', param: 'messages', code: 'bad_words' }),
-    // A client that asks again without a stream is served.
+    // A client that repeats the request without a stream gets an answer.
     cut: both(whole(), (outgoing, asked) =>
       streaming({ end: 'cut', ...(wantsShape(asked) && { words: [OPENING, 'lo'] }) })(
         outgoing,
@@ -76,7 +76,7 @@ function both(answer: Reply, stream: Reply): Reply {
 
 const saying = (text: string) => both(whole(text), streaming({ words: [text] }))
 
-/** A call first, then words with the result of the tool. */
+/** Answers with a call, then with a text that contains the tool's result. */
 function toolsReply({ body }: Asked): Reply {
   const results = listOf(body.messages).map(recordOf)
   const result = results.findLast(({ role }) => role === 'tool')
@@ -90,11 +90,11 @@ function wantsShape({ body }: Pick<Asked, 'body'>): boolean {
   return recordOf(body.response_format).type === 'json_schema'
 }
 
-/** As the schema wants it, in whichever of the two ways a client asks. */
+/** Answers by the schema, from either of the two places where clients send it. */
 function shapeReply({ body }: Asked): Reply {
   if (wantsShape({ body })) return saying(JSON.stringify(PLACE))
   const [tool] = listOf(body.tools)
-  if (tool === undefined) return saying('No shape was asked for.')
+  if (tool === undefined) return saying('The request has no schema.')
   return calling(String(recordOf(recordOf(tool).function).name), PLACE)
 }
 

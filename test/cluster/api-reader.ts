@@ -1,4 +1,4 @@
-/** Reads from the API server without a separate process for each question. */
+/** Reads from the API server without starting a process for each request. */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { request } from 'node:https'
@@ -10,7 +10,7 @@ export interface Access {
   readonly key: Buffer
 }
 
-/** On a separate connection: servers that are stopped on purpose leave dead ones behind. */
+/** Uses a separate connection, because tests stop servers and leave broken connections. */
 export async function get(
   address: string,
   access: Access,
@@ -23,7 +23,7 @@ export async function get(
   return { status: answer.statusCode ?? 0, text: pieces.join('') }
 }
 
-/** The object there, as JSON; undefined without one. */
+/** The object as JSON; undefined if it does not exist. */
 export async function readAt(address: string, access: Access): Promise<unknown> {
   const { status, text } = await get(address, access)
   if (status === 404) return undefined

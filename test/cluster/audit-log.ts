@@ -1,4 +1,4 @@
-/** The audit log of the API server: what was written of our kinds, and what admission said to it. */
+/** The API server's audit log: the writes of our kinds, and the decisions of admission. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -9,7 +9,7 @@ export interface AuditEvent {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** Edits of our kinds, without their statuses and their bodies. */
+/** Edits of our kinds, without statuses and bodies. */
 const POLICY = {
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -34,7 +34,7 @@ export async function auditArguments(folder: string): Promise<string[]> {
   return [`--audit-policy-file=${policy}`, `--audit-log-path=${pathOf(folder)}`]
 }
 
-/** In the order in which they were answered. The API server writes each before it answers. */
+/** In the order of the answers. The API server writes each entry before it answers. */
 export async function auditEvents(folder: string): Promise<AuditEvent[]> {
   const text = await readFile(pathOf(folder), 'utf8')
   const lines = text.split('\n').filter((line) => line !== '')

@@ -1,4 +1,4 @@
-/** The alerts of the chart, judged by Prometheus' own tool: they fire when they should, and not before. */
+/** Tests the chart's alerts with Prometheus' own tool: they fire in time, and not too early. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,14 +29,14 @@ const rules: Rule[] = parse(readChart('files/alerts.yaml')).groups.flatMap(
 
 function promtool(...args: readonly string[]): void {
   const { status, stdout, stderr, error } = spawnSync('promtool', args, { encoding: 'utf8' })
-  assert.equal(error, undefined, 'promtool is needed; apt-get install prometheus')
+  assert.equal(error, undefined, 'promtool is missing; run apt-get install prometheus')
   assert.equal(status, 0, `${stdout}\n${stderr}`)
 }
 
-test('promtool takes the rules, and the scrape configuration for a Prometheus without its operator', () => {
+test('promtool accepts the rules, and the scrape configuration for a Prometheus without its operator', () => {
   promtool('check', 'rules', RULES)
   const written = readChart('files/prometheus.yaml')
-  // Debian's Prometheus is built without its discovery in Kubernetes.
+  // Debian builds Prometheus without its Kubernetes discovery.
   const text = written.replace(/kubernetes_sd_configs: .*/g, 'static_configs: []')
   assert.notEqual(text, written)
   const folder = mkdtempSync(join(tmpdir(), 'gw-scrapes-'))
@@ -46,7 +46,7 @@ test('promtool takes the rules, and the scrape configuration for a Prometheus wi
   rmSync(folder, { recursive: true })
 })
 
-test('every alert fires when its test says, and not before', () => {
+test('every alert fires at the time of its test, and not earlier', () => {
   promtool('test', 'rules', UNIT_TESTS)
   const { tests }: { tests: { alert_rule_test: AlertTest[] }[] } = parse(
     readFileSync(UNIT_TESTS, 'utf8'),
@@ -72,7 +72,7 @@ const MINUTES = 65
 const fired = (alert: string, range: string) =>
   `(sum(count_over_time(ALERTS{alertname="${alert}", alertstate="firing"}[${range}])) > bool 0) or vector(0)`
 
-test('the first time that an incident happens to a gateway or an operator, its alert fires', async () => {
+test('an alert fires at the first incident of a gateway or an operator', async () => {
   const tests = []
   for (const { alert, expr } of rules) {
     const incident = INCIDENTS[alert]

@@ -1,4 +1,4 @@
-/** The chart's files for kustomize, tried with the kustomize of kubectl. */
+/** Tests the chart's kustomize files with the kustomize of kubectl. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
@@ -54,6 +54,6 @@ test('kustomize merges upstreams by name, and sets the image and the names of ge
     'a m',
     'b other',
   ])
-  // The reason to switch the suffix off for Secrets that references name.
+  // References name these Secrets, so their name suffix must be off.
   assert.equal(upstreams.find(({ name }) => name === 'b')?.api_key, '${secret:model/key}')
 })

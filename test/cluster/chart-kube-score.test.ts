@@ -1,22 +1,22 @@
-/** kube-score over the rendered chart. */
+/** Checks the rendered chart with kube-score. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { renderText } from '../helpers/kubernetes/chart.ts'
 import { providePrograms } from '../helpers/kubernetes/programs.ts'
 
-/** The rules that the chart breaks on purpose, and why. */
+/** The rules that the chart breaks on purpose, with the reason. */
 const IGNORED = [
-  // A value; Always asks the registry at each start, and a cluster whose registry is away could start nothing.
+  // The pull policy is a value. With Always, a cluster could start no pod during an outage of its registry.
   '--ignore-test=container-image-pull-policy',
-  // Nodes that do not report ephemeral storage, as those of rootless kind, would run no pod that asks for it.
+  // Nodes that do not report ephemeral storage, such as those of rootless kind, run no pod that requests it.
   '--ignore-test=container-ephemeral-storage-request-and-limit',
-  // A limit throttles the event loop for parts of each tenth of a second, and with it every request.
+  // A limit throttles the event loop in parts of each tenth of a second, and every request with it.
   '--ignore-container-cpu-limit',
 ]
 
 for (const set of ['defaults', 'everything', 'namespaced']) {
-  test(`kube-score finds nothing critical in the values "${set}"`, async () => {
+  test(`kube-score reports nothing critical for the values "${set}"`, async () => {
     const { 'kube-score': program = '' } = await providePrograms(['kube-score'])
     const input = await renderText(set)
     const args = ['score', '--output-format=ci', ...IGNORED, '-']

@@ -1,4 +1,4 @@
-/** The chart as an artifact in a registry: packed, pushed and installed from there by both majors of Helm. */
+/** The chart as an artifact in a registry: both major versions of Helm package, push and install it. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Beside this process, which is the registry. */
+/** Runs Helm asynchronously, because this process is the registry. */
 async function run(program: Helm, ...args: readonly string[]): Promise<string> {
   const { [program]: path = program } = await providePrograms([program])
   const env = { PATH: process.env.PATH ?? '', HOME: folder }
@@ -28,7 +28,7 @@ async function run(program: Helm, ...args: readonly string[]): Promise<string> {
 }
 
 for (const program of HELMS) {
-  test(`${program} pushes the packed chart, and renders from the registry what the folder renders`, async () => {
+  test(`${program} pushes the chart, and renders from the registry the same objects as from the folder`, async () => {
     await run(program, 'package', CHART, '--destination', folder)
     await run(program, 'push', join(folder, `gw-${VERSION}.tgz`), repository, '--plain-http')
     const { type, bytes } = registry.manifest(`charts/gw:${VERSION}`) ?? {}
@@ -42,7 +42,7 @@ for (const program of HELMS) {
     assert.deepEqual(kinds(rendered), kinds(await renderText('defaults', program)))
   })
 
-  test(`${program} refuses a value that the schema of the pushed chart does not know`, async () => {
+  test(`${program} refuses a value that is not in the schema of the pushed chart`, async () => {
     const from = [`${repository}/gw`, '--version', VERSION, '--plain-http']
     await assert.rejects(
       run(program, 'template', 'gw', ...from, '--set', 'crds.instal=true'),

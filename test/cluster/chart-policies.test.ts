@@ -1,4 +1,7 @@
-/** The chart's admission policies on a real API server: what an author may mount and run, and what the operator may write. */
+/**
+ * Tests the chart's admission policies on a real API server: the mounts and images of authors, and the operator's
+ * writes.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { CHART, runHelm } from '../helpers/kubernetes/chart.ts'
@@ -54,7 +57,7 @@ before(async () => {
   ]
   for (const probe of probes) {
     await until(
-      'the policy is in force',
+      'the policy is active',
       async () => (await probe().then(() => '', String)) !== '',
       120,
     )
@@ -116,7 +119,7 @@ function aConfigMap(name: string, metadata: object = owned(name)) {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: 'b' } }
 }
 
-test('the API server finds every expression of the policies sound', async () => {
+test('the API server accepts every expression of the policies', async () => {
   for (const name of POLICIES) {
     const policy = `validatingadmissionpolicy/${name}`
     await cluster.kubectl([
@@ -130,7 +133,7 @@ test('the API server finds every expression of the policies sound', async () => 
   }
 })
 
-test('an author writes where they may, and no file of a pod, in any node of the document', async () => {
+test('an author may write fields within their rights, and no file of a pod anywhere in the document', async () => {
   await write(naming('own', 'mine'), author)
   assert.match(await refusalOf(write(naming('own', 'mine', 'team-a'), author)), /forbidden/i)
   const path = '${file:/var/run/secrets/gw/theirs/key}'
@@ -142,7 +145,7 @@ test('an author writes where they may, and no file of a pod, in any node of the 
   )
 })
 
-test('who may not read the Secrets of a gateway may not edit it, also to name them no longer', async () => {
+test("an author without rights to a gateway's Secrets may not edit the gateway, even to remove the references", async () => {
   await store(naming('shared', 'theirs'))
   assert.match(
     await refusalOf(write(naming('shared', 'mine'), author)),
@@ -156,7 +159,7 @@ test('who may not read the Secrets of a gateway may not edit it, also to name th
   await write(running('owned', { replicas: 2 }), author)
 })
 
-test('images and pod annotations are those that the release allows', async () => {
+test('only the images and pod annotations that the release allows are accepted', async () => {
   await write(running('a', { image: 'registry.example/gw:2' }))
   await write(
     running('a', { image: 'localhost/gw:1', podAnnotations: { 'example.org/team': 'a' } }),
@@ -169,7 +172,7 @@ test('images and pod annotations are those that the release allows', async () =>
   assert.match(await refusalOf(write(injected)), /podAnnotations may hold only/)
 })
 
-test('the operator writes what belongs to a GatewayConfig, under the names that it gives', async () => {
+test('the operator may write the objects of a GatewayConfig, under their fixed names', async () => {
   await asOperator(aConfigMap('production-config'))
   await asOperator({ ...aConfigMap('production-config'), data: { a: 'c' } })
   await asOperator(aConfigMap('production-endpoints', owned('production-endpoints')))
@@ -188,15 +191,15 @@ test('the operator writes what belongs to a GatewayConfig, under the names that 
   }
 })
 
-test('the operator takes over and changes nothing that others made', async () => {
+test('the operator may not take over or change the objects of others', async () => {
   await store({ ...aConfigMap('team-config', { name: 'team-config', namespace: 'ai' }) })
   const taken = asOperator(aConfigMap('team-config', owned('team-config', 'team')))
   assert.match(await refusalOf(taken), /belong to a GatewayConfig/)
   const other = aConfigMap('one-config', owned('one-config', 'one', uid.replace('1', '2')))
   const replace = ['replace', '-f', '-', `--as=${OPERATOR}`]
   let answer = ''
-  // Its owner does not exist, so that it may be collected before it is replaced.
-  await until('the object is there to be replaced', async () => {
+  // Its owner does not exist, so garbage collection may delete it before the test replaces it.
+  await until('the object to replace exists', async () => {
     await store(aConfigMap('one-config', owned('one-config', 'one')))
     answer = await refusalOf(cluster.kubectl(replace, { stdin: JSON.stringify(other) }))
     return !answer.includes('NotFound')
@@ -213,7 +216,7 @@ test('the operator takes over and changes nothing that others made', async () =>
   assert.match(await refusalOf(cluster.kubectl(remove)), /belong to a GatewayConfig/)
 })
 
-test('of Secrets the operator writes those of the keys that it makes', async () => {
+test('among Secrets the operator may write only those of generated keys', async () => {
   const metadata = (name: string, key: string, owner = uid) => ({
     ...owned(name),
     ownerReferences: [
@@ -231,7 +234,7 @@ test('of Secrets the operator writes those of the keys that it makes', async () 
     const args = ['create', '--dry-run=server', '-f', '-', `--as=${OPERATOR}`]
     return await cluster.kubectl(args, { stdin: JSON.stringify(secret(meta)) })
   }
-  await until('the policy is in force', async () =>
+  await until('the policy is active', async () =>
     /gw-key-NAME/.test(await create({ name: 'x', namespace: 'ai' }).then(() => '', String)),
   )
   await create(metadata('gw-key-a', 'a'))
@@ -251,7 +254,7 @@ test('of Secrets the operator writes those of the keys that it makes', async () 
   assert.match(await refusalOf(cluster.kubectl(remove)), /forbidden/i)
 })
 
-test('the pods that the operator asks for have no token, nothing of the node, and no privileges', async () => {
+test("the operator's pods have no token, no access to the node, and no privileges", async () => {
   const container = {
     name: 'gateway',
     image: 'gw',
@@ -305,7 +308,7 @@ test('the pods that the operator asks for have no token, nothing of the node, an
   await asOperator(deploymentOf({ volumes }))
 })
 
-test('of pods the operator changes annotations where they are a gateway’s, and nothing else', async () => {
+test("among pods the operator may change only annotations of a gateway's pods", async () => {
   const aPod = (name: string, labels: object) => ({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -320,7 +323,7 @@ test('of pods the operator changes annotations where they are a gateway’s, and
   }
   const renewed = { annotations: { 'inference.gw/mounts-renewed-at': 'now' } }
   await until(
-    'the policy is in force',
+    'the policy is active',
     async () => (await change('theirs', renewed).then(() => '', String)) !== '',
     120,
   )
@@ -346,7 +349,7 @@ async function releaseOfTypes(): Promise<string> {
   return JSON.parse(await cluster.kubectl(get))['inference.gw/bundle-version']
 }
 
-test('a type of an earlier release is refused, unless an annotation allows that very release', async () => {
+test('a type of an earlier release is refused, unless an annotation allows that release', async () => {
   const annotate = (annotation: string) =>
     cluster
       .kubectl(['annotate', 'crd', TYPE, '--overwrite', annotation])
@@ -354,7 +357,7 @@ test('a type of an earlier release is refused, unless an annotation allows that 
   const dated = (version: string) => annotate(`inference.gw/bundle-version=${version}`)
   const now = await releaseOfTypes()
   const [major, minor] = now.split('.').map(Number)
-  await until('the policy is in force', async () => /drop newer fields/.test(await dated('0.1.0')))
+  await until('the policy is active', async () => /drop newer fields/.test(await dated('0.1.0')))
   assert.match(await dated(`${major}.${Number(minor) - 1}.9`), new RegExp(`is of release ${now}`))
   assert.match(await annotate('inference.gw/bundle-version-'), /drop newer fields/)
   assert.equal(await dated(`${major}.${minor}.99`), 'taken')
@@ -366,7 +369,7 @@ test('a type of an earlier release is refused, unless an annotation allows that 
   assert.equal(await dated(now), 'taken')
 })
 
-test('an operator older than the types is not installed over a newer one, and one that is there may be scaled', async () => {
+test('an older operator is not installed beside newer types, and an existing one may be scaled', async () => {
   const now = await releaseOfTypes()
   const labelled = (version: string) =>
     cluster
@@ -378,7 +381,7 @@ test('an operator older than the types is not installed over a newer one, and on
         `app.kubernetes.io/version=${version}`,
       ])
       .then(() => 'taken', String)
-  await until('the policy is in force', async () => /own image/.test(await labelled('0.1.0')))
+  await until('the policy is active', async () => /own image/.test(await labelled('0.1.0')))
   assert.match(
     await labelled('1.4.0'),
     new RegExp(`types are of release ${now}.*operator of 1.4.0`),
@@ -394,7 +397,7 @@ test('an operator older than the types is not installed over a newer one, and on
   assert.equal(await labelled(now), 'taken')
 })
 
-test('a role writes keys and no gateway, and roles of Kubernetes gain what the release says', async () => {
+test('a role may write keys without gateways, and the standard roles get the rights that the release describes', async () => {
   const rbac = 'rbac.authorization.k8s.io'
   const roles = { reader: 'view', keeper: 'gw-system-gw-key-editor', writer: 'edit' }
   for (const [name, role] of Object.entries(roles)) {
@@ -408,7 +411,7 @@ test('a role writes keys and no gateway, and roles of Kubernetes gain what the r
   }
   const may = async (user: string, verb: string, plural: string) => {
     const asked = ['auth', 'can-i', verb, `${plural}.inference.gw`, '-n', 'team-a', `--as=${user}`]
-    // It ends with 1 where the answer is no.
+    // kubectl exits with 1 if the answer is no.
     return (await cluster.kubectl(asked).catch(() => 'no')).trim() === 'yes'
   }
   await until('the roles are bound', async () => await may('keeper', 'create', 'gatewaykeys'))

@@ -1,4 +1,7 @@
-/** The chart rendered: for every set of values, by both majors of Helm, and judged by the rules of reviewers. */
+/**
+ * Renders the chart with every values file and both major versions of Helm, and checks the objects against the
+ * reviewers' rules.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -24,12 +27,12 @@ import { ISOLATION, RULES } from '../helpers/kubernetes/manifest-rules.ts'
 
 const TOOL = join(import.meta.dirname, '../../cli/main.ts')
 
-/** Sets that switch off what some rules ask for. */
+/** Values files that disable objects which some rules require. */
 const BARE = ['bare']
 
 for (const helm of HELMS) {
-  test(`${helm} finds nothing to complain of in the chart, with any values`, async () => {
-    test('every image of the chart comes from the registry that global.imageRegistry names', async () => {
+  test(`${helm} lint reports nothing for the chart, with any values`, async () => {
+    test('every image of the chart comes from the registry in global.imageRegistry', async () => {
       const values = [
         '--set',
         'global.imageRegistry=mirror.example:5000/proxy,redis.embedded.enabled=true',
@@ -63,9 +66,9 @@ for (const helm of HELMS) {
   })
 }
 
-test('both majors of Helm render the same objects', async () => {
+test('both major versions of Helm render the same objects', async () => {
   for (const set of VALUE_SETS) {
-    // The key of the test is made anew each time.
+    // Each rendering creates another test key.
     const [three, four] = await Promise.all(
       HELMS.map(async (helm) => {
         const text = await renderText(set, helm, ['--no-hooks'])
@@ -79,7 +82,7 @@ test('both majors of Helm render the same objects', async () => {
 })
 
 for (const set of VALUE_SETS) {
-  test(`the objects of the values "${set}" keep the rules of reviewers`, async () => {
+  test(`the objects of the values "${set}" follow the reviewers' rules`, async () => {
     const objects = await render(set)
     const rules = BARE.includes(set) ? RULES : { ...RULES, ...ISOLATION }
     for (const [name, rule] of Object.entries(rules)) {
@@ -88,13 +91,13 @@ for (const set of VALUE_SETS) {
   })
 }
 
-test('the version of the chart is that of the release', () => {
+test("the chart's version equals the release", () => {
   const chart = readChart('Chart.yaml')
   assert.match(chart, new RegExp(`^version: ${manifest.version}$`, 'm'))
   assert.match(chart, new RegExp(`^appVersion: ${manifest.version}$`, 'm'))
 })
 
-test('the operator gets the rights of its table: over the cluster, or in the namespaces that are named', async () => {
+test('the operator gets the rights of its table, in the cluster or in the named namespaces', async () => {
   const wide = await render('defaults')
   const role = wide.find(
     ({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'gw-system-gw',
@@ -103,7 +106,7 @@ test('the operator gets the rights of its table: over the cluster, or in the nam
   const own = wide.find(({ kind, metadata }) => kind === 'Role' && metadata.name === 'gw-own')
   assert.deepEqual(own?.rules, policyRules('own'))
   const narrow = await render('namespaced')
-  // The resource types are in no namespace.
+  // The resource types belong to no namespace.
   const clusterWide = narrow.filter(({ kind }) => kind.startsWith('Cluster'))
   assert.deepEqual(
     clusterWide.map(({ metadata }) => metadata.name),
@@ -119,14 +122,14 @@ test('the operator gets the rights of its table: over the cluster, or in the nam
   for (const { rules } of roles) assert.deepEqual(rules, policyRules('watched'))
 })
 
-test('the operator gets its namespaces, the image of the pods, and how many may roll', async () => {
+test('the operator gets its namespaces, the pod image, and the number of concurrent rollouts', async () => {
   const operatorOf = async (set: string) => {
     const found = podsOf(await render(set)).find(
       ({ spec }) => spec.containers[0]?.name === 'operator',
     )
     const { args, env, image } = found!.spec.containers[0]!
     const variables = Object.fromEntries(
-      // Only variables with a value are asked for.
+      // Only variables with a value appear.
       (env as unknown as { name: string; value: string }[]).map(({ name, value }) => [name, value]),
     )
     return { args, variables, image }
@@ -145,7 +148,7 @@ test('the operator gets its namespaces, the image of the pods, and how many may 
   assert.deepEqual(args.slice(0, 2), ['operator', '--max-concurrent-rollouts=2'])
 })
 
-test('where OpenShift assigns users, no pod of the chart names one', async () => {
+test('on OpenShift, which assigns users, no pod of the chart names a user', async () => {
   const named = /"(runAsUser|runAsGroup|fsGroup)":/
   const flags = ['--api-versions=security.openshift.io/v1']
   const plain = podsOf(await render('defaults')).map(({ spec }) => spec)
@@ -158,7 +161,7 @@ test('where OpenShift assigns users, no pod of the chart names one', async () =>
   }
 })
 
-test('the resource types are kept by value, and left out by value', async () => {
+test('a value decides whether Helm keeps the resource types, and another whether it installs them', async () => {
   const policyOf = async (set: string) =>
     (await render(set))
       .filter(({ kind }) => kind === 'CustomResourceDefinition')
@@ -168,7 +171,7 @@ test('the resource types are kept by value, and left out by value', async () => 
   assert.deepEqual(await policyOf('namespaced'), [])
 })
 
-test('the operator reaches DNS, the API server, the push port of gateways and the collector that is named, and nothing else', async () => {
+test("the operator may reach only DNS, the API server, the gateways' push port and the named collector", async () => {
   const policy = (await render('everything')).find(
     ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'gw',
   )
@@ -191,7 +194,7 @@ test('the operator reaches DNS, the API server, the push port of gateways and th
 })
 
 for (const helm of HELMS) {
-  test(`${helm} refuses a value that the schema does not know, and one of the wrong kind`, async () => {
+  test(`${helm} refuses a value that the schema does not contain, and a value of the wrong type`, async () => {
     for (const wrong of [
       'replica=2',
       'replicas=two',
@@ -222,7 +225,7 @@ for (const helm of HELMS) {
 }
 
 for (const helm of HELMS) {
-  test(`${helm} refuses a value that another one takes the effect from, and says which`, async () => {
+  test(`${helm} refuses a value that another value disables, and names the other value`, async () => {
     const cases: readonly (readonly [values: string, says: RegExp])[] = [
       ['podLabels.app\\.kubernetes\\.io/name=mine', /podLabels: app\.kubernetes\.io\/name is/],
       ['test.namespace=other,watchNamespaces={ai}', /test\.namespace: no operator looks after it/],
@@ -244,7 +247,7 @@ for (const helm of HELMS) {
   })
 }
 
-test('the notes print commands that hold for the release', async () => {
+test('the commands in the notes fit the release', async () => {
   const args = ['install', 'gw', CHART, '--dry-run=client', '--namespace=gw-system']
   const { status, stdout, stderr } = await runHelm('helm4', [...args, ...valuesFlags('everything')])
   assert.equal(status, 0, stderr)
@@ -255,7 +258,7 @@ test('the notes print commands that hold for the release', async () => {
   assert.match(notes, /WARNING: the embedded Redis is for trying out/)
 })
 
-test('the quick start leads to the simulator that the chart makes', async () => {
+test('the quick start uses the simulator of the chart', async () => {
   const services = (await render('everything')).filter(({ kind }) => kind === 'Service')
   const { endpoint } = parse(readChart('examples/quick-start.yaml')).gw.upstreams[0]
   const { hostname, port } = new URL(endpoint)
@@ -267,7 +270,7 @@ test('the quick start leads to the simulator that the chart makes', async () => 
   assert.equal(ports[0]?.port, Number(port))
 })
 
-test('the PrometheusRule and the dashboard hold the files as they are', async () => {
+test('the PrometheusRule and the dashboard contain the files unchanged', async () => {
   const objects = await render('everything')
   const rule = objects.find(({ kind }) => kind === 'PrometheusRule')
   assert.deepEqual(rule?.spec, parse(readChart('files/alerts.yaml')))
@@ -276,7 +279,7 @@ test('the PrometheusRule and the dashboard hold the files as they are', async ()
   assert.deepEqual(JSON.parse(text), JSON.parse(readChart('files/dashboard.generated.json')))
 })
 
-test('the gateway of helm test is valid, and takes the key that its client sends', async () => {
+test("the gateway of helm test is valid, and accepts its client's key", async () => {
   for (const set of VALUE_SETS) {
     const objects = await render(set)
     const gateway = objects.find(({ kind }) => kind === 'GatewayConfig')
@@ -289,13 +292,13 @@ test('the gateway of helm test is valid, and takes the key that its client sends
     })
     assert.equal(ran.status, 0, `${set}: ${ran.stderr}`)
     const { key = '' } = (secret?.stringData ?? {}) as Record<string, string>
-    // As the resource has it.
+    // As the resource contains it.
     const { api_keys: keys } = (gateway?.gw ?? { api_keys: [] }) as { api_keys: { hash: string }[] }
     assert.equal(keys[0]?.hash, `sha256:${createHash('sha256').update(key).digest('hex')}`)
   }
 })
 
-test('the plain manifests are the chart in two files: the resource types, and all the rest', () => {
+test('the plain manifests are the chart in two files: the resource types, and all other objects', () => {
   const program = join(import.meta.dirname, '../charts/manifests.ts')
   const ran = spawnSync(process.execPath, [program], { encoding: 'utf8' })
   assert.equal(ran.status, 0, ran.stderr)
@@ -310,7 +313,7 @@ test('the plain manifests are the chart in two files: the resource types, and al
   assert.ok(!rest.includes('CustomResourceDefinition') && !rest.includes('Pod'), rest.join())
 })
 
-test('the labels by which the operator is found are on no other pod', async () => {
+test('no other pod has the labels that select the operator', async () => {
   const pods = podsOf(await render('everything'))
   const nameOf = (container: string) => {
     const found = pods.find(({ spec }) => spec.containers[0]?.name === container)

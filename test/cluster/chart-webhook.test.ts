@@ -1,4 +1,4 @@
-/** The admission webhook as the chart renders it: whole where it is on, and nothing of it where it is off. */
+/** The admission webhook as the chart renders it: complete when enabled, absent when disabled. */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
@@ -13,19 +13,19 @@ import {
   runHelm,
 } from '../helpers/kubernetes/chart.ts'
 
-test('the admission webhook is off by default, and nothing of it is there', async () => {
+test('the admission webhook is off by default, and renders no object', async () => {
   const text = await renderText('defaults', 'helm', ['--no-hooks'])
   assert.doesNotMatch(text.replace(/^ +description: .*$/gm, ''), /--webhook|gw-operator-webhook/)
   const kinds = objectsOf(text).map(({ kind }) => kind)
   assert.ok(!kinds.includes('ValidatingWebhookConfiguration'))
 })
 
-test('the admission webhook is asked through its Service, at the port and under the name that the operator serves', async () => {
+test("the API server calls the admission webhook through its Service, with the operator's port and server name", async () => {
   const objects = await render('everything')
   const named = (kind: string, name: string) =>
     objects.find((object) => object.kind === kind && object.metadata.name === name)
   const configuration = named('ValidatingWebhookConfiguration', 'gw-system-gw')
-  // The shape that Kubernetes gives it; what is missing fails below.
+  // Kubernetes defines the shape; the test fails below if a member is missing.
   const [webhook] = (configuration?.webhooks ?? []) as Record<string, unknown>[]
   const { clientConfig, namespaceSelector, rules, matchConditions, ...plain } = webhook ?? {}
   assert.deepEqual(plain, {
@@ -66,7 +66,7 @@ test('the admission webhook is asked through its Service, at the port and under 
   assert.equal(named('Secret', 'gw-operator-webhook')?.data, undefined)
 })
 
-test('the webhook is asked for the namespaces that the operator looks after, and never for its own', async () => {
+test("the webhook applies to the operator's watched namespaces, and never to the operator's own", async () => {
   const selected = async (...flags: readonly string[]) => {
     const text = await renderText('defaults', 'helm', ['--set=webhook.enabled=true', ...flags])
     const made = objectsOf(text).find(({ kind }) => kind === 'ValidatingWebhookConfiguration')
@@ -82,7 +82,7 @@ test('the webhook is asked for the namespaces that the operator looks after, and
   })
 })
 
-test('the notes warn of one operator without which nothing can be edited', async () => {
+test('the notes warn that a single operator can block all edits', async () => {
   const on = ['--set=webhook.enabled=true,webhook.failurePolicy=Fail']
   const notesWith = async (...flags: readonly string[]) =>
     (await runHelm('helm4', ['install', 'gw', CHART, '--dry-run=client', ...on, ...flags])).stdout
@@ -115,7 +115,7 @@ function isMounted({ all, args, pod }: Awaited<ReturnType<typeof madeWith>>, sec
   assert.ok(!all('ClusterRole').some(({ metadata }) => metadata.name.endsWith('-webhook')))
 }
 
-test('cert-manager makes the certificate, with an issuer that is named or an authority of the release', async () => {
+test('cert-manager issues the certificate, from a named issuer or an authority of the release', async () => {
   const made = await madeWith(...on('certificates.from=cert-manager'))
   isMounted(made, 'gw-webhook-certificate')
   assert.deepEqual(made.configuration?.metadata.annotations, {
@@ -142,7 +142,7 @@ test('cert-manager makes the certificate, with an issuer that is named or an aut
   assert.deepEqual(dnsNames, ['gw-webhook.gw-system.svc'])
 })
 
-test('Helm makes a certificate that its authority has signed for the name of the Service', async () => {
+test('Helm creates an authority, and a certificate for the name of the Service', async () => {
   const made = await madeWith(...on('certificates.from=chart'))
   isMounted(made, 'gw-webhook-certificate')
   const secret = made
@@ -158,7 +158,7 @@ test('Helm makes a certificate that its authority has signed for the name of the
   assert.equal(made.bundle, data['ca.crt'])
 })
 
-test('a Secret that is given is mounted, and wants its name and its authority', async () => {
+test('the operator mounts an existing Secret, which requires its name and its authority', async () => {
   const secret = on('certificates.from=secret')
   await assert.rejects(madeWith(...secret), /webhook\.certificates\.secretName: name the Secret/)
   const named = [...secret, ...on('certificates.secretName=mine')]

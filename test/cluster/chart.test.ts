@@ -1,4 +1,4 @@
-/** The chart on a real API server, by the real Helm of both majors: installed, upgraded, removed; and its policy at work. */
+/** Tests the chart on a real API server with both major versions of Helm: install, upgrade, removal, and its policy. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ const NAMESPACE = 'gw-system'
 const RESTRICTED = ['enforce', 'warn'].map(
   (mode) => `pod-security.kubernetes.io/${mode}=restricted`,
 )
-/** Resources of the Prometheus operator: no API server here checks their fields. */
+/** Resources of the Prometheus operator: this API server does not check their fields. */
 const FOREIGN = ['ServiceMonitor', 'PodMonitor', 'PrometheusRule']
 
 let cluster: ControlPlane
@@ -76,7 +76,7 @@ async function helm(program: Helm, ...args: readonly string[]): Promise<Ran> {
   return ran
 }
 
-/** With what kubectl warns of, which Pod Security does where it would not refuse. */
+/** Includes the warnings of kubectl; Pod Security warns where it would not refuse. */
 async function dryRun(text: string, more: readonly string[] = []): Promise<Ran> {
   const { kubectl = 'kubectl' } = await providePrograms(['kubectl'])
   const args = ['apply', '--server-side', '--force-conflicts', '--dry-run=server', '-f', '-']
@@ -114,7 +114,7 @@ const ALL_TYPES = [
   'customresourcedefinition.apiextensions.k8s.io/tenantpolicies.inference.gw',
 ]
 
-/** A copy of the chart as another release would ship it. */
+/** A copy of the chart with the version of another release. */
 function chartOf(version: string, types?: string): string {
   const copy = join(folder, `${version}-${types}`)
   cpSync(CHART, copy, { recursive: true })
@@ -138,7 +138,7 @@ function renameTypes(copy: string, types: string): void {
 }
 
 for (const program of ['helm', 'helm4'] as const) {
-  test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and what is of them stay`, async () => {
+  test(`${program} installs, upgrades and uninstalls the chart, and only the resource types and their objects stay`, async () => {
     await helm(program, 'install', 'gw', chartOf('1.9.9'))
     assert.deepEqual(await types(), ALL_TYPES)
     await untilEstablished(cluster.kubectl)
@@ -168,7 +168,7 @@ for (const program of ['helm', 'helm4'] as const) {
 }
 
 for (const program of ['helm', 'helm4'] as const) {
-  test(`${program} upgrades a release and leaves what the operator wrote for its webhook`, async () => {
+  test(`${program} upgrades a release and keeps the webhook fields that the operator wrote`, async () => {
     const on = ['--set', 'webhook.enabled=true']
     await helm(program, 'install', 'gw', CHART, ...on)
     const written = Buffer.from(makeAuthority({ from: 0, until: Date.now() }).certificate)
@@ -205,7 +205,7 @@ for (const program of ['helm', 'helm4'] as const) {
   })
 }
 
-test('Helm 4 upgrades a release that Helm 3 made, also over types that were applied by hand', async () => {
+test('Helm 4 upgrades a release of Helm 3, also with types applied by hand', async () => {
   await helm('helm', 'install', 'gw', chartOf('1.9.9'))
   const manifests = join(CHART, '../../crds/manifests')
   await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', manifests])
@@ -223,7 +223,7 @@ test('Helm 4 upgrades a release that Helm 3 made, also over types that were appl
   await helm('helm4', 'uninstall', 'gw')
 })
 
-test('an older chart over newer types changes nothing, and the newer chart goes on', async () => {
+test('an older chart changes nothing beside newer types, and the newer chart continues', async () => {
   const newer = chartOf('99.0.0', '99.0.0')
   await helm('helm', 'install', 'gw', newer)
   const kinds = 'deploy,svc,role,clusterrole,crd,netpol,cm,secret'
@@ -240,7 +240,7 @@ test('an older chart over newer types changes nothing, and the newer chart goes 
   await helm('helm', 'upgrade', 'gw', newer)
 })
 
-test('a chart that does not look first gets its operator refused with the types, and the newer chart goes on', async () => {
+test('without a look at the cluster the types refuse an older operator, and the newer chart continues', async () => {
   const ofBefore = chartOf('1.4.0', '1.4.0')
   rmSync(join(ofBefore, 'templates/type-policy.yaml'))
   const deployment = async () =>
@@ -255,7 +255,7 @@ test('a chart that does not look first gets its operator refused with the types,
   const env = { KUBECONFIG: cluster.kubeconfig }
   const upgrade = ['upgrade', 'gw', ofBefore, `--namespace=${NAMESPACE}`]
   const probe = ['label', 'deployment/gw', `--namespace=${NAMESPACE}`, '--dry-run=server']
-  await until('the policy is in force', async () => {
+  await until('the policy is active', async () => {
     const said = await cluster
       .kubectl([...probe, '--overwrite', 'app.kubernetes.io/version=1.4.0'])
       .catch(String)
@@ -273,13 +273,13 @@ test('a chart that does not look first gets its operator refused with the types,
   await cluster.kubectl(['delete', ...ALL_TYPES])
 })
 
-test('without crds.keep the resource types go with the release, and the gateways with them', async () => {
+test('without crds.keep an uninstall deletes the resource types and the gateways', async () => {
   await helm('helm', 'install', 'gw', CHART, '--set', 'crds.keep=false')
   await helm('helm', 'uninstall', 'gw')
   await cluster.kubectl(['wait', '--for=delete', ...ALL_TYPES, '--timeout=180s'])
 })
 
-test('the API server takes every object of every set of values, and Pod Security has no word against a pod', async () => {
+test('the API server accepts every object of all values files, and Pod Security reports no pod', async () => {
   await helm('helm', 'install', 'gw', CHART)
   await untilEstablished(cluster.kubectl)
   for (const set of VALUE_SETS) {
@@ -289,7 +289,7 @@ test('the API server takes every object of every set of values, and Pod Security
     assert.doesNotMatch(stderr, /would violate PodSecurity|Warning:/, set)
     // Pod Security only warns about a Deployment; it refuses a pod.
     for (const { owner, labels, spec } of podsOf(objectsOf(text))) {
-      // Its account is made by an object that a dry run does not keep.
+      // A dry run does not store the object of its account.
       const { serviceAccountName: _, priorityClassName: __, ...bare } = spec
       const metadata = { name: 'probe', namespace: owner.metadata.namespace, labels }
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: bare }
@@ -299,7 +299,7 @@ test('the API server takes every object of every set of values, and Pod Security
   }
 })
 
-test('the API server keeps every member that the chart writes, so that a second apply changes nothing', async () => {
+test('the API server keeps every member that the chart writes, so a second apply changes nothing', async () => {
   for (const set of VALUE_SETS) {
     const text = await renderText(set)
     const { status, stdout, stderr } = await dryRun(text, ['-o', 'json'])
@@ -313,14 +313,14 @@ test('the API server keeps every member that the chart writes, so that a second 
           one.metadata.name === metadata.name &&
           one.metadata.namespace === metadata.namespace,
       )
-      // The texts of a Secret come back as data.
+      // The API server returns the texts of a Secret as data.
       const { stringData: _, ...rest } = written
       assert.deepEqual(lost(rest, stored), [], `${set}: ${kind} ${metadata.name}`)
     }
   }
 })
 
-/** Members that are written and not kept. */
+/** Members that the chart writes and the API server drops. */
 function lost(written: unknown, kept: unknown, path = ''): string[] {
   if (written === null || written === undefined) return []
   if (kept === undefined) return [path]
@@ -335,7 +335,7 @@ function lost(written: unknown, kept: unknown, path = ''): string[] {
   )
 }
 
-test('the API server takes the certificates that the chart asks of cert-manager, with its types', async () => {
+test('the API server accepts the certificates for cert-manager, with its types', async () => {
   await cluster.installTypes('certificates')
   const asked = ['webhook.enabled=true', 'webhook.certificates.from=cert-manager']
   const flags = asked.flatMap((one) => ['--set', one])
@@ -351,7 +351,7 @@ test('the API server takes the certificates that the chart asks of cert-manager,
   assert.equal(status, 0, stderr)
 })
 
-test('the API server takes every example', async () => {
+test('the API server accepts every example', async () => {
   const examples = join(CHART, 'examples')
   for (const file of readdirSync(examples).filter((name) => name.endsWith('.yaml'))) {
     const { status, stderr } = await dryRun(
@@ -364,7 +364,7 @@ test('the API server takes every example', async () => {
   }
 })
 
-test("the operator's account may do what its table says, and read no Secret of a tenant", async () => {
+test("the operator's account has the rights of its table, and may read no Secret of a tenant", async () => {
   const who = `--as=system:serviceaccount:${NAMESPACE}:gw`
   const can = async (...args: readonly string[]) =>
     (await cluster.kubectl(['auth', 'can-i', ...args, who]).catch(() => 'no')).trim()
@@ -407,7 +407,7 @@ function naming(name: string, ...secrets: readonly string[]) {
   return { ...base, metadata: { ...base.metadata, name } }
 }
 
-test('the API server finds every expression of the policy sound', async () => {
+test('the API server accepts every expression of the policy', async () => {
   const policy = 'validatingadmissionpolicy/gw-system-gw-secrets'
   const seen = '--for=jsonpath={.status.observedGeneration}=1'
   await cluster.kubectl(['wait', seen, policy, '--timeout=180s'])
@@ -415,7 +415,7 @@ test('the API server finds every expression of the policy sound', async () => {
   assert.deepEqual(status.typeChecking?.expressionWarnings ?? [], [])
 })
 
-test('an author may name the Secrets that they may read, and no other, wherever the name stands', async () => {
+test('an author may name only Secrets that they may read, anywhere in the resource', async () => {
   const kubeconfig = await cluster.serviceAccount({
     namespace: 'ai',
     name: 'editor',
@@ -430,7 +430,7 @@ test('an author may name the Secrets that they may read, and no other, wherever 
   const probe = ['apply', '--server-side', '--dry-run=server', '-f', '-']
   const stdin = JSON.stringify(naming('probe', 'theirs'))
   await until(
-    'the policy is in force',
+    'the policy is active',
     async () => {
       const said = await cluster.kubectl(probe, { stdin, kubeconfig }).catch(String)
       return said.includes('may not get the Secret')
@@ -462,7 +462,7 @@ test('an author may name the Secrets that they may read, and no other, wherever 
   )
 })
 
-test('an editor may not send the credential of another author to another address', async () => {
+test("an editor may not send another author's credential to another address", async () => {
   const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], {
     stdin: JSON.stringify(naming('shared', 'theirs')),
@@ -476,7 +476,7 @@ test('an editor may not send the credential of another author to another address
   await patch({ metadata: { labels: { a: 'b' } } })
 })
 
-test('more Secrets than can be asked for one by one need an author who may read all', async () => {
+test('with too many Secrets to check one by one, the author needs the right to read all', async () => {
   const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
   const many = naming('many', ...Array.from({ length: 30 }, (_, index) => `mine-${index}`))
   const stdin = JSON.stringify(many)
@@ -505,7 +505,7 @@ test('more Secrets than can be asked for one by one need an author who may read 
   await cluster.kubectl(apply, { stdin: JSON.stringify(allowed), kubeconfig: twenty })
 })
 
-test('a configuration as large as they come is judged, not refused for its size', async () => {
+test('the policy also checks the largest configuration, instead of refusing its size', async () => {
   const kubeconfig = join(cluster.folder, 'account-ai-editor.kubeconfig')
   const keys = Array.from({ length: 5000 }, (_, index) => ({
     id: `key-${index}`,

@@ -1,4 +1,4 @@
-/** `gw apply`, `gw diff` and `gw status` against a real API server, with the operator and pods that are processes. */
+/** Tests `gw apply`, `gw diff` and `gw status` against a real API server, with the operator and pods as processes. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -49,7 +49,7 @@ async function liveGateway() {
   return JSON.parse(await rig.cluster.kubectl(args))
 }
 
-test('apply makes a gateway and waits until every pod enforces it', async () => {
+test('apply creates a gateway and waits until every pod enforces it', async () => {
   const file = await written({ rate_limits: limits(50) })
   const { code, stdout, stderr } = await gw(
     ...['apply', '--file', file, '--strategy', 'rolling', '--drain-timeout', '60s', ...cluster],
@@ -70,7 +70,7 @@ test('applied again, nothing changes', async () => {
   assert.match(stdout, /production unchanged$/m)
   const live = await liveGateway()
   assert.equal(live.metadata.generation, generation)
-  assert.equal(live.spec.drainTimeoutSeconds, 60, 'an earlier --drain-timeout stays')
+  assert.equal(live.spec.drainTimeoutSeconds, 60, 'an earlier --drain-timeout persists')
 })
 
 test('apply --reload changes limits without a new pod', async () => {
@@ -94,7 +94,7 @@ test('apply --reload changes limits without a new pod', async () => {
   assert.deepEqual(pods.map(({ name }: { name: string }) => name).sort(), before)
 })
 
-test('apply --reload refuses everything else, by its exact path, and stores nothing', async () => {
+test('apply --reload refuses all other changes with the exact path, and stores nothing', async () => {
   const { generation } = (await liveGateway()).metadata
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['local'], timeout_seconds: 7 }]
   const file = await written({ rate_limits: limits(50), routes }, { replicas: 3 })
@@ -106,7 +106,7 @@ test('apply --reload refuses everything else, by its exact path, and stores noth
   assert.equal((await liveGateway()).metadata.generation, generation)
 })
 
-test('diff shows what would change, with the values of credentials hidden, and stores nothing', async () => {
+test('diff shows the changes with hidden credentials, and stores nothing', async () => {
   const { generation } = (await liveGateway()).metadata
   const env = [{ name: 'TOKEN', value: 'hidden-value' }]
   const file = await written({ rate_limits: limits(78) }, { env })
@@ -121,7 +121,7 @@ test('diff shows what would change, with the values of credentials hidden, and s
   assert.match(same.stdout, /nothing differs/)
 })
 
-test('a file that the operator would refuse is not sent', async () => {
+test('apply does not send a file that the operator would refuse', async () => {
   const { generation } = (await liveGateway()).metadata
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['ghost'] }]
   const file = await written({ routes })
@@ -132,7 +132,7 @@ test('a file that the operator would refuse is not sent', async () => {
   assert.equal((await liveGateway()).metadata.generation, generation)
 })
 
-test('status shows conditions and what each pod enforces', async () => {
+test('status shows the conditions and the document of each pod', async () => {
   const { code, stdout, stderr } = await gw('status', ...cluster)
   assert.deepEqual([code, stderr], [0, ''])
   const { pods, activeHash } = await statusOf(rig.cluster, 'production')
@@ -142,7 +142,7 @@ test('status shows conditions and what each pod enforces', async () => {
     assert.match(stdout, new RegExp(`^${name} +yes +Programmed +${activeHash?.slice(0, 12)}`, 'm'))
 })
 
-test('a field that another manager has set is a conflict until it is taken over', async () => {
+test('a field of another manager is a conflict until the user takes it over', async () => {
   const patch = JSON.stringify({ gw: { rate_limits: { default: { burst: 33 } } } })
   await rig.cluster.kubectl(['patch', 'gwc', 'production', '-n', 'ai', '--type=merge', '-p', patch])
   const file = await written({ rate_limits: limits(50) })
@@ -154,7 +154,7 @@ test('a field that another manager has set is a conflict until it is taken over'
   assert.equal((await liveGateway()).gw.rate_limits.default.burst, 50)
 })
 
-test('the drain timeout goes to the pods when they are made anew, and only then', async () => {
+test('a new drain timeout takes effect when new pods replace the old ones', async () => {
   const before = await podNames()
   const same = await written({ rate_limits: limits(52) })
   const kept = await gw('apply', '-f', same, '--drain-timeout', '45s', ...cluster)
@@ -179,7 +179,7 @@ test('with --wait=false the tool does not wait', async () => {
   assert.doesNotMatch(stdout + stderr, /programmed|^pod /m)
 })
 
-test('apply ends with 1 and names the pod that refuses', async (t) => {
+test('apply exits with 1 and names the refusing pod', async (t) => {
   const [name = ''] = await podNames()
   const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
   const pod = await startFakePod((request, response) => {
@@ -199,7 +199,7 @@ test('apply ends with 1 and names the pod that refuses', async (t) => {
   assert.match(stdout, /^Programmed +False/m)
 })
 
-test('status --watch shows it again when it has changed, and apply does not wait for what is paused', async (t) => {
+test('status --watch prints every change, and apply does not wait for a paused gateway', async (t) => {
   const args = ['status', '--watch', '--gateway', 'production', ...cluster]
   const child = spawn(process.execPath, [TOOL, ...args])
   t.after(() => child.kill('SIGKILL'))
@@ -215,7 +215,7 @@ test('status --watch shows it again when it has changed, and apply does not wait
   await ended
 })
 
-test('a cluster that cannot be asked is 2', async () => {
+test('the exit code is 2 if the cluster does not respond', async () => {
   const file = await written({})
   const nowhere = join(folder, 'nowhere.kubeconfig')
   const server = 'https://127.0.0.1:1'

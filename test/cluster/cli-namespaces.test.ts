@@ -1,4 +1,4 @@
-/** Gateways and keys of several namespaces, as the tool lists, makes and ends them; no operator is needed for that. */
+/** The CLI lists, creates and revokes gateways and keys of several namespaces; this needs no operator. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gw } from '../helpers/gw.ts'
@@ -24,7 +24,7 @@ after(() => control?.stop())
 
 const onGateway = () => [...cluster, '-n', 'ai', '--gateway', 'production']
 
-test('a key is made in one namespace for the gateway of another one', async () => {
+test('a key in one namespace names a gateway in another', async () => {
   const made = await gw(
     ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'robot'],
     ...['--tenant', 'research', '--routes', 'chat', '--tag', 'team=blue', ...cluster],
@@ -36,7 +36,7 @@ test('a key is made in one namespace for the gateway of another one', async () =
   assert.equal(stored, 'ai/production blue')
 })
 
-test('a key that the gateway does not admit, and a tag that it does not declare, are warned of', async () => {
+test('the tool warns about a key that the gateway does not admit, and about a tag that it does not declare', async () => {
   const made = await gw(
     ...['keys', 'create', '-n', 'team', '--gateway', 'ai/production', '--apply', '--id', 'stray'],
     ...['--tenant', 'other', '--routes', 'chat', '--tag', 'taem=blue', ...cluster],
@@ -46,7 +46,7 @@ test('a key that the gateway does not admit, and a tag that it does not declare,
   assert.match(made.stderr, /warning: gateway "ai\/production" does not take this key yet/)
 })
 
-test("the gateway's side lists, tests and revokes it", async () => {
+test("from the gateway's namespace the tool lists, tests and revokes the key", async () => {
   const listed = await gw('keys', 'list', ...onGateway(), '-o', 'json')
   const { keys } = JSON.parse(listed.stdout)
   assert.deepEqual(
@@ -62,7 +62,7 @@ test("the gateway's side lists, tests and revokes it", async () => {
   assert.match(after.stdout, /401.*REVOKED/)
 })
 
-test('several gateways are a list, in one namespace and over all of them', async () => {
+test('the tool lists several gateways, of one namespace and of all', async () => {
   for (const where of [['-n', 'ai'], ['-A']]) {
     const { stdout, code } = await gw('status', ...where, ...cluster)
     assert.equal(code, 1)

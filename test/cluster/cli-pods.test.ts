@@ -1,4 +1,4 @@
-/** What `gw` asks of pods, through the port-forward of a real API server, and what it does with GatewayKeys. */
+/** The CLI's requests to pods through the port-forward of a real API server, and its commands for GatewayKeys. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -60,7 +60,7 @@ test('trace get finds the pod that decided a request', async () => {
   assert.equal(unknown.code, 1)
 })
 
-test('status shows the endpoints of an upstream, over all pods', async () => {
+test("status shows an upstream's endpoints over all pods", async () => {
   const { stdout } = await ask('status', '--gateway', 'production')
   assert.match(stdout, /^endpoints of copies: 1\n {2}127\.0\.0\.1:1 {2}\w+/m)
 })
@@ -112,10 +112,10 @@ async function chatAt(url: string): Promise<string> {
   return answer.headers.get('x-request-id') ?? ''
 }
 
-test('logs are those of all pods, in order, and go on with -f', async () => {
+test('logs prints the lines of all pods in order, and continues with -f', async () => {
   const pods = rig.kubelet.pods()
   const ids = [await chatAt(pods[0]?.url ?? ''), await chatAt(pods[1]?.url ?? '')]
-  await until('the pods have written them', () =>
+  await until('the pods wrote the lines', () =>
     ids.every((id) => pods.some((pod) => pod.output().includes(id))),
   )
   const past = await ask('logs', 'gwc/production', '--tenant', 'acme', '-o', 'name')
@@ -148,7 +148,7 @@ test('logs are those of all pods, in order, and go on with -f', async () => {
   assert.deepEqual(await ended, [130, null])
 })
 
-test('logs --previous are those of restarted containers, and name the pods without one', async () => {
+test('logs --previous prints the lines of restarted containers, and names the other pods', async () => {
   const [first, second] = rig.kubelet.pods()
   const { code, stdout, stderr } = await ask('logs', '--previous', '-o', 'json')
   assert.equal(code, 0, stderr)
@@ -156,7 +156,7 @@ test('logs --previous are those of restarted containers, and name the pods witho
   assert.match(stderr, new RegExp(`${second?.name}: its container has not been restarted`))
 })
 
-test('trace list is of all pods', async () => {
+test('trace list shows the traces of all pods', async () => {
   const { stdout } = await ask('trace', 'list', '-o', 'json')
   const tags = JSON.parse(stdout).traces.map(
     ({ request_id }: { request_id: string }) => request_id.split('-')[0],
@@ -164,7 +164,7 @@ test('trace list is of all pods', async () => {
   assert.equal(new Set(tags).size, 2)
 })
 
-test('limits, explanations and tests are asked of a pod', async () => {
+test('limits, explain and test ask a pod', async () => {
   const limits = await ask('limits', 'show', '--tenant', 'acme')
   assert.equal(limits.code, 0, limits.stderr)
   assert.match(limits.stdout, /^requests_per_minute +minute/m)
@@ -178,7 +178,7 @@ test('limits, explanations and tests are asked of a pod', async () => {
   assert.ok(node.forwarded.length > 0)
 })
 
-test('limits test goes to the client port of a pod, or where it is told', async () => {
+test("limits test sends to a pod's client port, or to the given address", async () => {
   const args = ['--tenant', 'acme', '--rate', '600', '--duration', '1s', '--route', 'chat']
   const direct = await ask('limits', 'test', ...args, '--key', key, '-o', 'json')
   assert.equal(direct.code, 0, direct.stderr)
@@ -193,7 +193,7 @@ test('limits test goes to the client port of a pod, or where it is told', async 
   assert.match(unreachable.stderr, /Nothing answers at .*Check --url/)
 })
 
-test('a gateway that is not there is a no, and not a failure to ask', async () => {
+test('for a missing gateway the answer is no, without a failure', async () => {
   const { code, stderr } = await ask('status', '--gateway', 'ghost')
   assert.equal(code, 1)
   assert.match(
@@ -202,7 +202,7 @@ test('a gateway that is not there is a no, and not a failure to ask', async () =
   )
 })
 
-test('without the permission it is said which one is needed', async () => {
+test('without a permission the error names it', async () => {
   const read = ['get', 'list']
   const kubeconfig = await rig.cluster.serviceAccount({
     namespace: 'ai',
@@ -217,7 +217,7 @@ test('without the permission it is said which one is needed', async () => {
   assert.match(stderr, /permission to create pods\/portforward/)
 })
 
-test('a key that is made with --apply works in every pod, and is nowhere but in the output', async () => {
+test('a key from --apply works in every pod, and only the output contains it', async () => {
   const args = ['--tenant', 'acme', '--routes', 'chat', '--id', 'made', '-o', 'json']
   const { code, stdout, stderr } = await ask('keys', 'create', ...args, '--apply')
   assert.equal(code, 0, stderr)
@@ -239,7 +239,7 @@ test('a key that is made with --apply works in every pod, and is nowhere but in 
   assert.equal(again.stdout, '')
 })
 
-test('list and test know GatewayKeys and the keys of the GatewayConfig', async () => {
+test('list and test include GatewayKeys and the keys of the GatewayConfig', async () => {
   const { stdout } = await ask('keys', 'list', '-o', 'json')
   const ids = JSON.parse(stdout).keys.map(({ id }: { id: string }) => id)
   assert.deepEqual(ids.sort(), ['first', 'made'])
@@ -247,13 +247,13 @@ test('list and test know GatewayKeys and the keys of the GatewayConfig', async (
   assert.equal((await ask('keys', 'test', '--id', 'made', '--route', 'other')).code, 1)
 })
 
-test('rotate and revoke end keys in every pod, and applying a key again does not bring it back', async () => {
+test('rotate and revoke end keys in every pod, and a second apply does not restore one', async () => {
   const rotated = await ask('keys', 'rotate', '--id', 'made', '-o', 'json')
   assert.equal(rotated.code, 0, rotated.stderr)
   const { key: fresh, record: freshRecord } = JSON.parse(rotated.stdout)
   assert.equal(freshRecord.id, 'made-r2')
   await until(
-    'every pod takes the new key',
+    'every pod accepts the new key',
     async () => (await rig.answersTo(fresh)).every((status) => status === 200),
     120,
   )

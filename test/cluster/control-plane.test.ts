@@ -1,4 +1,4 @@
-/** The control plane that the other tests stand on: it comes back, and leaves nothing behind. */
+/** The control plane of these tests can restart, and leaves nothing behind. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,7 +19,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('the API server comes back with what it knew, and everything ends with stop', async () => {
+test('the API server restarts with its data, and stop ends everything', async () => {
   const cluster = await startControlPlane()
   try {
     await cluster.kubectl(['create', 'configmap', 'kept'])
@@ -36,7 +36,7 @@ test('the API server comes back with what it knew, and everything ends with stop
   assert.ok(!existsSync(cluster.folder))
 })
 
-test('what a killed run left is removed by the next one', async () => {
+test('a new run removes the remains of a killed one', async () => {
   const source = `
     import { startControlPlane } from ${JSON.stringify(join(import.meta.dirname, 'control-plane.ts'))}
     const { etcd, controllers, apiServer, folder } = await startControlPlane()

@@ -20,7 +20,7 @@ import { sweepFormerRuns } from './sweep.ts'
 
 const READY_SECONDS_MAX = 120
 
-/** Nodes do not exist here, so nothing may judge the pods that tests bind to them. */
+/** There are no nodes, so the node controllers must not evict the pods that tests bind. */
 const CONTROLLERS_OFF = [
   'node-lifecycle-controller',
   'pod-garbage-collector-controller',
@@ -30,25 +30,28 @@ const CONTROLLERS_OFF = [
 export interface ControlPlane {
   /** Origin of the API server. */
   readonly url: string
-  /** The kubeconfig of a user who may do everything. */
+  /** The kubeconfig of an administrator. */
   readonly kubeconfig: string
   readonly folder: string
   readonly kubectl: Kubectl
-  /** The object that the API server has at this path; undefined without one. For repeated questions: a kubectl costs a process. */
+  /**
+   * The object at this path of the API server; undefined if it does not exist. For repeated reads: a kubectl costs a
+   * process.
+   */
   read(path: string): Promise<unknown>
   readonly etcd: Daemon
   readonly controllers: Daemon
-  /** The one that runs now. */
+  /** The current API server. */
   apiServer(): Daemon
-  /** Stops the API server and starts it again, on the same port; `edit` changes its arguments. */
+  /** Restarts the API server on the same port; `edit` changes its arguments. */
   restartApiServer(edit?: (args: readonly string[]) => readonly string[]): Promise<void>
-  /** Kubeconfig of a user with a certificate, who may do what was bound to it or its groups. */
+  /** The kubeconfig of a user with a certificate, with the rights of its bindings and groups. */
   user(name: string, groups?: readonly string[]): Promise<string>
-  /** Kubeconfig of a service account that is made here, with these rules in its namespace. */
+  /** Creates a service account with these rules in its namespace, and returns its kubeconfig. */
   serviceAccount(account: ServiceAccount): Promise<string>
-  /** Makes both kinds of resource known, and waits until they can be used. */
+  /** Installs both resource definitions, and waits until they are established. */
   installDefinitions(): Promise<void>
-  /** Makes types of other projects known: the file of that name in `test/fixtures/kubernetes`. */
+  /** Installs definitions of other projects from the file of that name in `test/fixtures/kubernetes`. */
   installTypes(of: ForeignTypes): Promise<void>
   stop(): Promise<void>
 }
@@ -58,7 +61,7 @@ type ForeignTypes = 'certificates' | 'fronts' | 'gateway-api' | 'inference-pools
 const FOREIGN_TYPES = join(import.meta.dirname, '../fixtures/kubernetes')
 const DEFINITIONS = join(import.meta.dirname, '../../crds/manifests')
 
-/** Another process may have taken a port that was free a moment ago; then all of it is started once more, on others. */
+/** Another process may take a free port before its use; then everything starts again on other ports. */
 const STARTS_MAX = 3
 
 export async function startControlPlane(): Promise<ControlPlane> {
@@ -138,7 +141,7 @@ async function assemble(
     `--root-ca-file=${authority.certificate}`,
     `--controllers=*,${CONTROLLERS_OFF.map((name) => `-${name}`).join(',')}`,
     '--secure-port=0',
-    // Its own limit would be what tests with hundreds of gateways measure.
+    // The default limit would distort measurements with hundreds of gateways.
     '--kube-api-qps=200',
     '--kube-api-burst=400',
   ])
@@ -171,7 +174,7 @@ async function assemble(
     },
     installTypes: async (of) => {
       const definitions = join(FOREIGN_TYPES, `${of}.json`)
-      // kubectl knows no enumeration that holds null, as that of OpenShift's Route does; the API server judges all the same.
+      // kubectl rejects an enumeration with null, such as that of OpenShift's Route; the API server still validates it.
       await kubectl(['apply', '--server-side', '--validate=false', '-f', definitions])
       await kubectl(['wait', '--for=condition=Established', '--timeout=120s', '-f', definitions])
     },
@@ -258,7 +261,7 @@ async function writeKubeconfig(where: Where, user: object): Promise<string> {
   return path
 }
 
-/** Asked of each, because `kubectl wait` fails on a definition that has no conditions at all yet. */
+/** Reads each definition, because `kubectl wait` fails on one without conditions. */
 export async function untilEstablished(kubectl: Kubectl): Promise<void> {
   const areEstablished = async () => {
     const answer = await kubectl(['get', 'crd', ...DEFINED, '-o', 'json', '--ignore-not-found'])
@@ -267,7 +270,7 @@ export async function untilEstablished(kubectl: Kubectl): Promise<void> {
       status?.conditions?.some((one) => one.type === 'Established' && one.status === 'True'),
     )
     if (ready.length < DEFINED.length) return false
-    // An established resource is served a moment later.
+    // The API server serves an established resource a moment later.
     return await kubectl(['get', 'gwc,gwk', '-A']).then(
       () => true,
       () => false,

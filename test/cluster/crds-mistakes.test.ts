@@ -1,4 +1,4 @@
-/** Mistakes that the API server refuses at apply, with the field; and those it must leave to the operator. */
+/** Mistakes that the API server refuses at apply with the field, and those that only the operator finds. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -26,20 +26,20 @@ async function apply(document: unknown, ...flags: readonly string[]): Promise<st
 }
 
 for (const mistake of [...REFUSED_AT_APPLY, ...REFUSED_IN_A_CLUSTER]) {
-  test(`refused at apply, naming the field: ${mistake.name}`, async () => {
+  test(`apply refuses and names the field: ${mistake.name}`, async () => {
     const said = await refusalOf(apply(withMistake('good', mistake)))
     assert.match(said, mistake.says)
   })
 }
 
-test('after all of these edits the resource is what it was', async () => {
+test('the resource is unchanged after all these edits', async () => {
   const stored = JSON.parse(await cluster.kubectl(['get', 'gwc', 'good', '-o', 'json']))
   assert.deepEqual(stored.gw, aGatewayConfig('good').gw)
   assert.equal(stored.metadata.generation, 1)
 })
 
 for (const mistake of LEFT_TO_THE_OPERATOR) {
-  test(`taken at apply, for the operator to find: ${mistake.name}`, async () => {
+  test(`apply accepts, and the operator reports: ${mistake.name}`, async () => {
     const said = await apply(withMistake('good', mistake), '--dry-run=server')
     assert.match(said, /gatewayconfig.inference.gw\/good/)
   })

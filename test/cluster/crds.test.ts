@@ -1,4 +1,4 @@
-/** Both resources on a real API server: what it keeps of them, and what kubectl shows. */
+/** Both resources on a real API server: the stored members, and the output of kubectl. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ async function apply(document: unknown, ...flags: readonly string[]): Promise<st
   return await cluster.kubectl(['apply', '-f', '-', ...flags], { stdin: JSON.stringify(document) })
 }
 
-/** As one of several writers, each of which owns the fields that it sends. */
+/** Applies as one of several managers; each owns its fields. */
 async function applyAs(manager: string, document: unknown, ...flags: string[]): Promise<string> {
   return await apply(document, '--server-side', `--field-manager=${manager}`, ...flags)
 }
@@ -89,9 +89,9 @@ test('all definitions are structural and established', async () => {
 })
 
 for (const [name, file] of Object.entries({ specified: GOOD, example: EXAMPLE })) {
-  test(`the file that gw run takes applies unchanged and comes back as written: ${name}`, async () => {
+  test(`a file for gw run applies unchanged and comes back as written: ${name}`, async () => {
     const text = readFileSync(file, 'utf8')
-    // A file need not have a name; a resource must.
+    // A file may omit the name; a resource needs one.
     const named = `${text}\nmetadata: { name: ${name} }\n`
     const document = parse(text).metadata === undefined ? named : text
     await cluster.kubectl(['apply', '-f', '-'], { stdin: document })
@@ -119,7 +119,7 @@ test('both forms of every union survive, and tolerant spellings too', async () =
   assert.deepEqual((await get('gwc', 'forms')).gw, gw)
 })
 
-test('a reference may stand wherever a text does', async () => {
+test('every text field accepts a reference', async () => {
   const document = aGatewayConfig('references')
   const gw = Object(document.gw)
   gw.upstreams[0].provider = '${env:PROVIDER}'
@@ -131,7 +131,7 @@ test('a reference may stand wherever a text does', async () => {
   assert.deepEqual((await get('gwc', 'references')).gw, gw)
 })
 
-test('an edit of gw or spec moves the generation; a status does not', async () => {
+test('an edit of gw or spec raises the generation; a status does not', async () => {
   const document = aGatewayConfig('generations')
   await apply(document)
   const conditions = [aCondition('Ready', 'True', 'Ready')]
@@ -149,7 +149,7 @@ test('an edit of gw or spec moves the generation; a status does not', async () =
   assert.equal((await get('gwc', 'generations')).metadata.generation, 3)
 })
 
-test('kubectl scale works, also where no author wrote replicas', async () => {
+test('kubectl scale works, also without replicas in the resource', async () => {
   await apply(aGatewayConfig('scaled'))
   await writeStatus('gwc', 'scaled', { replicas: 1, selector: 'gateway=scaled' })
   await cluster.kubectl(['scale', 'gwc/scaled', '--current-replicas=1', '--replicas=3'])
@@ -159,7 +159,7 @@ test('kubectl scale works, also where no author wrote replicas', async () => {
   assert.deepEqual(scale.status, { replicas: 1, selector: 'gateway=scaled' })
 })
 
-test('kubectl get shows at a glance whether a gateway works', async () => {
+test('kubectl get shows whether a gateway works', async () => {
   await apply(aGatewayConfig('shown'))
   await writeStatus('gwc', 'shown', {
     conditions: [
@@ -211,7 +211,7 @@ test('kubectl wait and kubectl explain understand the resource', async () => {
   assert.match(await cluster.kubectl(['explain', 'gwc.spec.drainTimeoutSeconds']), /<integer>/)
 })
 
-test('two writers own different routes, and neither can take the field of the other unnoticed', async () => {
+test("two managers own different routes, and neither can change the other's field unnoticed", async () => {
   const whole = aGatewayConfig('merged')
   const head = { apiVersion: whole.apiVersion, kind: whole.kind, metadata: whole.metadata }
   await applyAs('platform', whole)
@@ -225,7 +225,7 @@ test('two writers own different routes, and neither can take the field of the ot
   assert.match(await refusalOf(applyAs('team', { ...head, gw: taken })), /conflict with "platform"/)
 })
 
-test('conditions of several writers merge by type', async () => {
+test('conditions of several managers merge by type', async () => {
   await apply(aGatewayConfig('conditions'))
   const head = {
     apiVersion: 'inference.gw/v1',
@@ -243,13 +243,13 @@ test('conditions of several writers merge by type', async () => {
   ])
 })
 
-test('a condition without a reason is refused', async () => {
+test('the API server refuses a condition without a reason', async () => {
   await apply(aGatewayConfig('reasons'))
   const status = { conditions: [{ ...aCondition('Ready', 'True', 'Ready'), reason: '' }] }
   assert.match(await refusalOf(writeStatus('gwc', 'reasons', status)), /conditions\[0\].reason/)
 })
 
-test('a key is one record, shown without its hash', async () => {
+test('kubectl get shows a key in one row, without its hash', async () => {
   const ends = { expiresAt: '2027-01-31T00:00:00Z' }
   await apply(aGatewayKey('robot', { scopes: ['models:list'], tags: { team: 'blue' }, ...ends }))
   await writeStatus('gwk', 'robot', {
@@ -294,12 +294,12 @@ const KEY_MISTAKES: Readonly<
 }
 
 for (const [name, [spec, says]] of Object.entries(KEY_MISTAKES)) {
-  test(`a key with a mistake is refused, naming the field: ${name}`, async () => {
+  test(`the API server refuses the mistake in a key and names the field: ${name}`, async () => {
     assert.match(await refusalOf(apply(aGatewayKey('mistaken', spec))), says)
   })
 }
 
-test('a key cannot become another one, and a revoked one stays revoked', async () => {
+test('a key keeps its identity, and a revoked key stays revoked', async () => {
   await apply(aGatewayKey('revoked'))
   const other = aGatewayKey('revoked', { hash: `sha256:${'d'.repeat(64)}` })
   assert.match(await refusalOf(apply(other)), /cannot become another one/)
@@ -307,7 +307,7 @@ test('a key cannot become another one, and a revoked one stays revoked', async (
   assert.match(await refusalOf(apply(aGatewayKey('revoked'))), /stays revoked/)
 })
 
-test('a service account may do what its rules say, and nothing else', async () => {
+test('a service account has exactly the rights of its rules', async () => {
   const rules = [
     { apiGroups: ['inference.gw'], resources: ['gatewaykeys'], verbs: ['get', 'list'] },
   ]
@@ -320,7 +320,7 @@ test('a service account may do what its rules say, and nothing else', async () =
   assert.match(said, /User "jane" cannot list/)
 })
 
-test('what a deleted gateway owned is collected, and nothing else', async () => {
+test("garbage collection deletes a deleted gateway's objects, and no others", async () => {
   await apply(aGatewayConfig('owner'))
   const uid = await cluster.kubectl(['get', 'gwc', 'owner', '-o', 'jsonpath={.metadata.uid}'])
   const owner = { apiVersion: 'inference.gw/v1', kind: 'GatewayConfig', name: 'owner', uid }
@@ -329,6 +329,10 @@ test('what a deleted gateway owned is collected, and nothing else', async () => 
   await apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'free' } })
   await cluster.kubectl(['delete', 'gwc', 'owner'])
   const left = () => cluster.kubectl(['get', 'configmap', '-o', 'name'])
-  await until('the owned object is gone', async () => !(await left()).includes('/owned'), 60)
+  await until(
+    'the owned object no longer exists',
+    async () => !(await left()).includes('/owned'),
+    60,
+  )
   assert.match(await left(), /configmap\/free/)
 })

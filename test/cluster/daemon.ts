@@ -1,4 +1,4 @@
-/** A program of the cluster that runs until it is stopped, with its output in a file. */
+/** A program of the cluster that runs until the test stops it, with its output in a file. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync, readFileSync } from 'node:fs'
@@ -8,10 +8,10 @@ export interface Daemon {
   readonly name: string
   readonly pid: number
   isOver(): boolean
-  /** The end of what it wrote. */
+  /** The end of its output. */
   output(): string
   signal(name: NodeJS.Signals): void
-  /** Asks it to end, and after a while ends it. */
+  /** Sends SIGTERM, and SIGKILL after a while. */
   stop(name?: NodeJS.Signals): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export function startDaemon(path: string, args: readonly string[], folder: strin
   const output = openSync(log, 'a')
   const child = spawn(path, args, { cwd: folder, stdio: ['ignore', output, output] })
   const closed = once(child, 'close')
-  // A program that cannot be started ends with an error; a caller that waits for it sees that it is over.
+  // A program that cannot start ends with an error, so a waiting caller sees the end.
   child.on('error', () => undefined)
   closed.catch(() => undefined)
   const kill = () => child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** Stands between the operator and a real API server, and does what that one does not do on demand. */
+/** A proxy between the operator and a real API server that adds faults on demand. */
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -8,21 +8,21 @@ import { join } from 'node:path'
 import type { ControlPlane } from './control-plane.ts'
 
 /**
- * silent: watches, those under way too, stay open and say nothing any more, not even their end.
- * expired: every watch hears that its version is too old, as an answer or as an event.
- * broken: answers are cut in the middle, refused with 429 or 500, or lost after the request was carried out.
+ * silent: watches stay open and send nothing, not even their end. expired: every watch learns that its version is too
+ * old, in an answer or an event. broken: the server truncates answers, refuses with 429 or 500, or loses replies after
+ * it carried out the request.
  */
 export type Fault = 'silent' | 'expired' | 'broken'
 
 export interface FaultyServer {
-  /** The kubeconfig of a user who may do everything, by way of this server. */
+  /** An administrator's kubeconfig that uses this proxy. */
   readonly kubeconfig: string
   fault: Fault | undefined
-  /** Times of the lists of each kind, in milliseconds; the further pages of a list are the same list. */
+  /** The times of the lists of each kind, in milliseconds; further pages belong to the same list. */
   readonly lists: ReadonlyMap<string, readonly number[]>
-  /** Watches of this kind hear nothing from now on, and all of it when what this returns is called. */
+  /** Watches of this kind receive no events until the caller calls the returned function. */
   hold(plural: string): () => void
-  /** Requests that were answered with a fault. */
+  /** Requests that got a fault. */
   faults(): number
   stop(): Promise<void>
 }
@@ -57,9 +57,9 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
     forward(exchange, url)
   })
 
-  /** Answers by the fault of now; false where the request goes its way. */
+  /** Answers with the current fault; false if the request passes. */
   function spoil({ request, response, isWatch, isWrite }: Exchange): boolean {
-    // Each in turn, so that every run meets every kind of it.
+    // Uses each fault in turn, so every run includes all of them.
     const turn = count++ % 8
     if (fault === 'silent' && isWatch) {
       response.writeHead(200, JSON_TYPE).flushHeaders()
@@ -88,7 +88,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
     }
     const onward = ask(url, { agent, method, headers: { ...headers, host: url.host } })
     onward.on('response', (answer) => {
-      // It was carried out, and the client does not learn of it.
+      // The server carried out the request, and the client gets no reply.
       if (fault === 'broken' && isWrite && count % 4 === 0) return void request.socket.destroy()
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       if (isWatch) response.flushHeaders()
@@ -103,7 +103,7 @@ export async function startFaultyServer(cluster: ControlPlane): Promise<FaultySe
 
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   return {
     kubeconfig: await writeKubeconfig(cluster.folder, port),

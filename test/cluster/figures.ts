@@ -1,4 +1,4 @@
-/** Gathers the measurements of this tier against the operator's promises, for one table. */
+/** Collects this tier's measurements and the operator's promises in one table. */
 import { appendRow, type Promises, tableOf } from '../helpers/results.ts'
 
 /** The promises, in the order of the table. */
@@ -52,7 +52,7 @@ const PROMISES = {
 
 export type PromiseId = keyof typeof PROMISES
 
-/** Adds a row to the table of this run; without one nothing is written. */
+/** Adds a row to the table of this run, if the run writes one. */
 export function recordFigure(id: PromiseId, measured: string, circumstances = ''): void {
   appendRow({ id, measured, circumstances })
 }
@@ -66,14 +66,14 @@ export function milliseconds(value: number): string {
 }
 
 /**
- * The bound of a test for a promise of this much. The promise is judged where it is measured at length; a run in passing
- * shares its machine with other programs, and judges that nothing is broken.
+ * The bound of a test for a promised value. A long run checks the promise itself. A short run shares its machine with
+ * other programs, so it allows more.
  */
 export function allowed(promised: number): number {
   return process.env.GW_LONG === '1' ? promised : 3 * promised
 }
 
-/** The value below which this share of the measured ones lie. */
+/** The quantile of the measured values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other)
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN

@@ -1,4 +1,4 @@
-/** A node whose kubelet forwards ports of the pods that are processes of this machine, and gives what they have written. */
+/** A node whose kubelet forwards ports of pods that are local processes, and serves their logs. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -18,9 +18,9 @@ const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 const PORTS: Readonly<Record<string, 'adminUrl' | 'url'>> = { 9091: 'adminUrl', 8080: 'url' }
 
 export interface ForwardingNode {
-  /** Pods that ports were forwarded to. */
+  /** Pods with forwarded ports. */
   readonly forwarded: string[]
-  /** From now on the pods that run are pods of this node. */
+  /** Assigns all running pods to this node. */
   adoptPods(): Promise<void>
   stop(): Promise<void>
 }
@@ -44,7 +44,7 @@ export async function startForwardingNode(rig: OperatorRig): Promise<ForwardingN
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   await register(rig, port)
   return {
@@ -67,12 +67,12 @@ export async function startForwardingNode(rig: OperatorRig): Promise<ForwardingN
   }
 }
 
-/** The log of a container that has ended, as a kubelet has it for a pod that was restarted. */
+/** The log of a container that has ended, as a kubelet keeps it for a restarted pod. */
 export const ENDED = '{"time":"2026-01-01T00:00:00.000Z","event":"request","request_id":"ended-1"}'
 
 /**
- * `/containerLogs/NAMESPACE/POD/CONTAINER`: the last lines, and with `follow` those that come. With `previous`: the first
- * pod was restarted, the others were not.
+ * `/containerLogs/NAMESPACE/POD/CONTAINER`: the last lines, and new lines with `follow`. With `previous`: the first pod
+ * restarted, the others did not.
  */
 function giveLog(rig: OperatorRig, { url }: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(url ?? '', 'http://node')
@@ -129,7 +129,7 @@ function accept({ headers }: IncomingMessage, socket: Duplex): void {
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
 }
 
-/** Channel 0 is data and channel 1 what went wrong; each begins with the number of the port. */
+/** Channel 0 transports data and channel 1 errors; each begins with the port number. */
 function forward(socket: Duplex, port: number, url: string): void {
   const named = Buffer.from([port & 0xff, port >> 8])
   for (const channel of [0, 1])
@@ -165,7 +165,7 @@ function frameOf(payload: Buffer): Buffer {
   return Buffer.concat([head, payload])
 }
 
-/** Frames of clients are masked. */
+/** Clients mask their frames. */
 function readFrame(bytes: Buffer) {
   if (bytes.length < 2) return undefined
   const short = (bytes[1] ?? 0) & 0x7f

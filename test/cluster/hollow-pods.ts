@@ -1,4 +1,4 @@
-/** Hundreds of pods in one process: they take documents and say so, and serve no clients. */
+/** Hundreds of pods in one process: they accept and acknowledge documents, and serve no clients. */
 
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -25,11 +25,11 @@ export interface HollowPods {
 interface HollowPod {
   configuration: object
   keys: { hash: string | null; setHash?: string; sequence: number }
-  /** Kept only to say the hash of keys that come as changes. */
+  /** The pod needs them only to compute the hash after a change of keys. */
   readonly records: Map<string, KeyRecord>
 }
 
-/** From now on, pods of gateways without a process seem to run. */
+/** From now on, pods of gateways without a process appear to run. */
 export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
   const api = new ApiClient({ cluster: await openCluster({ env: process.env, kubeconfig }) })
   const pods = new Map<string, HollowPod>()
@@ -40,11 +40,11 @@ export async function startHollowPods(kubeconfig: string): Promise<HollowPods> {
     pods.set(address, pod)
     void answer(pod, request, response)
   })
-  // As a pod does: from one look to the next the operator stays connected.
+  // Like a real pod, it keeps the operator's connection open between two checks.
   server.keepAliveTimeout = 60_000
   server.listen(0)
   await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   const store = new ObjectStore()
   const seen = new Set<string>()

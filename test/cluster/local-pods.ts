@@ -1,4 +1,4 @@
-/** Pods that are processes of this machine: each says in an annotation where it takes documents, and no Service reaches it. */
+/** Pods that are local processes: an annotation gives their push address, because no Service reaches them. */
 import { CLUSTER_NETWORK, type PodNetwork } from '../../operator/delivery/targets.ts'
 
 export const PUSH_ADDRESS_ANNOTATION = 'inference.gw/push-address'

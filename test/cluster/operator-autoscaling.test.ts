@@ -1,4 +1,4 @@
-/** How many pods a gateway has: by the scale subresource, by its autoscaler, and by scalers of other projects. */
+/** The number of a gateway's pods: from the scale subresource, its autoscaler, and scalers of other projects. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,10 +32,10 @@ async function apply(document: object): Promise<void> {
 const scale = (replicas: number) =>
   cluster.kubectl(['scale', 'gatewayconfig/production', '-n', 'ai', `--replicas=${replicas}`])
 
-/** `spec.replicas` of its objects: absent is undefined. */
+/** `spec.replicas` of its objects; undefined if absent. */
 const replicasOf = async (path: string) => valueBelow(await cluster.read(path), 'spec', 'replicas')
 
-test('kubectl scale of a gateway changes its pods, and /scale says how its pods are found', async () => {
+test('kubectl scale of a gateway changes its pods, and /scale contains their selector', async () => {
   await apply(aGateway())
   await until('it has a Deployment', async () => (await cluster.read(DEPLOYMENT)) !== undefined)
   await scale(3)
@@ -45,7 +45,7 @@ test('kubectl scale of a gateway changes its pods, and /scale says how its pods 
   assert.equal(valueBelow(subresource, 'status', 'selector'), 'inference.gw/gateway=production')
 })
 
-test('the pods that there are stay when an autoscaler takes over, and the number is its own from then on', async () => {
+test('an autoscaler starts with the current pods, and then owns their number', async () => {
   const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
   await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
   await until('there is an autoscaler', async () => (await cluster.read(AUTOSCALER)) !== undefined)
@@ -57,25 +57,25 @@ test('the pods that there are stay when an autoscaler takes over, and the number
   })
   assert.equal(await replicasOf(DEPLOYMENT), 4)
   await apply(aGateway({ spec: { replicas: 3 } }))
-  await until('the gateway has its own number again', async () => {
+  await until('the gateway sets its number again', async () => {
     return (await replicasOf(DEPLOYMENT)) === 3
   })
 })
 
-test('with an autoscaler kubectl scale changes no pod, and the gateway says so', async () => {
+test('with an autoscaler kubectl scale changes no pod, and a condition reports it', async () => {
   const autoscaling = { maxReplicas: 5, targetStreamsPerPod: 100 }
   await apply(aGateway({ spec: { autoscaling, replicas: undefined } }))
   await until('there is an autoscaler', async () => (await cluster.read(AUTOSCALER)) !== undefined)
   const before = await replicasOf(DEPLOYMENT)
   await scale(2)
-  await until('the operator has seen it', async () => {
+  await until('the operator has seen the edit', async () => {
     const problems = JSON.stringify((await statusOf(cluster, 'production')).problems)
     return problems.includes('has no effect with autoscaling')
   })
   assert.equal(await replicasOf(DEPLOYMENT), before)
 })
 
-test('an autoscaler is written once, regardless of other edits, and takes pods away calmly', async () => {
+test('the operator writes an autoscaler once, regardless of other edits, and it removes pods slowly', async () => {
   const versionOf = async () =>
     valueBelow(await cluster.read(AUTOSCALER), 'metadata', 'resourceVersion')
   const first = await versionOf()
@@ -84,7 +84,7 @@ test('an autoscaler is written once, regardless of other edits, and takes pods a
     const spec = { autoscaling, replicas: undefined }
     await apply(aGateway({ gw: { aliases: { [`alias-${edit}`]: 'chat' } }, spec }))
     const generation = valueBelow(await cluster.read(GATEWAY), 'metadata', 'generation')
-    await until('the edit has been judged', async () => {
+    await until('the operator has checked the edit', async () => {
       return (await statusOf(cluster, 'production')).observedGeneration === generation
     })
   }
@@ -99,7 +99,7 @@ test('an autoscaler is written once, regardless of other edits, and takes pods a
   assert.equal(valueBelow(spec, 'behavior', 'scaleDown', 'stabilizationWindowSeconds'), 300)
 })
 
-test('an autoscaled gateway starts with minReplicas, keeps them through an edit, and is not warned of a default', async () => {
+test('an autoscaled gateway starts with minReplicas, keeps them through an edit, and causes no warning', async () => {
   const small = (image: string) => {
     const spec = { replicas: undefined, image, autoscaling: { minReplicas: 3, maxReplicas: 5 } }
     return { ...aGateway({ spec }), metadata: { name: 'small', namespace: 'ai' } }
@@ -123,7 +123,7 @@ test('an autoscaled gateway starts with minReplicas, keeps them through an edit,
 
 const PAGES = ['charts/gw/docs/platforms.md', 'dataplane/docs/endpoints.md']
 
-test('the API server takes the scalers of our pages, with the types of KEDA and of the VPA', async () => {
+test('the API server accepts the scalers of our pages, with the types of KEDA and of the VPA', async () => {
   await cluster.installTypes('scalers')
   const manifests = PAGES.flatMap((page) => {
     const text = readFileSync(join(import.meta.dirname, '../..', page), 'utf8')

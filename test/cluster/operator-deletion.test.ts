@@ -1,4 +1,4 @@
-/** A deleted gateway that a finalizer of another program holds: its pods serve on, and nothing keeps a key alive. */
+/** A deleted gateway with another program's finalizer: its pods still serve, and its keys end. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -27,7 +27,7 @@ async function objects(kind: string): Promise<string> {
   return await rig.cluster.kubectl(['get', kind, '-n', 'ai', '-o', 'name'])
 }
 
-test('while a finalizer holds a deleted gateway, its keys are revoked and its objects are not made again', async () => {
+test('while a finalizer delays a deletion, the operator revokes the keys and creates no objects again', async () => {
   const { kubectl } = rig.cluster
   const [first, second] = [aKey({ id: 'first' }), aKey({ id: 'second' })]
   await rig.apply(
@@ -50,7 +50,7 @@ test('while a finalizer holds a deleted gateway, its keys are revoked and its ob
   assert.doesNotMatch(await objects('services'), /service\/production$/m)
 })
 
-test('a gateway whose finalizer is taken away goes, and so do its objects', async () => {
+test('without the finalizer the gateway and its objects disappear', async () => {
   await hold([])
   await until('all is gone', async () => !(await objects('configmaps')).includes('production'), 120)
   assert.equal(await objects('gwc'), '')

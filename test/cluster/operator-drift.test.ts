@@ -1,4 +1,4 @@
-/** Edits to the objects of a gateway with kubectl, and the operator's report of a roll that gets nowhere. */
+/** Edits to the objects of a gateway with kubectl, and the operator's report of a stuck rollout. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ApiClient } from '../../operator/kube/api.ts'
@@ -49,7 +49,7 @@ async function untilPath(object: string, path: string, value: string): Promise<v
   })
 }
 
-/** The notes of the events that tell of hand edits. */
+/** The notes of the events about hand edits. */
 async function notesOfEdits(): Promise<string[]> {
   const args = ['get', 'events.events.k8s.io', '-n', 'ai', '-o', 'json']
   const { items } = JSON.parse(await rig.cluster.kubectl(args))
@@ -66,7 +66,7 @@ async function untilTold(note: RegExp): Promise<void> {
 
 const IMAGE = '{.spec.template.spec.containers[*].image}'
 
-test('what is set by hand after a restart of the operator is put back', async () => {
+test('the operator reverts hand edits made after its restart', async () => {
   const { kubectl } = rig.cluster
   const args = ['get', 'deployment/production', '-n', 'ai', '-o', `jsonpath=${IMAGE}`]
   const image = await kubectl(args)
@@ -81,7 +81,7 @@ test('what is set by hand after a restart of the operator is put back', async ()
   assert.ok((await notesOfEdits()).every((note) => note.startsWith('Deployment')))
 })
 
-test('what is set by hand while no operator runs is put back by the next one', async () => {
+test('a new operator reverts hand edits made while none ran', async () => {
   const before = await statusOf(rig.cluster, 'production')
   await rig.operator.stop()
   await patch('service/production', { spec: { selector: { by: 'hand' } } })
@@ -96,7 +96,7 @@ test('what is set by hand while no operator runs is put back by the next one', a
   assert.equal((await statusOf(rig.cluster, 'production')).activeHash, before.activeHash)
 })
 
-test('a label in the selector, a container, a variable and a volume that a user adds are taken away', async () => {
+test("the operator removes a user's selector label, container, variable and volume", async () => {
   await patch('service/production', { spec: { selector: { by: 'hand' } } })
   await untilPath('service/production', '{.spec.selector.by}', '')
   const spec = {
@@ -119,7 +119,7 @@ test('a label in the selector, a container, a variable and a volume that a user 
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('the number of pods is left to what scales, also while something else is put back', async () => {
+test('the operator leaves the number of pods to the scaler, also while it reverts another field', async () => {
   const { kubectl } = rig.cluster
   await rig.apply(aGateway({ spec: { autoscaling: { mode: 'External' } } }))
   await untilCondition(rig.cluster, 'production', ['Accepted', 'True'])
@@ -133,7 +133,7 @@ test('the number of pods is left to what scales, also while something else is pu
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a generation whose pods never come is not ready at any moment, however late its Deployment is seen', async () => {
+test('a generation whose pods never start is never ready, however late the operator sees its Deployment', async () => {
   await rig.operator.stop()
   server = await startFaultyServer(rig.cluster)
   rig.operator = await startOperatorProcess({ kubeconfig: server.kubeconfig })

@@ -7,7 +7,7 @@ import { allowed, milliseconds, recordFigure } from './figures.ts'
 import { conditionIn, statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
 
-/** Within this time a pod that does not take an edit is named. */
+/** The operator names a pod that does not apply an edit within this time. */
 const NAMED_MS_MAX = allowed(15_000)
 
 let rig: OperatorRig
@@ -48,7 +48,7 @@ test('an edit of limits reaches every pod and restarts none', async (t) => {
   }
 })
 
-test('a bad edit names the field and the fix, and leaves the pods as they are', async () => {
+test('for a bad edit the status contains the field and the fix, and the pods stay unchanged', async () => {
   const { activeHash } = await statusOf(rig.cluster, 'production')
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
   await rig.apply(aGateway({ gw: { api_keys: [record], routes } }))
@@ -62,7 +62,7 @@ test('a bad edit names the field and the fix, and leaves the pods as they are', 
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a pod that hangs is named within 15 s, and the others enforce the edit', async (t) => {
+test('the status names a hanging pod within 15 s, and the others enforce the edit', async (t) => {
   const [first = '', second = ''] = await podNames()
   const silent = await startFakePod(() => undefined)
   t.after(() => silent.stop())
@@ -85,7 +85,7 @@ test('a pod that hangs is named within 15 s, and the others enforce the edit', a
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a pod that refuses is named within 15 s with what it says, and the others enforce the edit', async (t) => {
+test('the status names a refusing pod within 15 s with its error, and the others enforce the edit', async (t) => {
   const [first = ''] = await podNames()
   const problem = { pointer: '/gw/routes/0', message: 'the moon is wrong', fix: 'Wait a week.' }
   const refusing = await startFakePod((request, response) => {
@@ -111,7 +111,7 @@ test('a pod that refuses is named within 15 s with what it says, and the others 
   const message = conditionIn(status, 'Programmed')?.message ?? ''
   assert.match(message, new RegExp(`${first}.*/gw/routes/0 the moon is wrong\\. Wait a week\\.`))
   assert.equal(status.pods[0]?.state, 'Rejected')
-  await until('the other one enforces the edit', async () => {
+  await until('the other pod enforces the edit', async () => {
     const { pods, activeHash } = await statusOf(rig.cluster, 'production')
     return pods.find(({ name }) => name !== first)?.hash === activeHash
   })
@@ -119,7 +119,7 @@ test('a pod that refuses is named within 15 s with what it says, and the others 
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('what was changed by hand is put right again, and an identity that a cloud reads stays', async () => {
+test('the operator reverts hand edits, and keeps the cloud identity of the pods', async () => {
   const { kubectl } = rig.cluster
   const role = 'eks.amazonaws.com/role-arn=arn:aws:iam::123456789012:role/models'
   await kubectl(['annotate', 'serviceaccount', 'production', role, '-n', 'ai'])
@@ -146,7 +146,7 @@ test('what was changed by hand is put right again, and an identity that a cloud 
     '--timeout=120s',
   ])
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'], 90)
-  // One that does not know its own write again would write for ever.
+  // An operator that misses its own write would write without end.
   const { metadata } = JSON.parse(
     await kubectl(['get', 'deployment', 'production', '-n', 'ai', '-o', 'json']),
   )
@@ -156,7 +156,7 @@ test('what was changed by hand is put right again, and an identity that a cloud 
   assert.equal(stored.annotations?.[role.split('=')[0] ?? ''], role.split('=')[1])
 })
 
-test('a paused gateway is left alone until it goes on', async () => {
+test('the operator does not touch a paused gateway until it resumes', async () => {
   const { activeHash } = await statusOf(rig.cluster, 'production')
   const gw = { api_keys: [record], aliases: { paused: 'chat' } }
   await rig.apply(aGateway({ gw, spec: { paused: true } }))
@@ -167,7 +167,7 @@ test('a paused gateway is left alone until it goes on', async () => {
   assert.notEqual(status.activeHash, activeHash)
 })
 
-test('a foreign object with our name is named and left alone', async () => {
+test('the operator names a foreign object with our name and does not touch it', async () => {
   const { kubectl } = rig.cluster
   await kubectl(['create', 'service', 'clusterip', 'other', '--tcp=80', '-n', 'ai'])
   const document = aGateway({ gw: { api_keys: [record] } })

@@ -1,4 +1,4 @@
-/** The pods of a Service on their way: from EndpointSlices of a real API server into the pods of a gateway. */
+/** The pods of a Service: from EndpointSlices of a real API server into the pods of a gateway. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Envelope } from '../../dataplane/delivery/signed.ts'
@@ -79,7 +79,7 @@ async function stored(): Promise<readonly string[]> {
   )
 }
 
-test('the pods of a gateway get the ready pods of the Service that it names, each once', async (context) => {
+test('the pods of a gateway get the ready pods of the named Service, each once', async (context) => {
   const began = performance.now()
   await until('each pod has them', () => allHave(2))
   context.diagnostic(`${Math.round(performance.now() - began)} ms behind Programmed`)
@@ -89,7 +89,7 @@ test('the pods of a gateway get the ready pods of the Service that it names, eac
   ])
 })
 
-test('changes are followed, and their sequence rises', async (context) => {
+test('the pods follow changes, and the sequence rises', async (context) => {
   const [first] = await reported()
   const began = performance.now()
   await rig.apply(aSlice('chat-2', 'chat', [{ ip: '10.9.0.7' }]))
@@ -112,7 +112,7 @@ test('pods mount the stored endpoints beside the configuration', async () => {
   assert.deepEqual(sources, ['production-config', 'production-lkg', 'production-endpoints'])
 })
 
-test('a Service that is not there is named with the nearest one, and the upstream has no endpoint', async () => {
+test('for a missing Service the condition suggests the nearest name, and the upstream has no endpoint', async () => {
   const service = { spec: { ports: [{ port: 80 }], selector: { app: 'llama' } } }
   await rig.apply({
     ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'llama', namespace: 'team-a' } },

@@ -1,4 +1,4 @@
-/** The operator, the API server or both go away: pods keep serving, and all converges when they are back. */
+/** The operator, the API server or both stop: pods keep serving, and everything converges after the return. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { conditionIn, startOperatorProcess, statusOf, untilCondition } from './o
 import { aGateway, type OperatorRig, startFakePod, startOperatorRig } from './operator-rig.ts'
 
 const CONVERGED_MS_MAX = allowed(30_000)
-/** Longer than the lease, so that no operator leads any more; five minutes where there is time. */
+/** Longer than the lease, so no operator leads; five minutes in a long run. */
 const AWAY_MS = process.env.GW_LONG === '1' ? 300_000 : 20_000
 
 let rig: OperatorRig
@@ -17,7 +17,7 @@ let rig: OperatorRig
 const { key, record } = aKey({ id: 'first' })
 let edits = 0
 
-/** A valid gateway that differs from every one before. */
+/** A valid gateway that differs from every earlier one. */
 function nextEdit() {
   edits++
   return aGateway({ gw: { api_keys: [record], aliases: { [`alias-${edits}`]: 'chat' } } })
@@ -31,7 +31,7 @@ before(async () => {
 
 after(() => rig?.stop())
 
-/** Every pod enforces one and the same document, and it is the one that the status names. */
+/** Every pod enforces the same document, which the status names. */
 async function assertConverged(): Promise<void> {
   const { pods, activeHash, activeSequence } = await statusOf(rig.cluster, 'production')
   assert.equal(pods.length, 2)
@@ -39,10 +39,10 @@ async function assertConverged(): Promise<void> {
   assert.deepEqual(await rig.answersTo(key), [200, 200])
 }
 
-test('an operator that is killed in the middle of a push is replaced by one that finishes it', async (t) => {
+test('a new operator completes the push of one that was killed', async (t) => {
   const [first] = rig.kubelet.pods()
   const arrived = Promise.withResolvers<void>()
-  // It takes the document and never answers, so that the push is surely under way.
+  // It accepts the document and never answers, so the push is still pending.
   const holding = await startFakePod((request, response) => {
     request.resume()
     if (request.method === 'PUT' && request.url === '/config') arrived.resolve()
@@ -65,7 +65,7 @@ test('an operator that is killed in the middle of a push is replaced by one that
   await assertConverged()
 })
 
-test('of two operators at once one writes, and the other takes over', async (t) => {
+test('of two operators only one writes, and the other takes over', async (t) => {
   const second = await startOperatorProcess(rig.cluster)
   const sequence = (await statusOf(rig.cluster, 'production')).activeSequence ?? 0
   for (let count = 0; count < 5; count++) {
@@ -91,7 +91,7 @@ test('of two operators at once one writes, and the other takes over', async (t) 
   await assertConverged()
 })
 
-test('an operator that is stopped for a while does not write when it wakes up while another one leads', async () => {
+test('a suspended operator does not write after it resumes while another one leads', async () => {
   const sleeper = rig.operator
   const second = await startOperatorProcess(rig.cluster)
   sleeper.child.kill('SIGSTOP')
@@ -105,7 +105,7 @@ test('an operator that is stopped for a while does not write when it wakes up wh
   rig.operator = second
 })
 
-test(`with the API server away for ${AWAY_MS / 1000} s the pods serve, and an edit counts when it is back`, async (t) => {
+test(`during an API server outage of ${AWAY_MS / 1000} s the pods serve, and the edit applies afterwards`, async (t) => {
   const leaveOff = rig.keepOperatorRunning()
   await rig.cluster.apiServer().stop('SIGKILL')
   const ends = performance.now() + AWAY_MS
@@ -129,7 +129,7 @@ test(`with the API server away for ${AWAY_MS / 1000} s the pods serve, and an ed
   await assertConverged()
 })
 
-test('documents of the operator are written again after a user changed or deleted them, above every sequence', async () => {
+test('the operator restores changed or deleted documents, with a sequence above all earlier ones', async () => {
   const { kubectl } = rig.cluster
   const before = (await statusOf(rig.cluster, 'production')).activeSequence ?? 0
   const data = JSON.stringify({ data: { 'config.json': '{"document":"x"}' } })
@@ -139,13 +139,13 @@ test('documents of the operator are written again after a user changed or delete
   await until('it is signed again', isAbove, 120)
   await kubectl(['delete', 'cm', 'production-config', '-n', 'ai'])
   await kubectl(['wait', '--for=create', 'cm/production-config', '-n', 'ai', '--timeout=120s'])
-  await until('it is above what pods have seen', isAbove, 120)
+  await until('it is above the sequence of the pods', isAbove, 120)
   const status = await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   for (const { sequence } of status.pods) assert.equal(sequence, status.activeSequence)
   assert.equal(conditionIn(status, 'Degraded')?.status, 'False')
 })
 
-test('pods are given public keys to trust, and no private one', async () => {
+test('the pods get public keys to trust, and no private key', async () => {
   const { kubectl } = rig.cluster
   const names = await kubectl([
     'get',

@@ -1,4 +1,4 @@
-/** One GatewayConfig applied: pods, documents, acknowledgement, and all of it gone again. */
+/** One GatewayConfig from apply to deletion: pods, documents and acknowledgements. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -11,7 +11,7 @@ let rig: OperatorRig
 
 const { key, record } = aKey({ id: 'first', tenant: 'acme' })
 
-/** Objects of a user in the same namespace, with names that are almost those of the gateway's own. */
+/** Objects of a user in the same namespace, with names similar to the gateway's. */
 const FOREIGN = ['configmap/production-notes', 'secret/production-key', 'service/production-front']
 
 before(async () => {
@@ -36,7 +36,7 @@ test('an applied gateway gets pods that enforce it, and its status proves it', a
   assert.equal(keys?.count, 1)
 })
 
-test('its metrics tell how gateways and pods stand', async () => {
+test('the metrics show the state of gateways and pods', async () => {
   await until('the metrics say so', async () => {
     const metrics = await (await fetch(`${rig.operator.healthUrl}/metrics`)).text()
     return /^gw_gateways\{ready="true"\} 1$[\s\S]*^gw_config_pods\{state="Programmed"\} 2$/m.test(
@@ -45,11 +45,11 @@ test('its metrics tell how gateways and pods stand', async () => {
   })
 })
 
-test('every pod takes the key', async () => {
+test('every pod accepts the key', async () => {
   assert.deepEqual(await rig.answersTo(key), [200, 200])
 })
 
-test('deleting the gateway removes all that was made for it, and nothing else', async () => {
+test('deleting the gateway removes all its objects, and no others', async () => {
   const { kubectl } = rig.cluster
   const everything = async () => {
     const kinds = 'deploy,rs,pod,svc,sa,cm,secret,pdb,netpol,hpa,gwk'
@@ -60,9 +60,9 @@ test('deleting the gateway removes all that was made for it, and nothing else', 
   const made = await everything()
   assert.ok(made.length > FOREIGN.length + 8, made.join())
   await kubectl(['delete', 'gwc', 'production', '-n', 'ai'])
-  // Objects of the cluster itself and of other users stay in the namespace.
+  // Objects of the cluster and of other users stay in the namespace.
   const left = [...FOREIGN, ...OF_EVERY_NAMESPACE, 'gatewaykey.inference.gw/kept'].sort()
-  await until('only what is of others is left', async () => {
+  await until('only objects of others are left', async () => {
     return JSON.stringify(await everything()) === JSON.stringify(left)
   })
   recordFigure('gone', `${made.length - left.length} objects, ${left.length} of others left`)
@@ -70,7 +70,7 @@ test('deleting the gateway removes all that was made for it, and nothing else', 
 
 const OF_EVERY_NAMESPACE = ['configmap/kube-root-ca.crt', 'serviceaccount/default']
 
-test('an operator older than the types takes no lease, tells why, and leads after the types fit', async () => {
+test('an operator older than the types takes no lease, reports why, and leads once the types fit', async () => {
   const { kubectl, kubeconfig } = rig.cluster
   const types = ['annotate', 'crd', 'gatewaykeys.inference.gw', '--overwrite']
   const now = 'inference.gw/bundle-version'

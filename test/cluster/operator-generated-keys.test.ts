@@ -1,4 +1,6 @@
-/** Keys that the operator makes into Secrets: made once, exchanged with an overlap, and gone with their GatewayKey. */
+/**
+ * Keys that the operator creates in Secrets: created once, replaced with an overlap, and deleted with their GatewayKey.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -25,7 +27,7 @@ interface KeyView {
 }
 
 async function keyNamed(name: string): Promise<KeyView> {
-  // The API server checks it against the definition.
+  // The API server validates it against the definition.
   return JSON.parse(await rig.cluster.kubectl(['get', 'gwk', name, '-n', 'ai', '-o', 'json']))
 }
 
@@ -49,7 +51,7 @@ const untilAnswers = (key: string, status: number) =>
     120,
   )
 
-test('the operator makes a key into a Secret of its GatewayKey, and keeps its hash alone', async () => {
+test('the operator creates a key in a Secret of its GatewayKey, and stores only its hash elsewhere', async () => {
   await rig.apply(aGatewayKey('made', { generate: {} }))
   await untilReady('made')
   const { key, owners } = await secretOf('made')
@@ -66,7 +68,7 @@ test('the operator makes a key into a Secret of its GatewayKey, and keeps its ha
   assert.ok(!rig.operator.output().includes(key))
 })
 
-test('another operator makes no other key', async () => {
+test('another operator creates no second key', async () => {
   const before = await hashesOf('made')
   await rig.operator.stop()
   rig.operator = await startOperatorProcess({ kubeconfig: rig.cluster.kubeconfig, args })
@@ -75,7 +77,7 @@ test('another operator makes no other key', async () => {
   assert.deepEqual(await hashesOf('made'), before)
 })
 
-test('gw keys rotate has both keys work until the former one ends, then 401', async () => {
+test('after gw keys rotate both keys work until the former one expires, then it gets 401', async () => {
   const former = (await secretOf('made')).key
   const place = ['-n', 'ai', '--kubeconfig', rig.cluster.kubeconfig]
   const rotate = (...more: string[]) => gw('keys', 'rotate', '--id', 'made', ...more, ...place)
@@ -91,12 +93,12 @@ test('gw keys rotate has both keys work until the former one ends, then 401', as
   const states = (await hashesOf('made')).map(({ state }) => state)
   assert.ok(states[0] === 'Current' && states.length <= 2)
   await untilAnswers(former, 401)
-  assert.ok(Date.now() >= Date.parse(end), 'it works until its end')
+  assert.ok(Date.now() >= Date.parse(end), 'the former key works until its end')
   await until('the hash is gone', async () => (await hashesOf('made')).length === 1)
   assert.deepEqual(await rig.answersTo(key), [200, 200])
 })
 
-test('without an overlap the former key ends at once, and a key that goes takes its Secret along', async () => {
+test('without an overlap the former key ends at once, and a deleted key takes its Secret with it', async () => {
   const former = (await secretOf('later')).key
   await untilAnswers(former, 200)
   await rig.apply(aGatewayKey('later', { generate: { revision: 7, overlapSeconds: 0 } }))

@@ -1,4 +1,4 @@
-/** A real API server exchanges the key that signs the tokens of ServiceAccounts: pods that cannot ask it follow. */
+/** A real API server replaces the key that signs ServiceAccount tokens, and pods without access to it follow. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { makeTokenKeys } from '../helpers/kubernetes/authority.ts'
@@ -32,13 +32,13 @@ async function untilAnswered(token: string, status: number): Promise<void> {
   await until(`the pods answer ${status}`, areAnswered, 120)
 }
 
-/** An operator reads the keys as it starts; one that keeps running does so within five minutes. */
+/** An operator reads the keys at its start, and again within five minutes. */
 async function restart(edit: (args: readonly string[]) => readonly string[]): Promise<void> {
   await rig.operator.stop('SIGKILL')
   await rig.cluster.restartApiServer(edit)
 }
 
-test('pods without a token take tokens of a key that the API server adds, and refuse those of one that it removes', async () => {
+test('pods without a token accept tokens of an added key, and refuse those of a removed key', async () => {
   const { cluster } = rig
   await rig.apply(aGateway({ spec: { replicas: 1 }, gw: { auth: { jwt: [issuer] } } }))
   await until('the account is there', () => aTokenOfAi().then(Boolean, () => false))

@@ -1,4 +1,4 @@
-/** Keys as resources: who may bring them, how fast they count, and that nothing holds up a revocation. */
+/** Keys as resources: who may create them, how soon they work, and that nothing delays a revocation. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -8,7 +8,7 @@ import { untilCondition } from './operator-process.ts'
 import { aGateway, aGatewayKey, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 const REVOKED_MS_MAX = allowed(5000)
-/** A bound is judged by the middle one of several: one of them may meet a moment in which the machine is busy. */
+/** The median of several decides, because the machine may be busy during one of them. */
 const TIMES = 3
 
 let rig: OperatorRig
@@ -28,7 +28,7 @@ function newKey(id: string) {
   return { key, hash: record.hash }
 }
 
-/** Milliseconds until every pod answers so. */
+/** Milliseconds until every pod answers with this status. */
 async function untilAnswers(key: string, status: number): Promise<number> {
   const started = performance.now()
   await until(
@@ -39,7 +39,7 @@ async function untilAnswers(key: string, status: number): Promise<number> {
   return performance.now() - started
 }
 
-/** Makes keys that count, and measures how long each still counts after its end. */
+/** Creates working keys, and measures how long each still works after its end. */
 async function timesToEnd(prefix: string, end: (name: string, hash: string) => Promise<unknown>) {
   const times: number[] = []
   for (let index = 0; index < TIMES; index++) {
@@ -75,7 +75,7 @@ interface KeyView {
 
 async function keyStatus(name: string, namespace = 'ai') {
   const path = `/apis/inference.gw/v1/namespaces/${namespace}/gatewaykeys/${name}`
-  // The API server checks it against the definition.
+  // The API server validates it against the definition.
   const { status } = (await rig.cluster.read(path)) as KeyView
   const [accepted] = status?.conditions ?? []
   return { state: status?.state, reason: accepted?.reason, message: accepted?.message ?? '' }
@@ -90,7 +90,7 @@ async function untilReason(name: string, reason: string, namespace = 'ai') {
   return await keyStatus(name, namespace)
 }
 
-test('a key counts on every pod, and answers 401 on each within 5 s of its revocation', async (t) => {
+test('a key works on every pod, and gets 401 on each within 5 s of its revocation', async (t) => {
   judge(t, 'revoked', await timesToEnd('revoked', revoke))
   await until(
     'its status says so',
@@ -99,11 +99,11 @@ test('a key counts on every pod, and answers 401 on each within 5 s of its revoc
   )
 })
 
-test('a GatewayKey that is deleted answers 401 on every pod within 5 s', async (t) => {
+test('a deleted GatewayKey gets 401 on every pod within 5 s', async (t) => {
   judge(t, 'deleted', await timesToEnd('deleted', remove))
 })
 
-test('a key is revoked within 5 s while the configuration is invalid, and by its deletion', async (t) => {
+test('a revocation and a deletion take effect within 5 s while the configuration is invalid', async (t) => {
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['nowhere'] }]
   await rig.apply(aGateway({ gw: { routes }, spec: grants }))
   await untilCondition(rig.cluster, 'production', ['Accepted', 'False'])
@@ -113,8 +113,8 @@ test('a key is revoked within 5 s while the configuration is invalid, and by its
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a key is revoked within 5 s while the pods refuse the configuration, and by its deletion', async (t) => {
-  // Only a pod can say that a Secret lacks what the whole gateway needs.
+test('a revocation and a deletion take effect within 5 s while the pods refuse the configuration', async (t) => {
+  // Only a pod can find that a Secret lacks a value which the whole gateway needs.
   const redis = { url: '${secret:missing/url}' }
   await rig.apply(aGateway({ gw: { rate_limits: { backend: 'redis', redis } }, spec: grants }))
   await untilCondition(rig.cluster, 'production', ['Programmed', 'False', 'Rejected'])
@@ -124,7 +124,7 @@ test('a key is revoked within 5 s while the pods refuse the configuration, and b
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
 })
 
-test('a foreign namespace counts where the gateway says so, and learns nothing where it does not', async () => {
+test('a key of an admitted foreign namespace works, and others learn nothing', async () => {
   const allowed = newKey('allowed')
   const stranger = newKey('stranger')
   const impostor = newKey('impostor')
@@ -144,11 +144,11 @@ test('a foreign namespace counts where the gateway says so, and learns nothing w
   assert.deepEqual(await rig.answersTo(impostor.key), [401, 401])
 })
 
-test('of two records with one hash the older counts', async () => {
+test('of two records with one hash the older one works', async () => {
   const { key, hash } = newKey('twin')
   await rig.apply(aGatewayKey('older', { hash, tenant: 'acme' }))
   await untilAnswers(key, 200)
-  // Times of objects have whole seconds; the name decides within one.
+  // Objects have times in whole seconds; within one second the name decides.
   await rig.apply(aGatewayKey('younger', { hash, tenant: 'rival' }))
   await untilReason('younger', 'DuplicateHash')
   await untilReason('older', 'Accepted')
@@ -156,7 +156,7 @@ test('of two records with one hash the older counts', async () => {
   recordFigure('foreign', 'NotPermitted and DuplicateHash, 401 on every pod', '5 keys, 2 pods')
 })
 
-test('an expired key says so by itself', async () => {
+test('an expired key reports its expiry', async () => {
   const { key, hash } = newKey('brief')
   const expiresAt = new Date(Date.now() + 4000).toISOString()
   await rig.apply(aGatewayKey('brief', { hash, expiresAt }))
@@ -170,7 +170,7 @@ test('a key without its gateway waits for it', async () => {
   assert.match(message, /GatewayConfig later/)
 })
 
-test('a key whose only route does not exist is accepted, not ready, and reported in an event', async () => {
+test('a key whose only route does not exist is Accepted, not Ready, and has an event', async () => {
   await rig.apply(aGatewayKey('astray', { hash: newKey('astray').hash, routes: ['nowhere'] }))
   const { kubectl } = rig.cluster
   await kubectl(['wait', '--for=condition=Accepted', 'gwk/astray', '-n', 'ai', '--timeout=120s'])
@@ -186,7 +186,7 @@ test('a key whose only route does not exist is accepted, not ready, and reported
   })
 })
 
-test('a key whose tag the gateway does not declare says so, until the gateway declares it', async () => {
+test('a key reports an undeclared tag until the gateway declares it', async () => {
   await rig.apply(aGatewayKey('tagged', { hash: newKey('tagged').hash, tags: { team: 'blue' } }))
   const { message } = await untilReason('tagged', 'Accepted')
   assert.match(message, /usage\.tags of the gateway does not declare "team"/)
@@ -197,7 +197,7 @@ test('a key whose tag the gateway does not declare says so, until the gateway de
   )
 })
 
-test('a pod of another namespace calls with its own token, and a namespace that is not named does not', async () => {
+test('a pod of a named namespace may call with its own token, and a pod of another may not', async () => {
   const claim = '/kubernetes.io/namespace'
   const issuer = {
     name: 'cluster',

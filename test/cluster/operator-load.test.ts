@@ -1,4 +1,7 @@
-/** Many pods under load: an edit is enforced by all of them, and no client notices. Twenty with GW_LONG=1, in two seconds. */
+/**
+ * Many pods under load: all of them apply an edit, and no client notices. Twenty pods with GW_LONG=1, within two
+ * seconds.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -14,12 +17,12 @@ import { milliseconds, quantile, recordFigure } from './figures.ts'
 import { conditionIn, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
-/** All that is promised where the machine has nothing else to do; fewer where it shares two cores with twenty pods. */
+/** The full number on an idle machine; fewer where the test shares two cores with twenty pods. */
 const IS_LONG = process.env.GW_LONG === '1'
 const PODS = IS_LONG ? 20 : 8
 const EDITS = IS_LONG ? 100 : 20
 const BOUND_MS = 2000
-/** Between two questions of a client. */
+/** The pause between two requests of a client. */
 const PAUSE_MS = 200
 
 let rig: OperatorRig
@@ -29,7 +32,7 @@ let reflector: Reflector
 const store = new ObjectStore()
 const { key, record } = aKey({ id: 'first' })
 
-/** The gateway that serves the clients; limits would refuse them. */
+/** The gateway of the clients has no limits, because limits would refuse them. */
 function gw() {
   const upstreams = [{ name: 'local', provider: 'vllm', endpoint: upstream.url, model: 'm' }]
   const limits = { requests_per_minute: 1_000_000, concurrent_requests: 1000 }
@@ -60,7 +63,7 @@ after(async () => {
   await upstream?.close()
 })
 
-/** Resolves when the status of this generation says that it is programmed. */
+/** Resolves when the status of this generation is Programmed. */
 async function untilProgrammed(generation: number): Promise<void> {
   const isProgrammed = () => {
     const gateway = store.get('ai/production')
@@ -71,7 +74,7 @@ async function untilProgrammed(generation: number): Promise<void> {
   await until(`generation ${generation} is programmed`, isProgrammed, 120)
 }
 
-/** Milliseconds from applying an edit to the status that says that every pod enforces it. */
+/** Milliseconds from the apply to the status that every pod enforces the edit. */
 async function timeOfEdit(alias: string): Promise<number> {
   const document = aGateway({
     gw: { ...gw(), aliases: { [alias]: 'chat' } },
@@ -85,7 +88,7 @@ async function timeOfEdit(alias: string): Promise<number> {
   return performance.now() - started
 }
 
-test(`an edit is enforced by all ${PODS} pods, and no request fails`, async (t) => {
+test(`all ${PODS} pods enforce an edit, and no request fails`, async (t) => {
   const times: number[] = []
   const load = startLoad()
   try {
@@ -101,7 +104,7 @@ test(`an edit is enforced by all ${PODS} pods, and no request fails`, async (t) 
   if (IS_LONG) assert.ok(most < BOUND_MS, said)
 })
 
-/** Clients of every pod, each with one question after the other. */
+/** Clients of every pod, each with one request after the other. */
 function startLoad() {
   let isOver = false
   let answers = 0

@@ -1,4 +1,4 @@
-/** The operator as a process of a cluster whose pods are processes of this machine. */
+/** The operator as a process, for a cluster whose pods are local processes. */
 import { main } from '../../operator/main.ts'
 import { LOCAL_PODS } from './local-pods.ts'
 

@@ -1,4 +1,6 @@
-/** One gateway that two pipelines own parts of, as Argo CD and Flux apply: each keeps its part, and neither sees a difference. */
+/**
+ * Two pipelines own parts of one gateway, such as Argo CD and Flux: each keeps its part, and neither sees a difference.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
@@ -20,7 +22,7 @@ before(async () => {
 
 after(() => within?.stop())
 
-/** Without force: a conflict of two pipelines is an error. */
+/** Without force a conflict of two pipelines is an error. */
 const as = (manager: string, verb: 'apply' | 'diff', document: object) =>
   cluster.kubectl([verb, '--server-side', `--field-manager=${manager}`, '-f', '-'], {
     stdin: JSON.stringify(document),
@@ -40,7 +42,7 @@ const team = (model: string) => ({
 })
 
 const judged = () =>
-  until('the gateway has been judged', async () => {
+  until('the operator has checked the gateway', async () => {
     const generation = valueBelow(await cluster.read(GATEWAY), 'metadata', 'generation')
     return (await statusOf(cluster, 'production')).observedGeneration === generation
   })
@@ -49,7 +51,7 @@ const upstreamsOf = async () =>
     valueBelow(one, 'name'),
   )
 
-test('each owns the upstreams that it wrote, and an edit of one leaves those of the other', async () => {
+test('each pipeline owns its upstreams, and an edit of one keeps those of the other', async () => {
   await as('platform', 'apply', platform)
   const own = await upstreamsOf()
   for (const model of ['one', 'two', 'three']) {
@@ -61,13 +63,13 @@ test('each owns the upstreams that it wrote, and an edit of one leaves those of 
   assert.equal(conditions.find(({ type }) => type === 'Accepted')?.status, 'True')
 })
 
-test('after the operator has written its status neither sees a difference', async () => {
-  // kubectl diff ends with 1 where there is one.
+test("after the operator's status neither pipeline sees a difference", async () => {
+  // kubectl diff exits with 1 if there is a difference.
   await as('platform', 'diff', platform)
   await as('team', 'diff', team('three'))
 })
 
-test('what one gives up goes, and what the other owns is a conflict', async () => {
+test('a field that one pipeline gives up disappears, and a field of the other is a conflict', async () => {
   const theirs = { ...team('three'), gw: { upstreams: [{ ...upstream('local', 'stolen') }] } }
   await assert.rejects(as('team', 'apply', theirs), /conflict/)
   const { gw: _, ...nothing } = team('three')

@@ -1,4 +1,4 @@
-/** Bad edits of a gateway that runs: each is refused at apply, or named by the operator; the pods never see it. */
+/** Bad edits of a running gateway: apply refuses each, or the operator reports it; the pods never receive it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -21,7 +21,7 @@ let hash: string | undefined
 let podNames: readonly string[]
 const times: number[] = []
 
-/** A separate resource: keys of the document are the one part of a bad edit that counts. */
+/** The key is a separate resource, because the document's keys apply even in a bad edit. */
 const { key, record } = aKey({ id: 'first' })
 const valid = aGateway()
 
@@ -32,12 +32,12 @@ before(async () => {
   hash = activeHash
   podNames = pods.map(({ name }) => name).sort()
   const isTaken = async () => (await rig.answersTo(key)).every((status) => status === 200)
-  await until('the pods take the key', isTaken, 60)
+  await until('the pods accept the key', isTaken, 60)
 })
 
 after(() => rig?.stop())
 
-/** The document with one mistake, in the place of the gateway that runs. */
+/** The running gateway's document with one mistake. */
 function bad(mistake: Omit<Mistake, 'name' | 'says'>) {
   const { metadata, spec } = valid
   const document = withMistake('production', mistake)
@@ -52,16 +52,16 @@ async function isAsItWas(): Promise<void> {
   assert.deepEqual(await rig.answersTo(key), [200, 200])
 }
 
-test(`${REFUSED_AT_APPLY.length} mistakes are refused at apply with the field, and the pods stay as they are`, async () => {
+test(`apply refuses ${REFUSED_AT_APPLY.length} mistakes with the field, and the pods stay unchanged`, async () => {
   for (const mistake of REFUSED_AT_APPLY) {
-    // Another test checks the words; a server-side apply adds some.
+    // Another test checks the wording; a server-side apply adds text.
     assert.match(await refusalOf(rig.apply(bad(mistake))), /\b(gw|spec)\b/, mistake.name)
   }
   await isAsItWas()
 })
 
 for (const mistake of LEFT_TO_THE_OPERATOR) {
-  test(`not Accepted, with path and fix, and no pod sees it: ${mistake.name}`, async () => {
+  test(`not Accepted, with path and fix, and no pod receives it: ${mistake.name}`, async () => {
     await rig.apply(bad(mistake))
     const started = performance.now()
     const status = await untilCondition(rig.cluster, 'production', ['Accepted', 'False', 'Invalid'])
@@ -74,7 +74,7 @@ for (const mistake of LEFT_TO_THE_OPERATOR) {
   })
 }
 
-test('each was named within two seconds, and the valid edit goes through', async (t) => {
+test('the operator reported each within two seconds, and applies a valid edit', async (t) => {
   await rig.apply(valid)
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   const [half, most] = [quantile(times, 0.5), quantile(times, 0.95)]

@@ -1,4 +1,7 @@
-/** InferencePools of a real API server: their pods on the way into a gateway, and our entry among their parents. */
+/**
+ * InferencePools of a real API server: their pods become a gateway's endpoints, and our entry appears among their
+ * parents.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Envelope } from '../../dataplane/delivery/signed.ts'
@@ -66,7 +69,7 @@ function aPool(name: string, spec: object = {}) {
   }
 }
 
-/** A pod that no kubelet looks after. */
+/** A pod that no kubelet manages. */
 async function aPod(name: string, ip: string, isReady = true): Promise<void> {
   const metadata = { name, namespace: 'team-a', labels: { app: 'vllm' } }
   const containers = [{ name: 'vllm', image: 'vllm' }]
@@ -109,7 +112,7 @@ const said = (entry: unknown, type: string) => {
   return `${valueBelow(found, 'status')} ${valueBelow(found, 'reason')}`
 }
 
-/** Replaces the status, as another controller does: by version, and again where another writer was faster. */
+/** Replaces the status like another controller: by version, and again after a conflict. */
 async function writeParents(name: string, change: (parents: readonly unknown[]) => object) {
   const place = { namespace: 'team-a', name }
   for (;;) {
@@ -137,7 +140,7 @@ const theirs = (index: number) => ({
   ],
 })
 
-test('without the kind the condition says what to install, and a kind that comes later is seen', async () => {
+test('without the kind the condition names the missing installation, and the operator finds a kind that appears later', async () => {
   await untilCondition(cluster, 'production', ['ResolvedRefs', 'False', 'PoolNotServed'])
   await cluster.installTypes('inference-pools')
   const missing = ['ResolvedRefs', 'False', 'PoolNotFound'] as const
@@ -146,7 +149,7 @@ test('without the kind the condition says what to install, and a kind that comes
   assert.match(condition?.message ?? '', /Upstream chat: InferencePool team-a\/vllm does not exist/)
 })
 
-test('a pool of two ports and three pods, without an endpoint picker, is six endpoints', async () => {
+test('a pool of two ports and three pods, without an endpoint picker, has six endpoints', async () => {
   await apply(aPool('vllm'))
   for (const index of [1, 2, 3]) await aPod(`vllm-${index}`, `10.9.0.${index}`)
   await untilEach(6)
@@ -164,7 +167,7 @@ test('a pool of two ports and three pods, without an endpoint picker, is six end
   await untilCondition(cluster, 'production', ['Ready', 'True'])
 })
 
-test('a pod that is not ready, is about to end, or has another label is out', async (context) => {
+test('a pod that is not ready, terminates, or has another label is not an endpoint', async (context) => {
   const began = performance.now()
   await tell('vllm-1', '10.9.0.1', false)
   await untilEach(4)
@@ -177,7 +180,7 @@ test('a pod that is not ready, is about to end, or has another label is out', as
   await untilEach(2)
 })
 
-test('our entry comes among the parents and goes, and fifty other writers lose nothing', async () => {
+test('our entry appears among the parents and disappears, and fifty other writers lose nothing', async () => {
   await until('it is there', async () => (await parentsOf()).some(isOurs))
   const [entry] = (await parentsOf()).filter(isOurs)
   assert.deepEqual(
@@ -195,7 +198,7 @@ test('our entry comes among the parents and goes, and fifty other writers lose n
   })
   const moved = apply(asking('busy'))
   await Promise.all([...writers, moved])
-  await until('ours is at the new pool', async () => (await parentsOf('busy')).some(isOurs))
+  await until('the entry is at the new pool', async () => (await parentsOf('busy')).some(isOurs))
   await until('and no longer at the old one', async () => !(await parentsOf()).some(isOurs))
   const others = (await parentsOf('busy')).filter((one) => !isOurs(one))
   const text = (entries: readonly unknown[]) => entries.map((one) => JSON.stringify(one)).sort()
@@ -207,14 +210,14 @@ test('our entry comes among the parents and goes, and fifty other writers lose n
   await until('it is back', async () => (await parentsOf()).some(isOurs))
 })
 
-/** As the API server returns an object that no other client has touched. */
+/** As the API server returns an object without other writers. */
 async function stored(parents: readonly object[]): Promise<readonly unknown[]> {
   await apply(aPool('quiet'))
   await writeParents('quiet', () => parents)
   return await parentsOf('quiet')
 }
 
-test('a pool that speaks HTTP/2 without TLS is not accepted, and has no endpoints', async () => {
+test('a pool with HTTP/2 without TLS is not accepted, and has no endpoints', async () => {
   await apply(aPool('vllm', { appProtocol: 'kubernetes.io/h2c' }))
   await until('the pool is told', async () => {
     const entry = (await parentsOf()).find(isOurs)
@@ -226,14 +229,14 @@ test('a pool that speaks HTTP/2 without TLS is not accepted, and has no endpoint
   await untilEach(4)
 })
 
-test('a pool that is deleted leaves an upstream without endpoints, and a condition names it', async () => {
+test('a deleted pool leaves an upstream without endpoints, and a condition names it', async () => {
   await cluster.kubectl(['delete', 'inferencepool', 'vllm', '-n', 'team-a'])
   await untilEach(0)
   await untilCondition(cluster, 'production', ['ResolvedRefs', 'False', 'PoolNotFound'])
   assert.match(JSON.stringify((await statusOf(cluster, 'production')).conditions), /team-a\/vllm/)
 })
 
-test('more endpoints than the bound are a condition with their number', async () => {
+test('a condition reports too many endpoints, with their number', async () => {
   const slice = (index: number, count: number) => ({
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',

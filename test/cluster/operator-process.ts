@@ -1,4 +1,4 @@
-/** The real operator as a process, and what tests ask of gateways. */
+/** The real operator as a process, and the checks of tests on gateways. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export interface OperatorOptions {
   readonly kubeconfig: string
   readonly namespace?: string
   readonly args?: readonly string[]
-  /** False: returns as soon as it is started, whether it can do anything or not. */
+  /** False: returns right after the start, before the operator is ready. */
   readonly isAwaited?: boolean
 }
 
@@ -77,16 +77,16 @@ export async function startOperatorProcess(options: OperatorOptions): Promise<Op
 
 const started = new Set<OperatorProcess>()
 
-/** Every one that still runs, also one that is stopped: a process that is left would keep the test from ending. */
+/** Every running operator, also a suspended one: a remaining process would prevent the end of the test. */
 export async function stopOperators(): Promise<void> {
   for (const { child } of started) child.kill('SIGCONT')
   await Promise.all([...started].map((operator) => operator.stop('SIGKILL')))
 }
 
-/** The time that a cluster waits before it restarts a container. */
+/** The delay before a cluster restarts a container. */
 const RESTART_MS = 10_000
 
-/** From now on the operator that is held there is started again when it has ended, until the returned function is called. */
+/** Restarts that operator whenever it ends, until the caller calls the returned function. */
 export function supervise(
   holder: { operator: OperatorProcess },
   startAgain: () => Promise<OperatorProcess>,
@@ -122,7 +122,7 @@ export type Readable = Pick<ControlPlane, 'read'>
 async function gatewayNamed({ read }: Readable, name: string): Promise<Gateway> {
   const gateway = await read(`/apis/inference.gw/v1/namespaces/ai/gatewayconfigs/${name}`)
   if (gateway === undefined) throw new Error(`There is no gateway ${name}.`)
-  return gateway as Gateway // The API server checks it against the definition.
+  return gateway as Gateway // The API server validates it against the definition.
 }
 
 interface Gateway {
@@ -140,7 +140,7 @@ export function conditionIn({ conditions = [] }: Partial<GatewayStatus>, type: s
   return conditions.find((condition) => condition.type === type)
 }
 
-/** Waits until a condition of this generation stands so; fails with the whole status. */
+/** Waits for this condition at this generation; fails with the whole status. */
 export async function untilCondition(
   cluster: Readable,
   name: string,

@@ -1,4 +1,4 @@
-/** A stranger who can reach the push port of a running pod gets refusals, and the pod stays as it was. */
+/** The push port of a running pod refuses requests of strangers, and the pod stays unchanged. */
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
@@ -21,7 +21,7 @@ import { statusOf, untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 let rig: OperatorRig
-/** The operator's signed documents: of the generation before, and of this one. */
+/** The operator's signed documents of the previous and the current generation. */
 let older: Envelope
 let newest: Envelope
 let signingKey: KeyObject
@@ -48,12 +48,12 @@ async function storedEnvelope(): Promise<Envelope> {
   return JSON.parse(JSON.parse(await rig.cluster.kubectl(args)).data['config.json'])
 }
 
-/** The document in force with other members, signed by the operator's own key. */
+/** The active document with changed members, signed with the operator's key. */
 function signedWith(changes: Partial<ConfigurationDocument>): Envelope {
   return sign({ ...JSON.parse(newest.document), ...changes }, signingKey)
 }
 
-/** The operator's own headers: what they prove is read, and judged by what it says. */
+/** The operator's own headers, so the pod verifies them and reads the content. */
 function proofFor(path: string, body: string): Record<string, string> {
   const { uid } = document().gateway
   const keyId = keyIdOf(createPublicKey(signingKey))
@@ -63,7 +63,7 @@ function proofFor(path: string, body: string): Record<string, string> {
 async function put(path: string, body: string): Promise<{ status: number; reason: string }> {
   const headers = proofFor(path, body)
   const outgoing = request(`${pod().pushUrl}${path}`, { method: 'PUT', agent: false, headers })
-  // The pod answers as soon as it has seen enough, and does not read the rest.
+  // The pod answers as soon as it can decide, and does not read the rest.
   outgoing.on('error', () => undefined)
   outgoing.end(body)
   const [answer]: readonly IncomingMessage[] = await once(outgoing, 'response')
@@ -95,19 +95,19 @@ const json = JSON.stringify
 const REFUSED: Readonly<Record<string, readonly [body: () => string, status: number]>> = {
   'that is not signed': [() => newest.document, 400],
   'that a stranger signed': [() => json(sign(document(), stranger)), 403],
-  'that was changed after it was signed': [
+  'that was changed after signing': [
     () => json({ ...newest, document: newest.document.replace('newer', 'moved') }),
     401,
   ],
-  'that was in force before': [() => json(older), 409],
-  'of an older sequence, signed anew': [() => json(signedWith({ sequence: 1 })), 409],
+  'that was active before': [() => json(older), 409],
+  'of an older sequence with a new signature': [() => json(signedWith({ sequence: 1 })), 409],
   'of this sequence with other content': [() => json(signedWith({ generation: 99 })), 409],
   'for another gateway': [() => json(signedWith({ gateway: ofAnother(), sequence: later() })), 403],
   'of 100 MiB': [() => `{"document":"${'x'.repeat(100 * 1024 * 1024)}"}`, 413],
 }
 
 for (const [what, [body, status]] of Object.entries(REFUSED)) {
-  test(`a push ${what} is refused with ${status}, and the pod enforces what it did`, async () => {
+  test(`the pod refuses a push ${what} with ${status}, and keeps its document`, async () => {
     const before = await enforced()
     const answer = await put('/config', body())
     assert.equal(answer.status, status, answer.reason)
@@ -116,7 +116,7 @@ for (const [what, [body, status]] of Object.entries(REFUSED)) {
   })
 }
 
-test('half a push changes nothing, whether its sender leaves or falls silent', async () => {
+test('half a push changes nothing, whether its sender disconnects or stops sending', async () => {
   const before = await enforced()
   const { hostname, port } = new URL(pod().pushUrl)
   const text = json(signedWith({ sequence: later() }))
@@ -130,11 +130,11 @@ test('half a push changes nothing, whether its sender leaves or falls silent', a
   const cut = once(silent, 'close')
   assert.deepEqual(await enforced(), before)
   await Promise.race([cut, delay(60_000, undefined, { ref: false })])
-  assert.ok(silent.destroyed, 'the pod does not wait for ever')
+  assert.ok(silent.destroyed, 'the pod does not wait without end')
   assert.deepEqual(await enforced(), before)
 })
 
-test('keys that are not proven, or older, are refused as well', async () => {
+test('the pod also refuses keys that are unsigned or older', async () => {
   const before = await enforced()
   const { gateway } = document()
   const none = { kind: 'Keys', gateway, sequence: before.keys.sequence + 1, keys: [] } as const
@@ -149,7 +149,7 @@ test('keys that are not proven, or older, are refused as well', async () => {
   assert.deepEqual(await rig.answersTo(key), [200, 200])
 })
 
-test('after all of that the status says what it said, and an edit goes through', async () => {
+test('afterwards the status is unchanged, and an edit applies', async () => {
   const { activeHash } = await statusOf(rig.cluster, 'production')
   assert.equal((await enforced()).hash, activeHash)
   await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { last: 'chat' } } }))

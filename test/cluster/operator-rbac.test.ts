@@ -1,4 +1,4 @@
-/** The operator's rights are those that it uses: it runs with its own rights alone, and every right is used. */
+/** The operator runs with its own rights alone, and uses every one of them. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startWebhook } from '../../operator/admission/webhook.ts'
@@ -47,7 +47,7 @@ before(async () => {
   await cluster.serviceAccount({ ...account, rules: wide, clusterWide: true })
   const own = [...rulesOf('own'), ...rulesOf('webhook-own')]
   const kubeconfig = await cluster.serviceAccount({ ...account, rules: own })
-  // No server listens there: the test only asks whether the authority is published.
+  // No server listens there; the test only checks that the operator publishes the authority.
   const configuration = await configurationOf(CONFIGURATION, 9, 'Ignore')
   await cluster.kubectl(['apply', '-f', '-'], { stdin: JSON.stringify(configuration) })
   const log = createLog((line) => lines.push(line), Date.now)
@@ -118,7 +118,7 @@ const JUDGED = 'patch inference.gw/tenantpolicies/status'
 const ROUTES_WATCHED = 'watch gateway.networking.k8s.io/httproutes'
 const PUBLISHED = 'patch admissionregistration.k8s.io/validatingwebhookconfigurations'
 
-/** The shape that `serviceAccount` takes is looser than ours. */
+/** The type of `serviceAccount` is wider than ours. */
 function rulesOf(where: Grant['where']) {
   return policyRules(where, CONFIGURATION).map((rule) => ({ ...rule }))
 }
@@ -134,7 +134,7 @@ function granted(): string[] {
       return verbs.map((verb) => nameOf({ verb, group, resource, namespace: undefined }))
     },
   )
-  // A verb on two objects with separate names counts once.
+  // A verb on two named objects counts once.
   return [...new Set(verbs)]
 }
 
@@ -143,7 +143,7 @@ async function apply(...documents: readonly object[]): Promise<void> {
   await cluster.kubectl(['apply', '--server-side', '-f', '-'], { stdin })
 }
 
-test('its own rights suffice for a life of a gateway, and none is left over', async () => {
+test("the operator's rights suffice for the life of a gateway, and it uses all of them", async () => {
   const { record } = aKey({ id: 'one' })
   const autoscaling = { minReplicas: 1, maxReplicas: 2 }
   const front = { service: { type: 'NodePort' }, route: { parentRefs: [{ name: 'public' }] } }
@@ -169,25 +169,27 @@ test('its own rights suffice for a life of a gateway, and none is left over', as
   const hosted = { name: 'hosted', provider: 'openai', model: 'm', api_key: '${secret:later/key}' }
   const gw = { upstreams: [...aGateway().gw.upstreams, hosted, OF_POOL] }
   await apply(A_POOL, aGateway({ gw, spec: { replicas: 1, ...bare } }))
-  await until('it has the mounts renewed for a Secret that is not there', () => asked.has(RENEWED))
+  await until('it makes the pods reload their mounts for a missing Secret', () =>
+    asked.has(RENEWED),
+  )
   await until('the lease is renewed', () => asked.has('update coordination.k8s.io/leases'), 60)
   await until('the policy is judged', () => asked.has(JUDGED), 60)
   await until('routes are watched', () => asked.has(ROUTES_WATCHED), 60)
-  await until('it stands among the parents of the pool', () => asked.has(ENTERED), 60)
+  await until('it is among the parents of the pool', () => asked.has(ENTERED), 60)
   await until('it publishes its authority', () => asked.has(PUBLISHED), 60)
   assert.deepEqual([...asked].sort(), granted().sort())
-  recordFigure('rights', `${asked.size} asked, ${granted().length} granted, the same`)
+  recordFigure('rights', `${asked.size} used, ${granted().length} granted, the same`)
   assert.deepEqual(
     lines.filter((line) => line.includes('forbidden')),
     [],
   )
 })
 
-test('the operator may make the Secrets of keys, and read none', async () => {
+test('the operator may create the Secrets of keys, and read none', async () => {
   const account = `--as=system:serviceaccount:${NAMESPACE}:gw-operator`
   const may = async (verb: string) => {
     const asked = cluster.kubectl(['auth', 'can-i', verb, 'secrets', '-n', 'ai', account])
-    // It ends with 1 where the answer is no.
+    // kubectl exits with 1 if the answer is no.
     return (await asked.catch(String)).includes('yes')
   }
   assert.ok((await may('create')) && (await may('update')))
@@ -195,7 +197,7 @@ test('the operator may make the Secrets of keys, and read none', async () => {
     assert.ok(!(await may(verb)), verb)
 })
 
-test('nothing is granted by a wildcard, and no right to read a Secret outside its own namespace', () => {
+test('no wildcard grants a right, and the operator may read no Secret outside its own namespace', () => {
   for (const where of [
     'watched',
     'http-routes',
@@ -214,7 +216,7 @@ test('nothing is granted by a wildcard, and no right to read a Secret outside it
   }
 })
 
-test('it makes events of what it decided', async () => {
+test('it creates events for its decisions', async () => {
   const events = await cluster.kubectl([
     'get',
     'events',

@@ -1,4 +1,4 @@
-/** A cluster with the operator and pods that are processes, and what tests do to gateways in it. */
+/** A cluster with the operator and pods as processes, and the acts of tests on its gateways. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,20 +20,20 @@ export interface OperatorRig {
   readonly kubelet: ProcessKubelet
   operator: OperatorProcess
   apply(...documents: readonly object[]): Promise<void>
-  /** The status codes with which the pods answer a request for the models; 0 for none. */
+  /** The status codes of the pods for a list of models; 0 without an answer. */
   answersTo(key: string): Promise<number[]>
-  /** From now on documents for this pod go to that address. */
+  /** From now on the operator sends this pod's documents to that address. */
   redirect(pod: string, address: string): Promise<void>
-  /** From now on an operator that has ended is started again, as a cluster does, until the returned function is called. */
+  /** Restarts the operator whenever it ends, as a cluster does, until the caller calls the returned function. */
   keepOperatorRunning(): () => Promise<void>
   stop(): Promise<void>
 }
 
 export interface RigOptions {
-  /** More arguments of the operator. */
+  /** Additional arguments of the operator. */
   readonly args?: readonly string[]
   readonly kubelet?: Partial<KubeletOptions>
-  /** By way of which server the operator sees the cluster, where not directly. */
+  /** The proxy through which the operator reaches the API server, if any. */
   readonly kubeconfigOf?: (cluster: ControlPlane) => Promise<string>
 }
 
@@ -58,7 +58,7 @@ export async function startOperatorRig(options: RigOptions = {}): Promise<Operat
     const startAgain = () => startOperatorProcess({ kubeconfig: seen, args, isAwaited: false })
     return assemble({ cluster, kubelet, operator }, { stop, startAgain })
   } catch (error) {
-    // The caller gets nothing that it could stop, and the running processes would keep the test from ending.
+    // A failed start returns nothing to stop, so the running processes would prevent the end of the test.
     await stop()
     throw error
   }
@@ -78,7 +78,7 @@ function assemble(
     },
     async answersTo(key) {
       const pods = kubelet.pods()
-      // No pod at all must not look as if every pod agreed.
+      // Without any pod the test must not conclude that every pod agrees.
       if (pods.length === 0) return [0]
       return await Promise.all(pods.map(({ url }) => statusOfModels(url, key).catch(() => 0)))
     },
@@ -92,7 +92,7 @@ function assemble(
   return rig
 }
 
-/** With a separate connection: one that the pod closes as it is used would say nothing about the key. */
+/** On a separate connection: if the pod closes a used one, the error says nothing about the key. */
 async function statusOfModels(url: string, key: string): Promise<number> {
   const headers = { authorization: `Bearer ${key}` }
   const asked = request(`${url}/v1/models`, { headers, agent: false, timeout: 10_000 }).end()
@@ -102,7 +102,7 @@ async function statusOfModels(url: string, key: string): Promise<number> {
   return answer?.statusCode ?? 0
 }
 
-/** A gateway with valid defaults; `gw` and `spec` are merged into them. */
+/** A gateway with valid defaults, merged with `gw` and `spec`. */
 export function aGateway({ gw = {}, spec = {} }: { gw?: Fields; spec?: Fields } = {}) {
   return {
     apiVersion: 'inference.gw/v1',
@@ -128,7 +128,7 @@ export function aGatewayKey(name: string, spec: Fields, namespace = 'ai') {
   }
 }
 
-/** A false pod: it answers as the test says, or never. */
+/** A fake pod: it answers as the test defines, or never. */
 export async function startFakePod(answer: RequestListener) {
   const server = createServer(answer).listen(0, '127.0.0.1')
   await until('the fake pod listens', () => server.address() !== null)

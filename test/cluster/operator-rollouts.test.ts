@@ -1,4 +1,4 @@
-/** A new release of the operator means new pods everywhere: gateways take turns, and none is without pods meanwhile. */
+/** A new operator release replaces all pods: gateways take turns, and each always has a pod. */
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -21,7 +21,7 @@ let rig: OperatorRig
 let api: ApiClient
 let reflector: Reflector
 const store = new ObjectStore()
-/** The most Deployments that were ever seen on their way at once, and the fewest available pods of one. */
+/** The largest number of concurrent rollouts, and the smallest number of available pods of one gateway. */
 const seen = { rolling: 0, available: Number.POSITIVE_INFINITY }
 
 before(async () => {
@@ -67,7 +67,7 @@ function imagesOf(): unknown[] {
   })
 }
 
-test('after an upgrade of the operator one gateway rolls at a time, and each keeps a pod that serves', async (t) => {
+test('after an upgrade of the operator one gateway at a time rolls, and each keeps a serving pod', async (t) => {
   await rig.operator.stop()
   const started = performance.now()
   const { kubeconfig } = rig.cluster
@@ -82,7 +82,7 @@ test('after an upgrade of the operator one gateway rolls at a time, and each kee
   assert.deepEqual(seen, { rolling: 1, available: 1 })
 })
 
-test('an edit of a user rolls at once, even while others roll', async () => {
+test('an edit of a user rolls at once, even during other rollouts', async () => {
   seen.rolling = 0
   const documents = NAMES.map((name) => ({
     ...aGateway({ spec: { replicas: 1, env: [{ name: 'A', value: 'b' }] } }),

@@ -1,4 +1,4 @@
-/** The key that signs documents is replaced in a running cluster: in two steps, and no client notices. */
+/** A running cluster replaces the key that signs documents, in two steps and unnoticed by clients. */
 import assert from 'node:assert/strict'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -10,7 +10,7 @@ import { milliseconds, recordFigure } from './figures.ts'
 import { untilCondition } from './operator-process.ts'
 import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
-/** The operator looks at its Secret every minute. */
+/** The operator reads its Secret every minute. */
 const SEEN_SECONDS_MAX = 180
 
 let rig: OperatorRig
@@ -28,14 +28,14 @@ before(async () => {
 
 after(() => rig?.stop())
 
-/** A pod that was restarted, or is another one, has another of these. */
+/** A restart or a new pod changes one of these. */
 function running(): string[] {
   return rig.kubelet.pods().map(({ uid, child }) => `${uid} ${child.pid} ${child.exitCode}`)
 }
 
 async function read(kind: string, name: string, namespace: string) {
   const found = await rig.cluster.read(`/api/v1/namespaces/${namespace}/${kind}/${name}`)
-  return found as { readonly data: Readonly<Record<string, string>> } // Both kinds have only texts there.
+  return found as { readonly data: Readonly<Record<string, string>> } // Both kinds contain only texts there.
 }
 
 async function signing(): Promise<KeyObject> {
@@ -47,7 +47,7 @@ function idOf(privateKey: KeyObject): string {
   return keyIdOf(createPublicKey(privateKey))
 }
 
-/** Writes members of the Secret; without a key a member is removed. */
+/** Writes members of the Secret; an undefined key removes its member. */
 async function write(members: Readonly<Record<string, KeyObject | null>>): Promise<void> {
   const entries = Object.entries(members).map(([name, secret]) => {
     const pem = secret?.export({ type: 'pkcs8', format: 'pem' })
@@ -71,16 +71,16 @@ async function signer(): Promise<string> {
 async function untilTrusted(...keys: readonly KeyObject[]): Promise<void> {
   const wanted = keys.map((one) => `${idOf(one)}.pem`).sort()
   const isSo = async () => (await trusted()).join() === wanted.join()
-  await until('the pods are given these keys', isSo, SEEN_SECONDS_MAX)
+  await until('the pods get these keys', isSo, SEEN_SECONDS_MAX)
 }
 
-test('a new signing key is trusted beside the old one, then signs, and no pod restarts', async (t) => {
+test('the pods first trust a new signing key beside the old one, then it signs, and no pod restarts', async (t) => {
   const started = performance.now()
   const old = await signing()
   await write({ 'next.pem': next })
   await untilTrusted(old, next)
   assert.equal(await signer(), idOf(old))
-  // The pods take an edit that the old key signs, as long as the new one is only trusted.
+  // While the pods only trust the new key, they accept an edit with the old key's signature.
   await rig.apply(aGateway({ gw: { api_keys: [record], aliases: { between: 'chat' } } }))
   await untilCondition(rig.cluster, 'production', ['Programmed', 'True'])
   await write({ 'signing.pem': next, 'next.pem': null })
@@ -94,12 +94,12 @@ test('a new signing key is trusted beside the old one, then signs, and no pod re
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await rig.answersTo(key), [200, 200])
   assert.deepEqual(running(), pods)
-  const said = `no pod restarted, edits before and after went through, ${milliseconds(performance.now() - started)}`
+  const said = `no pod restarted, edits before and after applied, ${milliseconds(performance.now() - started)}`
   t.diagnostic(said)
   recordFigure('rotation', said, '2 pods')
 })
 
-test('a Secret without the key that signs is said in the log, and the operator goes on with the key it has', async () => {
+test('the log reports a Secret without the signing key, and the operator continues with its current key', async () => {
   await write({ 'signing.pem': null, 'other.pem': next })
   const isSaid = () => rig.operator.output().includes('has no private key in signing.pem')
   await until('it is said', isSaid, SEEN_SECONDS_MAX)

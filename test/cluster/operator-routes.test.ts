@@ -1,4 +1,4 @@
-/** Gateways on clusters that serve more than Kubernetes: routes of the Gateway API, and users that OpenShift assigns. */
+/** Gateways on clusters with more than Kubernetes: routes of the Gateway API, and users that OpenShift assigns. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ async function answer(status: 'True' | 'False', reason: string): Promise<void> {
   await cluster.kubectl(['patch', ...what, '-p', patch])
 }
 
-test('before any operator has looked, a gateway waits', async () => {
+test('before any operator has read it, a gateway waits', async () => {
   const alone = { ...aGateway(), metadata: { name: 'elsewhere', namespace: 'kube-public' } }
   const text = await cluster.kubectl(['create', '--dry-run=server', '-o', 'json', '-f', '-'], {
     stdin: JSON.stringify(alone),
@@ -75,7 +75,7 @@ test('before any operator has looked, a gateway waits', async () => {
   )
 })
 
-test('a route is made when the kind appears, and stays as it is', async () => {
+test('the operator creates a route when the kind appears, and keeps it unchanged', async () => {
   await apply(aGateway({ spec: { route } }))
   await untilCondition(cluster, 'production', ['Exposed', 'False', 'NotServed'])
   await cluster.installTypes('gateway-api')
@@ -87,13 +87,13 @@ test('a route is made when the kind appears, and stays as it is', async () => {
   assert.equal(valueBelow(made, 'metadata', 'generation'), 1)
 })
 
-test('the API server takes what gw expose prints for each front, with the types of those projects', async () => {
+test('the API server accepts the output of gw expose for each front, with the types of those projects', async () => {
   await cluster.installTypes('fronts')
   for (const front of FRONTS) {
     const { code, stdout, stderr } = await gw('expose', '--for', front)
     assert.equal(code, 0, stderr)
     await tryOut(stdout)
-    // A type that takes any field would judge nothing.
+    // A type that accepts any field would check nothing.
     for (const document of parseAllDocuments(stdout)) {
       const manifest = document.toJS()
       const wrong = { ...manifest, spec: { ...manifest.spec, noSuchField: 1 } }
@@ -103,7 +103,7 @@ test('the API server takes what gw expose prints for each front, with the types 
   }
 })
 
-test('the API server takes the certificate of our page, with the types of cert-manager', async () => {
+test('the API server accepts the certificate of our page, with the types of cert-manager', async () => {
   await cluster.installTypes('certificates')
   const page = join(import.meta.dirname, '../../charts/gw/docs/platforms.md')
   const blocks = [...readFileSync(page, 'utf8').matchAll(/```yaml\n(.*?)```/gs)]
@@ -112,7 +112,7 @@ test('the API server takes the certificate of our page, with the types of cert-m
   for (const [, text = ''] of certificates) await tryOut(text)
 })
 
-test('the condition follows the controller of the Gateway, and the address with it', async () => {
+test('the condition follows the controller of the Gateway, and so does the address', async () => {
   await answer('False', 'NotAllowedByListeners')
   await untilCondition(cluster, 'production', ['Exposed', 'False', 'NotAllowedByListeners'])
   await answer('True', 'Accepted')
@@ -120,7 +120,7 @@ test('the condition follows the controller of the Gateway, and the address with 
   assert.equal(status.address, 'https://models.example.com')
 })
 
-test('a route that a user changed is put right', async () => {
+test("the operator reverts a user's change to a route", async () => {
   const patch = JSON.stringify({ spec: { hostnames: ['other.example.com'] } })
   await cluster.kubectl([
     'patch',
@@ -132,13 +132,13 @@ test('a route that a user changed is put right', async () => {
     '-p',
     patch,
   ])
-  await until('the host name is back', async () => {
+  await until('the host name is restored', async () => {
     const names = valueBelow(await cluster.read(ROUTE), 'spec', 'hostnames')
     return JSON.stringify(names) === JSON.stringify(route.hostnames)
   })
 })
 
-test('without spec.route it goes; a route of another owner is a conflict and stays', async () => {
+test('without spec.route the route disappears; a route of another owner is a conflict and stays', async () => {
   await apply(aGateway())
   await cluster.kubectl([
     'wait',
@@ -164,7 +164,7 @@ test('without spec.route it goes; a route of another owner is a conflict and sta
   assert.deepEqual(names, ['foreign.example.com'])
 })
 
-test('a Service inside has a port for readers of metrics', async () => {
+test('an internal Service has a port for metrics', async () => {
   await apply(aGateway())
   const path = '/api/v1/namespaces/ai/services/production'
   await until('the Service is there', async () => (await cluster.read(path)) !== undefined)
@@ -176,7 +176,7 @@ test('a Service inside has a port for readers of metrics', async () => {
   )
 })
 
-test('where the cluster assigns users, pods name none', async () => {
+test('where the cluster assigns users, pods name no user', async () => {
   assert.match(JSON.stringify(await cluster.read(DEPLOYMENT)), /"runAsUser"/)
   await apply({
     apiVersion: 'apiextensions.k8s.io/v1',

@@ -1,4 +1,4 @@
-/** Many gateways and keys: what the operator takes of the machine, and that one edit among them is as fast as alone. */
+/** Many gateways and keys: the operator's use of the machine, and the time of a single edit among them. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
@@ -20,13 +20,13 @@ import {
 } from './operator-process.ts'
 import { aGateway, aGatewayKey } from './operator-rig.ts'
 
-/** All that is promised takes minutes to be made. */
+/** The full size needs minutes to create. */
 const IS_LONG = process.env.GW_LONG === '1'
 const GATEWAYS = IS_LONG ? 500 : 60
 const KEYS = IS_LONG ? 10_000 : 1200
 const STEADY_MS = IS_LONG ? 120_000 : 30_000
 const EDITS = 20
-/** Lanes in which objects are made. */
+/** The number of objects that the test creates at once. */
 const LANES = 16
 const MINUTES_MAX = 30
 
@@ -49,7 +49,7 @@ before(async () => {
   })
   pods = await startHollowPods(cluster.kubeconfig)
   held.operator = await startOperatorProcess(cluster)
-  // As it has no right to the machine, it may lose its lease on a busy one, and is started again as in a cluster.
+  // The operator may lose its lease on a busy machine, and then restarts as in a cluster.
   leaveOff = supervise(held, () => startOperatorProcess({ ...cluster, isAwaited: false }))
 })
 
@@ -69,7 +69,7 @@ async function makeMany(
   let next = 0
   const lane = async () => {
     while (next < count) {
-      const object = make(next++) as KubeObject // An object of a test is whole enough to be stored.
+      const object = make(next++) as KubeObject // An object of a test is complete enough to store.
       await api.create(RESOURCES[kind], object, 'test')
     }
   }
@@ -83,7 +83,7 @@ function gatewayNamed(name: string, aliases: Readonly<Record<string, string>> = 
   }
 }
 
-/** Mebibytes now, and the most that it ever took; seconds of CPU. */
+/** Mebibytes now, and their maximum; seconds of CPU. */
 function taken() {
   const read = (file: string) => readFileSync(`/proc/${held.operator.child.pid}/${file}`, 'utf8')
   const status = read('status')
@@ -112,9 +112,9 @@ async function isSettled(): Promise<boolean> {
   return ready === GATEWAYS && waiting.every((depth) => depth === 0)
 }
 
-test(`the operator brings ${GATEWAYS} gateways with ${KEYS} keys to Ready in less than ${MEMORY_MIB_MAX} MiB`, async (t) => {
+test(`the operator makes ${GATEWAYS} gateways with ${KEYS} keys Ready in less than ${MEMORY_MIB_MAX} MiB`, async (t) => {
   const keyFor = (index: number) => {
-    // Half of them at one gateway, whose document of keys is the largest there is; the others at each of the rest.
+    // Half of them belong to one gateway, whose document of keys has the maximum size; the rest are spread evenly.
     const gateway = index % 2 === 0 ? 'g-0' : `g-${index % GATEWAYS}`
     const spec = { gateway, hash: `sha256:${hashOf(index)}`, tenant: `t-${index % 100}` }
     return aGatewayKey(`key-${index}`, spec)
@@ -129,10 +129,10 @@ test(`the operator brings ${GATEWAYS} gateways with ${KEYS} keys to Ready in les
   assert.ok(most < MEMORY_MIB_MAX, said)
 })
 
-test('a single edit among them is enforced within two seconds', async (t) => {
+test('all pods enforce a single edit among them within two seconds', async (t) => {
   const times: number[] = []
   for (let edit = 0; edit < EDITS; edit++) {
-    // In turn the one with the most keys and one of the others.
+    // Alternates between the gateway with the most keys and one of the others.
     const name = edit % 2 === 0 ? 'g-0' : `g-${edit}`
     const document = gatewayNamed(name, { [`edit-${edit}`]: 'chat' })
     const started = performance.now()
@@ -161,7 +161,7 @@ test('a single edit among them is enforced within two seconds', async (t) => {
   assert.ok(half < EDIT_MS_MAX, said)
 })
 
-test('when nothing changes it takes less than a twentieth of a core', async (t) => {
+test('without changes it uses less than a twentieth of a core', async (t) => {
   await until('nothing is under way', isSettled, 300)
   const before = taken().cpuSeconds
   await delay(STEADY_MS)

@@ -1,4 +1,4 @@
-/** Secrets: mounted by the pods, never read by the operator; what is missing costs one upstream and heals by itself. */
+/** Pods mount Secrets, and the operator never reads them; a missing one disables one upstream until it appears. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -17,7 +17,7 @@ const hosted = { name: 'hosted', provider: 'openai', model: 'gpt', api_key: '${s
 const SECRET = 'sk-canary-4711'
 const ROTATED = 'sk-canary-4712'
 
-/** The credential with which the pod calls the hosted model now. */
+/** The pod's current credential for the hosted model. */
 async function credentialInUse(): Promise<string | undefined> {
   const [pod] = rig.kubelet.pods()
   const answer = await fetch(`${pod?.url}/v1/chat/completions`, {
@@ -53,7 +53,7 @@ async function podNames(): Promise<string[]> {
   return (await statusOf(rig.cluster, 'production')).pods.map(({ name }) => name)
 }
 
-test('a new reference rolls the pods once, and a missing Secret costs only its upstream', async () => {
+test('a new reference rolls the pods once, and a missing Secret disables only its upstream', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local, hosted))
   const status = await untilCondition(rig.cluster, 'production', ['ResolvedRefs', 'False'])
@@ -62,7 +62,7 @@ test('a new reference rolls the pods once, and a missing Secret costs only its u
     /upstream hosted: \$\{secret:openai\/key\}/,
   )
   await until(
-    'the pods were replaced, and the new one is programmed',
+    'new pods replaced the old ones, and the new one is Programmed',
     async () => {
       const { pods, conditions } = await statusOf(rig.cluster, 'production')
       const isProgrammed = conditionIn({ conditions }, 'Programmed')?.status === 'True'
@@ -73,7 +73,7 @@ test('a new reference rolls the pods once, and a missing Secret costs only its u
   assert.equal(conditionIn(await statusOf(rig.cluster, 'production'), 'Accepted')?.status, 'True')
 })
 
-test('it heals when the Secret comes, without an edit and without a restart', async () => {
+test('the upstream recovers when the Secret appears, without an edit or a restart', async () => {
   const before = await podNames()
   const { kubectl } = rig.cluster
   await kubectl([
@@ -90,7 +90,7 @@ test('it heals when the Secret comes, without an edit and without a restart', as
   assert.deepEqual(await podNames(), before)
 })
 
-test('a rotated Secret is used by the pods that run, without an edit and without a restart', async () => {
+test('running pods use a rotated Secret, without an edit or a restart', async () => {
   const { kubectl } = rig.cluster
   await rig.apply(withUpstreams({ ...hosted, endpoint: upstream.url }))
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
@@ -100,20 +100,20 @@ test('a rotated Secret is used by the pods that run, without an edit and without
   const data = JSON.stringify({ stringData: { key: ROTATED } })
   await kubectl(['patch', 'secret', 'openai', '-n', 'ai', '--type=merge', '-p', data])
   const isNew = async () => (await credentialInUse()) === `Bearer ${ROTATED}`
-  await until('the upstream is called with the new one', isNew, 120)
+  await until('the call to the upstream has the new credential', isNew, 120)
   assert.deepEqual(await podNames(), before)
   assert.equal((await statusOf(rig.cluster, 'production')).activeSequence, activeSequence)
   recordFigure('secrets', 'as promised: missing, created, rotated', '1 pod')
 })
 
-test('a reference that is gone rolls nothing', async () => {
+test('removing a reference rolls nothing', async () => {
   const before = await podNames()
   await rig.apply(withUpstreams(local))
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   assert.deepEqual(await podNames(), before)
 })
 
-test('the value of a Secret is nowhere but in the Secret', async () => {
+test('only the Secret contains its value', async () => {
   const everything = await rig.cluster.kubectl([
     'get',
     'gwc,cm,deploy,pod,events',

@@ -1,4 +1,4 @@
-/** A gateway that counts in a Redis: what its status says while that one is away, and what the tool says. */
+/** A gateway with a Redis store: its status and the tool's output during an outage. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gw } from '../helpers/gw.ts'
@@ -51,7 +51,7 @@ for (const [how, lose, restore] of [
     },
   ],
 ] as const) {
-  test(`while a Redis that is ${how} is waited for, the gateway is not ready, and the tool says so`, async () => {
+  test(`while a gateway waits for a Redis that is ${how}, it is not ready, and the tool reports it`, async () => {
     lose()
     const lostAt = performance.now()
     await untilCondition(rig.cluster, 'production', ['Ready', 'False', 'StoreAway'])
@@ -82,7 +82,7 @@ test('the tool asks the pods, regardless of the status', async () => {
   rig.operator = await startOperatorProcess({ kubeconfig: rig.cluster.kubeconfig })
 })
 
-test('while pods go on without their Redis the gateway is ready', async () => {
+test('while pods continue without their Redis the gateway is ready', async () => {
   await apply(true)
   await untilCondition(rig.cluster, 'production', ['Ready', 'True'])
   redis.signal('SIGSTOP')

@@ -1,4 +1,4 @@
-/** A pod of another owner that wears the label of a gateway: it is sent nothing, and nothing that it says counts. */
+/** A pod of another owner with a gateway's label: the operator sends it nothing, and ignores its reports. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { GATEWAY_LABEL } from '../../operator/kube/names.ts'
@@ -49,7 +49,7 @@ async function addStranger(): Promise<void> {
   await kubectl([...args, JSON.stringify({ status })])
 }
 
-test('edits go on arriving, and the stranger hears of none', async () => {
+test('edits still reach the pods, and never the stranger', async () => {
   await addStranger()
   for (const alias of ['first', 'second', 'third']) {
     await rig.apply(aGateway({ gw: { aliases: { [alias]: 'chat' } } }))

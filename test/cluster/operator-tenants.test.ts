@@ -1,4 +1,4 @@
-/** TenantPolicies with a real API server: enforced below the ceiling, in conflict, and out when the grant goes. */
+/** TenantPolicies with a real API server: below the ceiling, in conflict, and without their grant. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TenantPolicyStatus } from '../../crds/tenant-policy.ts'
@@ -31,7 +31,7 @@ const aPolicy = (name: string, spec: object = {}) => ({
 
 async function statusOf(name: string): Promise<TenantPolicyStatus> {
   const path = `/apis/inference.gw/v1alpha1/namespaces/team-a/tenantpolicies/${name}`
-  // The API server checks it against the definition.
+  // The API server validates it against the definition.
   const { status } = (await rig.cluster.read(path)) as { status?: TenantPolicyStatus }
   return status ?? { conditions: [] }
 }
@@ -45,13 +45,13 @@ async function untilReason(name: string, reason: string): Promise<TenantPolicySt
   return await statusOf(name)
 }
 
-/** The document as pods start with it. */
+/** The document as pods receive it at their start. */
 async function documentText(): Promise<string> {
   const path = '/api/v1/namespaces/ai/configmaps/production-config'
   return JSON.stringify(await rig.cluster.read(path))
 }
 
-test('a policy above the ceiling is bounded, said, and in the document of the pods', async () => {
+test("a policy above the ceiling is bounded and reported, and the pods' document contains it", async () => {
   await rig.apply(aPolicy('first', { limits: { requests_per_minute: 600 } }))
   const { effective, conditions } = await untilReason('first', 'Bounded')
   assert.equal(effective?.requests_per_minute, 300)
@@ -61,7 +61,7 @@ test('a policy above the ceiling is bounded, said, and in the document of the po
   await untilCondition(rig.cluster, 'production', ['Programmed', 'True'], 60)
 })
 
-test('a second policy for the tenant is in conflict, and one without a grant does not learn why', async () => {
+test('a second policy for the tenant is in conflict, and a policy without a grant does not learn why', async () => {
   await rig.apply(aPolicy('second', { limits: { requests_per_minute: 5 } }))
   await rig.apply(aPolicy('foreign', { tenant: 'other' }))
   await rig.apply(aPolicy('nowhere', { gateway: 'ai/unknown' }))
@@ -79,7 +79,7 @@ test('the API server refuses a policy that contradicts itself', async () => {
   await assert.rejects(rig.apply(bad), /on_exceeded: downgrade and downgrade_route go together/)
 })
 
-test('without its grant the policy is out', async () => {
+test('a policy without its grant has no effect', async () => {
   await rig.apply(aGateway({ spec: granting('another') }))
   await untilReason('first', 'NotGranted')
   await until('the limits are out', async () => !(await documentText()).includes('research'), 5)

@@ -1,4 +1,7 @@
-/** The whole operator behind an API server that falls silent, forgets, and breaks off: it converges, and does not hammer. */
+/**
+ * The whole operator with an API server that stops sending, expires versions, and truncates answers: it converges
+ * without a flood of requests.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +13,7 @@ import { aGateway, type OperatorRig, startOperatorRig } from './operator-rig.ts'
 
 const CONVERGED_MS_MAX = allowed(30_000)
 const LIST_INTERVAL_SECONDS = 5
-/** Longer than a watch, so that each of them meets the fault. */
+/** Longer than a watch, so each of them meets the fault. */
 const FAULT_MS = 30_000
 
 let rig: OperatorRig
@@ -40,9 +43,9 @@ after(async () => {
   await server?.stop()
 })
 
-/** Milliseconds from the end of the fault to a status that says that the last edit is enforced. */
+/** Milliseconds from the end of the fault to a status that reports the last edit as enforced. */
 async function timeToConverge(fault: Fault): Promise<number> {
-  // One that cannot renew its lease ends, and is started again.
+  // An operator that cannot renew its lease ends, and restarts.
   const leaveOff = rig.keepOperatorRunning()
   const faultsBefore = server.faults()
   server.fault = fault
@@ -62,20 +65,20 @@ async function timeToConverge(fault: Fault): Promise<number> {
   return convergedMs
 }
 
-/** The most lists of one kind since then. */
+/** The largest number of lists of one kind since then. */
 function mostLists(since: number): number {
   const counts = [...server.lists.values()].map((times) => times.filter((at) => at > since).length)
   return Math.max(...counts)
 }
 
 const CASES: readonly (readonly [Fault, PromiseId, string])[] = [
-  ['silent', 'half_open', 'watches that are half-open are given up'],
-  ['expired', 'expired', 'a storm of expired versions passes'],
-  ['broken', 'broken', 'cut answers, 429, 500 and lost replies are got over'],
+  ['silent', 'half_open', 'the operator abandons half-open watches'],
+  ['expired', 'expired', 'the operator survives many expired versions at once'],
+  ['broken', 'broken', 'the operator recovers from truncated answers, 429, 500 and lost replies'],
 ]
 
 for (const [fault, id, what] of CASES) {
-  test(`${what}: it converges, the pods serve, and no kind is listed more than once in 5 s`, async (t) => {
+  test(`${what}: it converges, the pods serve, and it lists no kind more than once in 5 s`, async (t) => {
     const started = performance.now()
     const convergedMs = await timeToConverge(fault)
     const [lists, seconds] = [mostLists(started), (performance.now() - started) / 1000]
@@ -84,7 +87,7 @@ for (const [fault, id, what] of CASES) {
     t.diagnostic(measured)
     recordFigure(id, measured, `${FAULT_MS / 1000} s of it, 2 pods`)
     assert.ok(convergedMs < CONVERGED_MS_MAX, measured)
-    // One at the beginning, and one for what was asked before and arrives late.
+    // One at the beginning, and one for a late answer to an earlier request.
     assert.ok(lists <= seconds / LIST_INTERVAL_SECONDS + 2, measured)
     const { pods, activeHash, activeSequence } = await statusOf(rig.cluster, 'production')
     for (const pod of pods) {

@@ -1,4 +1,4 @@
-/** The admission webhook with a Secret that is given: asked by a real API server, renewed without a restart. */
+/** The admission webhook with an existing Secret: a real API server calls it, and its renewal needs no restart. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -75,7 +75,7 @@ before(async () => {
     { api, isLeading: () => true, world: new World({ api, namespaces: [], random: Math.random }) },
   )
   const { port } = await webhook.listening
-  // Here is no network of Services; the authority stays the one that the chart has read from the Secret.
+  // There is no network of Services here; the authority is the one that the chart read from the Secret.
   const url = `https://127.0.0.1:${port}/validate`
   const edits = [
     { op: 'remove', path: '/webhooks/0/clientConfig/service' },
@@ -98,13 +98,13 @@ test('the API server trusts the given certificate by ca.crt of its Secret', asyn
   assert.ok(webhook.isReady)
 })
 
-test('a renewed pair is shown without a restart, and one that does not fit is not', async () => {
+test('the webhook uses a renewed pair without a restart, and ignores one that does not match', async () => {
   const changes = () => lines.filter((line) => line.includes('shows another certificate')).length
   const [before, next] = [changes(), made()]
   writeFileSync(join(folder, 'tls.key'), next.key)
   await until('it is said', () => lines.some((line) => line.includes('is not the key of tls.crt')))
   assert.match(await refused(), /unknown route "nowhere"/)
   writeFileSync(join(folder, 'tls.crt'), next.cert)
-  await until('the new one is shown', () => changes() === before + 1)
+  await until('the webhook uses the new certificate', () => changes() === before + 1)
   assert.match(await refused(), /unknown route "nowhere"/)
 })

@@ -1,4 +1,4 @@
-/** The webhook's certificates over a year: every one is replaced while the API server goes on asking, and no edit is refused. */
+/** The webhook's certificates over a year: each is replaced while the API server calls it, and no edit is refused. */
 
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
@@ -25,7 +25,7 @@ let cluster: ControlPlane
 let api: ApiClient
 let webhook: Webhook
 let port: number
-/** The operator's; that of the API server is the real one, for which every certificate has to hold. */
+/** The operator's clock; the API server uses the real one, so every certificate must be valid at both. */
 let clock = Date.now() - 300 * DAY_MS
 const lines: string[] = []
 
@@ -72,7 +72,7 @@ async function published(): Promise<string[]> {
   return bundle.match(/-----BEGIN[^-]+-----[^-]+-----END[^-]+-----/g) ?? []
 }
 
-/** The certificate that a new connection is shown, when it trusts what the API server trusts. */
+/** The certificate of a new connection with the API server's trusted authorities. */
 async function shown(): Promise<X509Certificate> {
   const ca = await published()
   return await new Promise((resolve, reject) => {
@@ -86,14 +86,16 @@ async function shown(): Promise<X509Certificate> {
   })
 }
 
-/** Which of the published authorities has signed what is shown. */
+/** The published authority that signed the certificate in use. */
 async function signedBy(): Promise<number> {
   const leaf = await shown()
   const authorities = (await published()).map((pem) => new X509Certificate(pem))
   return authorities.findIndex((authority) => leaf.verify(authority.publicKey))
 }
 
-/** The answer to an edit with a mistake that only the webhook finds, so that the answer shows whether it was asked. */
+/**
+ * The answer to an edit with a mistake that only the webhook finds, so the answer shows whether the webhook was called.
+ */
 async function edit(): Promise<void> {
   const bad = aGateway({ gw: { aliases: { a: 'nowhere' } } })
   const asked = api.apply(RESOURCES.gatewayConfigs, bad, { manager: 'test', dryRun: true })

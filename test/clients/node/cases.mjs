@@ -1,4 +1,4 @@
-/** Puts a client through all cases and prints what it saw as one JSON object; streams yield texts and `{ usage }`. */
+/** Runs all cases of a client and prints the results as one JSON object; streams yield texts and `{ usage }`. */
 export const args = JSON.parse(process.argv[2])
 export const api = process.argv[3]
 export const version = process.argv[4]

@@ -1,4 +1,4 @@
-/** LangChain; the API is chat or messages. */
+/** LangChain over chat completions or messages. */
 import { HumanMessage, ToolMessage } from '@langchain/core/messages'
 import { tool } from '@langchain/core/tools'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-/** OpenAI's SDK, any major, by chat completions or responses. */
+/** OpenAI's SDK, any major version, over chat completions or responses. */
 import { api, baseURL, run, schema, version } from './cases.mjs'
 
 const { default: OpenAI } = await import(version)

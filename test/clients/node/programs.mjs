@@ -1,4 +1,4 @@
-/** Codex and Claude Code as programs, each case in an empty home. */
+/** Runs the programs Codex and Claude Code, each case in an empty home folder. */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -50,7 +50,7 @@ const COMMANDS = {
   }),
 }
 
-/** The lines of JSON that it prints; `heard` is called with each. */
+/** Reads the program's lines of JSON; calls `heard` with each. */
 function start(key, model, heard) {
   const { args, env } = COMMANDS[version](key, model)
   const program = join(process.env.GW_CLIENTS, 'node_modules/.bin', version)
@@ -112,7 +112,7 @@ await run({
   },
   tools: ask,
   async leave(key, model) {
-    // Codex shows a text once it is whole, so that it cannot be seen when the first words arrive.
+    // Codex shows a text only when it is complete, so the time of the first words is unknown.
     const begun = Promise.withResolvers()
     const asking = start(key, model, ({ type, event }) => {
       if (type === 'turn.started') setTimeout(begun.resolve, 1500)

@@ -48,7 +48,7 @@ let kept = '[]'
 
 async function turn(prompt, heard, picture) {
   const leaving = new AbortController()
-  // In chat completions it writes pictures of tools as text.
+  // In chat completions the SDK sends the pictures of tools as text.
   const file = { type: 'file', data: `data:image/png;base64,${picture}`, mediaType: 'image/png' }
   const content = [...(picture && api === 'chat' ? [file] : []), { type: 'text', text: prompt }]
   const messages = [...JSON.parse(kept), { role: 'user', content }]
@@ -58,7 +58,7 @@ async function turn(prompt, heard, picture) {
     tools,
     stopWhen: isStepCount(12),
     abortSignal: leaving.signal,
-    // Else it names earlier items by the ids under which the API would keep them.
+    // Otherwise the SDK names earlier items by the ids under which the API would store them.
     providerOptions: { openai: { store: false } },
     onError: () => {},
   })

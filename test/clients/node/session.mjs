@@ -1,4 +1,4 @@
-/** What the sessions of all SDKs have in common: their tools, the order of the tasks, and what they print. */
+/** The common part of all SDK sessions: their tools, the order of the tasks, and the output. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 
@@ -17,8 +17,8 @@ export function editFile({ path, old_text, new_text }) {
 }
 
 /**
- * `turn(prompt, heard, picture)` goes on with the session, and leaves when `heard` says so; `restart(text)` begins it with a
- * summary. The picture is for clients whose tools cannot give one.
+ * `turn(prompt, heard, picture)` continues the session, and stops when `heard` returns true; `restart(text)` starts a
+ * new one from a summary. Clients whose tools cannot return a picture send this one.
  */
 export async function play({ turn, restart }) {
   const { prompts, root } = args

@@ -75,7 +75,7 @@ class Aider(Client):
         return {"at": at * 1000}
 
 
-# It keeps its history where it runs.
+# aider writes its history to the working directory.
 os.chdir(tempfile.mkdtemp())
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 run(Aider())

@@ -21,7 +21,7 @@ HOME.joinpath("extra-openai-models.yaml").write_text(
     )
 )
 ENV = {**os.environ, "LLM_USER_PATH": str(HOME), "PYTHONUNBUFFERED": "1"}
-# It waits for the end of what it might be given there.
+# llm reads its standard input to the end.
 NO_INPUT = subprocess.DEVNULL
 TOOL = 'def get_weather(city: str) -> str:\n    "Tells."\n    return "sunny in " + city'
 

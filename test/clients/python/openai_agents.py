@@ -11,7 +11,7 @@ os.environ["OPENAI_AGENTS_DISABLE_TRACING"] = "1"
 from agents import Agent, OpenAIProvider, RunConfig, Runner, function_tool  # noqa: E402
 
 
-# Connections are kept between runs, and belong to the loop that opened them.
+# Connections persist between runs, and belong to the event loop that opened them.
 LOOP = asyncio.new_event_loop()
 asyncio.set_event_loop(LOOP)
 

@@ -38,7 +38,7 @@ def with_picture(prompt, picture):
 
 
 async def asked(prompt, heard, picture):
-    # In chat completions it leaves pictures of tools out.
+    # In chat completions the SDK omits the pictures of tools.
     if picture and API == "chat":
         prompt = with_picture(prompt, picture)
     agent = Agent(name="a", instructions="Be brief.", model=MODEL, tools=TOOLS)

@@ -1,4 +1,4 @@
-/** The agents that are programs: how each is started for a task, and what its tools are called. */
+/** The agents that are programs: the command for each task, and the names of its tools. */
 import { join } from 'node:path'
 import { pythonOf } from '../install.ts'
 import type { Toolbox } from './brain.ts'
@@ -61,7 +61,7 @@ export const CODEX: Program = {
   },
 }
 
-/** An agent that has but a shell for files. */
+/** An agent whose only tool for files is a shell. */
 function inShell(deed: Exclude<Deed, { kind: 'look' }>): string {
   if (deed.kind === 'run') return deed.command
   if (deed.kind === 'read') return `cat ${deed.path}`
@@ -124,7 +124,7 @@ export const CLINE: Program = {
     return { 'data/settings/providers.json': JSON.stringify(all) }
   },
   command(task, _stage, home) {
-    // It goes on with a session in a terminal alone.
+    // The agent continues a session only in a terminal.
     if (task === 'compact' || task === 'resume') return undefined
     const flags = ['--data-dir', join(home, 'data'), '-P', CLINE_PROVIDER, '-m', 'served']
     return { program: 'cline', args: [...flags, promptOf(task)], env: {} }

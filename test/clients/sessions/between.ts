@@ -1,4 +1,4 @@
-/** Stands between a client and the gateway, and keeps what passes. */
+/** A proxy between a client and the gateway that records the traffic. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +7,7 @@ export interface Passed {
   readonly path: string
   readonly body: string
   status: number
-  /** Parameters and parts that the gateway named as left out. */
+  /** Parameters and parts that the gateway reported as omitted. */
   dropped: string
   /** The beginning of a refusal. */
   refusal: string

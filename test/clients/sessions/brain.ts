@@ -1,33 +1,33 @@
-/** Chooses what the model answers, by what a request holds. */
+/** Chooses the model's answer from the content of a request. */
 import type { Answer, Call } from '../../helpers/conversations/model.ts'
 import type { Seen, SeenCall } from '../../helpers/conversations/upstream/seen.ts'
 import { type Deed, doneWith, plan, SUMMARY, TASKS, type Task } from './steps.ts'
 
-/** The names of a client's tools, and a deed as one of them takes it. */
+/** The names of a client's tools, and the arguments of an act in their form. */
 export type Toolbox = (deed: Deed) => { readonly name: string; readonly args: object }
 
-/** The knowledge that the model has of one client. */
+/** The data that the model has about one client. */
 export interface Script {
   /** undefined: the client offers no tools. */
   readonly toolbox?: Toolbox
-  /** Words in the place of calls. */
+  /** Text in place of calls. */
   readonly words?: Readonly<Partial<Record<Task, string>>>
 }
 
 export type Choice =
   /** Words without an end. */
   | { readonly kind: 'endless'; readonly task: Task }
-  /** A summary of the session was wanted. */
+  /** The request asks for a summary of the session. */
   | { readonly kind: 'summary'; readonly task?: Task; readonly answer: Answer }
-  /** Not the agent's main work: a title of the session and the like. */
+  /** A side request of the agent, such as one for the session's title. */
   | { readonly kind: 'aside'; readonly task?: Task; readonly answer: Answer }
   | { readonly kind: 'main'; readonly task: Task; readonly answer: Answer }
 
-/** As our drivers and the agents put it, behind the session; aider and opencode put it before. */
+/** Our drivers and most agents put it after the session; aider and opencode put it before. */
 const WANTS_SUMMARY = /write a summary|create a detailed summary|checkpoint compaction/i
 const WANTS_SUMMARY_FIRST = /summarize this partial conversation|context summarization agent/
 
-/** `made`: calls that the model has made, so that their ids differ. */
+/** `made`: the number of calls so far, so that their ids differ. */
 export function choose(seen: Seen, { toolbox, words }: Script, root: string, made: number): Choice {
   const at = seen.user.lastIndexOf('gw:')
   const task = TASKS.find((one) => seen.user.startsWith(one, at + 3))
@@ -56,7 +56,7 @@ export function choose(seen: Seen, { toolbox, words }: Script, root: string, mad
   }
 }
 
-/** Agents add members to what the model wrote, such as defaults. */
+/** Agents add members to the model's calls, such as default values. */
 export function isCall(call: SeenCall, { name, args }: ReturnType<Toolbox>): boolean {
   if (call.name !== name || call.result === undefined) return false
   const seen = JSON.parse(call.args) as Readonly<Record<string, unknown>>

@@ -16,7 +16,7 @@ async function commandOf({ runtime, group = '', driver }: Driven): Promise<reado
   return [process.execPath, join(await nodeFolder(), driver)]
 }
 
-/** Its last line of output. */
+/** The driver's last line of output. */
 export async function byDriver(driven: Driven, { url, key, workspace }: Stage): Promise<Shown> {
   const [program = '', file = ''] = await commandOf(driven)
   const prompts = Object.fromEntries(TASKS.map((task) => [task, promptOf(task)]))
@@ -35,7 +35,7 @@ export interface Ended {
   readonly code: number | null
 }
 
-/** Runs a program to its end, with all that it starts; `stop` resolves when it shall be interrupted. */
+/** Runs a program and its children to their end; interrupts them when `stop` resolves. */
 export async function ended(
   program: string,
   args: readonly string[],
@@ -51,7 +51,7 @@ export async function ended(
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
   const end = (signal: NodeJS.Signals) => {
-    // The group is gone when the program has ended meanwhile.
+    // The process group no longer exists if the program has ended meanwhile.
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
   }
   const timer = setTimeout(() => end('SIGKILL'), DRIVER_MS_MAX)

@@ -1,4 +1,4 @@
-/** Judges each step of a session by its effect: on the disk, at the upstream, and at the client. */
+/** Judges each step of a session by its effect on the disk, at the upstream, and at the client. */
 import type { Verdict } from '../judge.ts'
 import { isCall } from './brain.ts'
 import type { Played } from './play.ts'
@@ -25,7 +25,7 @@ export function judge(step: Judged, played: Played): Verdict {
     case 'read':
       return came(WORDS.notes)
     case 'edit':
-      return edited ? GOOD : bad('the file is as it was')
+      return edited ? GOOD : bad('the file is unchanged')
     case 'run':
       return ran ? came(WORDS.ran) : bad('the command did not run')
     case 'parallel': {
@@ -46,11 +46,11 @@ export function judge(step: Judged, played: Played): Verdict {
       if (next === undefined) return bad('nothing came after it')
       return next.text.includes(SUMMARY) && !next.text.includes(bigLine(0))
         ? GOOD
-        : bad('the history is as it was')
+        : bad('the history is unchanged')
     }
     case 'abort':
       if (!endless.begun) return bad('never asked')
-      if (!endless.left) return bad('the upstream was not left')
+      if (!endless.left) return bad('the connection to the upstream stays open')
       return played.log.some(({ status }) => status === 499) ? GOOD : bad('not logged as left')
     case 'resume': {
       const last = heard.findLast(({ choice }) => choice.task === 'resume' && isMain(choice.kind))
@@ -79,13 +79,13 @@ function wasTold({ calls, user }: Played['scripted']['heard'][number]['seen'], w
   return calls.some(({ result }) => result?.includes(word)) || user.includes(word)
 }
 
-/** Agents shorten results themselves: what they send must come whole. */
+/** Agents shorten results themselves; the part that they send must arrive complete. */
 function judgeLarge({ scripted, between }: Played): Verdict {
   const most = (texts: readonly string[]) =>
     Math.max(0, ...texts.map((text) => text.match(LINE)?.length ?? 0))
   const sent = most(between.passed.map(({ body }) => body))
   const got = most(scripted.heard.map(({ text }) => text))
-  if (got < sent) return bad(`${got} of ${sent} lines come`)
+  if (got < sent) return bad(`${got} of ${sent} lines arrive`)
   if (sent >= BIG_LINES) return GOOD
   const kilobytes = Math.round((sent * (bigLine(0).length + 1)) / 1000)
   return sent > 0 ? { good: true, remark: `sends ${kilobytes} kB of it` } : bad('never sent')

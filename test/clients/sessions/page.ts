@@ -1,4 +1,4 @@
-/** The page that shows how sessions of agents fare over each upstream. */
+/** Writes the page with the results of agent sessions over each upstream. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { aligned } from '../../helpers/results.ts'
@@ -36,14 +36,14 @@ requests, refusals and cuts](clients.md) of more clients have a page too.
 
 const COLUMNS = ['client', 'version', 'API', 'upstream', ...JUDGED, 'gateway', 'tried']
 
-/** The cells by which a row is known, in the order of the page. */
+/** The cells that identify a row, in the order of the page. */
 export function leadingRows(): string[][] {
   return SESSION_ROWS.flatMap((row) =>
     UPSTREAMS.map(({ title }) => [row.client, versionOf(row), row.api, title]),
   )
 }
 
-/** By client, API and upstream. Rows that were not tried this time keep what stood there, with the date of that. */
+/** By client, API and upstream. Rows of sessions that this run skipped keep their earlier results and date. */
 export function writePage(tried: ReadonlyMap<string, Results>): void {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const date = new Date().toISOString().slice(0, 10)
@@ -67,14 +67,14 @@ export function nameOf(client: string, api: string, upstream: string): string {
   return [client, api, upstream].join()
 }
 
-/** Each client with settings, once for all its APIs. */
+/** Lists each client with settings once for all its APIs. */
 function settings(): string[][] {
   const withSome = SESSION_ROWS.filter(({ set }) => set !== undefined)
   const known = withSome.map(({ client, set = '' }: SessionRow) => [client, set] as const)
   return [...new Map(known)].map((row) => [...row])
 }
 
-/** The rows of the page as it stands. */
+/** The current rows of the page. */
 export function shownSessions(): string[][] {
   return rowsOn(PAGE)
 }

@@ -1,4 +1,4 @@
-/** One session of one client through a gateway to one upstream. */
+/** Plays one session of one client through a gateway to one upstream. */
 import { recordOf } from '../../../dataplane/json/values.ts'
 import { aKey } from '../../helpers/a-key.ts'
 import { startFront } from '../../helpers/fake-upstream.ts'
@@ -32,7 +32,7 @@ export async function play(row: SessionRow, column: Column): Promise<Played> {
       { name: 'model', native: undefined, ...column.settings, endpoint: scripted.upstream.url },
     ],
     routes: [{ name: ROUTE, strategy: 'single', primary: 'model' }],
-    // Agents know what some models can do, by their names.
+    // Agents derive the abilities of some models from their names.
     aliases: { 'claude-*': ROUTE, 'gpt-*': ROUTE },
     api_keys: [record],
   })
@@ -43,7 +43,7 @@ export async function play(row: SessionRow, column: Column): Promise<Played> {
       url: between.url,
       key,
       workspace,
-      endless: () => until('words without an end come', () => scripted.endless.begun, 60),
+      endless: () => until('the endless text arrives', () => scripted.endless.begun, 60),
     }
     const shown = await row.play(stage)
     const isLogged = () => log().some(({ status }) => status === 499)

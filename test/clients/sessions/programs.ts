@@ -1,4 +1,4 @@
-/** Plays the session of an agent that is a program: a run for each task. */
+/** Plays the session of an agent that is a program: one run for each task. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nodeFolder } from '../install.ts'
@@ -9,9 +9,9 @@ import { TASKS, type Task } from './steps.ts'
 
 export interface Program {
   readonly script: Script
-  /** Files of its configuration, by their path in its home. */
+  /** The configuration files, by path in the agent's home folder. */
   files?(stage: Stage): Readonly<Record<string, string>>
-  /** undefined: it cannot do that. */
+  /** undefined: the agent cannot do that. */
   command(task: Task, stage: Stage, home: string): Command | undefined | Promise<Command>
 }
 
@@ -21,7 +21,7 @@ export interface Command {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Each task is a run of the program; that which is to be left is interrupted. */
+/** Each task is one run of the program; the test interrupts the run that the client shall leave. */
 export async function playProgram(program: Program, stage: Stage): Promise<Shown> {
   const home = join(stage.workspace.root, '.home')
   writeFiles(home, program.files?.(stage) ?? {})

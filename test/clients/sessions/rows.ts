@@ -1,4 +1,4 @@
-/** The clients whose sessions are played, with the names of their tools. */
+/** The clients with sessions, and the names of their tools. */
 import type { Runtime } from '../rows.ts'
 import { AIDER, CLAUDE_CODE, CLINE, CODEX, OPENCODE } from './agents.ts'
 import type { Script, Toolbox } from './brain.ts'
@@ -12,18 +12,18 @@ export interface SessionRow {
   readonly api: 'chat' | 'responses' | 'messages'
   readonly runtime: Runtime
   readonly group?: string
-  /** Its name where packages are published. */
+  /** The name of the package in its registry. */
   readonly package: string
   readonly script: Script
   play(stage: Stage): Promise<Shown>
-  /** A habit of the client in the place of a step, as the page shows it. */
+  /** Behaviour of the client in a step, as the page shows it. */
   readonly known?: Readonly<Partial<Record<Judged, string>>>
   readonly set?: string
 }
 
 type Api = SessionRow['api']
 
-/** The tools of our drivers. */
+/** The tools of the drivers. */
 const DRIVEN: Toolbox = (deed) => {
   if (deed.kind === 'run') return { name: 'run_command', args: { command: deed.command } }
   if (deed.kind === 'look') return { name: 'view_image', args: { path: deed.path } }

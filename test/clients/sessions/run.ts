@@ -1,4 +1,7 @@
-/** Plays the sessions of every client over every upstream and writes the page; `NAME` plays those that match, and keeps the other rows. */
+/**
+ * Plays the sessions of every client over every upstream and writes the page; `NAME` plays the matching sessions, and
+ * keeps the other rows.
+ */
 import type { Verdict } from '../judge.ts'
 import { versionOf } from '../rows.ts'
 import { judge } from './judge.ts'
@@ -8,7 +11,7 @@ import { SESSION_ROWS, type SessionRow } from './rows.ts'
 import { JUDGED, type Judged } from './steps.ts'
 import { COLUMNS, type Column } from './upstreams.ts'
 
-/** Sessions wait most of the time, for programs that start. */
+/** Sessions spend most of their time waiting for programs to start. */
 const AT_ONCE = 3
 
 async function resultsOf(row: SessionRow, column: Column): Promise<Results> {
@@ -25,7 +28,7 @@ async function resultsOf(row: SessionRow, column: Column): Promise<Results> {
   return Object.fromEntries(results)
 }
 
-/** All refusals on the way, and the words of the client. */
+/** All refusals during the session, and the client's output. */
 function wordsOn({ between, scripted, shown }: Played): string {
   const refusals = between.passed.filter(({ status }) => status >= 400)
   const lines = refusals.map(({ path, status, refusal }) => `  ${status} ${path}: ${refusal}\n`)

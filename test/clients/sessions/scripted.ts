@@ -1,4 +1,4 @@
-/** An upstream that speaks one vendor's wire, refuses what the vendor refuses, and answers by the script. */
+/** An upstream with one vendor's wire format and refusals, and answers from the script. */
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { recordOf } from '../../../dataplane/json/values.ts'
@@ -20,9 +20,9 @@ export interface Heard {
 export interface Scripted {
   readonly upstream: FakeUpstream
   readonly heard: Heard[]
-  /** Refusals of the strict vendor, in its words. */
+  /** Refusals of the strict vendor, in its wording. */
   readonly refused: string[]
-  /** Whether words without an end are being sent; whether their reader left. */
+  /** Whether the endless text has started, and whether its reader left. */
   readonly endless: { begun: boolean; left: boolean }
 }
 
@@ -80,7 +80,7 @@ export async function startScripted(
     outgoing.end(bytesOf(column.mediaType, said))
   }
 
-  /** The event with a word, again and again. */
+  /** Sends the event with one word repeatedly. */
   async function speakOn(outgoing: ServerResponse, asked: Asked): Promise<void> {
     endless.begun = true
     outgoing.on('close', () => {
@@ -91,7 +91,7 @@ export async function startScripted(
     const events = column.voice.stream(answer, { seed: 1, pieces: 'whole' })
     const at = events.findIndex(([, data]) => data.includes('on-and-on'))
     const [name = '', data = ''] = events[at] ?? []
-    // Gemini's last words come with the reason of the end.
+    // Gemini's last text event contains the finish reason.
     const word = bytesOf(column.mediaType, [[name, data.replace(/,"finishReason":"STOP"/, '')]])
     outgoing.writeHead(200, { 'content-type': column.mediaType })
     outgoing.write(bytesOf(column.mediaType, events.slice(0, at)))
@@ -102,7 +102,7 @@ export async function startScripted(
   }
 }
 
-/** Agents have a session summed up when the tokens of its prompt are too many. */
+/** Agents request a summary when the session's prompt has too many tokens. */
 function counted(text: string, { body }: Asked): string {
   const tokens = Math.ceil(JSON.stringify(body).length / 4)
   return text
@@ -113,7 +113,7 @@ function counted(text: string, { body }: Asked): string {
     .replace(/("total_?(?:tokens|Tokens|TokenCount)":)14\b/g, `$1${tokens + 5}`)
 }
 
-/** Claude thinks when the request asks for it, at Anthropic and at Bedrock. */
+/** Claude thinks if the request asks for it, at Anthropic and at Bedrock. */
 function asksForThoughts(body: Asked['body']): boolean {
   const thinking = body.thinking ?? recordOf(body.additionalModelRequestFields).thinking
   return ['enabled', 'adaptive'].includes(String(recordOf(thinking).type))

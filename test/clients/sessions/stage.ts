@@ -1,4 +1,4 @@
-/** The stage of a session: all that a client gets to play it, and all that it shows. */
+/** Everything that a client gets for its session, and everything that it shows. */
 import type { Task } from './steps.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -7,7 +7,7 @@ export interface Stage {
   readonly url: string
   readonly key: string
   readonly workspace: Workspace
-  /** Resolves when the model sends words without an end. */
+  /** Resolves when the model starts the endless text. */
   endless(): Promise<void>
 }
 

@@ -1,19 +1,19 @@
-/** A session of an agent in no API's form: its prompts, and the calls that its model makes. */
+/** A session of an agent, independent of the API: its prompts, and the model's calls. */
 
 export const STEPS = [
   ...(['read', 'edit', 'run', 'parallel', 'large', 'picture', 'compaction'] as const),
   ...(['abort', 'resume'] as const),
 ]
 export type Step = (typeof STEPS)[number]
-/** `strict`: nothing that the upstream got is what its vendor refuses. */
+/** `strict`: the upstream received nothing that its vendor refuses. */
 export const JUDGED = [...STEPS, 'strict'] as const
 export type Judged = (typeof JUDGED)[number]
 
-/** One run of the agent each; all but the first go on with the session. */
+/** One run of the agent each; all but the first continue the session. */
 export const TASKS = ['work', 'look', 'compact', 'abort', 'resume'] as const
 export type Task = (typeof TASKS)[number]
 
-/** An act of a model, before it has the names of a client's tools. */
+/** An act of a model, without the names of a client's tools. */
 export type Deed =
   | { readonly kind: 'read'; readonly path: string }
   | { readonly kind: 'look'; readonly path: string }
@@ -24,7 +24,7 @@ export const NOTES = 'notes.txt'
 export const BIG = 'big.txt'
 export const PAINTED = 'picture.png'
 export const PARALLEL = ['part-1.txt', 'part-2.txt', 'part-3.txt'] as const
-/** Contents of the files, and the output of a command. */
+/** The contents of the files, and the output of a command. */
 export const WORDS = {
   notes: 'The fox sleeps.',
   old: 'colour: red',
@@ -38,11 +38,11 @@ export const BIG_LINES = 4000
 export const bigLine = (at: number) => `line-${String(at).padStart(5, '0')}-${'x'.repeat(38)}`
 export const SUMMARY = 'All that came before, in short: notes.txt is blue now.'
 
-/** A prompt is known by its last word. */
+/** The last word of a prompt identifies it. */
 export const promptOf = (task: Task) => `Do what the plan has next, which is gw:${task}`
 export const doneWith = (task: Task) => `gw-done-${task}`
 
-/** The calls of one answer each. `root`: the folder of the agent, with a slash. */
+/** The calls of one answer each. `root`: the agent's folder, with a slash at the end. */
 export function plan(task: Task, root: string): readonly (readonly Deed[])[] {
   if (task === 'work')
     return [

@@ -1,4 +1,4 @@
-/** The upstreams of the matrix: how the gateway is configured for each, and how each speaks. */
+/** The upstreams of the matrix: the gateway's configuration for each, and the wire of each. */
 import { UPSTREAMS, type Upstream } from '../../helpers/conversations/upstream/index.ts'
 import {
   streamResponses,
@@ -7,17 +7,17 @@ import {
 import type { Vendor } from '../../helpers/strict-vendors.ts'
 
 export interface Column {
-  /** As the page names it. */
+  /** The name on the page. */
   readonly title: string
   readonly vendor: Vendor
   /** Members of its configuration. */
   readonly settings: Readonly<Record<string, unknown>>
   readonly mediaType: string
-  /** The path of an answer in events, where the body does not tell. */
+  /** The path of a streamed answer, if the body does not ask for a stream. */
   readonly streamPath?: RegExp
-  /** Beginnings of the ids of its calls; empty: it gives none. */
+  /** The prefixes of its call ids; empty if it sends no ids. */
   readonly ids: string
-  /** undefined: it thinks when the request asks for that. */
+  /** undefined: it thinks if the request asks for it. */
   readonly thinks: boolean | undefined
   readonly signature?: string
   readonly voice: Pick<Upstream, 'read' | 'whole' | 'stream'>

@@ -1,4 +1,4 @@
-/** The folder in which an agent works. */
+/** The agent's working folder. */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { PICTURE } from '../../helpers/conversations/model.ts'
 import { BIG, BIG_LINES, bigLine, NOTES, PAINTED, PARALLEL, WORDS, wordOfPart } from './steps.ts'
 
 export interface Workspace {
-  /** With a slash at its end. */
+  /** The path ends with a slash. */
   readonly root: string
   edited(): boolean
   ran(): boolean
