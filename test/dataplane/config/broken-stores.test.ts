@@ -60,8 +60,8 @@ testRefusals([
   row('another scheme', 'endpoint', '"postgres://q/d"', 'is no address of qdrant', 'http://qdrant'),
   row('a query', 'endpoint', '"http://q/?a=b"', 'would be lost', 'http://qdrant'),
   row('a user', 'endpoint', '"http://u:p@q"', 'belongs in api_key', 'http://qdrant'),
-  row('a path as a collection', 'collection', '"../other"', 'is no name of', 'Correct it'),
-  row('dots as a collection', 'collection', '".."', 'is no name of', 'Correct it'),
+  row('a path as a collection', 'collection', '"../other"', 'is not a name of', 'Correct it'),
+  row('dots as a collection', 'collection', '".."', 'is not a name of', 'Correct it'),
   row('an operator as a field', 'tenant_field', '"$or"', 'is not a name of a field', 'letters'),
   row('a literal credential', 'api_key', 'secret', 'never a literal', '${env:NAME}'),
   {

@@ -154,7 +154,7 @@ const PROVIDERS: Row[] = [
     name: 'efforts of a model that does not reason',
     yaml: upstream('provider: openai\ncapabilities:\n  reasoning: false\n  efforts: [low] # here'),
     path: 'gw.upstreams[0].capabilities.efforts',
-    says: 'beside reasoning: false',
+    says: 'with reasoning: false',
     fix: 'Remove efforts',
   },
   {

@@ -59,7 +59,7 @@ testWarnings([
 
 const clear = (yaml: string) =>
   load(aDocument(yaml), { env: { K: 'secret' } }).problems.filter(({ message }) =>
-    message.includes('in the clear'),
+    message.includes('unencrypted'),
   ).length
 
 for (const host of [

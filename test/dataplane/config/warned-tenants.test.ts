@@ -43,7 +43,7 @@ const ROWS: Row[] = [
     name: 'budgets in memory',
     yaml: '  budgets: # here\n    - {tenant: t, tokens_per_day: 5}',
     path: 'gw.budgets',
-    says: 'memory only',
+    says: 'only in memory',
     fix: 'state_dir',
   },
   {
