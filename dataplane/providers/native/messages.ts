@@ -13,7 +13,7 @@ type HeadersOf = (settings: ProviderSettings) => {
 /** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
   ...malformed('The upstream answered with a chat completion instead of a message.'),
-  concession: 'translated',
+  workaround: 'translated',
 }
 
 export function messagesOf(

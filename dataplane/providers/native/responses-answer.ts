@@ -21,7 +21,7 @@ const CLIENTS: Recogniser = { class: 'client', code: 'invalid_prompt' }
 /** The server is of another kind than configured: it answers every request as a chat completion. */
 const OF_CHAT: Failure = {
   ...malformed('The upstream answered with a chat completion instead of a response.'),
-  concession: 'translated',
+  workaround: 'translated',
 }
 const PENDING: readonly unknown[] = ['queued', 'in_progress']
 const BYTES_PER_TOKEN = 4
