@@ -18,6 +18,7 @@ import { weightChecks } from './routes/weights.ts'
 import { telemetryChecks } from './telemetry.ts'
 import { budgetChecks } from './tenants/budgets.ts'
 import { callerChecks } from './tenants/callers.ts'
+import { furtherBudgetChecks } from './tenants/further-budgets.ts'
 import { furtherLimitChecks } from './tenants/further-limits.ts'
 import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
@@ -48,6 +49,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...credentialChecks,
   ...duplicateChecks,
   ...embeddingsChecks,
+  ...furtherBudgetChecks,
   ...furtherLimitChecks,
   ...holderChecks,
   ...egressChecks,

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { AdmitResult, Figures, Rules } from '../../../dataplane/accounts/store.ts'
 import { LocalShare } from '../../../dataplane/store/shared/local-share.ts'
 import { aClock, NOON } from '../../helpers/clock.ts'
+import { limitedRules } from '../../helpers/store/limited-rules.ts'
 import { aBudget, aRule, tokens, verdict } from '../../helpers/store/world.ts'
 
 const DAY_END = Date.parse('2026-11-22T00:00:00Z')
@@ -174,4 +175,41 @@ test('known figures are returned while they are fresh', () => {
   assert.equal(local.lastKnown('acme', 1_000)?.requests.remaining, 10)
   clock.pass(1)
   assert.equal(local.lastKnown('acme', 1_000), undefined)
+})
+
+test('a counter of limits[] is shared out like that of a tenant, from where the store was', () => {
+  const rules = limitedRules([
+    { name: 'a', for: { tenant: '*' }, requests_per_minute: 60, burst: 30 },
+    { name: 'b', for: { each: 'key' }, budget: { tokens: 100, per: 'day' } },
+  ])()
+  const [rate, budget] = rules.scoped ?? []
+  assert.ok(rate && budget)
+  const { local, aRequest, admitted } = aShare(0.5, rules)
+  const known = aReply({
+    scoped: [
+      {
+        scope: rate.scope,
+        tokens: undefined,
+        spend: undefined,
+        requests: { limit: 60, remaining: 20, resetMs: 10_000 },
+      },
+      {
+        scope: budget.scope,
+        tokens: { limit: 100, settled: 60, reserved: 0, resetsAt: DAY_END },
+        spend: undefined,
+      },
+    ],
+  })
+  local.follow(aRequest(), known)
+  local.begin()
+  assert.equal(admitted(100), 10)
+  const spent = aShare(0.5, rules)
+  spent.local.follow(spent.aRequest(), known)
+  spent.local.begin()
+  const first = spent.aRequest(20)
+  assert.equal(verdict(spent.local.admit(first)), 'admitted')
+  spent.settle(first.id, 20)
+  const refused = spent.admit()
+  assert.ok(refused.outcome === 'refused')
+  assert.deepEqual([refused.by, refused.scope?.name], ['budget_tokens', 'b'])
 })
