@@ -122,7 +122,7 @@ class RedisBackend implements Backend {
         failOpen: this.#world.failOpen,
         isAway: () => link.isAway,
         newId: () => `${name}-late-${++undoings}`,
-        onAdmitted: () => {},
+        onDecided: () => {},
         onUnavailable: () => {},
         onWaiting: () => {},
       },

@@ -46,6 +46,7 @@ export class Claims {
   #wakeAt = Number.POSITIVE_INFINITY
   #cancel: () => void = () => undefined
   #isClosing = false
+  #onClosed: () => void = () => undefined
   /** Called with each answered claim, and whether its request grew. */
   onAnswer: (holding: Holding, grew: boolean) => void = () => undefined
 
@@ -54,28 +55,39 @@ export class Claims {
   }
 
   /** Something was used or settled. */
-  changed(holding: Holding): void {
-    if (holding.slice.isWanted(this.#now)) this.urgent(holding)
+  changed(holding: Holding, now: number): void {
+    if (holding.slice.isWanted(now)) this.urgent(holding)
     else this.#dueBy(holding, holding.sentAt + FLUSH_MS)
   }
 
   /** The slice has less than the next requests need. */
-  isLow(holding: Holding): void {
-    if (holding.slice.mayWant(this.#now)) this.#dueBy(holding, holding.sentAt + LOW_MS)
+  isLow(holding: Holding, now: number): void {
+    if (holding.slice.mayWant(now)) this.#dueBy(holding, holding.sentAt + LOW_MS)
   }
 
   urgent(holding: Holding): void {
     this.#dueBy(holding, this.#now)
   }
 
-  /** Sends everything at once, and from then on keeps nothing idle. */
-  async close(): Promise<void> {
+  /** Sends everything at once, and from here on keeps nothing idle. Resolves once the store has all that was settled. */
+  close(): Promise<void> {
     this.#isClosing = true
-    await this.#send([...this.#holdings].filter(({ isSending }) => !isSending))
+    return new Promise((resolve) => {
+      this.#onClosed = resolve
+      for (const holding of this.#holdings) this.urgent(holding)
+      this.#closeIfSent()
+    })
   }
 
   get #now(): number {
     return this.#options.clock.now()
+  }
+
+  #closeIfSent(): void {
+    if (!this.#isClosing) return
+    for (const { isSending, hasSettled, dueAt } of this.#holdings)
+      if (isSending || hasSettled || dueAt <= this.#now) return
+    this.#onClosed()
   }
 
   #dueBy(holding: Holding, at: number): void {
@@ -190,22 +202,24 @@ export class Claims {
   #answered({ holding, sent }: Sending, reply: readonly number[], now: number): void {
     holding.isSending = false
     holding.hear(sent, reply, now)
-    const [first, ...others] = sent.settled
+    const [first, ...others] = sent.alerted
     first?.(crossings(holding, sent.budget, reply, ALERTS_AT))
-    for (const settled of others) settled([])
+    for (const alerted of others) alerted([])
+    for (const report of sent.reports) report()
     this.onAnswer(holding, reply[GREW_AT] === 1)
     const { slice } = holding
     if (holding.isOver) {
       this.#holdings.delete(holding)
       holding.dueAt = Number.POSITIVE_INFINITY
-    } else if (this.#isClosing || (slice.isWanted(now) && slice.hasIdle)) this.urgent(holding)
+    } else if (slice.hasIdle && (this.#isClosing || slice.isWanted(now))) this.urgent(holding)
     else this.#dueBy(holding, now + RENEW_MS)
+    this.#closeIfSent()
   }
 
   #failed(holding: Holding, sent?: SentClaim): void {
     holding.isSending = false
     if (sent !== undefined) {
-      holding.settled.unshift(...sent.settled)
+      holding.takeBack(sent)
       if (sent.more !== undefined) this.onAnswer(holding, false)
     }
     this.#dueBy(holding, this.#now + FLUSH_MS)

@@ -1,5 +1,5 @@
-/** The recent usage of an account by this replica, which determines the size of its slice. */
-import { hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
+/** The recent use of an account by this replica, from which the size of its slice follows. */
+import { copy, hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
 
 /** The usage is that of the present half second and the one before. */
 const SPAN_MS = 500
@@ -17,8 +17,8 @@ export class Demand {
   #present = nothing()
   #before = nothing()
   #presentEnds = Number.NEGATIVE_INFINITY
-  #last = nothing()
-  /** Time of the last request. */
+  readonly #last = nothing()
+  /** When the last request came. */
   lastAt = Number.NEGATIVE_INFINITY
 
   /** `slots`: the number in use, including this request. */
@@ -30,7 +30,7 @@ export class Demand {
     sums.tokens += need.tokens
     sums.nanos += need.nanos
     sums.slots = Math.max(sums.slots, slots)
-    this.#last = { ...need }
+    copy(need, this.#last)
     this.lastAt = now
   }
 

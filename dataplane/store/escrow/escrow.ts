@@ -1,5 +1,5 @@
-/** Decides on requests that slices cover in all their accounts, and settles them; claims report that to the store. */
-import { larger, NOTHING, sane } from '../../accounts/amounts.ts'
+/** Decides here on requests that slices cover in all their accounts, and settles them here; claims bring that to the store. */
+import { larger, sane } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
@@ -7,68 +7,66 @@ import type {
   BudgetRule,
   Crossing,
   Extension,
+  Figures,
+  Rules,
   Settlement,
   Settling,
+  Soon,
 } from '../../accounts/store.ts'
 import type { Windows } from '../../accounts/windows.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import { Claims, type ClaimsOptions } from './claims.ts'
+import { Growth } from './growth.ts'
 import { Holding, isLarge } from './holding.ts'
-import { figuresOf } from './known-figures.ts'
-import { nothing } from './quantities.ts'
-import { type Share, sharesOf } from './shares.ts'
-import type { Hold } from './slice.ts'
+import { figuresOf, figuresOfAll } from './known-figures.ts'
+import { nothing, type Quantities } from './quantities.ts'
+import { budgetNeed, type Share, sharesOf, tenantNeed } from './shares.ts'
+import { type Held, heldIn, type Standings, standingsOf } from './standings.ts'
+import { type Accounts, accountsOf, type Running, ruleIn, stateKeyOf, type Taken } from './taken.ts'
 
-/** The part of one slice that a running request holds. */
-interface Taken extends Hold {
-  readonly holding: Holding
-  readonly slots: number
-}
-
-/** The accounts of a request, its tenant's first. */
-export interface Asked {
-  readonly account: Account
-  readonly others?: readonly ScopeAccount[] | undefined
+/** The accounts of a request, and the windows that are present. */
+export interface Asked extends Accounts {
   readonly present: Windows
 }
 
 /** With more accounts than this, quiet ones are dropped. */
 const SWEPT_MIN = 1_000
 
+const CHARGED: Settlement = { charged: true, crossed: [] }
+
 export class Escrow {
   readonly #options: ClaimsOptions
   readonly #claims: Claims
   readonly #holdings = new Map<Account, Holding>()
   readonly #byStateKey = new Map<string, Holding>()
-  readonly #running = new Map<string, readonly Taken[]>()
-  readonly #growing = new Map<Holding, (grew: boolean) => void>()
+  readonly #running = new Map<string, Running>()
+  readonly #growth: Growth
+  /** What the account at hand needs. */
+  readonly #need = nothing()
   #sweptAt = SWEPT_MIN
 
   constructor(options: ClaimsOptions) {
     this.#options = options
     this.#claims = new Claims(options)
-    this.#claims.onAnswer = (holding, grew) => {
-      this.#growing.get(holding)?.(grew)
-      this.#growing.delete(holding)
-    }
+    this.#growth = new Growth(this.#claims, options.clock)
   }
 
   /** Admits the request if slices cover it in all its accounts; else undefined, and nothing has changed. */
-  admit(request: AdmitRequest, asked: Asked): AdmitResult | undefined {
-    if (this.#presentOf(asked.account, asked) === undefined) return undefined
+  admit(request: AdmitRequest, estimate: Amount, asked: Asked): AdmitResult | undefined {
+    const { account, others, present } = asked
+    const own = this.#presentOf(account, present)
+    if (own === undefined) return undefined
+    const { rules } = request
     const now = this.#now
-    const shares = sharesOf(request, asked)
-    const holdings: Holding[] = []
-    for (const { account, terms, need } of shares) {
-      const holding = this.#presentOf(account, asked)
-      if (!holding?.covers(need, terms, now)) return undefined
-      holdings.push(holding)
-    }
+    const need = tenantNeed(rules, estimate, this.#need)
+    if (!own.covers(need, rules, now)) return undefined
+    if (others !== undefined) return this.#admitOverAll(request, estimate, { own, others, present })
     if (!this.#running.has(request.id)) {
-      const taken = shares.map((share, index) => this.#take(holdings[index] as Holding, share, now))
-      this.#running.set(request.id, taken)
+      const taken = this.#take(own, need, now, undefined)
+      if (rules.tokensPerMinute !== undefined) taken.rated = need.rated
+      this.#running.set(request.id, { request, taken })
     }
-    return { outcome: 'admitted', figures: figuresOf(request.rules, holdings, now) }
+    return { outcome: 'admitted', figures: figuresOf(own, rules, now) }
   }
 
   /** The store decides; it should set aside amounts for the next requests, if counters are large and requests many. */
@@ -77,10 +75,11 @@ export class Escrow {
     if (!shares.every(({ need, terms }) => isLarge(need, terms))) return
     const now = this.#now
     for (const share of shares) {
-      const holding = this.#presentOf(share.account, asked) ?? this.#open(share, asked.present)
+      const holding =
+        this.#presentOf(share.account, asked.present) ?? this.#open(share, asked.present)
       holding.terms = share.terms
       holding.slice.demand.add(share.need, holding.slice.used.slots, now)
-      this.#claims.isLow(holding)
+      this.#claims.isLow(holding, now)
     }
   }
 
@@ -89,36 +88,44 @@ export class Escrow {
     return this.#running.has(id)
   }
 
-  /** Ends a request that was admitted here. Resolves once the store has it. */
-  async settle({ id, used, budget, scoped = [] }: Settling): Promise<Settlement> {
-    const all = this.#running.get(id) ?? []
+  /** Ends a request that was admitted here; undefined if it was not. A settlement that may reach an alert waits for the store. */
+  settle(settling: Settling): Soon<Settlement> | undefined {
+    const { id, used } = settling
+    const running = this.#running.get(id)
+    if (running === undefined) return undefined
     this.#running.delete(id)
     const spent = sane(used)
-    const ends = all.map((taken) => {
-      const { scope } = taken.holding
-      const rule = scope ? scoped.find((one) => one.scope.id === scope.id)?.rule : budget
-      return this.#end(taken, spent, rule)
-    })
-    return { charged: true, crossed: (await Promise.all(ends)).flat() }
+    const now = this.#now
+    const waits: Promise<readonly Crossing[]>[] = []
+    for (let taken: Taken | undefined = running.taken; taken; taken = taken.next) {
+      const rule = ruleIn(taken, settling)
+      this.#end(taken, spent, rule, now)
+      const { holding } = taken
+      const mayAlert = (rule?.alertThresholds.length ?? 0) > 0 && spent.tokens + spent.nanos > 0
+      if (!mayAlert || holding.alerted.length > 0) continue
+      waits.push(new Promise((resolve) => void holding.alerted.push(resolve)))
+    }
+    if (waits.length === 0) return CHARGED
+    return Promise.all(waits).then((crossed) => ({ charged: true, crossed: crossed.flat() }))
   }
 
   /** A request that has used more than its hold holds its usage. */
   beat(id: string, used: Amount): void {
-    for (const taken of this.#running.get(id) ?? []) {
+    for (let taken = this.#running.get(id)?.taken; taken; taken = taken.next) {
       const { tokens, nanos } = larger(sane(used), taken)
       taken.holding.slice.grow(taken, tokens - taken.tokens, nanos - taken.nanos)
     }
   }
 
-  async extend({ id, budget, scoped = [], estimate, isCount }: Extension): Promise<boolean> {
+  async extend(extension: Extension): Promise<boolean> {
+    const { id, estimate, isCount } = extension
     const wanted = sane(estimate)
-    const raised = (this.#running.get(id) ?? []).map((taken) => {
-      const { scope, slice } = taken.holding
-      if (isCount) return slice.lower(taken, wanted)
-      const rule = scope ? scoped.find((one) => one.scope.id === scope.id)?.rule : budget
-      return this.#raise(taken, wanted, rule)
-    })
-    return (await Promise.all(raised)).every((isRaised) => isRaised !== false)
+    const raised: Promise<boolean>[] = []
+    for (let taken = this.#running.get(id)?.taken; taken; taken = taken.next) {
+      if (isCount) taken.holding.slice.lower(taken, wanted)
+      else raised.push(this.#growth.raise(taken, wanted, ruleIn(taken, extension)))
+    }
+    return (await Promise.all(raised)).every((isRaised) => isRaised)
   }
 
   /** A request elsewhere needs amounts that slices hold of this account. */
@@ -129,24 +136,40 @@ export class Escrow {
     this.#claims.urgent(holding)
   }
 
-  /** The same for all accounts of a request of this process. */
-  wantIn(asked: Pick<Asked, 'account' | 'others'>): void {
+  /** The same of all accounts of a request of this process. */
+  wantIn(asked: Accounts): void {
     for (const account of accountsOf(asked)) this.want(stateKeyOf(account))
   }
 
-  /**
-   * Resolves once the store has the settlements of this process, so that its figures include them; undefined if it has.
-   */
-  report(asked: Pick<Asked, 'account' | 'others'>): Promise<unknown> | undefined {
+  /** Resolves once the store has what was settled here, so that its figures include it; undefined if it has. */
+  report(asked: Accounts): Promise<unknown> | undefined {
     const reports = accountsOf(asked).flatMap((account) => {
       const holding = this.#holdings.get(account)
-      if (holding === undefined || holding.settled.length === 0) return []
-      const { promise, resolve } = Promise.withResolvers<unknown>()
-      holding.settled.push(resolve)
+      if (!holding?.hasSettled) return []
       this.#claims.urgent(holding)
-      return [promise]
+      return [new Promise<void>((resolve) => void holding.reports.push(resolve))]
     })
     return reports.length === 0 ? undefined : Promise.all(reports)
+  }
+
+  /** The present figures of a tenant, if the store has told them in the last `ageMsMax`. */
+  figures(rules: Rules, asked: Asked, ageMsMax: number): Figures | undefined {
+    const now = this.#now
+    const [own, ...others] = accountsOf(asked).map((account) =>
+      this.#presentOf(account, asked.present),
+    )
+    const isYoung = (holding: Holding | undefined): holding is Holding =>
+      now - (holding?.known?.at ?? Number.NEGATIVE_INFINITY) <= ageMsMax
+    if (!isYoung(own) || !others.every(isYoung)) return undefined
+    return others.length === 0 ? figuresOf(own, rules, now) : figuresOfAll(own, others, rules, now)
+  }
+
+  standings(): Standings {
+    return standingsOf(this.#holdings.values(), this.#running.values(), this.#now)
+  }
+
+  held(): Held {
+    return heldIn(this.#holdings.values(), this.#now)
   }
 
   close(): Promise<void> {
@@ -157,55 +180,65 @@ export class Escrow {
     return this.#options.clock.now()
   }
 
-  #take(holding: Holding, { need, terms, isTenant }: Share, now: number): Taken {
-    const { slice } = holding
-    slice.take(need, now)
-    this.#claims.changed(holding)
-    if (slice.isLow) this.#claims.isLow(holding)
-    const rated = isTenant && terms.tokensPerMinute !== undefined ? need.rated : -1
-    return { holding, slots: need.slots, tokens: need.tokens, nanos: need.nanos, rated }
+  #admitOverAll(
+    request: AdmitRequest,
+    estimate: Amount,
+    {
+      own,
+      others,
+      present,
+    }: Pick<Asked, 'present'> & {
+      readonly own: Holding
+      readonly others: readonly ScopeAccount[]
+    },
+  ): AdmitResult | undefined {
+    const now = this.#now
+    const { id, rules } = request
+    const ruleOf = (index: number) => rules.scoped?.[index]?.rule
+    const holdings: Holding[] = []
+    for (const [index, { account }] of others.entries()) {
+      const holding = this.#presentOf(account, present)
+      const need = budgetNeed(ruleOf(index), estimate, this.#need)
+      if (!holding?.coversBudget(need, ruleOf(index), now)) return undefined
+      holdings.push(holding)
+    }
+    if (!this.#running.has(id)) {
+      let taken: Taken | undefined
+      for (const [index, holding] of holdings.entries()) {
+        const need = budgetNeed(ruleOf(index), estimate, this.#need)
+        taken = this.#take(holding, need, now, taken)
+      }
+      const need = tenantNeed(rules, estimate, this.#need)
+      taken = this.#take(own, need, now, taken)
+      if (rules.tokensPerMinute !== undefined) taken.rated = need.rated
+      this.#running.set(id, { request, taken })
+    }
+    return { outcome: 'admitted', figures: figuresOfAll(own, holdings, rules, now) }
   }
 
-  #end(taken: Taken, spent: Amount, rule: BudgetRule | undefined): Promise<readonly Crossing[]> {
+  #take(holding: Holding, need: Readonly<Quantities>, now: number, next: Taken | undefined): Taken {
+    const { slice } = holding
+    slice.take(need, now)
+    this.#claims.changed(holding, now)
+    if (slice.isLow) this.#claims.isLow(holding, now)
+    const { slots, tokens, nanos } = need
+    return { holding, slots, tokens, nanos, rated: -1, next }
+  }
+
+  #end(taken: Taken, spent: Amount, rule: BudgetRule | undefined, now: number): void {
     const { holding } = taken
     const { day, month } = holding
     day.total = Math.min(Number.MAX_SAFE_INTEGER, day.total + spent.tokens)
     month.total = Math.min(Number.MAX_SAFE_INTEGER, month.total + spent.nanos)
     holding.slice.end(taken, taken.slots, spent)
     holding.budget = rule
-    const { promise, resolve } = Promise.withResolvers<readonly Crossing[]>()
-    holding.settled.push(resolve)
-    this.#claims.changed(holding)
-    return promise
+    holding.hasSettled = true
+    this.#claims.changed(holding, now)
   }
 
-  /** Raises a hold to a new total from the idle amounts here, otherwise from the store. */
-  async #raise(taken: Taken, wanted: Amount, rule: BudgetRule | undefined): Promise<boolean> {
-    const { holding } = taken
-    const { slice } = holding
-    const { tokens, nanos } = larger(
-      {
-        tokens: rule?.tokensPerDay === undefined ? 0 : wanted.tokens - taken.tokens,
-        nanos: rule?.nanosPerMonth === undefined ? 0 : wanted.nanos - taken.nanos,
-      },
-      NOTHING,
-    )
-    if (tokens + nanos === 0) return true
-    if (!slice.covers({ ...nothing(), tokens, nanos }, this.#now)) {
-      if (this.#growing.has(holding)) return false
-      holding.more = { tokens, nanos }
-      const grew = new Promise<boolean>((resolve) => this.#growing.set(holding, resolve))
-      this.#claims.urgent(holding)
-      if (!(await grew)) return false
-      slice.receive(tokens, nanos)
-    }
-    slice.grow(taken, tokens, nanos)
-    return true
-  }
-
-  #presentOf(account: Account, { present }: Pick<Asked, 'present'>): Holding | undefined {
+  #presentOf(account: Account, { day }: Windows): Holding | undefined {
     const holding = this.#holdings.get(account)
-    return holding?.day.window.key === present.day.key ? holding : undefined
+    return holding?.day.window.key === day.key ? holding : undefined
   }
 
   /** A holding of an earlier day stays until its requests have ended. */
@@ -226,12 +259,4 @@ export class Escrow {
     }
     this.#sweptAt = Math.max(SWEPT_MIN, 2 * this.#holdings.size)
   }
-}
-
-function accountsOf({ account, others = [] }: Pick<Asked, 'account' | 'others'>): Account[] {
-  return [account, ...others.map((other) => other.account)]
-}
-
-function stateKeyOf({ keys }: Account): string {
-  return keys[0] ?? ''
 }

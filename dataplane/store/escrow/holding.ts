@@ -24,7 +24,7 @@ interface Known {
   readonly at: number
 }
 
-/** A settlement that waits for the store. */
+/** Gets the alerts of a claim. */
 export type Settled = (crossed: readonly Crossing[]) => void
 
 export class Holding {
@@ -37,7 +37,12 @@ export class Holding {
   terms: Terms
   /** As of the last settlement, for its alerts. */
   budget: BudgetRule | undefined
-  settled: Settled[] = []
+  /** Settlements that get the alerts of the next claim: the first since the last claim. */
+  alerted: Settled[] = []
+  /** Whether something was settled that no claim has. */
+  hasSettled = false
+  /** Called with the answer of the next claim. */
+  reports: (() => void)[] = []
   /** When the next claim is due. */
   dueAt = Number.POSITIVE_INFINITY
   sentAt = Number.NEGATIVE_INFINITY
@@ -63,32 +68,51 @@ export class Holding {
     return this.#agreed !== undefined && isSame(this.#agreed, terms) && this.slice.covers(need, now)
   }
 
-  /** Whether the slice is over: empty, and without amounts that the store does not have. */
+  /** The same of a group or a key. */
+  coversBudget(need: Readonly<Quantities>, budget: BudgetRule | undefined, now: number): boolean {
+    const agreed = this.#agreed
+    return (
+      agreed !== undefined && hasSameCaps(agreed.budget, budget) && this.slice.covers(need, now)
+    )
+  }
+
+  /** Whether the slice is over: nothing in it, and nothing that the store has not taken. */
   get isOver(): boolean {
-    const { slice, settled, isSending, more } = this
-    return !slice.isInUse && !slice.hasIdle && settled.length === 0 && !isSending && !more
+    const { slice, hasSettled, reports, isSending, more } = this
+    const isWaiting = hasSettled || reports.length > 0 || isSending || more !== undefined
+    return !slice.isInUse && !slice.hasIdle && !isWaiting
   }
 
   claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): SentClaim {
     const { terms, more } = this
     this.sentAt = now
     this.dueAt = Number.POSITIVE_INFINITY
-    const settled = this.settled
-    this.settled = []
+    const { alerted, reports, hasSettled } = this
+    this.alerted = []
+    this.reports = []
+    this.hasSettled = false
     this.more = undefined
     const totals = [this.day.total, this.month.total] as const
-    return { claim: this.slice.claim(now, may), terms, budget: this.budget, totals, settled, more }
+    const claim = this.slice.claim(now, may)
+    return { claim, terms, budget: this.budget, totals, alerted, reports, hasSettled, more }
+  }
+
+  /** The claim did not come through, so that the next one has to bring it. */
+  takeBack({ alerted, reports, hasSettled }: SentClaim): void {
+    this.alerted.unshift(...alerted)
+    this.reports.unshift(...reports)
+    this.hasSettled ||= hasSettled
   }
 
   /** The numbers of the script, from its fourth on. */
   argumentsOf(
-    { claim, terms, budget, totals, more, settled }: SentClaim,
+    { claim, terms, budget, totals, more, alerted }: SentClaim,
     now: number,
   ): (string | number)[] {
     const { requestsPerMinute, burst, concurrentRequests, tokensPerMinute } = terms
     const { idle, used, wanted } = claim
-    // An alert belongs to a request.
-    const thresholds = settled.length > 0 ? (budget?.alertThresholds ?? []) : []
+    // An alert goes to a request.
+    const thresholds = alerted.length > 0 ? (budget?.alertThresholds ?? []) : []
     return [
       ...[this.day.window.startsAt, this.day.window.resetsAt],
       ...[requestsPerMinute, burst, concurrentRequests, tokensPerMinute ?? NO_CAP],
@@ -128,7 +152,9 @@ export interface SentClaim {
   readonly terms: Terms
   readonly budget: BudgetRule | undefined
   readonly totals: readonly [day: number, month: number]
-  readonly settled: readonly Settled[]
+  readonly alerted: readonly Settled[]
+  readonly reports: readonly (() => void)[]
+  readonly hasSettled: boolean
   readonly more: Holding['more']
 }
 
@@ -158,7 +184,13 @@ function isSame(one: Terms, other: Terms): boolean {
     one.burst === other.burst &&
     one.concurrentRequests === other.concurrentRequests &&
     one.tokensPerMinute === other.tokensPerMinute &&
-    one.budget?.tokensPerDay === other.budget?.tokensPerDay &&
-    one.budget?.nanosPerMonth === other.budget?.nanosPerMonth
+    hasSameCaps(one.budget, other.budget)
+  )
+}
+
+function hasSameCaps(one: Terms['budget'], other: Terms['budget']): boolean {
+  return (
+    one === other ||
+    (one?.tokensPerDay === other?.tokensPerDay && one?.nanosPerMonth === other?.nanosPerMonth)
   )
 }

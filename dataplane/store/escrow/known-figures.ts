@@ -10,88 +10,99 @@ import { DAY_AT, type Holding, MONTH_AT, type Terms } from './holding.ts'
 
 const MINUTE_MS = 60_000
 
-/** Takes the holdings in all accounts of a request, its tenant's first. */
-export function figuresOf(
-  rules: Rules,
-  [own, ...others]: readonly Holding[],
-  now: number,
-): Figures {
-  const figures = tenantFigures(own as Holding, rules, now)
-  if (others.length === 0) return figures
-  const scoped = others.flatMap((holding, index) => {
-    const { scope } = holding
-    return scope ? [{ scope, ...knownBudget(holding, rules.scoped?.[index]?.rule) }] : []
-  })
-  return { ...figures, scoped }
-}
-
-function tenantFigures(holding: Holding, rules: Rules, now: number): Figures {
-  const at = reader(holding)
-  const since = now - (holding.known?.at ?? now)
-  const used = holding.known?.claim.used
+/** Of the tenant alone. */
+export function figuresOf(holding: Holding, rules: Terms, now: number): Figures {
+  const { known } = holding
+  const since = now - (known?.at ?? now)
+  const used = known?.claim.used
   const { used: present } = holding.slice
   const { requestsPerMinute, burst, tokensPerMinute, concurrentRequests, budget } = rules
-  const bucket = (
-    [limit, capacity]: readonly [number, number],
-    [left, resetMs]: readonly [number, number],
-    usedSince: number,
-  ): BucketFigure => {
-    const level = Math.max(0, capacity - left - (since * limit) / MINUTE_MS)
-    const remaining = Math.max(0, Math.floor(capacity - level - usedSince))
-    return { limit, remaining, resetMs: Math.max(0, Math.ceil(resetMs - since)) }
-  }
   return {
-    requests: bucket(
-      [requestsPerMinute, burst],
-      [at(15), at(16)],
+    requests: bucketOf(
+      { limit: requestsPerMinute, capacity: burst, since },
+      [at(holding, 15), at(holding, 16)],
       present.requests - (used?.requests ?? 0),
     ),
     tokenRate:
       tokensPerMinute === undefined
         ? undefined
-        : bucket(
-            [tokensPerMinute, tokensPerMinute],
-            [at(17), at(18)],
+        : bucketOf(
+            { limit: tokensPerMinute, capacity: tokensPerMinute, since },
+            [at(holding, 17), at(holding, 18)],
             present.rated - (used?.rated ?? 0),
           ),
     concurrency: {
       limit: concurrentRequests,
-      used: at(19) + present.slots - (used?.slots ?? 0),
+      used: at(holding, 19) + present.slots - (used?.slots ?? 0),
     },
-    ...knownBudget(holding, budget),
+    tokens: tokensOf(holding, budget),
+    spend: spendOf(holding, budget),
   }
 }
 
-function knownBudget(
+/** With those of groups and keys; the holdings are in the order of the rules. */
+export function figuresOfAll(
   holding: Holding,
-  budget: Terms['budget'],
-): Pick<ScopedFigures, 'tokens' | 'spend'> {
-  const at = reader(holding)
-  const { known, slice, day, month } = holding
-  const [dayTotal, monthTotal] = known?.totals ?? [0, 0]
-  const figure = (
-    limit: number | undefined,
-    settled: number,
-    reserved: number,
-    resetsAt: number,
-  ): BudgetFigure | undefined =>
-    limit === undefined ? undefined : { limit, settled, reserved: Math.max(0, reserved), resetsAt }
+  others: readonly Holding[],
+  rules: Rules,
+  now: number,
+): Figures {
+  const scoped = others.flatMap((other, index) =>
+    scopedFiguresOf(other, rules.scoped?.[index]?.rule),
+  )
+  return { ...figuresOf(holding, rules, now), scoped }
+}
+
+/** None for the account of a tenant. */
+export function scopedFiguresOf(holding: Holding, budget: Terms['budget']): ScopedFigures[] {
+  const { scope } = holding
+  if (scope === undefined) return []
+  return [{ scope, tokens: tokensOf(holding, budget), spend: spendOf(holding, budget) }]
+}
+
+interface BucketNow {
+  readonly limit: number
+  readonly capacity: number
+  /** Milliseconds since the answer of the store. */
+  readonly since: number
+}
+
+function bucketOf(
+  { limit, capacity, since }: BucketNow,
+  [left, resetMs]: readonly [number, number],
+  usedSince: number,
+): BucketFigure {
+  const level = Math.max(0, capacity - left - (since * limit) / MINUTE_MS)
+  const remaining = Math.max(0, Math.floor(capacity - level - usedSince))
+  const addedMs = (usedSince * MINUTE_MS) / limit
+  return { limit, remaining, resetMs: Math.max(0, Math.ceil(resetMs - since + addedMs)) }
+}
+
+function tokensOf(holding: Holding, budget: Terms['budget']): BudgetFigure | undefined {
+  const limit = budget?.tokensPerDay
+  if (limit === undefined) return undefined
+  const { known, slice, day } = holding
   return {
-    tokens: figure(
-      budget?.tokensPerDay,
-      at(DAY_AT) + day.total - dayTotal,
-      at(20) + slice.used.tokens - (known?.claim.used.tokens ?? 0),
-      day.window.resetsAt,
-    ),
-    spend: figure(
-      budget?.nanosPerMonth,
-      at(MONTH_AT) + month.total - monthTotal,
-      at(21) + slice.used.nanos - (known?.claim.used.nanos ?? 0),
-      month.window.resetsAt,
-    ),
+    limit,
+    settled: at(holding, DAY_AT) + day.total - (known?.totals[0] ?? 0),
+    reserved: Math.max(0, at(holding, 20) + slice.used.tokens - (known?.claim.used.tokens ?? 0)),
+    resetsAt: day.window.resetsAt,
   }
 }
 
-function reader({ known }: Holding): (index: number) => number {
-  return (index) => known?.reply[index] ?? 0
+function spendOf(holding: Holding, budget: Terms['budget']): BudgetFigure | undefined {
+  const limit = budget?.nanosPerMonth
+  if (limit === undefined) return undefined
+  const { known, slice, month } = holding
+  return {
+    limit,
+    settled: at(holding, MONTH_AT) + month.total - (known?.totals[1] ?? 0),
+    reserved: Math.max(0, at(holding, 21) + slice.used.nanos - (known?.claim.used.nanos ?? 0)),
+    resetsAt: month.window.resetsAt,
+  }
+}
+
+/** A number of the last reply. */
+function at({ known }: Holding, index: number): number {
+  return known?.reply[index] ?? 0
 }

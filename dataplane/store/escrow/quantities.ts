@@ -14,6 +14,15 @@ export function nothing(): Quantities {
   return { requests: 0, rated: 0, slots: 0, tokens: 0, nanos: 0 }
 }
 
+/** Writes one into another, so that a request makes no object. */
+export function copy(from: Readonly<Quantities>, to: Quantities): void {
+  to.requests = from.requests
+  to.rated = from.rated
+  to.slots = from.slots
+  to.tokens = from.tokens
+  to.nanos = from.nanos
+}
+
 /** In the order of `KINDS`, which is that of the scripts. */
 export function listed(amounts: Readonly<Quantities>): number[] {
   const { requests, rated, slots, tokens, nanos } = amounts

@@ -1,15 +1,13 @@
 /** The amounts that a request needs of each of its accounts. */
-import type { AdmitRequest, Amount, BudgetRule } from '../../accounts/store.ts'
+import type { AdmitRequest, Amount, BudgetRule, Rules } from '../../accounts/store.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import type { Terms } from './holding.ts'
-import type { Quantities } from './quantities.ts'
+import { nothing, type Quantities } from './quantities.ts'
 
 export interface Share extends Pick<ScopeAccount, 'account'> {
   readonly scope: ScopeAccount['scope'] | undefined
   readonly terms: Terms
   readonly need: Readonly<Quantities>
-  /** The account of the tenant; others have no rates and slots. */
-  readonly isTenant: boolean
 }
 
 interface Accounts {
@@ -20,22 +18,15 @@ interface Accounts {
 /** The account of the tenant first. */
 export function sharesOf(
   { rules, estimate }: Pick<AdmitRequest, 'rules' | 'estimate'>,
-  { account, others }: Accounts,
+  { account, others = [] }: Accounts,
 ): readonly Share[] {
-  const rated = rules.tokensPerMinute === undefined ? 0 : estimate.tokens
-  const need = { requests: 1, rated, slots: 1, ...needOf(rules.budget, estimate) }
-  const own: Share = { account, scope: undefined, terms: rules, need, isTenant: true }
-  if (others === undefined) return [own]
+  const need = tenantNeed(rules, estimate, nothing())
   return [
-    own,
+    { account, scope: undefined, terms: rules, need },
     ...others.map((other, index): Share => {
       const budget = rules.scoped?.[index]?.rule
-      return {
-        ...other,
-        terms: { ...NO_RATES, budget },
-        need: { requests: 0, rated: 0, slots: 0, ...needOf(budget, estimate) },
-        isTenant: false,
-      }
+      const terms = { ...NO_RATES, budget }
+      return { ...other, terms, need: budgetNeed(budget, estimate, nothing()) }
     }),
   ]
 }
@@ -47,10 +38,25 @@ const NO_RATES = {
   tokensPerMinute: undefined,
 }
 
-/** Only counters with a cap are set aside. */
-function needOf(budget: BudgetRule | undefined, { tokens, nanos }: Amount): Amount {
-  return {
-    tokens: budget?.tokensPerDay === undefined ? 0 : tokens,
-    nanos: budget?.nanosPerMonth === undefined ? 0 : nanos,
-  }
+/** What the account of the tenant needs, written into `need`. */
+export function tenantNeed(rules: Rules, estimate: Amount, need: Quantities): Quantities {
+  budgetNeed(rules.budget, estimate, need)
+  need.requests = 1
+  need.rated = rules.tokensPerMinute === undefined ? 0 : estimate.tokens
+  need.slots = 1
+  return need
+}
+
+/** The same of a group or a key, which has no rates and slots. Only what has a cap is set aside. */
+export function budgetNeed(
+  budget: BudgetRule | undefined,
+  { tokens, nanos }: Amount,
+  need: Quantities,
+): Quantities {
+  need.requests = 0
+  need.rated = 0
+  need.slots = 0
+  need.tokens = budget?.tokensPerDay === undefined ? 0 : tokens
+  need.nanos = budget?.nanosPerMonth === undefined ? 0 : nanos
+  return need
 }

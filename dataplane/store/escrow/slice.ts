@@ -66,15 +66,26 @@ export class Slice {
   #heard = 0
 
   covers(need: Readonly<Quantities>, now: number): boolean {
-    return now < this.#goodUntil && now >= this.#wantedUntil && hasAll(this.idle, need)
+    return this.isGood(now) && hasAll(this.idle, need)
+  }
+
+  /** Whether requests may take what is idle. */
+  isGood(now: number): boolean {
+    return now < this.#goodUntil && now >= this.#wantedUntil
   }
 
   take(need: Readonly<Quantities>, now: number): void {
     const { idle, used } = this
-    for (const kind of KINDS) {
-      idle[kind] -= need[kind]
-      used[kind] += need[kind]
-    }
+    idle.requests -= need.requests
+    idle.rated -= need.rated
+    idle.slots -= need.slots
+    idle.tokens -= need.tokens
+    idle.nanos -= need.nanos
+    used.requests += need.requests
+    used.rated += need.rated
+    used.slots += need.slots
+    used.tokens += need.tokens
+    used.nanos += need.nanos
     this.demand.add(need, used.slots, now)
   }
 
@@ -96,7 +107,15 @@ export class Slice {
 
   /** Whether more than half of the grant is used. */
   get isLow(): boolean {
-    return KINDS.some((kind) => this.idle[kind] * 2 < this.#granted[kind])
+    const granted = this.#granted
+    const { requests, rated, slots, tokens, nanos } = this.idle
+    return (
+      requests * 2 < granted.requests ||
+      rated * 2 < granted.rated ||
+      slots * 2 < granted.slots ||
+      tokens * 2 < granted.tokens ||
+      nanos * 2 < granted.nanos
+    )
   }
 
   /** A count of the prompt shows that a hold was too large. */
@@ -156,7 +175,7 @@ export class Slice {
 
   /** Returns for good everything that it does not name as idle. */
   claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): Claim {
-    const isKept = may.keep && now < this.#goodUntil && now >= this.#wantedUntil
+    const isKept = may.keep && this.isGood(now)
     const isQuiet = this.isQuiet(now)
     const wanted = this.demand.wanted(this.used.slots, now)
     const idle = nothing()

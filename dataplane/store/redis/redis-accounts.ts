@@ -184,10 +184,10 @@ export class AccountBook {
   }
 
   /** Those of a request that the store decides on now. */
-  of(
-    { day, month, at }: Moment,
-    { tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>,
-  ): RequestAccounts {
+  of(present: Moment, { tenant, rules }: Pick<AdmitRequest, 'tenant' | 'rules'>): RequestAccounts {
+    if (rules.scoped === undefined)
+      return { account: this.account(tenant), others: undefined, present }
+    const { day, month, at } = present
     if (this.accounts.size >= this.#sweptAt) this.#sweep(at)
     const others = this.scopes(tenant, rules.scoped)
     for (const { account } of others ?? []) account.usedAt = at

@@ -22,6 +22,7 @@ import { Present } from '../../accounts/windows.ts'
 import { schedule as afterTimer, type Clock } from '../../base/clock.ts'
 import type { ClaimsOptions } from '../escrow/claims.ts'
 import { type Asked, Escrow } from '../escrow/escrow.ts'
+import type { Held, Standings } from '../escrow/standings.ts'
 import {
   Asking,
   cheaperOf,
@@ -89,9 +90,17 @@ export class RedisStore implements Store {
 
   /** Admits a request that slices cover, without a call. */
   admitHere(request: AdmitRequest): AdmitResult | undefined {
-    if (this.#escrow === undefined || hasLimits(request.rules)) return undefined
-    const sent = { ...request, estimate: sane(request.estimate) }
-    return this.#escrow.admit(sent, this.#book.of(this.#calls.present, request))
+    const accounts = this.#book.of(this.#calls.present, request)
+    return this.#escrow?.admit(request, sane(request.estimate), accounts)
+  }
+
+  /** What this replica knows by slices at the beginning of an outage. */
+  get standings(): Standings | undefined {
+    return this.#escrow?.standings()
+  }
+
+  get held(): Held | undefined {
+    return this.#escrow?.held()
   }
 
   /** Whether the request was admitted without a call, so that it ends without one, too. */
@@ -244,11 +253,21 @@ export class RedisStore implements Store {
     return this.#running.renew(beats.filter((beat) => !isHere(beat)))
   }
 
-  settle(settling: Settling): Promise<Settlement> {
-    if (this.#escrow?.has(settling.id)) return this.#escrow.settle(settling)
+  settle(settling: Settling): Soon<Settlement> {
+    const settled = this.#escrow?.settle(settling)
+    if (settled !== undefined) return settled
     const { tenant, scoped } = settling
     const others = this.#book.scopes(tenant, scoped)
     return this.#running.settle(settling, this.#book.account(tenant), others)
+  }
+
+  /** The figures of a tenant that slices know, if they are not older than `ageMsMax`. */
+  figuresHere(tenant: string, rules: Rules, ageMsMax: number): Figures | undefined {
+    return this.#escrow?.figures(
+      rules,
+      this.#book.of(this.#calls.present, { tenant, rules }),
+      ageMsMax,
+    )
   }
 
   async read(tenant: string, rules: Rules): Promise<Figures> {

@@ -20,6 +20,7 @@ import {
   type Settling,
 } from '../../accounts/store.ts'
 import type { Clock } from '../../base/clock.ts'
+import type { Standings } from '../escrow/standings.ts'
 import type { Account } from '../memory/account.ts'
 import { limitInTheWay } from '../memory/judgement.ts'
 import { MemoryStore } from '../memory/memory.ts'
@@ -64,6 +65,7 @@ export class LocalShare {
   /** The same for groups, keys and limits. */
   readonly #knownScopes = new WeakMap<Account, ScopeKnown>()
   #outage = 0
+  #isAway = false
   #beganAt = Number.POSITIVE_INFINITY
   /** When the last outage ended; infinite while no outage is remembered. */
   #endedAt = Number.POSITIVE_INFINITY
@@ -77,6 +79,7 @@ export class LocalShare {
   /** Starts an outage: the shares start at the last known figures. */
   begin(): void {
     this.#outage++
+    this.#isAway = true
     this.#beganAt = this.#now()
     this.#endedAt = Number.POSITIVE_INFINITY
   }
@@ -86,6 +89,7 @@ export class LocalShare {
    * admitted here.
    */
   end(): void {
+    this.#isAway = false
     // The first connection of all ends no outage.
     if (this.#outage > 0) this.#endedAt = this.#now()
   }
@@ -118,6 +122,22 @@ export class LocalShare {
     const obstacle = limitInTheWay(tenant, rates, sane(estimate).tokens, now)
     if (obstacle === undefined) return undefined
     return { outcome: 'refused', ...obstacle, figures: shown(tenant.figures(share, now), rules) }
+  }
+
+  /** Whether an outage lasts, or requests may have to fit this replica's share after one. */
+  get remembers(): boolean {
+    if (this.#isAway) return true
+    return this.#endedAt < Number.POSITIVE_INFINITY && this.#now() - this.#endedAt < REMEMBERED_MS
+  }
+
+  /** Takes over what was decided without a call until an outage began. */
+  learnAll({ tenants, scopes, running }: Standings): void {
+    for (const [tenant, figures] of tenants) this.#learn(tenant, figures)
+    for (const one of scopes) this.#learnScope(one)
+    for (const request of running) {
+      const adopted = { reserved: request.estimate, downgradedBy: undefined, isRated: false }
+      this.#memory.adopt(request, adopted)
+    }
   }
 
   /** Follows a decision of the shared store. */
@@ -186,17 +206,16 @@ export class LocalShare {
     // The figures include the settled amount so far; later amounts are counted on top.
     tenant.day.settled = 0
     tenant.month.settled = 0
-    for (const one of figures.scoped ?? []) {
-      const account = this.#memory.account(one.scope)
-      this.#knownScopes.set(account, {
-        figures: one,
-        at: known.at,
-        outage: this.#outageOf(account),
-      })
-      account.day.settled = 0
-      account.month.settled = 0
-    }
+    for (const one of figures.scoped ?? []) this.#learnScope(one)
     return tenant
+  }
+
+  #learnScope(one: ScopedFigures): void {
+    const account = this.#memory.account(one.scope)
+    const outage = this.#outageOf(account)
+    this.#knownScopes.set(account, { figures: one, at: this.#clock.now(), outage })
+    account.day.settled = 0
+    account.month.settled = 0
   }
 
   #scaledScopes(scoped: Rules['scoped'], part: number): readonly ScopedBudget[] | undefined {

@@ -3,6 +3,9 @@ import type { SecureContext } from 'node:tls'
 import { schedule } from '../../base/clock.ts'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
+import { KINDS } from '../escrow/quantities.ts'
+import type { Held } from '../escrow/standings.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
@@ -12,7 +15,7 @@ import { UsageRollup } from '../redis/usage-rollup.ts'
 import { LocalShare } from './local-share.ts'
 import { PushChannel } from './push-channel.ts'
 import { Replicas } from './replicas.ts'
-import { SharedStore } from './shared.ts'
+import { type Decider, SharedStore } from './shared.ts'
 import { SharedState } from './shared-state.ts'
 
 export type RedisSection = NonNullable<NonNullable<Section['rate_limits']>['redis']>
@@ -54,6 +57,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count
       channel.keep()
+      showHeld(counting.held, metrics)
       store.deliver()
     },
     onChange(isUp, why) {
@@ -109,6 +113,15 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   }
 }
 
+function showHeld(held: Held | undefined, { storeSlices, storeSliceAccounts }: Metrics): void {
+  if (held === undefined) return
+  for (const kind of KINDS) {
+    if (kind !== 'nanos') storeSlices.at(kind === 'rated' ? 'rate_tokens' : kind).value = held[kind]
+  }
+  storeSlices.at('usd').value = held.nanos / 1e9
+  storeSliceAccounts.at().value = held.accounts
+}
+
 /** Writes the rows of the last second at the end, unless the store is unreachable. */
 async function flushed(rollup: UsageRollup): Promise<void> {
   const late = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref())
@@ -152,6 +165,11 @@ function sharedStore(
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
+  const decisions = {
+    slice: metrics.storeDecisions.at('slice'),
+    store: metrics.storeDecisions.at('store'),
+    local: metrics.localAdmissions.at(),
+  }
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
@@ -160,9 +178,9 @@ function sharedStore(
     failOpen: section.fail_open,
     isAway: () => link.isAway,
     newId: () => `${replica}-sum-${(++sums).toString(36)}`,
-    onAdmitted(isLocal: boolean) {
-      replicas.admissions++
-      if (isLocal) metrics.localAdmissions.at().value++
+    onDecided(by: Decider, isAdmitted: boolean) {
+      if (isAdmitted) replicas.admissions++
+      decisions[by].value++
     },
     onUnavailable: (tenant: string) =>
       void metrics.rejected.at(tenant, 'store_unavailable').value++,

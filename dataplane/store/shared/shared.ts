@@ -17,6 +17,7 @@ import type {
   Store,
 } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
+import type { Standings } from '../escrow/standings.ts'
 import { StoreAway } from '../redis/link.ts'
 import { LateSettlements } from './late-settlements.ts'
 import type { LocalShare } from './local-share.ts'
@@ -29,6 +30,10 @@ export interface Adopting extends Store {
   admitHere?(request: AdmitRequest): AdmitResult | undefined
   /** Whether a running request was admitted so; it is settled so, too. */
   hasHere?(id: string): boolean
+  /** The figures of a tenant that are known without a call, if they are not older than `ageMsMax`. */
+  figuresHere?(tenant: string, rules: Rules, ageMsMax: number): Figures | undefined
+  /** What is known of requests that were admitted without a call. */
+  readonly standings?: Standings | undefined
   /** Sends what was settled without a call. */
   close?(): Promise<void>
 }
@@ -40,12 +45,15 @@ export interface SharedOptions {
   /** Whether the store is known to be unreachable, so that no call is made. */
   readonly isAway: () => boolean
   readonly newId: () => string
-  /** Called for each admission, by the store or by the local share. */
-  readonly onAdmitted: (isLocal: boolean) => void
+  /** Called for each decision; the local share tells its admissions only. */
+  readonly onDecided: (by: Decider, isAdmitted: boolean) => void
   /** Called for each refusal during an outage. */
   readonly onUnavailable: (tenant: string) => void
   readonly onWaiting: (settlements: number) => void
 }
+
+/** A slice decides without a call. */
+export type Decider = 'slice' | 'store' | 'local'
 
 interface LocallyAdmitted {
   readonly request: AdmitRequest
@@ -81,17 +89,20 @@ export class SharedStore implements Store {
   }
 
   admit(request: AdmitRequest): Soon<AdmitResult> {
-    const { store, local, failOpen } = this.#options
-    if (this.#isAlone) {
-      const made = store.admitHere?.(request)
-      return made === undefined ? this.#admitAlone(request) : this.#followed(request, made)
-    }
+    const { store, local, failOpen, onDecided } = this.#options
+    const isAlone = this.#isAlone
     // Without a local share, an outage leaves no usage to catch up.
-    const refused = failOpen ? local.restrain(request) : undefined
+    const refused = failOpen && !isAlone ? local.restrain(request) : undefined
     if (refused !== undefined) return refused
-    const made = store.admit(request)
-    if (!(made instanceof Promise)) return this.#followed(request, made)
-    return made.then(
+    const made = store.admitHere?.(request)
+    if (made !== undefined) {
+      // At the beginning of an outage the local share gets all that runs.
+      if (isAlone || local.remembers) local.follow(request, made)
+      onDecided('slice', true)
+      return made
+    }
+    if (isAlone) return this.#admitAlone(request)
+    return Promise.resolve(store.admit(request)).then(
       (result) => this.#followed(request, result),
       (error: unknown) => {
         if (!(error instanceof StoreAway)) throw error
@@ -123,23 +134,29 @@ export class SharedStore implements Store {
     }
   }
 
-  settle(settling: Settling): Promise<Settlement> {
+  settle(settling: Settling): Soon<Settlement> {
     const { isAway, store, local } = this.#options
+    if (store.hasHere?.(settling.id)) {
+      if (local.remembers) local.settle(settling)
+      return store.settle(settling)
+    }
     local.settle(settling)
     const ours = this.#ours.get(settling.id)
     if (ours !== undefined) {
       this.#ours.delete(settling.id)
       return this.#late.addUnknown({ ...settling, admittedAt: ours.admittedAt })
     }
-    const mayWait = isAway() && !store.hasHere?.(settling.id)
-    return mayWait ? this.#late.add(settling) : this.#send(store, settling)
+    return isAway() ? this.#late.add(settling) : this.#send(store, settling)
   }
 
   /** Figures younger than `ageMsMax` are good enough, and need no call. */
   async read(tenant: string, rules: Rules, ageMsMax = 0): Promise<Figures> {
     const { store, local, failOpen } = this.#options
-    const known = ageMsMax > 0 ? local.lastKnown(tenant, ageMsMax) : undefined
     if (!this.#isAlone) {
+      const known =
+        ageMsMax > 0
+          ? (store.figuresHere?.(tenant, rules, ageMsMax) ?? local.lastKnown(tenant, ageMsMax))
+          : undefined
       if (known !== undefined) return known
       try {
         const figures = await store.read(tenant, rules)
@@ -156,7 +173,10 @@ export class SharedStore implements Store {
 
   /** Notes the start of an outage. */
   left(): void {
-    this.#options.local.begin()
+    const { store, local } = this.#options
+    local.begin()
+    const { standings } = store
+    if (standings !== undefined) local.learnAll(standings)
   }
 
   /** Notes the end of an outage: running requests are counted in the store again. */
@@ -177,7 +197,8 @@ export class SharedStore implements Store {
   /** Resolves after all settlements are delivered, or after `mostMs`, with the number of the rest. */
   async flush(mostMs: number): Promise<number> {
     this.deliver()
-    void this.#options.store.close?.()
+    const { close } = this.#options.store
+    if (close) void this.#counted(close.call(this.#options.store))
     await new Promise<void>((resolve) => {
       const timeout = setTimeout(resolve, mostMs)
       this.#onNoneSent = () => {
@@ -207,13 +228,13 @@ export class SharedStore implements Store {
 
   #followed(request: AdmitRequest, result: AdmitResult): AdmitResult {
     this.#options.local.follow(request, result)
-    if (result.outcome !== 'refused') this.#options.onAdmitted(false)
+    this.#options.onDecided('store', result.outcome !== 'refused')
     return result
   }
 
   /** Throws ERR_GW_LIMITER_UNAVAILABLE unless there is a local share. */
   #admitAlone(request: AdmitRequest, mayHold = false): AdmitResult {
-    const { failOpen, local, onAdmitted, onUnavailable, isAway, store } = this.#options
+    const { failOpen, local, onDecided, onUnavailable, isAway, store } = this.#options
     if (!failOpen) {
       if (mayHold) this.#undo(request)
       onUnavailable(request.tenant)
@@ -227,7 +248,7 @@ export class SharedStore implements Store {
     const admittedAt = this.#wallClock()
     if (isAway()) this.#ours.set(request.id, { request, admittedAt })
     else store.adopt(request, admittedAt)
-    onAdmitted(true)
+    onDecided('local', true)
     return result
   }
 

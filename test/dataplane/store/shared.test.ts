@@ -80,7 +80,7 @@ function aStore(failOpen: boolean) {
     failOpen,
     isAway: () => world.isAway,
     newId: () => `sum-${ids++}`,
-    onAdmitted: () => undefined,
+    onDecided: () => undefined,
     onUnavailable: () => void world.unavailable++,
     onWaiting: (waiting: number) => {
       world.waiting = waiting

@@ -74,7 +74,7 @@ async function step(
       if (!(error instanceof StoreAway)) throw error
       // Refused for want of an answer: its possible hold is given back once the store answers again.
       const nothing = { tenant, id, used: tokens(0), budget: undefined }
-      if (random() < 0.5) await store.settle(nothing).catch(() => undefined)
+      if (random() < 0.5) await Promise.resolve(store.settle(nothing)).catch(() => undefined)
     }
     return
   }
@@ -91,7 +91,7 @@ async function step(
   }
   const used: Amount = { tokens: Math.floor(random() * 90), nanos: Math.floor(random() * 900) }
   const settling = { tenant, id: running, used, budget: BUDGET }
-  const { charged } = await untilTaken(() => owner.settle(settling))
+  const { charged } = await untilTaken(async () => await owner.settle(settling))
   assert.equal(charged, true)
   assert.equal((await owner.settle(settling)).charged, false)
   expected.running.delete(running)

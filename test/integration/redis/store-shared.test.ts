@@ -126,7 +126,7 @@ test('an alert is sent once over all replicas, and again to the request whose an
   }
   const third = aStore(deaf, { replica: 'three', clock: bench.clock })
   await admit(third, 'e', rules)
-  await assert.rejects(settle(third, 'e', tokens(500), rules))
+  await assert.rejects(async () => await settle(third, 'e', tokens(500), rules))
   isDeaf = false
   const { crossed } = await settle(third, 'e', tokens(500), rules)
   assert.deepEqual(
