@@ -91,7 +91,15 @@ local reply`,
   },
   {
     name: 'what was settled without a call does not reach the store',
-    flaw: { lua: (lua) => replaced(lua, 'total(dayLedger, arg(16), arg(13))', '') },
+    flaw: {
+      lua(lua) {
+        const deaf = replaced(lua, 'total(dayLedger, arg(16), arg(13))', '')
+        // A beat would bring it.
+        return deaf.includes('-- A living replica is not folded')
+          ? swapped(deaf, '    total(window, whole, mine)\n', '')
+          : deaf
+      },
+    },
     found: /settled \(tokens\), used were/,
   },
 ]

@@ -8,8 +8,8 @@ import { ALERTS_AT, GREW_AT, type Holding, type SentClaim } from './holding.ts'
 /** Usage and settlements go to the store after this time. */
 const FLUSH_MS = 200
 
-/** Claims that are due within this time are sent with those that are due now. */
-const TOGETHER_MS = 50
+/** Claims that are due within this time go with those that are due now. */
+const TOGETHER_MS = 100
 
 /** Shortest time between claims of a slice that is running low. */
 const LOW_MS = 20
@@ -57,7 +57,7 @@ export class Claims {
   /** Something was used or settled. */
   changed(holding: Holding, now: number): void {
     if (holding.slice.isWanted(now)) this.urgent(holding)
-    else this.#dueBy(holding, holding.sentAt + FLUSH_MS)
+    else this.#dueBy(holding, now + FLUSH_MS)
   }
 
   /** The slice has less than the next requests need. */

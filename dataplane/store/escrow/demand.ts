@@ -10,14 +10,16 @@ const SPANS = 8
 /** Extra requests, of the size of the last one, that a slice has room for. */
 const FEW = 4
 
-/** With fewer requests in these spans, each asks the store. */
-const BUSY = 2
+/** Two requests in this time are busy; fewer ask for themselves. */
+const BUSY_MS = 5_000
 
 export class Demand {
   #present = nothing()
   #before = nothing()
   #presentEnds = Number.NEGATIVE_INFINITY
   readonly #last = nothing()
+  /** When the request before the last one came. */
+  #previousAt = Number.NEGATIVE_INFINITY
   /** When the last request came. */
   lastAt = Number.NEGATIVE_INFINITY
 
@@ -31,12 +33,12 @@ export class Demand {
     sums.nanos += need.nanos
     sums.slots = Math.max(sums.slots, slots)
     copy(need, this.#last)
+    this.#previousAt = this.lastAt
     this.lastAt = now
   }
 
   isBusy(now: number): boolean {
-    this.#turn(now)
-    return this.#present.requests + this.#before.requests >= BUSY
+    return now - this.#previousAt < BUSY_MS
   }
 
   /** The wanted idle amounts, with this number of slots in use. */

@@ -2,7 +2,6 @@
  * The store that replicas share: every verb is one script call on the keys of one tenant. The meaning is that of the memory
  * store; the clock is the server's. Every verb rejects with StoreAway while there is no answer, and may be repeated then.
  */
-
 import { larger, sane, smaller } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
