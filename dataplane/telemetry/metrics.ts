@@ -190,20 +190,9 @@ export const METRICS = {
     'gw_store_settlements_waiting',
     'Settlements that the shared store has not taken yet.',
   ),
-  storeDecisions: counter(
-    'gw_store_decisions_total',
-    'Requests decided with the shared store: by a slice, without a call, or by asking the store.',
-    'by',
-  ),
-  storeSlices: gauge(
-    'gw_store_slices',
-    'What the shared store has set aside for this replica and no request uses: requests, tokens of the rate, slots, tokens and USD of budgets.',
-    'kind',
-  ),
-  storeSliceAccounts: gauge(
-    'gw_store_slice_accounts',
-    'Tenants, groups and keys of which this replica has a slice.',
-  ),
+  storeDecisions: counter('gw_store_decisions_total', 'Decided by a slice, or by the store.', 'by'),
+  storeSlices: gauge('gw_store_slices', 'Idle amounts set aside for this replica.', 'kind'),
+  storeSliceAccounts: gauge('gw_store_slice_accounts', 'Accounts with a slice for this replica.'),
   localAdmissions: counter(
     'gw_store_local_admissions_total',
     'Requests admitted from the local share while the shared store was unavailable.',

@@ -41,7 +41,7 @@ export class Escrow {
   readonly #byStateKey = new Map<string, Holding>()
   readonly #running = new Map<string, Running>()
   readonly #growth: Growth
-  /** What the account at hand needs. */
+  /** The amounts that the account at hand needs. */
   readonly #need = nothing()
   #sweptAt = SWEPT_MIN
 
@@ -152,7 +152,7 @@ export class Escrow {
     return reports.length === 0 ? undefined : Promise.all(reports)
   }
 
-  /** The present figures of a tenant, if the store has told them in the last `ageMsMax`. */
+  /** The present figures of a tenant, if they came from the store in the last `ageMsMax`. */
   figures(rules: Rules, asked: Asked, ageMsMax: number): Figures | undefined {
     const now = this.#now
     const [own, ...others] = accountsOf(asked).map((account) =>

@@ -50,7 +50,7 @@ export class Holding {
   /** The amount by which a running request would exceed its hold. */
   more: { readonly tokens: number; readonly nanos: number } | undefined
   #known: Known | undefined
-  /** What was used of the rates by the last claim. */
+  /** The use of the rates by the last claim. */
   #poured: Pick<Quantities, 'requests' | 'rated'> = nothing()
   #agreed: Terms | undefined
 

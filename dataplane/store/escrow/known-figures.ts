@@ -10,7 +10,7 @@ import { DAY_AT, type Holding, MONTH_AT, type Terms } from './holding.ts'
 
 const MINUTE_MS = 60_000
 
-/** Of the tenant alone. */
+/** The figures of the tenant alone. */
 export function figuresOf(holding: Holding, rules: Terms, now: number): Figures {
   const { known } = holding
   const since = now - (known?.at ?? now)

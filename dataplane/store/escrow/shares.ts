@@ -38,7 +38,7 @@ const NO_RATES = {
   tokensPerMinute: undefined,
 }
 
-/** What the account of the tenant needs, written into `need`. */
+/** Writes into `need` the amounts that the account of the tenant needs. */
 export function tenantNeed(rules: Rules, estimate: Amount, need: Quantities): Quantities {
   budgetNeed(rules.budget, estimate, need)
   need.requests = 1

@@ -1,4 +1,4 @@
-/** What slices and the requests under them come to, for an outage and for metrics. */
+/** Sums over slices and the requests under them, for an outage and for metrics. */
 import { larger, sane } from '../../accounts/amounts.ts'
 import type { AdmitRequest, Figures, ScopedFigures } from '../../accounts/store.ts'
 import type { Holding } from './holding.ts'
@@ -6,7 +6,7 @@ import { figuresOf, scopedFiguresOf } from './known-figures.ts'
 import { KINDS, nothing, type Quantities } from './quantities.ts'
 import type { Running } from './taken.ts'
 
-/** What this replica knows at the beginning of an outage. */
+/** Knowledge of this replica at the beginning of an outage. */
 export interface Standings {
   readonly tenants: readonly (readonly [tenant: string, figures: Figures])[]
   readonly scopes: readonly ScopedFigures[]
@@ -38,7 +38,7 @@ export interface Held extends Quantities {
   accounts: number
 }
 
-/** What is idle in slices. */
+/** The idle amounts of slices. */
 export function heldIn(holdings: Iterable<Holding>, now: number): Held {
   const sum: Held = { ...nothing(), accounts: 0 }
   for (const { slice } of holdings) {

@@ -1,4 +1,4 @@
-/** What a running request holds of slices. */
+/** The parts of slices that a running request holds. */
 import type { AdmitRequest, BudgetRule, Settling } from '../../accounts/store.ts'
 import type { Account, ScopeAccount } from '../redis/redis-accounts.ts'
 import type { Holding } from './holding.ts'

@@ -101,8 +101,8 @@ export class AccountWindow {
 }
 
 /**
- * What this replica poured into the buckets of a tenant. Its own buckets leak at the whole rate, so that the sum over all
- * replicas is never more than the store had.
+ * The amounts that this replica poured into the buckets of a tenant. Its own buckets leak at the whole rate, so that the sum
+ * over all replicas is never more than the store had.
  */
 export class Poured {
   #requests: Bucket | undefined

@@ -93,7 +93,7 @@ export class RedisStore implements Store {
     return this.#escrow?.admit(request, sane(request.estimate), accounts)
   }
 
-  /** What this replica knows by slices at the beginning of an outage. */
+  /** Knowledge of this replica by slices, for the beginning of an outage. */
   get standings(): Standings | undefined {
     return this.#escrow?.standings()
   }

@@ -32,7 +32,7 @@ export interface Adopting extends Store {
   hasHere?(id: string): boolean
   /** The figures of a tenant that are known without a call, if they are not older than `ageMsMax`. */
   figuresHere?(tenant: string, rules: Rules, ageMsMax: number): Figures | undefined
-  /** What is known of requests that were admitted without a call. */
+  /** Requests that were admitted without a call, and the figures of their accounts. */
   readonly standings?: Standings | undefined
   /** Sends what was settled without a call. */
   close?(): Promise<void>

@@ -26,7 +26,7 @@ export class Storm {
     this.counter = counter
   }
 
-  /** Asks over all processes until so many are admitted. */
+  /** Asks over all processes until that number is admitted. */
   async rise(to: number, clients = CLIENTS): Promise<void> {
     await this.#clients(clients, () => this.admitted + this.inFlight >= to)
   }

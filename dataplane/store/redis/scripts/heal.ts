@@ -9,7 +9,7 @@ const REFRESHED_AFTER_MS = 20 * 60_000
  * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
  * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
  * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice. Then the place
- * of the present day (0: it is none of them), and rate, capacity and units of the caller in the bucket of requests, rate and
+ * of the present day (0: not among them), and rate, capacity and units of the caller in the bucket of requests, rate and
  * units in that of tokens: in a day that was born again each caller pours them once.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
