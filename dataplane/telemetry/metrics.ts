@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
 import type { Histogram, Numbers } from './series.ts'
+import { STORE_METRICS } from './store-metrics.ts'
 import { WAITING_METRICS } from './waiting-metrics.ts'
 
 const OF_GROUPS = 'Settled in the window, of a group or a key.'
@@ -178,25 +179,7 @@ export const METRICS = {
     'Infrastructure cost, by the tokens used in each hour.',
     'tenant',
   ),
-  storeFailing: gauge('gw_store_failing', '1 while counters cannot be written to state_dir.'),
-  storeUp: gauge('gw_store_up', '1 while the shared store answers; absent without one.', 'backend'),
-  storeFailures: counter(
-    'gw_store_failures_total',
-    'Calls and probes without an answer of the shared store.',
-    'reason',
-  ),
-  storeReplicas: gauge('gw_store_replicas', 'Replicas sharing the store, as last reported.'),
-  storeWaiting: gauge(
-    'gw_store_settlements_waiting',
-    'Settlements that the shared store has not taken yet.',
-  ),
-  storeDecisions: counter('gw_store_decisions_total', 'Decided by a slice, or by the store.', 'by'),
-  storeSlices: gauge('gw_store_slices', 'Idle amounts set aside for this replica.', 'kind'),
-  storeSliceAccounts: gauge('gw_store_slice_accounts', 'Accounts with a slice for this replica.'),
-  localAdmissions: counter(
-    'gw_store_local_admissions_total',
-    'Requests admitted from the local share while the shared store was unavailable.',
-  ),
+  ...STORE_METRICS,
   tokenizerDrift: gauge(
     'gw_tokenizer_drift_ratio',
     "Difference between the gateway's counts of prompts and the upstream's at the last verification; 0.01 is one percent.",

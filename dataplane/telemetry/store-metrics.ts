@@ -1,0 +1,35 @@
+/** The metrics of the shared store, and of the counters that it sets aside. */
+import { counter, gauge } from './metric-row.ts'
+
+export const STORE_METRICS = {
+  storeFailing: gauge('gw_store_failing', '1 while counters cannot be written to state_dir.'),
+  storeUp: gauge('gw_store_up', '1 while the shared store answers; absent without one.', 'backend'),
+  storeFailures: counter(
+    'gw_store_failures_total',
+    'Calls and probes without an answer of the shared store.',
+    'reason',
+  ),
+  storeReplicas: gauge('gw_store_replicas', 'Replicas sharing the store, as last reported.'),
+  storeWaiting: gauge(
+    'gw_store_settlements_waiting',
+    'Settlements that the shared store has not taken yet.',
+  ),
+  storeDecisions: counter(
+    'gw_store_decisions_total',
+    'Requests decided with the shared store: by a slice, without a call, or by the store.',
+    'by',
+  ),
+  storeSlices: gauge(
+    'gw_store_slices',
+    'Idle amounts of this replica in the shared store: requests, tokens of the rate, slots, tokens and USD of budgets.',
+    'kind',
+  ),
+  storeSliceAccounts: gauge(
+    'gw_store_slice_accounts',
+    'Tenants, groups and keys with a slice for this replica.',
+  ),
+  localAdmissions: counter(
+    'gw_store_local_admissions_total',
+    'Requests admitted from the local share while the shared store was unavailable.',
+  ),
+} as const
