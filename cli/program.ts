@@ -11,7 +11,7 @@ import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './printing/output
 export function makeProgram(name: string): Command {
   const program = new Command(name)
     .description(
-      'An inference gateway: run it, put configurations into force, make keys, ask how it stands.',
+      'An inference gateway: run it, apply configurations, create keys, and show its state.',
     )
     .version(VERSION, '-V, --version', 'print the version')
     .option('--no-color', 'print without colours, as with NO_COLOR; FORCE_COLOR is for pipes')

@@ -46,7 +46,7 @@ function adviceOn({ status, message }: ApiError): string {
   if (status !== 409) return ''
   return message.includes('conflict with')
     ? '\n    fix: Take these fields over with --force-conflicts, or leave them to their present owner.'
-    : '\n    fix: The object has changed meanwhile; look with `gw diff`, and apply again.'
+    : '\n    fix: The object has changed meanwhile; check `gw diff`, and apply again.'
 }
 
 /** undefined if the file is refused before it is sent; the problems are then printed. */
@@ -73,7 +73,7 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
   const change = await changeOf(gateway, access, { force, drainSeconds })
   if (onlyLimits && !isReloadable(change)) return
   if (drainSeconds !== undefined && change.live !== undefined && !change.rolls)
-    printRemark('No pod is made anew for this change, so --drain-timeout has nothing to do.')
+    printRemark('This change replaces no pod, so --drain-timeout has no effect.')
   const applied = await send(change, access, { force, onlyLimits })
   const { name, generation = 0 } = applied.metadata
   const verb = verbOf(change)
@@ -113,7 +113,7 @@ function warnOf({ conditions, keys }: GatewayStatus): void {
 }
 
 const NO_KEYS =
-  'warning: it has no keys yet, so that every request is answered with 401; make one with `gw keys create --apply`'
+  'warning: it has no keys yet, so every request gets 401; create one with `gw keys create --apply`'
 
 /** Prints the other differences, if the change is not limited to reloadable fields. */
 function isReloadable({ live, differences }: Change): boolean {
@@ -121,13 +121,15 @@ function isReloadable({ live, differences }: Change): boolean {
   if (live !== undefined && foreign.length === 0) return true
   process.exitCode = EXIT.no
   if (live === undefined) {
-    printRemark('refused: There is no such gateway to be reloaded; apply it without --reload.')
+    printRemark('refused: There is no such gateway to reload; apply the file without --reload.')
     return false
   }
   const what = 'more than rate limits, budgets, pricing and keys would change; nothing was changed'
   printRemark(`refused: ${what}`)
   printDifferences(foreign, process.stderr)
-  printRemark('    fix: Apply it without --reload, or change only the fields that --reload takes.')
+  printRemark(
+    '    fix: Apply it without --reload, or change only the fields that --reload accepts.',
+  )
   return false
 }
 

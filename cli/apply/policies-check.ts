@@ -113,8 +113,8 @@ function findingsOf(
   const faults = [...headFaults(policy), ...faultsOfPolicy(policy)]
   if (faults.length > 0) return faults
   if (isFor(gateway, policy)) return verdict === undefined ? [] : findingOf(policy, verdict)
-  const message = `names ${gatewayOfPolicy(policy)}, and the file holds ${keyOf(gateway)}: not judged`
-  return [warn(['spec', 'gateway'], message, 'Judge it in the file of its gateway.')]
+  const message = `names ${gatewayOfPolicy(policy)}, but the file has ${keyOf(gateway)}: not checked`
+  return [warn(['spec', 'gateway'], message, 'Check it in the file of its gateway.')]
 }
 
 function headFaults({ apiVersion, metadata }: KubeObject): Finding[] {

@@ -66,13 +66,13 @@ function conditionOf({ conditions }: GatewayStatus, type: string, generation: nu
 
 function whyNotYet(status: GatewayStatus, generation: number): string {
   if ((status.observedGeneration ?? 0) < generation) {
-    return 'the operator has not looked at it; does it run?'
+    return 'the operator has not processed it; is the operator running?'
   }
   const lacking = ['WorkloadAvailable', 'Programmed'].map((type) =>
     conditionOf(status, type, generation),
   )
   const first = lacking.find((condition) => condition?.status !== 'True')
-  return first === undefined ? 'it is not judged yet' : `${first.reason}: ${first.message}`
+  return first === undefined ? 'it is not processed yet' : `${first.reason}: ${first.message}`
 }
 
 /** Prints a line when the state of a pod changes. */

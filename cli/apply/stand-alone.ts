@@ -48,7 +48,7 @@ export async function applyToGateway(
 /** A gateway reloads its start file after each save, even if another document was applied in between. */
 function whatAnEditDoes(lasts: Lasting, file: string): string {
   if (lasts === 'for good')
-    return `This lasts: the gateway was started with ${file}, and takes each later edit of it by itself.`
+    return `This lasts: the gateway was started with ${file}, and reloads it after each later edit.`
   return (
     `This lasts until the next start: the gateway was started with ${file}, ` +
     'and the next save of that file replaces what was applied.'
@@ -60,7 +60,7 @@ function refuse({ refusal, differences }: Taken): void {
   printDifferences(differences, process.stderr)
   if (differences.length > 0)
     printRemark(
-      '    fix: Apply it without --reload, or change only the fields that --reload takes.',
+      '    fix: Apply it without --reload, or change only the fields that --reload accepts.',
     )
 }
 

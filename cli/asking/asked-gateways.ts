@@ -67,7 +67,8 @@ function standAlone(admin: string): AskedGateway {
     async clientUrl() {
       const { body } = await askAdmin(admin, '/status')
       const url = URL.parse(String(valueBelow(body, 'listeners', 'clients')))
-      if (url === null) throw new Error(`The gateway at ${admin} does not say where clients call.`)
+      if (url === null)
+        throw new Error(`The gateway at ${admin} does not report the address for clients.`)
       // A server that listens on every address also listens on loopback.
       if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
       if (url.hostname === '[::]') url.hostname = '[::1]'
@@ -87,7 +88,7 @@ export function silence(
   }
   const why = fault ?? /\((.*?)\)/.exec(said)?.[1] ?? said
   return (
-    `Pod ${pod} does not answer (${why}). If that lasts, look at its log and its events: ` +
+    `Pod ${pod} does not answer (${why}). If this continues, check its log and its events: ` +
     `kubectl logs ${pod} -n ${namespace}, kubectl describe pod ${pod} -n ${namespace}.`
   )
 }

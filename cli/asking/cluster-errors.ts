@@ -14,7 +14,7 @@ export function explained(error: unknown, server: string): unknown {
   if (!isNetwork) return error
   const why = code === 'TimeoutError' ? 'it does not answer in time' : code
   return new Error(
-    `The API server at ${server} cannot be asked (${why}). Check the kubeconfig and ` +
+    `The API server at ${server} does not respond (${why}). Check the kubeconfig and ` +
       '--context; for a stand-alone gateway give --admin URL.',
   )
 }
@@ -28,27 +28,27 @@ function refusal(error: ApiError, server: string): string | undefined {
   const { status, message } = error
   if (status === 401) {
     return (
-      `The API server at ${server} does not take your credentials (401). Log in again, ` +
+      `The API server at ${server} does not accept your credentials (401). Log in again, ` +
       'or check the user of the kubeconfig and --context.'
     )
   }
   if (status === 403) {
     return (
-      `${sentence(message)} Have an administrator grant that to you, as the roles of the chart ` +
-      'do (rbac.aggregate), or choose another --context or -n.'
+      `${sentence(message)} Ask an administrator for the permission, as in the roles of the chart ` +
+      '(rbac.aggregate), or choose another --context or -n.'
     )
   }
   if (isUnknownKind(error)) {
-    return `The cluster at ${server} knows no gateways: install the chart, or its definitions, first.`
+    return `The cluster at ${server} has no gateway resources: install the chart, or its definitions, first.`
   }
   if (status >= 300 && status < 400) {
     return (
-      `No API server of Kubernetes answers at ${server}, but one that sends elsewhere (${status}). ` +
+      `The server at ${server} is not an API server of Kubernetes: it redirects (${status}). ` +
       'Check the server of the kubeconfig, and proxies on the way.'
     )
   }
   if (status === 429 || status >= 500) {
-    return `${sentence(message)} The API server at ${server} is busy or not well: try again in a while.`
+    return `${sentence(message)} The API server at ${server} is overloaded or failing: try again later.`
   }
   return undefined
 }

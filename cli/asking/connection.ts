@@ -58,7 +58,9 @@ export async function askAdmin(
   if (body === undefined) throw new Error(`The server at ${admin} is not a gateway. ${ADVICE}`)
   // Only answers to clients have a request id, so this is the client port of the same gateway.
   if ('request_id' in Object(Object(body).error)) {
-    throw new Error(`${admin} is where clients call; the admin API listens elsewhere. ${ADVICE}`)
+    throw new Error(
+      `${admin} is the address for clients; the admin API has another address. ${ADVICE}`,
+    )
   }
   if (status === 401) throw new Error(`${admin} refuses: ${Object(Object(body).error).message}`)
   return answer

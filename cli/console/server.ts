@@ -111,7 +111,7 @@ async function answer(
   const [, name = '', path = ''] = /^\/pods\/([^/]+)(\/.*)$/.exec(url) ?? []
   const gateway = gatewayOf(decoded(name))
   if (gateway === undefined || !READ.test(path))
-    return send(outgoing, 404, refused('There is nothing here; the page is at /console/.'))
+    return send(outgoing, 404, refused('This path does not exist; the page is at /console/.'))
   await pass(outgoing, () => gateway.ask(path))
 }
 

@@ -20,7 +20,7 @@ export function reachedBy({ name: file, text }: Written): Reached | undefined {
   const tree = document?.tree
   const spec = WorkloadSpec.safeParse(valueBelow(tree, 'spec') ?? {})
   if (document === undefined || !spec.success) {
-    printRemark(`refused: ${file}: ask gw config validate what is wrong with it`)
+    printRemark(`refused: ${file}: run gw config validate for the mistakes`)
     return undefined
   }
   const { service, route } = spec.data

@@ -51,7 +51,7 @@ function httpRoute(exposed: Exposed): readonly Manifest[] {
 }
 
 const istio: Recipe = {
-  says: 'Istio: no retries (the gateway has its own), and no connection older than the gateway keeps.',
+  says: 'Istio: no retries (the gateway retries itself), and no connection that the gateway has closed.',
   manifests(exposed) {
     const { name, namespace, port, host, parent } = exposed
     const service = `${name}.${namespace}.svc.cluster.local`

@@ -60,7 +60,7 @@ export async function revoke(
     const before = await keysSequenceOf(access.api, key)
     await revokeKey(access, id, { at, reason })
     if (before !== undefined && !(await untilPodsKnow(access.api, key, { before }))) {
-      printRemark('It is revoked, but not every pod has said yet that it knows; see `gw status`.')
+      printRemark('The key is revoked, but not every pod has confirmed it yet; see `gw status`.')
     }
     return known(recordOf(await findKey(access, id)), id)
   })
@@ -139,7 +139,7 @@ async function regenerate(
   { id, newId, graceMs }: Rotation,
 ): Promise<Regenerated> {
   if (newId !== undefined)
-    throw new AnswerIsNo('The operator makes this key, and it keeps its name: leave out --new-id.')
+    throw new AnswerIsNo('The operator creates this key under its present name: omit --new-id.')
   known(recordOf(old), id)
   const hashes = listBelow(old, 'status', 'hashes').map((one) => valueBelow(one, 'revision'))
   const revisions = [valueBelow(old, 'spec', 'generate', 'revision'), ...hashes].map(Number)
@@ -151,7 +151,7 @@ async function regenerate(
     const why = listBelow(await findKey(access, id), 'status', 'conditions')
       .filter((one) => valueBelow(one, 'status') === 'False')
       .map((one) => ` ${valueBelow(one, 'message')}`)
-    throw new AnswerIsNo(`The operator has not made the key yet.${why[0] ?? ''}`)
+    throw new AnswerIsNo(`The operator has not created the key yet.${why[0] ?? ''}`)
   }
   const all = listBelow(now, 'status', 'hashes')
   const former = all.find((one) => valueBelow(one, 'state') === 'Former')
@@ -161,7 +161,7 @@ async function regenerate(
 }
 
 const WHERE =
-  'A running gateway takes its keys from files: give the file with --file, or a cluster with -n and --gateway.'
+  'A running gateway reads its keys from files: give the file with --file, or a cluster with -n and --gateway.'
 
 /** Throws a sentence if it cannot be the name of an object. */
 export function inCluster(record: ApiKeyRecord): ApiKeyRecord {

@@ -45,7 +45,7 @@ async function keysOf(access: ClusterAccess, gateway: KubeObject): Promise<KubeO
       } catch (error) {
         if (!(error instanceof ApiError) || error.status !== 403 || one === namespace) throw error
         const where = one === undefined ? 'other namespaces' : `namespace "${one}"`
-        printRemark(`warning: you may not list the keys of ${where}, so that they are left out`)
+        printRemark(`warning: you may not list the keys of ${where}, so they are omitted`)
         return one === undefined ? await listAll({ api: access.api, namespace }, 'gatewayKeys') : []
       }
     }),
@@ -145,7 +145,7 @@ function warnOf(
     )
   if (isPermitted(gateway, key, tenant)) return
   printRemark(
-    `warning: gateway "${namespace}/${name}" does not take this key yet; its spec.keys.from must list ` +
+    `warning: gateway "${namespace}/${name}" does not accept this key yet; its spec.keys.from must list ` +
       `namespace "${key.metadata.namespace}" and the tenant`,
   )
 }
@@ -156,8 +156,8 @@ export async function findKey(access: ClusterAccess, id: string): Promise<KubeOb
   const key = await access.api.get(RESOURCES.gatewayKeys, place)
   if (key !== undefined) return key
   throw new AnswerIsNo(
-    `There is no GatewayKey "${place.name}" in namespace "${place.namespace}"; a key that stands in a ` +
-      'GatewayConfig is changed in its file, and applied.',
+    `There is no GatewayKey "${place.name}" in namespace "${place.namespace}"; change a key of a ` +
+      'GatewayConfig in its file, and apply the file.',
   )
 }
 

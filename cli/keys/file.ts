@@ -61,7 +61,7 @@ function openPart(path: string, text: string) {
   const { tree } = file
   const root = rootOf(tree)
   if (root === undefined)
-    throw new Error(`${path} holds no keys: a list, api_keys: or gw.api_keys: is looked for.`)
+    throw new Error(`${path} has no keys: it needs a list, api_keys: or gw.api_keys:.`)
   return {
     path,
     tree,

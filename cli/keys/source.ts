@@ -50,7 +50,7 @@ function tellOfInvalid(records: readonly unknown[], file: string): void {
     if (viewOf(record, 0) !== undefined) continue
     const id: unknown = valueBelow(record, 'id')
     const which = typeof id === 'string' ? ` ("${id}")` : ''
-    printRemark(`warning: record ${index + 1}${which} of ${file} is not valid, and is left out`)
+    printRemark(`warning: record ${index + 1}${which} of ${file} is not valid, and is omitted`)
   }
 }
 

@@ -43,7 +43,7 @@ function scaled(value: unknown, shift: number): { text: string } | { fault: stri
   if (/^0*$/.test(digits)) return { text: '0' }
   if (sign === '-') return { fault: `is ${shown(value)}, less than 0` }
   if (Math.abs(Number(exponent)) > EXPONENT_MAX || digits.length > DIGITS_MAX)
-    return { fault: `is ${shown(value)}, which is no price` }
+    return { fault: `is ${shown(value)}, which is not a price` }
   const units = power >= 0 ? BigInt(digits) * 10n ** BigInt(power) : rounded(digits, -power)
   const padded = String(units).padStart(DIGITS + 1, '0')
   return { text: `${padded.slice(0, -DIGITS)}.${padded.slice(-DIGITS)}` }

@@ -19,7 +19,7 @@ function lineOf(difference: Difference): readonly [string, Colour] {
   if (!('old' in difference)) return [`+ ${path}: ${shown(difference.new)}`, 'green']
   if (!('new' in difference)) return [`- ${path}: ${shown(difference.old)}`, 'red']
   const change = hidden
-    ? `${shown(difference.new)} (differs, and may not be shown)`
+    ? `${shown(difference.new)} (differs, and is secret)`
     : `${shown(difference.old)} -> ${shown(difference.new)}`
   return [`~ ${path}: ${change}`, 'yellow']
 }

@@ -15,7 +15,7 @@ export interface Data {
   print(isWide: boolean): void | Promise<void>
 }
 
-const MEANING = 'how to print; wide shows more columns, name only names'
+const MEANING = 'output format; wide shows more columns, name only names'
 
 /** `more`: formats that only this command has. */
 export function formatOption(initial: Format = 'table', more: readonly string[] = []): Option {

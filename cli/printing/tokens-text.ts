@@ -42,6 +42,6 @@ function revisionLine(name: string, revision: z.output<typeof Revision> | undefi
     return [`tokenizer of ${name}: mismatch, it serves revision ${served}, pinned is ${pinned}`]
   if (state === 'detected') return [`tokenizer of ${name}: serves revision ${served}`]
   if (state === 'unknown' && pinned !== undefined)
-    return [`tokenizer of ${name}: the upstream does not say its revision, pinned is ${pinned}`]
+    return [`tokenizer of ${name}: the upstream does not report its revision, pinned is ${pinned}`]
   return []
 }

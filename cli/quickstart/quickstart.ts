@@ -61,7 +61,7 @@ async function quickstart(wanted: QuickstartPorts): Promise<number> {
     const ended = begun === 'ready' ? await Promise.race([stopped, exited]) : begun
     isDone = ended === 'stopped'
     if (isDone) return EXIT.ok
-    const what = ended === 'exited' ? 'the gateway has ended' : 'the gateway does not get ready'
+    const what = ended === 'exited' ? 'the gateway has ended' : 'the gateway does not become ready'
     printRemark(`error: ${what}; its log is ${logFile}`)
     return EXIT.unanswered
   } finally {

@@ -18,7 +18,7 @@ const Difference = z.looseObject({
   old: z.unknown().optional(),
   new: z.unknown().optional(),
   hidden: z.boolean().optional().describe('a credential differs, and is not shown'),
-  reloadable: z.boolean().describe('whether `apply --reload` takes it'),
+  reloadable: z.boolean().describe('whether `apply --reload` accepts it'),
 })
 
 export const Validated = z.looseObject({
@@ -47,7 +47,7 @@ export const AppliedHere = z.looseObject({
   differences: z.array(Difference),
   problems: z.array(z.string()),
   lasts: z.enum(['for good', 'until the next start']).optional(),
-  file: z.string().optional().describe('the file of the start of the gateway'),
+  file: z.string().optional().describe('the start file of the gateway'),
 })
 
 export const AppliedInCluster = z.looseObject({

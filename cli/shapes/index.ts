@@ -35,7 +35,7 @@ const ClusterStatus = z.looseObject({
         health: z.string(),
         breaker: z.string(),
         in_flight: z.number().describe('over all pods'),
-        why: z.string().optional().describe('what speaks against it, in most pods'),
+        why: z.string().optional().describe('why it is not eligible, in most pods'),
         ...ENDPOINTS,
         differing: z
           .array(
@@ -47,10 +47,10 @@ const ClusterStatus = z.looseObject({
               why: z.string().optional(),
             }),
           )
-          .describe('the pods that see it otherwise than most'),
+          .describe('the pods whose view differs from most'),
       }),
     )
-    .describe('as most pods see them; empty where the pods cannot be asked'),
+    .describe('the view of most pods; empty if the pods cannot be reached'),
 })
 
 type Variants = Readonly<Record<string, z.ZodType>>

@@ -90,7 +90,7 @@ export function judged({ metadata, status }: KubeObject, type: string): Look {
   const found = conditions.find((condition) => condition.type === type)
   if (found === undefined) return { reason: `"${name}" has no condition ${type} yet` }
   if (Number(valueBelow(found, 'observedGeneration') ?? 0) < generation)
-    return { reason: `the operator has not looked at generation ${generation} of "${name}"` }
+    return { reason: `the operator has not processed generation ${generation} of "${name}"` }
   const gateway = `gatewayconfig.inference.gw/${name}`
   if (found.status === 'True') return { gateway, met: `${gateway} condition ${type} met` }
   return { reason: `${type} of "${name}" is ${found.status}, ${found.reason}: ${found.message}` }
@@ -105,7 +105,7 @@ async function untilMet(
   const firstEnd = Math.max(end, performance.now() + FIRST_MS)
   let reason: string | undefined
   for (;;) {
-    const late = reason ?? 'nothing has answered yet'
+    const late = reason ?? 'no gateway has answered yet'
     const seen = await until(reason === undefined ? firstEnd : end, look, late)
     if ('met' in seen) return seen
     reason = seen.reason

@@ -30,7 +30,7 @@ const MORE = ['KEY', 'MODEL', 'PATH', 'INPUT', 'OUTPUT', 'TTFT MS']
 
 export function printTraces(traces: readonly TraceAnswer[], isWide: boolean): void {
   if (traces.length === 0) {
-    printLine('No request has been decided yet.')
+    printLine('There are no requests yet.')
     return
   }
   printTable(

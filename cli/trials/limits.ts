@@ -50,7 +50,7 @@ async function addressOf(place: Place): Promise<string> {
 async function testAt(calling: Calling, options: LimitsTest, gateways: AskedGateways | undefined) {
   const { tenant, rate, duration, output } = options
   const route = options.route ?? (await listModels(calling)).ids[0]
-  if (route === undefined) throw new Error('The key may list no route; say which with --route.')
+  if (route === undefined) throw new Error('The key may not list routes; name one with --route.')
   await checkTenant(calling, tenant, gateways)
   const own = await burstOf(tenant, gateways)
   const startedAt = performance.now()

@@ -58,7 +58,7 @@ function print({
   )
   for (const failure of new Set(failures)) printLine(`not counted: ${failure}`)
   if (drift === undefined) {
-    printLine(`${upstream}: nothing could be compared`)
+    printLine(`${upstream}: no counts could be compared`)
     return
   }
   const how = by === undefined ? '' : ` by ${by}`

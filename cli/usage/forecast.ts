@@ -98,7 +98,7 @@ export function printForecast(forecasts: readonly Forecast[], total: number, sho
       shortTime(one.resets_at),
     ]),
   )
-  printText('\nPACE 100%: the budget is spent exactly when it begins anew. Times are UTC.')
+  printText('\nPACE 100%: the budget is spent exactly at its reset. Times are UTC.')
   if (shown < total) printText(`${shown} of ${total} tenants.`)
 }
 

@@ -111,8 +111,7 @@ export function printUsage(report: UsageAnswer, { asked, answered }: Pods, isWid
   const zone = tz === undefined ? '' : `, days of ${tz}`
   printText(`\n${from} to ${to}${zone}${who}${short}`)
   for (const { tenant, tokens } of unattributed)
-    if (tokens > 0)
-      printText(`${tokens} tokens that ${tenant} was charged today are attributed to no key.`)
+    if (tokens > 0) printText(`${tokens} tokens charged to ${tenant} today belong to no key.`)
 }
 
 const HEAD = [

@@ -96,7 +96,7 @@ test('apply --reload refuses everything else, by its exact path, and changes not
     'gw.rate_limits.backend: "memory" -> "redis"',
     'gw.rate_limits.redis.url',
     'gw.routes[chat].timeout_seconds: 7',
-    'gw.upstreams[up].headers.x-team: "***" (differs, and may not be shown)',
+    'gw.upstreams[up].headers.x-team: "***" (differs, and is secret)',
     'gw.aliases.gpt-4o: "chat"',
   ]) {
     assert.ok(stderr.includes(path), `${path} in ${stderr}`)
@@ -122,7 +122,7 @@ test('apply without --reload takes everything', async () => {
   const back = await gw('apply', '-f', configFile, ...rolling, ...admin)
   assert.equal(back.code, 0, back.stderr)
   assert.match(back.stderr, /this gateway goes on, and drains nothing/)
-  assert.match(back.stderr, /This lasts: .*config\.yaml, and takes each later edit of it by itself/)
+  assert.match(back.stderr, /This lasts: .*config\.yaml, and reloads it after each later edit/)
 })
 
 test('as it says, the next save of the file of the start replaces what was applied', async () => {

@@ -111,7 +111,7 @@ test('trace list shows the last decisions, and an unknown request is 1', async (
   assert.equal(traces.length, 1)
   const unknown = await ask('trace', 'get', 'none-1')
   assert.equal(unknown.code, 1)
-  assert.match(unknown.stderr, /No gateway that runs now knows request "none-1"/)
+  assert.match(unknown.stderr, /No running gateway has a trace of request "none-1"/)
 })
 
 test('upstream test reaches upstreams as the gateway does, and says why one fails', async () => {

@@ -57,10 +57,14 @@ const page: Answer = (_request, response) => {
 
 const cases: readonly (readonly [what: string, answer: Answer, says: RegExp])[] = [
   ['ended credentials', refuses(401, 'Unauthorized'), /\(401\)\. Log in again/],
-  ['a right that is missing', refuses(403, 'Forbidden'), /403 Forbidden\. Have an administrator/],
+  ['a right that is missing', refuses(403, 'Forbidden'), /403 Forbidden\. Ask an administrator/],
   ['a login page', page, /no API server of Kubernetes answers.*not JSON\. Check the server/],
-  ['a redirect', refuses(302, 'Found'), /No API server of Kubernetes.*\(302\)\. Check the server/],
-  ['a server that restarts', refuses(503, 'Unavailable'), /busy or not well: try again/],
+  [
+    'a redirect',
+    refuses(302, 'Found'),
+    /not an API server of Kubernetes.*\(302\)\. Check the server/,
+  ],
+  ['a server that restarts', refuses(503, 'Unavailable'), /overloaded or failing: try again/],
   ['a server without our types', refuses(404, 'page not found'), /install the chart/],
 ]
 for (const [what, given, says] of cases) {
@@ -73,7 +77,7 @@ test('an API server that does not answer is named, and so is what to check', () 
   const late = new DOMException('The operation was aborted due to timeout', 'TimeoutError')
   assert.match(
     String(explained(late, 'https://cluster:6443')),
-    /^Error: The API server at https:\/\/cluster:6443 cannot be asked \(it does not answer in time\)\. Check/,
+    /^Error: The API server at https:\/\/cluster:6443 does not respond \(it does not answer in time\)\. Check/,
   )
 })
 

@@ -81,7 +81,7 @@ test('the command reads a file, takes options before it, and prints documents', 
   assert.equal(ingress.spec.rules[0].http.paths[0].backend.service.port.number, 8000)
   const none = await gw('expose', '--for', 'agc', '-f', file)
   assert.deepEqual([none.code, none.stdout], [0, ''])
-  assert.match(none.stderr, /operator makes the HTTPRoute/)
+  assert.match(none.stderr, /operator creates the HTTPRoute/)
   const list = await gw('expose', '--for', 'gke', '--gateway', 'ai/chat', '-o', 'json')
   assert.deepEqual(
     JSON.parse(list.stdout).items.map(({ kind }: { kind: string }) => kind),

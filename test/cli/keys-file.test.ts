@@ -178,7 +178,7 @@ test('a file without keys, and a key that is not in it, are said to be so', asyn
   await writeFile(file, 'a: 1\n')
   const none = await gw('keys', 'list', '-f', file)
   assert.equal(none.code, 2)
-  assert.match(none.stderr, /holds no keys/)
+  assert.match(none.stderr, /has no keys/)
   const unknown = await gw('keys', 'revoke', '--id', 'ghost', '-f', await keysFile())
   assert.equal(unknown.code, 1)
   assert.match(unknown.stderr, /There is no key "ghost"/)

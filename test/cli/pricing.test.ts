@@ -131,7 +131,7 @@ test('an entry that gives no usable price is named with its field and value, and
       '"input_cost_per_token": 2.5, "output_cost_per_token": 0',
       /input_cost_per_token is 2\.5, more than 0\.01 USD a token/,
     ],
-    ['"input_cost_per_token": 1e999, "output_cost_per_token": 0', /which is no price/],
+    ['"input_cost_per_token": 1e999, "output_cost_per_token": 0', /which is not a price/],
     ['"input_cost_per_token": "NaN", "output_cost_per_token": 0', /not a number/],
     ['"input_cost_per_token": true, "output_cost_per_token": 0', /is true, not a number/],
     ['"input_cost_per_token": [1], "output_cost_per_token": 0', /is \[1\], not a number/],

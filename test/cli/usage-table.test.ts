@@ -116,5 +116,5 @@ test('the zone of days, and tokens that no key has, stand below the table', () =
   const unattributed = [{ tenant: 'a', window: 'day' as const, tokens: 30, cost_nano_usd: 0 }]
   const text = printed(anAnswer([], { tz: 'Europe/Berlin', unattributed }))
   assert.match(text, /days of Europe\/Berlin/)
-  assert.match(text, /30 tokens that a was charged today are attributed to no key/)
+  assert.match(text, /30 tokens charged to a today belong to no key/)
 })

@@ -100,5 +100,5 @@ test('a policy of another gateway is not judged, and says so', async () => {
   const other = policy('b', 'tenant: dev').replace('ai/production', 'ai/other')
   const { code, problems } = await validated(GATEWAY, other)
   assert.equal(code, 0)
-  assert.match(problems[0].message, /names ai\/other, and the file holds ai\/production/)
+  assert.match(problems[0].message, /names ai\/other, but the file has ai\/production/)
 })

@@ -83,7 +83,7 @@ test('a condition of an older generation does not count', async () => {
   observedGeneration = 2
   const { code, stderr } = await wait('gwc/production', '--timeout', '1ms')
   assert.equal(code, 1)
-  assert.match(stderr, /the operator has not looked at generation 3/)
+  assert.match(stderr, /the operator has not processed generation 3/)
 })
 
 test('a gateway that is not there is waited for', async () => {
@@ -95,7 +95,7 @@ test('a gateway that is not there is waited for', async () => {
 test('an API server that does not answer holds up no timeout', async () => {
   isSilent = true
   const { code, stderr } = await wait('gwc/production', '--timeout', '1ms')
-  assert.deepEqual([code, stderr], [1, 'error: Not within 0.001 s: nothing has answered yet\n'])
+  assert.deepEqual([code, stderr], [1, 'error: Not within 0.001 s: no gateway has answered yet\n'])
 })
 
 test('what cannot be waited for is wrong usage', async () => {

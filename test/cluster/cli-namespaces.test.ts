@@ -43,7 +43,7 @@ test('the tool warns about a key that the gateway does not admit, and about a ta
   )
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stderr, /warning: usage\.tags of gateway "production" does not declare "taem"/)
-  assert.match(made.stderr, /warning: gateway "ai\/production" does not take this key yet/)
+  assert.match(made.stderr, /warning: gateway "ai\/production" does not accept this key yet/)
 })
 
 test("from the gateway's namespace the tool lists, tests and revokes the key", async () => {

@@ -190,7 +190,7 @@ test("limits test sends to a pod's client port, or to the given address", async 
   assert.equal(known.code, 0, known.stderr)
   const unreachable = await ask('limits', 'test', ...args, '--via-load-balancer', '--key', key)
   assert.equal(unreachable.code, 2)
-  assert.match(unreachable.stderr, /Nothing answers at .*Check --url/)
+  assert.match(unreachable.stderr, /No server answers at .*Check --url/)
 })
 
 test('for a missing gateway the answer is no, without a failure', async () => {

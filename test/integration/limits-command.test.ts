@@ -150,7 +150,7 @@ test('a gateway that cannot be asked is 2, an invalid URL is 64', async () => {
   assert.match(other.stderr, /is not a gateway/)
   const clients = await gw('limits', 'show', '--tenant', 'a', '--admin', front.process.url)
   assert.equal(clients.code, 2)
-  assert.match(clients.stderr, /is where clients call; the admin API listens elsewhere/)
+  assert.match(clients.stderr, /is the address for clients; the admin API has another address/)
   const wrong = await gw('limits', 'show', '--tenant', 'a', '--admin', 'localhost')
   assert.equal(wrong.code, 64)
   assert.match(wrong.stderr, /Give a URL such as http:\/\/127\.0\.0\.1:9091/)

@@ -109,7 +109,7 @@ test('counts of the runtime itself are compared with the usage of its answers', 
 test('an upstream that reports nothing, and one that is not there, end with 1', async () => {
   const nothing = await verify('silent')
   assert.equal(nothing.code, 1)
-  assert.match(nothing.stdout, /its answer has no usage\nsilent: nothing could be compared/)
+  assert.match(nothing.stdout, /its answer has no usage\nsilent: no counts could be compared/)
   assert.equal((await verify('nowhere')).code, 1)
   assert.equal((await verify('reporting', '--sample', 'all')).code, 64)
 })

@@ -21,7 +21,7 @@ const FIVE_MINUTES_MS = 300_000
 export const apply = endUsageWith64(
   addPlace(
     new Command('apply')
-      .description('Put a configuration file into force, and wait until every pod enforces it.')
+      .description('Apply a configuration file, and wait until every pod enforces it.')
       .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
   )
     .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
@@ -31,7 +31,7 @@ export const apply = endUsageWith64(
       ),
     )
     .addOption(
-      new Option('--drain-timeout <time>', 'time that requests get to finish when a pod ends')
+      new Option('--drain-timeout <time>', 'time for requests to finish when a pod ends')
         .argParser(durationMs)
         .conflicts('reload'),
     )

@@ -79,7 +79,7 @@ async function printManifests(options: ExposeOptions): Promise<void> {
   const { says, manifests } = RECIPES[options.for]
   const items = manifests(exposed)
   if (items.length === 0) {
-    return printRemark('You need no manifest: the operator makes the HTTPRoute of spec.route.')
+    return printRemark('You need no manifest: the operator creates the HTTPRoute of spec.route.')
   }
   if (options.output === 'yaml') {
     const { stringify } = await import('yaml')

@@ -12,7 +12,7 @@ interface InspectOptions extends PlaceOptions {
 const inspect = addPlace(
   new Command('inspect')
     .description(
-      'Show the tokens of a prompt, the room in the context window, and the passages that were kept and left out; ' +
+      'Show the tokens of a prompt, the room in the context window, and the passages that were kept or omitted; ' +
         'with their texts if the route has trace.keep_texts.',
     )
     .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
@@ -42,7 +42,7 @@ async function inspectContext(options: InspectOptions, command: Command): Promis
   if (found === undefined) {
     process.exitCode = EXIT.no
     return printRemark(
-      `error: No gateway that runs now knows request "${id.slice(0, 100)}"; only the last ones are kept.`,
+      `error: No running gateway has a trace of request "${id.slice(0, 100)}"; only the latest traces are kept.`,
     )
   }
   const { ContextAnswer, printContext } = await import('../../trials/context-answer.ts')

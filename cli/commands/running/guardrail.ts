@@ -13,7 +13,9 @@ interface GuardrailTestOptions extends PlaceOptions {
 
 const test = addPlace(
   new Command('test')
-    .description('Let the gateway ask a guardrail for its verdict; exits with 1 if it gives none.')
+    .description(
+      'Ask a guardrail for its verdict, through the gateway; exits with 1 if there is no verdict.',
+    )
     .requiredOption('--policy <name>', 'name of the guardrail')
     .requiredOption('--input <text>', 'the text to judge'),
 )

@@ -11,7 +11,7 @@ interface ModelsOptions extends PlaceOptions {
 export const models = endUsageWith64(
   addPlace(
     new Command('models').description(
-      'List the names that clients may send as `model`, and which upstreams take their requests now.',
+      'List the names that clients may send as `model`, and the upstreams that now serve them.',
     ),
   )
     .addOption(formatOption())

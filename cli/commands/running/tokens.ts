@@ -13,7 +13,7 @@ interface VerifyOptions extends PlaceOptions {
 const verify = addPlace(
   new Command('verify')
     .description(
-      'Let the gateway compare its counts of prompts with those of an upstream; exits with 1 if they differ by more than 0.5 %.',
+      'Compare counts of prompts by the gateway with those of an upstream; exits with 1 if they differ by more than 0.5 %.',
     )
     .requiredOption('--upstream <name>', 'name of the upstream')
     .option('--sample <count>', 'prompts to compare, at most 1000', '16'),

@@ -19,7 +19,7 @@ export const top = endUsageWith64(
   )
     .option('--once', 'show them once; the default if the output is not a terminal')
     .addOption(
-      new Option('--interval <time>', 'time between two reads, over which the rates are computed')
+      new Option('--interval <time>', 'time between two readings, which the rates cover')
         .default(2000, '2s')
         .argParser(durationMs),
     )

@@ -20,7 +20,7 @@ const LIMIT_MAX = 100_000
 
 const get = addPlace(
   new Command('get')
-    .description('Show the decision on one request: each attempt, its timing, what was refused.')
+    .description('Show the decision on one request: each attempt, its timing, and refusals.')
     .argument('<request-id>', 'X-Request-Id of the answer'),
 )
   .addOption(
@@ -38,7 +38,7 @@ const list = addPlace(new Command('list').description('List the last decisions, 
 
 export const trace = endUsageWith64(
   new Command('trace')
-    .description('Show how requests were decided.')
+    .description('Show the decisions on requests.')
     .addCommand(get)
     .addCommand(list),
 )
@@ -60,7 +60,7 @@ async function getTrace(id: string, options: GetOptions, command: Command): Prom
   if (found === undefined) {
     process.exitCode = EXIT.no
     return printRemark(
-      `error: No gateway that runs now knows request "${id.slice(0, 100)}"; only the last ones are kept.`,
+      `error: No running gateway has a trace of request "${id.slice(0, 100)}"; only the latest traces are kept.`,
     )
   }
   const { TraceAnswer, printTree } = await import('../../traces/tree.ts')

@@ -14,7 +14,7 @@ interface UpstreamTestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Let the gateway probe upstreams and ask them for a short answer; exits with 1 if one fails.',
+      'Probe upstreams through the gateway, and request a short answer from each; exits with 1 if one fails.',
     )
     .addOption(new Option('--name <name>', 'only this one').conflicts('all')),
 )

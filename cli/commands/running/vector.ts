@@ -14,7 +14,7 @@ interface VectorTestOptions extends PlaceOptions {
 const test = addPlace(
   new Command('test')
     .description(
-      'Let the gateway embed a question and ask a vector store; exits with 1 if this fails.',
+      'Embed a question and search a vector store, through the gateway; exits with 1 if this fails.',
     )
     .requiredOption('--store <name>', 'name of the vector store')
     .option('--query <text>', 'the question')

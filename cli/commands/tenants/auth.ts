@@ -29,7 +29,7 @@ const test = addPlace(
   .action(testKey)
 
 export const auth = endUsageWith64(
-  new Command('auth').description('Test which answer a key gets.').addCommand(test),
+  new Command('auth').description('Test the answer that a key gets.').addCommand(test),
 )
 
 async function testKey(options: AuthTestOptions, command: Command): Promise<void> {

@@ -46,7 +46,7 @@ const FILE = 'keys file or configuration file, instead of asking a gateway'
 
 const create = addPlace(
   new Command('create')
-    .description('Make a key: the tool prints it once, its hash goes into the configuration.')
+    .description('Create a key: the tool prints it once, and stores its hash in the configuration.')
     .requiredOption('--tenant <name>', 'tenant whose limits and budgets the key uses')
     .requiredOption(
       '--routes <names>',
@@ -60,8 +60,12 @@ const create = addPlace(
     'tag of requests with the key, for counts of usage, such as team=blue; repeat it for more',
     namedValue,
   )
-  .option('--id <id>', 'name of the key in logs and metrics; made from the tenant if absent', part)
-  .option('--environment <name>', 'environment that the key names', part, 'live')
+  .option(
+    '--id <id>',
+    'name of the key in logs and metrics; derived from the tenant if absent',
+    part,
+  )
+  .option('--environment <name>', 'environment in the prefix of the key', part, 'live')
   .option('--expires <when>', 'ISO date or time, or a duration such as 90d', (text) =>
     futureMoment(text, Date.now()),
   )
@@ -121,7 +125,7 @@ const revoke = addPlace(
 const rotate = addPlace(
   new Command('rotate')
     .description(
-      'Make a key that replaces another one, with the same tenant, scopes, routes and tags.',
+      'Create a key that replaces another one, with the same tenant, scopes, routes and tags.',
     )
     .requiredOption('--id <id>', 'name of the key that is replaced'),
 )
@@ -138,7 +142,7 @@ const rotate = addPlace(
 
 export const keys = endUsageWith64(
   new Command('keys')
-    .description('Make, list, test and revoke the keys of clients.')
+    .description('Create, list, test and revoke the keys of clients.')
     .addCommand(create)
     .addCommand(list)
     .addCommand(inspect)
@@ -190,7 +194,7 @@ async function printMade(made: Made, { output }: Common, stored: string | undefi
 }
 
 async function printOnce({ key, record }: Made, stored: string | undefined): Promise<void> {
-  const shownOnce = 'The key, shown only this once; keep it where secrets are kept:'
+  const shownOnce = 'The key is shown only once; store it like other secrets:'
   if (stored !== undefined)
     return printText(
       `${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}" in ${stored}.`,

@@ -31,7 +31,7 @@ const check = new Command('check')
   .description(
     'Name the configured models that have no price, or another price than the list; exits with 1 if there are any.',
   )
-  .argument('[list]', `${LIST}; absent: only missing prices count`)
+  .argument('[list]', `${LIST}; absent: checks only for missing prices`)
   .requiredOption(FILE_FLAG, 'configuration file')
   .option(AS_FLAG, AS, namedValue)
   .addOption(formatOption())

@@ -19,7 +19,11 @@ interface UsageOptions extends PlaceOptions {
 const HOURS_MAX = 9480
 
 export const usage = endUsageWith64(
-  addPlace(new Command('usage').description('Show who used how many tokens, and what they cost.'))
+  addPlace(
+    new Command('usage').description(
+      'Show tokens and cost by tenant, key, route, upstream, model or tag.',
+    ),
+  )
     .addOption(
       new Option(
         '--by <columns>',
@@ -90,7 +94,7 @@ function focusPath(options: UsageOptions, command: Command): string {
   const [period] = by
   const isAsked = command.getOptionValueSource('by') !== 'default'
   if (isAsked && (by.length > 1 || (period !== 'day' && period !== 'hour')))
-    command.error('error: FOCUS has all columns; give --by day or --by hour, or leave it out.')
+    command.error('error: FOCUS has all columns; give --by day or --by hour, or omit it.')
   if (isAsked && period === 'hour') return `${pathOf(by, since, options)}&format=focus`
   const hours = (Math.ceil(since / 24) - 1) * 24 + new Date().getUTCHours() + 1
   return `${pathOf(['day'], hours, options)}&format=focus`
