@@ -1,7 +1,7 @@
 /** `gw.limits[]`: limits of any dimension, beside those of tenants. */
 import { z } from 'zod'
 import { count, name } from './fields.ts'
-import { TAG_VALUE, TAG_VALUE_MAX } from './keys.ts'
+import { Tags } from './keys.ts'
 import { tenantOrEach } from './limits.ts'
 
 const PATTERN_RULE = 'must be a name of a model; * stands for any characters'
@@ -27,10 +27,9 @@ const Selectors = z.strictObject({
     .enum(['chat', 'completions', 'embeddings', 'rerank', 'transcription'])
     .optional()
     .describe('Operation of the request.'),
-  tag: z
-    .record(name(), z.string().max(TAG_VALUE_MAX).regex(TAG_VALUE))
-    .optional()
-    .describe('Values of tags, such as {team: blue}; usage.tags declares the names.'),
+  tag: Tags.optional().describe(
+    'Values of tags, such as {team: blue}; usage.tags declares the names.',
+  ),
   each: z
     .string()
     .max(260)

@@ -14,7 +14,7 @@ const moment = () =>
 
 const TAG_VALUE_RULE = 'must be 1 to 64 letters, digits and . _ : / @ -'
 
-const Tags = z
+export const Tags = z
   .record(name(), z.string().max(TAG_VALUE_MAX, TAG_VALUE_RULE).regex(TAG_VALUE, TAG_VALUE_RULE))
   .refine((tags) => Object.keys(tags).length <= TAGS_MAX, {
     error: `must have at most ${TAGS_MAX} tags`,

@@ -137,7 +137,7 @@ test('requests pass in the configured APIs', () => {
       capabilities,
     }
     const section = {
-      ...{ upstreams: [upstream], routes: [], aliases: {}, budgets: [], api_keys: [] },
+      ...{ upstreams: [upstream], routes: [], aliases: {}, budgets: [], limits: [], api_keys: [] },
       ...{ auth: { jwt: [], certificates: [] }, gateway: {}, usage: { tags: [] } },
     }
     const configuration = { gw: section } as unknown as Parameters<typeof compile>[0]
