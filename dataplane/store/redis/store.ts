@@ -62,7 +62,7 @@ export class RedisStore implements Store {
   readonly #asking: Asking
   readonly #book: AccountBook
   readonly #running: RunningRequests
-  readonly #slices: RedisStoreOptions['slices']
+  readonly #schedule: typeof afterTimer
   readonly #escrow: Escrow | undefined
   /** Until when a refusal because of slices is remembered, by account. */
   readonly #inVain = new WeakMap<Account, number>()
@@ -74,7 +74,7 @@ export class RedisStore implements Store {
     this.#asking = new Asking(this.#calls, options.clock)
     this.#running = new RunningRequests(this.#calls, options.clock, this.#book.accounts)
     const { slices, replica, clock } = options
-    this.#slices = slices
+    this.#schedule = slices?.schedule ?? afterTimer
     if (slices) this.#escrow = new Escrow({ calls: this.#calls, clock, replica, ...slices })
   }
 
@@ -161,12 +161,11 @@ export class RedisStore implements Store {
   /** Holders of slices hear that they are wanted, and give back what is idle within milliseconds. */
   async #decideAgain(asked: Asked, rules: Rules, wanted: Wanted, first: Decided): Promise<Decided> {
     const { account } = asked
-    const { schedule = afterTimer } = this.#slices ?? {}
     this.#escrow?.wantIn(asked)
     if (this.#clock.now() < (this.#inVain.get(account) ?? Number.NEGATIVE_INFINITY)) return first
     let answer = first
     for (const ms of AGAIN_MS) {
-      await new Promise<void>((resolve) => void schedule(ms, resolve))
+      await new Promise<void>((resolve) => void this.#schedule(ms, resolve))
       answer = await this.#decide(asked, rules, wanted)
       if (!answer.isHeldBack) return answer
     }
