@@ -36,6 +36,11 @@ vector_stores[].api_key vector_stores[].embedding vector_stores[].tenant_field v
 retrieval[].max_context_tokens guardrails[].headers slo alerts alerts.webhook_url alerts.headers state_dir
 usage.sinks usage.sinks.file usage.sinks.webhook usage.sinks.webhook.headers usage.sinks.webhook.signing_key
 usage.sinks.otlp usage.sinks.otlp.otlp_headers telemetry.otlp_endpoint telemetry.otlp_headers
+auth.jwt[].end_user limits[].budget limits[].budget.downgrade_route limits[].budget.raise limits[].budget.raise.by
+limits[].budget.raise.tokens limits[].budget.raise.usd limits[].budget.tokens limits[].budget.usd
+limits[].concurrent_requests limits[].for.each limits[].for.key limits[].for.model limits[].for.operation limits[].for.route
+limits[].for.tag limits[].for.tenant limits[].for.tenants limits[].input_tokens_per_minute limits[].output_tokens_per_minute
+limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header
 `
 
 /** Absent, these follow from another setting, from the provider or from measurements; their descriptions say how. */
@@ -47,6 +52,7 @@ pricing.models[].cached_input pricing.models[].cache_write pricing.models[].cach
 pricing.models[].tiers[].input pricing.models[].tiers[].output pricing.models[].tiers[].cached_input
 pricing.models[].tiers[].cache_write pricing.models[].tiers[].cache_write_1h pricing.models[].tiers[].reasoning_output
 vector_stores[].embedding.model retrieval[].store retrieval[].text_field usage.sinks.otlp.otlp_endpoint
+limits[].budget.time_zone limits[].burst
 `
 
 /** Written, they would mean something else: a comment has them. */
