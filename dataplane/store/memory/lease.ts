@@ -134,7 +134,8 @@ function corrected(
   now: number,
 ): number | undefined {
   if (rated === undefined) return undefined
-  if (used !== rated) tokens?.charge(used - rated, now)
+  // Also a charge of nothing: the time until now leaks at the rate of now, whatever rule comes next.
+  tokens?.charge(used - rated, now)
   return used
 }
 
