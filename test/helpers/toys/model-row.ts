@@ -4,7 +4,7 @@ import type { Edit } from './edit.ts'
 export const MODEL_ROW: readonly Edit[] = [
   {
     path: 'dataplane/providers/cohere/models.ts',
-    before: '  // They refuse to be asked for thinking.',
+    before: '  // These models refuse requests for thinking.',
     text: "  { of: /^toy-model$/, contextWindow: 12_345, checked: '2026-11-26', source: 'a toy' },\n",
   },
 ]

@@ -193,7 +193,7 @@ test('explain foretells a guardrail that is refused at once, and what on_error a
     const { guardrails, verdict } = await explained('gone')
     if (guardrails[0].breaker !== 'open') return false
     assert.deepEqual([verdict.status, verdict.code], [503, 'ERR_GW_AUXILIARY_UNAVAILABLE'])
-    assert.match(verdict.message, /^Guardrail "gone" did not give a verdict/)
+    assert.match(verdict.message, /^Guardrail "gone" gave no verdict/)
     assert.equal(verdict.retry_after_seconds, 1)
     return true
   })

@@ -118,7 +118,7 @@ test('a document that is no key is named as such, and is shown nowhere', async (
   const fields = { api_key: `\${file:${file}}` }
   const { status, text, upstreams, output } = await answerWith({}, fields)
   assert.equal(status, 502)
-  assert.match(upstreams[0].credential.reason, /no JSON key/)
+  assert.match(upstreams[0].credential.reason, /not a JSON key/)
   assert.equal(JSON.stringify([text, upstreams, output]).includes('canary-4711'), false)
 })
 
