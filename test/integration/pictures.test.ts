@@ -138,6 +138,6 @@ test('a picture of a model that is not known to paint is painted once, and its r
     body: JSON.stringify({ ...ASKED, model: 'other', max_tokens: 100 }),
   })
   const { error } = (await answer.json()) as { error: { message: string } }
-  assert.match(error.message, /no place.*chat\/completions/)
+  assert.match(error.message, /does not support.*chat\/completions/)
   assert.deepEqual([answer.status, painter.asked.length - before], [400, 1])
 })
