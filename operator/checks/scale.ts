@@ -10,7 +10,7 @@ export const replicasHaveEffect: ClusterCheck = ({ gateway }) => {
   if (autoscaling === undefined || replicas === undefined) return []
   const isExternal = valueBelow(autoscaling, 'mode') === 'External'
   const owner = isExternal ? 'the scaler of the Deployment' : 'the autoscaler'
-  const message = `has no effect with autoscaling: ${owner} sets the number of pods`
+  const message = `has no effect while autoscaling is written: ${owner} sets the number of pods`
   const fix = 'Remove it, or remove autoscaling to scale the gateway itself.'
   return [warn(['spec', 'replicas'], message, fix)]
 }

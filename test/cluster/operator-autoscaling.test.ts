@@ -70,7 +70,7 @@ test('with an autoscaler kubectl scale changes no pod, and a condition reports i
   await scale(2)
   await until('the operator has seen the edit', async () => {
     const problems = JSON.stringify((await statusOf(cluster, 'production')).problems)
-    return problems.includes('has no effect with autoscaling')
+    return problems.includes('has no effect while autoscaling is written')
   })
   assert.equal(await replicasOf(DEPLOYMENT), before)
 })
@@ -116,7 +116,7 @@ test('an autoscaled gateway starts with minReplicas, keeps them through an edit,
   await until('it has been judged', async () => {
     const { observedGeneration, problems } = await statusOf(cluster, 'small')
     if (observedGeneration !== 2) return false
-    assert.doesNotMatch(JSON.stringify(problems), /has no effect with autoscaling/)
+    assert.doesNotMatch(JSON.stringify(problems), /has no effect while autoscaling is written/)
     return true
   })
 })
