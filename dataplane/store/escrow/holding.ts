@@ -2,7 +2,7 @@
 import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
 import type { Windows } from '../../accounts/windows.ts'
 import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
-import { fromList, KINDS, listed, nothing, type Quantities } from './quantities.ts'
+import { fromList, KINDS, listed, type Quantities } from './quantities.ts'
 import { type Claim, Slice } from './slice.ts'
 
 /** The limits of an account; that of a group or a key has only a budget. */
@@ -50,8 +50,6 @@ export class Holding {
   /** The amount by which a running request would exceed its hold. */
   more: { readonly tokens: number; readonly nanos: number } | undefined
   #known: Known | undefined
-  /** The use of the rates by the last claim. */
-  #poured: Pick<Quantities, 'requests' | 'rated'> = nothing()
   #agreed: Terms | undefined
 
   constructor(
@@ -96,15 +94,7 @@ export class Holding {
     this.more = undefined
     const totals = [this.day.total, this.month.total] as const
     const claim = this.slice.claim(now, may)
-    this.#pour(claim, now)
     return { claim, terms, budget: this.budget, totals, alerted, reports, hasSettled, more }
-  }
-
-  #pour({ used }: Claim, now: number): void {
-    const { requests, rated } = this.#poured
-    this.#poured = used
-    if (used.requests === requests && used.rated === rated) return
-    this.account.poured.add(this.terms, used.requests - requests, used.rated - rated, now)
   }
 
   /** The claim did not come through, so that the next one has to bring it. */

@@ -3,7 +3,6 @@
  * and the replica's totals in each window.
  */
 
-import { Bucket, type BucketRule } from '../../accounts/bucket.ts'
 import { type Period, windowOfKey } from '../../accounts/period.ts'
 import type { AdmitRequest, BudgetScope, Rules } from '../../accounts/store.ts'
 import { dayOf, type Moment, monthOf, type Window } from '../../accounts/windows.ts'
@@ -100,52 +99,7 @@ export class AccountWindow {
   }
 }
 
-/**
- * The amounts that this replica poured into the buckets of a tenant. Its own buckets leak at the whole rate, so that the sum
- * over all replicas is never more than the store had.
- */
-export class Poured {
-  #requests: Bucket | undefined
-  #tokens: Bucket | undefined
-  #rules: RateRules | undefined
-
-  /** Tokens count only under a rate of tokens; they may be less than nothing. */
-  add(rules: RateRules, requests: number, tokens: number, at: number): void {
-    const now = Math.floor(at)
-    const { requestsPerMinute: perMinute, burst: capacity, tokensPerMinute } = rules
-    this.#rules = rules
-    this.#requests = charged(this.#requests, { perMinute, capacity }, requests, now)
-    if (tokensPerMinute === undefined) return
-    const rule = { perMinute: tokensPerMinute, capacity: tokensPerMinute }
-    this.#tokens = charged(this.#tokens, rule, tokens, now)
-  }
-
-  /** The usage of a request instead of its estimate. */
-  correct(tokens: number, now: number): void {
-    this.#tokens?.charge(tokens, Math.floor(now))
-  }
-
-  /** Arguments to restore the buckets of a store that forgot them: rate, capacity and units in use, rate and units of tokens. */
-  remembered(at: number): readonly number[] {
-    if (this.#rules === undefined) return [0, 0, 0, 0, 0]
-    const { requestsPerMinute, burst, tokensPerMinute = 0 } = this.#rules
-    const now = Math.floor(at)
-    const units = [this.#requests, this.#tokens].map((bucket) => bucket?.unitsInUse(now) ?? 0)
-    return [requestsPerMinute, burst, units[0] ?? 0, tokensPerMinute, units[1] ?? 0]
-  }
-}
-
-type RateRules = Pick<Rules, 'requestsPerMinute' | 'burst' | 'tokensPerMinute'>
-
-function charged(known: Bucket | undefined, rule: BucketRule, cost: number, now: number): Bucket {
-  const bucket = known ?? new Bucket(rule, now)
-  bucket.obey(rule, now)
-  bucket.charge(cost, now)
-  return bucket
-}
-
 export class Account {
-  readonly poured = new Poured()
   readonly tenant: string
   readonly keys: readonly string[]
   /** Running requests that are counted here. */

@@ -182,12 +182,7 @@ export class Calls {
     const windows = account.windows.filter(({ isKnown }) => isKnown)
     if (windows.length === 0) return
     const now = this.#clock.now()
-    const { day } = this.present
-    const args = [
-      ...windows.flatMap((window) => window.remembered(now)),
-      windows.findIndex(({ name }) => name === day.key) + 1,
-      ...account.poured.remembered(now),
-    ]
+    const args = windows.flatMap((window) => window.remembered(now))
     const reply = await this.#send({ script: HEAL, account }, { windows, until: 0, args })
     // This script always answers with numbers.
     const numbers = reply as readonly number[]

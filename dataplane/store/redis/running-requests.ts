@@ -144,8 +144,6 @@ export class RunningRequests {
     { budget, scoped = [] }: Settling,
   ): Promise<Settlement> {
     const { others, id } = running
-    if (running.settled === undefined && running.rated >= 0)
-      running.account.poured.correct(used.tokens - running.rated, this.#clock.now())
     count(running, used)
     for (const other of others) count(other, countedIn(other.scope, used))
     this.#unanswered.hasRun(id)

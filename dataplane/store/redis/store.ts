@@ -138,7 +138,6 @@ export class RedisStore implements Store {
     const { result, present, by } = answer
     if (result.outcome === 'refused') return result
     const reserved = result.outcome === 'downgraded' ? cheaper : estimate
-    account.poured.add(rules, 1, reserved.tokens, this.#clock.now())
     this.#running.add({
       id,
       account,
@@ -222,9 +221,7 @@ export class RedisStore implements Store {
     const counted = countedIn(part.scope, whole)
     if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
     part.reserved = smaller(part.reserved, larger(counted, part.used))
-    const rated = Math.min(part.rated, part.reserved.tokens)
-    part.account.poured.correct(rated - part.rated, this.#clock.now())
-    part.rated = rated
+    part.rated = Math.min(part.rated, part.reserved.tokens)
     return true
   }
 

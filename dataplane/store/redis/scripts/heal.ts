@@ -8,9 +8,7 @@ const REFRESHED_AFTER_MS = 20 * 60_000
 /**
  * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
  * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
- * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice. Then the place
- * of the present day (0: not among them), and rate, capacity and units of the caller in the bucket of requests, rate and
- * units in that of tokens: in a day that was born again each caller pours them once.
+ * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
  * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
@@ -21,27 +19,6 @@ export const HEAL: Script = {
   lua: `${BEGINNING}${LEDGERS}
 local function arg(i) return tonumber(ARGV[i]) end
 local reply = { 1, now }
-local last = offset + 5 * (offset - 3)
-local presentDay = arg(last + 1)
-
-local function pourAgain(window)
-  local isFresh = not saved
-  if window.born ~= 0 then isFresh = call('HGET', window.key, 'fresh') == '1' end
-  if not isFresh or call('HSETNX', window.key, 'b' .. REPLICA, '1') == 0 then return end
-  local rate, capacity, units, newTokenRate, tokenUnits =
-    arg(last + 2), arg(last + 3), arg(last + 4), arg(last + 5), arg(last + 6)
-  if units > 0 then
-    if requestRate == 0 then requestRate, requestCapacity = rate, capacity end
-    requestLevel, requestAt = min(SAFE, levelAt(requestLevel, requestAt, requestRate) + units), now
-    changed = true
-  end
-  if tokenUnits > 0 then
-    if tokenRate == 0 then tokenRate, tokenCapacity = newTokenRate, newTokenRate end
-    tokenLevel, tokenAt = min(SAFE, levelAt(tokenLevel, tokenAt, tokenRate) + tokenUnits), now
-    changed = true
-  end
-end
-
 for i = 1, offset - 3 do
   local name, at = ARGV[3 + i], offset + 5 * i - 4
   local window = ledger(name)
@@ -50,7 +27,6 @@ for i = 1, offset - 3 do
     -- The caller adds nothing to a window before it knows which life of it this is.
     window.changed = window.changed or window.born == 0
   elseif lost(window, born, mine) then
-    if i == presentDay and window.born ~= born then pourAgain(window) end
     window.changed, window.mineChanged = true, true
     window.mine = max(window.mine, whole)
     window.base = max(window.base - window.expired, base) + window.expired
@@ -70,7 +46,6 @@ for i = 1, offset - 3 do
     end
   end
 end
-if changed then save() end
 writeWindows()
 for i = 4, offset do tell(reply, ARGV[i]) end
 return reply

@@ -196,8 +196,7 @@ local function write(window, ttl)
   if window.born == 0 then
     local birth = call('TIME')
     window.born = birth[1] * 1000000 + birth[2]
-    -- With a state that was there before, only the window is new: its buckets are not lost.
-    call('HSET', window.key, 'born', window.born, 'fresh', saved and 0 or 1)
+    call('HSET', window.key, 'born', window.born)
     call('PEXPIRE', window.key, ttl)
   end
   if window.expiredChanged then call('HSET', window.key, 'expired', window.expired) end
