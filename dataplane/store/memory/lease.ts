@@ -134,7 +134,7 @@ function corrected(
   now: number,
 ): number | undefined {
   if (rated === undefined) return undefined
-  // Also a charge of nothing: the time until now leaks at the rate of now, whatever rule comes next.
+  // Also a charge of nothing: the time until now leaks at the rate of now, even if the next rule is another one.
   tokens?.charge(used - rated, now)
   return used
 }

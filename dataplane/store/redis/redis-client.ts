@@ -24,11 +24,6 @@ export interface RedisClient {
 
 export type Argument = string | number
 
-export interface ListenerOptions extends Omit<ClientOptions, 'onReady'> {
-  readonly channel: string
-  readonly onMessage: (text: string) => void
-}
-
 /** Name of the connection in `CLIENT LIST`. */
 const CONNECTION_NAME = 'gw'
 
@@ -41,68 +36,21 @@ const DISCONNECT_MS = 50
 const NEVER = () => null
 
 export function openClient(options: ClientOptions): RedisClient {
-  const connection = options.place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
-  const hold = connection instanceof Redis ? holdingWrites(connection) : () => undefined
-  const life = connected(connection, options)
-  return {
-    get isReady() {
-      return !life.isOver && connection.status === 'ready'
-    },
-    runCached(sha, keys, args) {
-      hold()
-      return connection.evalsha(sha, keys.length, ...keys, ...args)
-    },
-    runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
-    close: life.close,
-  }
-}
-
-/** Listens to a channel on a separate connection, since such a connection can do nothing else. */
-export function openListener(options: ListenerOptions): Pick<RedisClient, 'isReady' | 'close'> {
-  const { place, channel, onMessage } = options
+  const { place, onReady, onEnd } = options
   const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
-  let isListening = false
-  const onReady = () => {
-    // A user without the permission works without the channel.
-    connection.subscribe(channel).then(
-      () => {
-        isListening = true
-      },
-      () => undefined,
-    )
-  }
-  connection.on('message', (_: string, text: string) => onMessage(text))
-  const life = connected(connection, { ...options, onReady })
-  return {
-    get isReady() {
-      return isListening && !life.isOver && connection.status === 'ready'
-    },
-    close: life.close,
-  }
-}
-
-function connected(
-  connection: Redis | Cluster,
-  { onReady, onEnd }: Pick<ClientOptions, 'onReady' | 'onEnd'>,
-) {
+  const hold = connection instanceof Redis ? holdingWrites(connection) : () => undefined
   let error: Error | undefined
-  const life = {
-    isOver: false,
-    close() {
-      life.isOver = true
-      connection.disconnect()
-    },
-  }
+  let isOver = false
   const end = () => {
-    if (life.isOver) return
-    life.isOver = true
+    if (isOver) return
+    isOver = true
     onEnd(error)
   }
   connection.on('error', (said: Error) => {
     error = said
   })
   connection.on('ready', () => {
-    if (!life.isOver) onReady()
+    if (!isOver) onReady()
   })
   connection.on('close', end)
   connection.on('end', end)
@@ -110,7 +58,20 @@ function connected(
     error ??= said
     end()
   })
-  return life
+  return {
+    get isReady() {
+      return !isOver && connection.status === 'ready'
+    },
+    runCached(sha, keys, args) {
+      hold()
+      return connection.evalsha(sha, keys.length, ...keys, ...args)
+    },
+    runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
+    close() {
+      isOver = true
+      connection.disconnect()
+    },
+  }
 }
 
 /**
@@ -132,9 +93,7 @@ function holdingWrites(connection: Redis): () => void {
   }
 }
 
-type Connecting = Pick<ClientOptions, 'place' | 'secureContext' | 'connectMs'>
-
-function redisOf({ place, secureContext, connectMs }: Connecting): Redis {
+function redisOf({ place, secureContext, connectMs }: ClientOptions): Redis {
   const { kind, nodes, path, tls, sentinelUsername, sentinelPassword } = place
   const shared = { ...sharedOptions(place, connectMs), lazyConnect: true, retryStrategy: NEVER }
   const secure = tls ? { tls: { secureContext: secureContext() } } : {}
@@ -157,7 +116,7 @@ function redisOf({ place, secureContext, connectMs }: Connecting): Redis {
   })
 }
 
-function clusterOf({ place, secureContext, connectMs }: Connecting): Cluster {
+function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster {
   const { nodes, tls } = place
   return new Cluster([...nodes], {
     lazyConnect: true,

@@ -89,8 +89,9 @@ export class RedisStore implements Store {
 
   /** Admits a request that slices cover, without a call. */
   admitHere(request: AdmitRequest): AdmitResult | undefined {
+    if (this.#escrow === undefined || hasLimits(request.rules)) return undefined
     const accounts = this.#book.of(this.#calls.present, request)
-    return this.#escrow?.admit(request, sane(request.estimate), accounts)
+    return this.#escrow.admit(request, sane(request.estimate), accounts)
   }
 
   /** Knowledge of this replica by slices, for the beginning of an outage. */

@@ -1,11 +1,7 @@
 /** Builds the shared store from its connection, scripts, local share and reports. */
 import type { SecureContext } from 'node:tls'
-import { schedule } from '../../base/clock.ts'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
-import { KINDS } from '../escrow/quantities.ts'
-import type { Held } from '../escrow/standings.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
@@ -13,7 +9,6 @@ import { RedisLink } from '../redis/redis-link.ts'
 import { RedisStore } from '../redis/store.ts'
 import { UsageRollup } from '../redis/usage-rollup.ts'
 import { LocalShare } from './local-share.ts'
-import { PushChannel } from './push-channel.ts'
 import { Replicas } from './replicas.ts'
 import { type Decider, SharedStore } from './shared.ts'
 import { SharedState } from './shared-state.ts'
@@ -56,8 +51,6 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     async probe(send) {
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count
-      channel.keep()
-      showHeld(counting.held, metrics)
       store.deliver()
     },
     onChange(isUp, why) {
@@ -69,20 +62,11 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     },
     onFailure: (away) => state.failed(away),
   })
-  const channel = new PushChannel({
-    ...{ place, secureContext: world.secureContext, keyPrefix },
-    onWanted: (stateKey) => counting.want(stateKey),
-  })
-  const counting = new RedisStore(link, {
-    ...{ keyPrefix, replica, clock },
-    slices: { schedule, isTogether: place.kind !== 'cluster', hears: () => channel.isOpen },
-  })
-  const store = sharedStore(counting, { link, replicas, section, world })
+  const store = sharedStore(link, replicas, { section, world })
   const rollup = usageIn(link, { section, world })
 
   function came(): void {
     state.came()
-    channel.reopen()
     replicas.returned()
     store.returned()
     rollup.returned()
@@ -107,19 +91,9 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
         log.event('error', 'store', message, { settlements_waiting: left })
       }
       if (!link.isAway) await replicas.leave(link.run.bind(link)).catch(() => undefined)
-      channel.close()
       link.close()
     },
   }
-}
-
-function showHeld(held: Held | undefined, { storeSlices, storeSliceAccounts }: Metrics): void {
-  if (held === undefined) return
-  for (const kind of KINDS) {
-    if (kind !== 'nanos') storeSlices.at(kind === 'rated' ? 'rate_tokens' : kind).value = held[kind]
-  }
-  storeSlices.at('usd').value = held.nanos / 1e9
-  storeSliceAccounts.at().value = held.accounts
 }
 
 /** Writes the rows of the last second at the end, unless the store is unreachable. */
@@ -154,22 +128,14 @@ interface RedisSettings {
   readonly world: RedisContext
 }
 
-interface StoreParts extends RedisSettings {
-  readonly link: RedisLink
-  readonly replicas: Replicas
-}
-
 function sharedStore(
-  store: RedisStore,
-  { link, replicas, section, world }: StoreParts,
+  link: RedisLink,
+  replicas: Replicas,
+  { section, world }: RedisSettings,
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
-  const decisions = {
-    slice: metrics.storeDecisions.at('slice'),
-    store: metrics.storeDecisions.at('store'),
-    local: metrics.localAdmissions.at(),
-  }
+  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
@@ -180,7 +146,7 @@ function sharedStore(
     newId: () => `${replica}-sum-${(++sums).toString(36)}`,
     onDecided(by: Decider, isAdmitted: boolean) {
       if (isAdmitted) replicas.admissions++
-      decisions[by].value++
+      if (by === 'local') metrics.localAdmissions.at().value++
     },
     onUnavailable: (tenant: string) =>
       void metrics.rejected.at(tenant, 'store_unavailable').value++,

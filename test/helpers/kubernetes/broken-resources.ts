@@ -324,7 +324,7 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     name: 'autoscaling twice',
     at: 'spec.autoscaling',
     to: { mode: 'External', maxReplicas: 2 },
-    says: /External leaves/,
+    says: /mode: External/,
   },
   {
     name: 'amount without a unit',
