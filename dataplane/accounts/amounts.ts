@@ -21,24 +21,16 @@ export function countedAmount(amount: Amount, counts: CountedTokens): Amount {
   return counts === 'all' ? amount : { tokens: tokensOf(amount, counts), nanos: 0 }
 }
 
-export function larger(one: Amount, other: Amount): Amount {
-  const { input: first = 0 } = one
-  const { input: second = 0 } = other
-  return {
-    tokens: Math.max(one.tokens, other.tokens),
-    nanos: Math.max(one.nanos, other.nanos),
-    input: Math.max(first, second),
-  }
-}
+export const larger = eachBy(Math.max)
 
-export function smaller(one: Amount, other: Amount): Amount {
-  const { input: first = 0 } = one
-  const { input: second = 0 } = other
-  return {
-    tokens: Math.min(one.tokens, other.tokens),
-    nanos: Math.min(one.nanos, other.nanos),
-    input: Math.min(first, second),
-  }
+export const smaller = eachBy(Math.min)
+
+function eachBy(choose: (one: number, other: number) => number) {
+  return (one: Amount, other: Amount): Amount => ({
+    tokens: choose(one.tokens, other.tokens),
+    nanos: choose(one.nanos, other.nanos),
+    input: choose(one.input ?? 0, other.input ?? 0),
+  })
 }
 
 function isCount(value: number): boolean {

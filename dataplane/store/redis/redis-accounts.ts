@@ -169,11 +169,11 @@ interface RequestAccounts {
   readonly present: Moment
 }
 
-/** The accounts that this process counts in. */
 /** With that many accounts, those of limits are dropped that nothing has been counted in for this time. */
 const SWEPT_MIN = 10_000
 const QUIET_MS = 60_000
 
+/** The accounts that this process counts in. */
 export class AccountBook {
   readonly accounts = new Map<string, Account>()
   readonly #keyPrefix: string
