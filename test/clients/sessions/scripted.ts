@@ -43,7 +43,7 @@ export async function startScripted(
       return send(outgoing, refusal.status, refusal.body)
     }
     const text = JSON.stringify(asked.body)
-    const seen = column.voice.read(text, asked.path)
+    const seen = column.voiceAt(asked.path).read(text, asked.path)
     const choice = choose(seen, script, root, made)
     heard.push({ choice, seen, text })
     if (choice.kind === 'endless') return await speakOn(outgoing, asked)
@@ -69,13 +69,14 @@ export async function startScripted(
 
   function speak(outgoing: ServerResponse, asked: Asked, answer: Answer): void {
     const style = { seed: heard.length }
+    const voice = column.voiceAt(asked.path)
     if (!isStream(asked)) {
       outgoing.writeHead(200, { 'content-type': 'application/json' })
-      outgoing.end(counted(column.voice.whole(answer, style), asked))
+      outgoing.end(counted(voice.whole(answer, style), asked))
       return
     }
     outgoing.writeHead(200, { 'content-type': column.mediaType })
-    const events = column.voice.stream(answer, style)
+    const events = voice.stream(answer, style)
     const said = events.map(([event, data]) => [event, counted(data, asked)] as const)
     outgoing.end(bytesOf(column.mediaType, said))
   }
@@ -88,7 +89,7 @@ export async function startScripted(
     })
     if (!isStream(asked)) return
     const answer = inVoice({ text: 'on-and-on ', calls: [] }, asked)
-    const events = column.voice.stream(answer, { seed: 1, pieces: 'whole' })
+    const events = column.voiceAt(asked.path).stream(answer, { seed: 1, pieces: 'whole' })
     const at = events.findIndex(([, data]) => data.includes('on-and-on'))
     const [name = '', data = ''] = events[at] ?? []
     // Gemini's last text event contains the finish reason.

@@ -6,6 +6,8 @@ import {
 } from '../../helpers/conversations/upstream/say-responses.ts'
 import type { Vendor } from '../../helpers/strict-vendors.ts'
 
+type Voice = Pick<Upstream, 'read' | 'whole' | 'stream'>
+
 export interface Column {
   /** The name on the page. */
   readonly title: string
@@ -20,7 +22,8 @@ export interface Column {
   /** undefined: it thinks if the request asks for it. */
   readonly thinks: boolean | undefined
   readonly signature?: string
-  readonly voice: Pick<Upstream, 'read' | 'whole' | 'stream'>
+  /** The wire at a path of requests. */
+  readonly voiceAt: (path: string) => Voice
 }
 
 const EVENTS = 'text/event-stream'
@@ -37,18 +40,22 @@ function column(
     mediaType: EVENTS,
     ids: 'call_',
     thinks: undefined,
-    voice: UPSTREAMS[vendor] as Upstream,
+    voiceAt: () => UPSTREAMS[vendor] as Upstream,
     ...more,
     settings: { provider: vendor, model, ...settings },
   }
 }
+
+const CHAT: Voice = UPSTREAMS.openai as Upstream
+const RESPONSES: Voice = { ...CHAT, whole: wholeResponses, stream: streamResponses }
 
 export const COLUMNS: readonly Column[] = [
   column('openai', 'gpt-4.1', { title: 'openai, chat', settings: { native: [] }, thinks: false }),
   column('openai', 'gpt-5.6', {
     title: 'openai, responses',
     thinks: false,
-    voice: { ...(UPSTREAMS.openai as Upstream), whole: wholeResponses, stream: streamResponses },
+    // The gateway sends a chat without tools as it is.
+    voiceAt: (path) => (path.endsWith('/responses') ? RESPONSES : CHAT),
   }),
   column('anthropic', 'claude-opus-4-8', { ids: 'toolu_', signature: SIGNATURE }),
   column('bedrock', 'us.anthropic.claude-opus-4-8-v1:0', {
