@@ -31,6 +31,7 @@ const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 
 const TWO_FORMS = [
   'routes[].upstreams[]',
+  'aliases{}',
   'pricing',
   'no_proxy',
   'tls.min_version',
@@ -268,9 +269,10 @@ const DRESS: Readonly<Record<string, Tree>> = {
 
 function nodeAt(section: Tree, path: string): Tree {
   let node: unknown = section
-  for (const part of path.split(/\.|(?=\[\])/)) {
+  for (const part of path.split(/\.|(?=\[\]|\{\})/)) {
     if (part === '' || !isRecord(node)) continue
     if (part === '[]') node = node.items
+    else if (part === '{}') node = node.additionalProperties
     else node = isRecord(node.properties) ? node.properties[part] : undefined
   }
   if (!isRecord(node)) throw new Error(`the section gw has nothing at ${path}`)

@@ -14,6 +14,13 @@ const Model = z.looseObject({
   route: z.string(),
   strategy: z.string(),
   context_window: z.number().optional(),
+  deprecated: z
+    .object({
+      since: z.string(),
+      until: z.string().optional(),
+      successor: z.string().optional(),
+    })
+    .optional(),
   upstreams: z.array(Upstream),
 })
 
@@ -53,16 +60,26 @@ export function joined(answers: readonly (readonly Model[])[]): Model[] {
 
 export function printModels(models: readonly Model[], isWide: boolean): void {
   const head = ['NAME', 'KIND', 'ROUTE', 'STRATEGY', 'WINDOW', 'UPSTREAMS', 'ELIGIBLE']
-  const rows = models.map(({ name, kind, route, strategy, context_window, upstreams }) => [
+  const hasEnds = models.some(({ deprecated }) => deprecated !== undefined)
+  if (hasEnds) head.push('DEPRECATED')
+  const rows = models.map(({ name, kind, route, strategy, context_window, ...model }) => [
     name,
     kind,
     kind === 'route' ? undefined : route,
     strategy,
     context_window,
-    upstreams.map((one) => one.name).join(', '),
-    eligibleOf(upstreams),
+    model.upstreams.map((one) => one.name).join(', '),
+    eligibleOf(model.upstreams),
+    ...(hasEnds ? [endOf(model.deprecated)] : []),
   ])
   printTable(head, rows, isWide)
+}
+
+function endOf(deprecated: Model['deprecated']): string | undefined {
+  if (deprecated === undefined) return undefined
+  const { since, until, successor } = deprecated
+  const end = until === undefined ? `since ${since}` : `until ${until}`
+  return successor === undefined ? end : `${end}, use ${successor}`
 }
 
 /** The names of the eligible upstreams, if not all are eligible. */

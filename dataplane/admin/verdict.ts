@@ -73,7 +73,7 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const caller = callerOf(asked, gateway.clock.wall())
   const request = requestOf(asked, section.gateway.max_request_bytes)
   permit(caller)
-  const route = match(asked.model, caller, active.snapshot)
+  const route = match(asked.model, caller, active.snapshot, gateway.clock.wall())
   const isLimited = caller.tenant !== ''
   const base = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
   const subject = subjectOf(caller, route, request, asked)

@@ -161,6 +161,8 @@ export interface Learnt {
   readonly limitHeaders?: Readonly<Record<string, string>>
   /** The limit of the tenant that was reached, by its name in the metrics. */
   readonly limit?: string
+  /** The name that has ended, and the headers that say so. */
+  readonly sunset?: { readonly name: string; readonly headers: readonly string[] }
 }
 
 export interface ErrorDetails {

@@ -18,6 +18,16 @@ export function makeJsonSchema(): Tree {
   const upstream = [...gw, 'upstreams', 'items', 'properties']
   const route = [...gw, 'routes', 'items', 'properties']
   widen(schema, [...route, 'upstreams', 'items'], (object) => [nameOf(object), object])
+  const deprecated = valueBelow(schema, ...gw, 'deprecated_aliases', 'additionalProperties')
+  widen(schema, [...gw, 'aliases', 'additionalProperties'], (name) => [
+    name,
+    {
+      type: 'object',
+      properties: { route: name, deprecated },
+      required: ['route'],
+      additionalProperties: false,
+    },
+  ])
   widen(schema, [...gw, 'pricing'], (object) => [
     valueBelow(object, 'properties', 'models'),
     object,

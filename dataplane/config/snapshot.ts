@@ -17,6 +17,7 @@ import type { Provider, ProviderSettings } from '../wire/provider.ts'
 import type { AddressSettings } from '../wire/provider-facts.ts'
 import { CertificateNames } from './certificate-names.ts'
 import { ModelNames } from './model-names.ts'
+import { Sunsets } from './sunsets.ts'
 import { resolved, serverOf, splitEndpoint } from './upstreams/address.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
@@ -97,6 +98,8 @@ export interface Snapshot {
   readonly routes: ReadonlyMap<string, Route>
   /** Route by every name a client may send: routes first, then aliases. */
   readonly models: ModelNames<Route>
+  /** Absent if no name is deprecated. */
+  readonly sunsets: Sunsets | undefined
   /** By lower-case hex SHA-256 of the whole key. */
   readonly keys: Keys
   /** Callers by the certificate that they show. */
@@ -138,6 +141,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
     upstreams,
     routes,
     models: new ModelNames([...routes, ...aliases]),
+    sunsets: Sunsets.of(section),
     certificates: new CertificateNames(section.auth.certificates),
     limits: limitsOf(section, routes),
     keepaliveMs: keepaliveSeconds(section.gateway, delivered === undefined ? 'file' : 'pod') * 1000,

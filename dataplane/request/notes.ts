@@ -74,7 +74,10 @@ export class Notes implements Witness {
     const { trace, response, active, call } = this.#noted
     trace.model = model
     response.route = name
-    const { tags } = active.snapshot.section.usage
+    const { sunsets, models, section } = active.snapshot
+    const sunset = sunsets?.of(model, models.get(model)?.name ?? name)
+    if (sunset !== undefined) this.#ends(sunset)
+    const { tags } = section.usage
     const span = tags.length > 0 ? found?.spans.get('metadata') : undefined
     if (span) trace.tags = tagsOf(tags, key.tags, call.incoming, metadataIn(bytes, span))
   }
@@ -204,12 +207,21 @@ export class Notes implements Witness {
   }
 
   /** Notes the facts of a refusal. */
-  learnt({ model, route, limitHeaders, limit }: Learnt): void {
+  learnt({ model, route, limitHeaders, limit, sunset }: Learnt): void {
     const { trace, response, gateway } = this.#noted
     if (model !== undefined) trace.model = model
     if (route !== undefined) response.route = route
     if (limitHeaders !== undefined) response.limits = limitHeaders
     if (limit !== undefined) gateway.metrics.rejected.at(trace.tenant, limit).value++
+    if (sunset !== undefined) this.#ends(sunset)
+  }
+
+  /** The request names a deprecated route or alias. */
+  #ends({ name, headers }: NonNullable<Learnt['sunset']>): void {
+    const { trace, response, gateway } = this.#noted
+    trace.deprecated = name
+    response.headers.push(...headers)
+    gateway.metrics.deprecated.at(name, trace.tenant).value++
   }
 
   refused({ code, cause, message, details: { counted } }: GatewayError): void {

@@ -7,7 +7,7 @@ import { FurtherLimit } from './further-limits.ts'
 import { ApiKey, TAGS_MAX } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
-import { Aliases, Route, Slo } from './routes.ts'
+import { Aliases, DeprecatedAliases, Route, Slo } from './routes.ts'
 import { Tls, Upstream } from './upstreams.ts'
 
 export const API_VERSION = 'inference.gw/v1'
@@ -139,6 +139,9 @@ export const GatewaySection = z.strictObject({
   aliases: Aliases.default({}).describe(
     'Model name to route name. A name that ends with * matches every name with that prefix; exact names win, then the longest.',
   ),
+  deprecated_aliases: DeprecatedAliases.default({}).describe(
+    'When aliases end, by alias; the same as deprecated in the value of the alias.',
+  ),
   api_keys: z.array(ApiKey).max(100_000).default([]).describe('Keys that may call, as hashes.'),
   api_keys_file: text().optional().describe('File with more keys, reloaded on change.'),
   auth: Auth.prefault({}).describe(
@@ -213,3 +216,4 @@ export type Configuration = z.output<typeof GatewayConfig>
 export type Section = z.output<typeof GatewaySection>
 export type UpstreamSection = Section['upstreams'][number]
 export type RouteSection = Section['routes'][number]
+export type DeprecationSection = NonNullable<RouteSection['deprecated']>

@@ -1,5 +1,6 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
+import { Deprecation } from './deprecation.ts'
 import { Fairness } from './fairness.ts'
 import { count, name, seconds, text } from './fields.ts'
 import { STRATEGY_NAMES } from './strategy-names.ts'
@@ -141,6 +142,14 @@ export const Route = z.strictObject({
     .describe('Guardrails applied to the request and the answer.'),
   slo: Slo.optional().describe("This route's objective; wins over the gateway's."),
   trace: RouteTrace.optional().describe('Decision traces of this route.'),
+  deprecated: Deprecation.optional().describe(
+    'When this name ends. Answers, the list of models and the log say so.',
+  ),
 })
 
-export const Aliases = z.record(z.string().min(1).max(253), name())
+const Alias = z.string().min(1).max(253)
+
+/** In a file the value may also be `{route, deprecated}`. */
+export const Aliases = z.record(Alias, name())
+
+export const DeprecatedAliases = z.record(Alias, Deprecation)

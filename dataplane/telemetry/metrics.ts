@@ -137,6 +137,12 @@ export const METRICS = {
     'kind',
   ),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
+  deprecated: counter(
+    'gw_deprecated_requests_total',
+    'Requests that named a deprecated route or alias.',
+    'name',
+    'tenant',
+  ),
   admitted: counter(
     'gw_ratelimit_admitted_total',
     "Requests that a tenant's limits allowed.",

@@ -5,8 +5,9 @@ import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call/call.ts'
 import type { Route } from '../../config/snapshot.ts'
+import { shownSunset } from '../../config/sunsets.ts'
 import type { Api, Visit } from '../../request/api.ts'
-import { mayUse } from '../../request/stages/match.ts'
+import { match, mayUse } from '../../request/stages/match.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
 import { windowOf } from '../../upstream/live/targets.ts'
 import { openAiWire } from '../openai/wire.ts'
@@ -43,6 +44,7 @@ export const openAiModel: Api = {
     const asked = decodeURIComponent(pathOf(visit.call.incoming.url).slice(MODEL_PREFIX.length))
     const found = permitted(caller, visit).find(([name]) => name === asked)
     if (found === undefined) {
+      refuseEnded(asked, caller, visit)
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
         `This key has no route "${shownName(asked)}"; GET /v1/models lists those it has.`,
@@ -54,8 +56,23 @@ export const openAiModel: Api = {
   },
 }
 
-function permitted(caller: Caller, { active }: Visit): [string, Route][] {
-  return [...active.snapshot.models].filter(([, route]) => mayUse(caller.key, route.name))
+/** Without the names that have ended and lead to no successor. */
+function permitted(caller: Caller, { active, gateway }: Visit): [string, Route][] {
+  const { models, sunsets } = active.snapshot
+  const now = gateway.clock.wall()
+  return [...models].filter(([name, route]) => {
+    if (!mayUse(caller.key, route.name)) return false
+    const sunset = sunsets?.of(name, route.name)
+    return sunset === undefined || sunset.redirects || now < sunset.untilMs
+  })
+}
+
+/** Says when a name has ended, to a key that may use it. */
+function refuseEnded(name: string, caller: Caller, { active, gateway }: Visit): void {
+  const { snapshot } = active
+  const route = snapshot.models.get(name)
+  if (route === undefined || !mayUse(caller.key, route.name)) return
+  match(name, caller, snapshot, gateway.clock.wall())
 }
 
 function requireScope(caller: Caller): void {
@@ -70,6 +87,7 @@ function requireScope(caller: Caller): void {
 function modelOf(id: string, route: Route, { active, gateway }: Visit) {
   const created = Math.floor(gateway.metrics.reloadedAt.at().value)
   const window = windowOf(active.lanes.get(route.name))
+  const sunset = active.snapshot.sunsets?.of(id, route.name)
   return {
     id,
     object: 'model',
@@ -84,5 +102,6 @@ function modelOf(id: string, route: Route, { active, gateway }: Visit) {
       max_model_len: window,
       max_input_tokens: window,
     }),
+    ...(sunset && { deprecated: shownSunset(sunset) }),
   }
 }

@@ -13,6 +13,7 @@ import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
 import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
+import { sunsetChecks } from './routes/sunsets.ts'
 import { traceChecks } from './routes/traces.ts'
 import { weightChecks } from './routes/weights.ts'
 import { telemetryChecks } from './telemetry.ts'
@@ -63,6 +64,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...nameChecks,
   ...plainHttpChecks,
   ...priceChecks,
+  ...sunsetChecks,
   ...telemetryChecks,
   ...traceChecks,
   ...usageChecks,

@@ -27,6 +27,7 @@ export function canonicalize(tree: unknown): Canonical {
   if (Array.isArray(gw.routes)) {
     gw.routes = gw.routes.map((route, index) => canonicalRoute(route, index, moves))
   }
+  if (isRecord(gw.aliases)) canonicalAliases(gw, gw.aliases, moves)
   if (Array.isArray(gw.pricing)) {
     gw.pricing = { models: gw.pricing }
     moves.push(move(['gw', 'pricing', 'models'], ['gw', 'pricing'], true))
@@ -84,6 +85,27 @@ function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {
     return { name: entry }
   })
   return { ...route, upstreams }
+}
+
+/** An alias may be written as `{route, deprecated}`; other members stay for the schema to refuse. */
+function canonicalAliases(gw: Tree, written: Tree, moves: Move[]): void {
+  const ends: [string, unknown][] = []
+  const aliases = Object.entries(written).map(([alias, value]): [string, unknown] => {
+    if (!isRecord(value) || typeof value.route !== 'string') return [alias, value]
+    const { route, deprecated, ...others } = value
+    if (Object.keys(others).length > 0) return [alias, value]
+    const place = ['gw', 'aliases', alias]
+    moves.push(move(place, [...place, 'route'], false))
+    if (deprecated !== undefined) {
+      ends.push([alias, deprecated])
+      moves.push(move(['gw', 'deprecated_aliases', alias], [...place, 'deprecated'], true))
+    }
+    return [alias, route]
+  })
+  gw.aliases = Object.fromEntries(aliases)
+  if (ends.length === 0) return
+  const listed = isRecord(gw.deprecated_aliases) ? gw.deprecated_aliases : {}
+  gw.deprecated_aliases = { ...listed, ...Object.fromEntries(ends) }
 }
 
 function canonicalTls(tls: unknown): unknown {

@@ -3,7 +3,12 @@ import { compilePrices, estimateOf } from '../../accounts/price.ts'
 import { answerReserved } from '../../accounts/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/facts-of-models.ts'
-import type { Configuration, RouteSection, Section } from '../../schema/index.ts'
+import type {
+  Configuration,
+  DeprecationSection,
+  RouteSection,
+  Section,
+} from '../../schema/index.ts'
 import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
 import {
   attemptsMax,
@@ -63,10 +68,30 @@ function explainRoute(
   return [`route ${route.name}`, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-function explainNames({ aliases }: Section, { name }: RouteSection): string[] {
+function explainNames(section: Section, route: RouteSection): string[] {
+  const { aliases } = section
+  const { name } = route
   const names = Object.keys(aliases).filter((alias) => aliases[alias] === name)
   const also = names.length === 0 ? 'no alias' : `or by alias ${names.join(', ')}`
-  return [`reached by model: ${name}, ${also}`]
+  return [`reached by model: ${name}, ${also}`, ...explainEnds(section, route, names)]
+}
+
+function explainEnds(
+  { deprecated_aliases }: Section,
+  { name, deprecated }: RouteSection,
+  aliases: readonly string[],
+): string[] {
+  return [
+    [name, deprecated] as const,
+    ...aliases.map((one) => [one, deprecated_aliases[one]] as const),
+  ].flatMap(([ending, end]) => (end === undefined ? [] : [explainEnd(ending, end)]))
+}
+
+function explainEnd(name: string, { since, until, successor, then }: DeprecationSection): string {
+  const use = successor === undefined ? '' : `; clients should use ${successor}`
+  if (until === undefined) return `deprecated: ${name} since ${since}${use}`
+  const after = then === 'redirect' ? `${successor} serves it` : 'requests get 404'
+  return `deprecated: ${name} since ${since}${use}; from ${until} ${after}`
 }
 
 function explainCallers({ api_keys, api_keys_file }: Section, { name }: RouteSection): string[] {

@@ -7,6 +7,7 @@ import { modelInBeginning } from '../../body/request.ts'
 import type { Caller } from '../../call/call.ts'
 import type { KeyEntry } from '../../call/key-entry.ts'
 import type { Route, Snapshot } from '../../config/snapshot.ts'
+import type { Sunset } from '../../config/sunsets.ts'
 
 const NAMES_SHOWN_MAX = 20
 
@@ -15,21 +16,43 @@ export function permit({ key }: Caller): void {
   if (!key.invokes) throw denied(`Key "${key.record.id}" lacks the scope models:invoke.`)
 }
 
-type Names = Pick<Snapshot, 'models' | 'section'>
+type Names = Pick<Snapshot, 'models' | 'section' | 'sunsets'>
 
-/** Throws ERR_GW_ROUTE_NOT_FOUND, ERR_GW_AUTH_SCOPE_DENIED. */
-export function match(model: string, caller: Caller, names: Names): Route {
+/**
+ * `wallMs`: milliseconds since 1970. The successor of a name that has ended needs no permission besides that of the
+ * name. Throws ERR_GW_ROUTE_NOT_FOUND, ERR_GW_AUTH_SCOPE_DENIED.
+ */
+export function match(model: string, caller: Caller, names: Names, wallMs: number): Route {
   const route = names.models.get(model)
   if (route === undefined) {
     const shown = shownName(model)
-    const message = `There is no route "${shown}". ${offer(caller, names)}`
+    const message = `There is no route "${shown}". ${offer(caller, names, wallMs)}`
     const details = { param: 'model', final: true, learnt: { model: shown } }
     throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message, details)
   }
-  if (mayUse(caller.key, route.name)) return route
-  const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names)}`
+  if (mayUse(caller.key, route.name))
+    return names.sunsets === undefined ? route : servedNow(model, route, names, wallMs)
+  const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names, wallMs)}`
   // The key may not use the route, so the answer names the route only if the client named it.
   throw denied(message, model === route.name ? { model, route: model } : { model })
+}
+
+/** The checks leave no circle of successors. */
+function servedNow(model: string, route: Route, names: Names, wallMs: number): Route {
+  const sunset = names.sunsets?.of(model, route.name)
+  if (sunset === undefined || wallMs < sunset.untilMs) return route
+  const { successor = '' } = sunset.section
+  const next = sunset.redirects ? names.models.get(successor) : undefined
+  if (next !== undefined) return servedNow(successor, next, names, wallMs)
+  throw ended(shownName(model), sunset)
+}
+
+function ended(model: string, sunset: Sunset): GatewayError {
+  const { until, successor } = sunset.section
+  const advice = successor === undefined ? 'It has no successor.' : `Use "${successor}" instead.`
+  const message = `Model "${model}" is not served since ${until}. ${advice}`
+  const details = { param: 'model', final: true, learnt: { model, sunset } }
+  return new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message, details)
 }
 
 /**
@@ -41,12 +64,13 @@ export function matchAhead(
   contentType: string | undefined,
   caller: Caller,
   names: Names,
+  wallMs: number,
 ): void {
   const model =
     contentType === undefined
       ? modelInBeginning(beginning)
       : valueInBeginning(beginning, contentType, 'model')
-  if (model !== undefined && model !== '') match(model, caller, names)
+  if (model !== undefined && model !== '') match(model, caller, names, wallMs)
 }
 
 export function mayUse(key: KeyEntry, route: string): boolean {
@@ -57,11 +81,13 @@ export function mayUse(key: KeyEntry, route: string): boolean {
  * Aliases come first, because SDKs use these names. Lists only names that the key may use, so that an error does not
  * reveal others.
  */
-function offer(caller: Caller, { section, models }: Names): string {
+function offer(caller: Caller, { section, models, sunsets }: Names, wallMs: number): string {
   const names: string[] = []
   for (const name of [...Object.keys(section.aliases), ...section.routes.map((one) => one.name)]) {
     const route = models.get(name)
     if (route === undefined || !mayUse(caller.key, route.name)) continue
+    const sunset = sunsets?.of(name, route.name)
+    if (sunset !== undefined && !sunset.redirects && sunset.untilMs <= wallMs) continue
     if (names.push(name) > NAMES_SHOWN_MAX) break
   }
   if (names.length === 0) return 'This key may use no route.'

@@ -51,9 +51,10 @@ export async function read(
     if (pathModel !== undefined) bytes = await naming(bytes, pathModel)
     const scanning = scan(bytes, announced)
     const scanned = scanning instanceof Promise ? await scanning : scanning
-    const route = match(scanned.model, caller, snapshot)
+    const wallMs = gateway.clock.wall()
+    const route = match(scanned.model, caller, snapshot, wallMs)
     notes.matched(scanned, route, caller)
-    const createdSeconds = Math.floor(gateway.clock.wall() / 1000)
+    const createdSeconds = Math.floor(wallMs / 1000)
     const understood = understand(scanned, dialect.reading, createdSeconds)
     const request = understood instanceof Promise ? await understood : understood
     notes.session(dialect)
@@ -93,7 +94,7 @@ function bodyOf(
   const look = (beginning: Buffer) => {
     const type = dialect.form && call.incoming.header('content-type')
     held.wasLonger = isLong(call.incoming)
-    matchAhead(beginning, type, caller, snapshot)
+    matchAhead(beginning, type, caller, snapshot, gateway.clock.wall())
     held.wasLonger = false
   }
   return receive(call, held, { settings, rules, look }, gateway)

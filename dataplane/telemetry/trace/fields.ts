@@ -92,6 +92,12 @@ export const TRACE_FIELDS = {
     attribute: 'gen_ai.operation.name',
   }),
   model: text({ what: 'the model that the client asked for', in: ['log'] }),
+  deprecated: text({
+    what: 'the deprecated route or alias by which the client asked for it',
+    in: ['log'],
+    tree: 'asked by a deprecated name',
+    console: 'deprecated name',
+  }),
   route: text({
     what: 'the route it resolved to',
     start: 'none',

@@ -76,6 +76,61 @@ const NAMES: Row[] = [
     says: 'a * that is not its last character',
     fix: '"gpt-*"',
   },
+  {
+    name: 'the end of an alias that does not exist',
+    yaml: '  aliases: {old: r}\n  deprecated_aliases:\n    odl: {since: 2026-01-01} # here',
+    path: 'gw.deprecated_aliases.odl',
+    says: 'unknown alias "odl"; did you mean "old"?',
+    fix: '"old"',
+  },
+  {
+    name: 'an alias that ends on a day that does not exist',
+    yaml: '  aliases:\n    old:\n      route: r\n      deprecated: {since: 2026-02-30} # here',
+    path: 'gw.aliases.old.deprecated.since',
+    says: 'must be a day such as 2026-12-31',
+    fix: '',
+  },
+  {
+    name: 'a member that an alias does not have',
+    yaml: '  aliases:\n    old: {route: r, depricated: {since: 2026-01-01}} # here',
+    path: 'gw.aliases.old',
+    says: 'expected text, not a map',
+    fix: '',
+  },
+  {
+    name: 'an unknown successor',
+    yaml: route(
+      'strategy: single\nprimary: a\ndeprecated: {since: 2026-01-01, successor: s} # here',
+    ),
+    path: 'gw.routes[0].deprecated.successor',
+    says: 'unknown route or alias "s"',
+    fix: '"r"',
+  },
+  {
+    name: 'a successor that leads back',
+    yaml: `  aliases: {other: r}\n${route('strategy: single\nprimary: a\ndeprecated: {since: 2026-01-01, successor: other} # here')}`,
+    path: 'gw.routes[0].deprecated.successor',
+    says: '"other" leads back to "r"',
+    fix: '',
+  },
+  {
+    name: 'an end before its beginning',
+    yaml: route(
+      'strategy: single\nprimary: a\ndeprecated: {since: 2026-03-01, until: 2026-02-01} # here',
+    ),
+    path: 'gw.routes[0].deprecated.until',
+    says: 'until is before since',
+    fix: 'later until',
+  },
+  {
+    name: 'a redirection without a successor',
+    yaml: route(
+      'strategy: single\nprimary: a\ndeprecated: {since: 2026-01-01, until: 2027-01-01, then: redirect} # here',
+    ),
+    path: 'gw.routes[0].deprecated.then',
+    says: 'cannot take effect without successor',
+    fix: 'Write successor',
+  },
 ]
 
 testRefusals(NAMES)

@@ -23,7 +23,7 @@ upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].toke
 upstreams[].embeddings upstreams[].embeddings.dimensions upstreams[].cold_start upstreams[].tls
 upstreams[].fairness upstreams[].fairness.max_reported_queue routes[].fairness routes[].fairness.max_reported_queue
 upstreams[].allow upstreams[].tls.ca_bundle_path upstreams[].tls.client_cert_path upstreams[].tls.client_key_path
-routes[].primary routes[].max_tokens_default routes[].semantic routes[].semantic.embedding routes[].slo routes[].trace
+routes[].primary routes[].deprecated routes[].max_tokens_default routes[].semantic routes[].semantic.embedding routes[].slo routes[].trace
 api_keys[].prefix api_keys[].tags api_keys[].expires_at api_keys[].revoked_at api_keys[].reason api_keys[].rotated_to
 api_keys_file auth.jwt[].jwks.url auth.jwt[].jwks.file auth.jwt[].jwks.keys auth.jwt[].jwks.kubernetes
 auth.jwt[].tenant.name auth.jwt[].tenant.claim auth.jwt[].tenant.map auth.jwt[].routes_from auth.jwt[].routes_from.map
@@ -40,7 +40,8 @@ auth.jwt[].end_user limits[].budget limits[].budget.downgrade_route limits[].bud
 limits[].budget.raise.tokens limits[].budget.raise.usd limits[].budget.tokens limits[].budget.usd
 limits[].concurrent_requests limits[].for.each limits[].for.key limits[].for.model limits[].for.operation limits[].for.route
 limits[].for.tag limits[].for.tenant limits[].for.tenants limits[].input_tokens_per_minute limits[].output_tokens_per_minute
-limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header
+limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header routes[].deprecated.until
+routes[].deprecated.successor
 `
 
 /** Absent, these follow from another setting, from the provider or from measurements; their descriptions say how. */

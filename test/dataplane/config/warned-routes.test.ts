@@ -181,6 +181,13 @@ const ROWS: Row[] = [
     says: 'guardrail "pii" is not used by any route',
     fix: 'Name it in a route',
   },
+  {
+    name: 'an alias that is not served any more',
+    yaml: '  aliases:\n    old: {route: r, deprecated: {since: 2026-01-01, until: 2026-11-20}} # here',
+    path: 'gw.aliases.old.deprecated.until',
+    says: '"old" is not served since 2026-11-20: requests get 404',
+    fix: 'Remove the name',
+  },
 ]
 
 testWarnings(ROWS)

@@ -108,10 +108,10 @@ interface Home {
 }
 
 /** The API has no member for a model. The gateway reads one, and requires it if the key may use several such routes. */
-function homeFor(model: string | undefined, caller: Caller, { active }: Visit): Home {
+function homeFor(model: string | undefined, caller: Caller, { active, gateway }: Visit): Home {
   const { snapshot } = active
   if (model !== undefined) {
-    const route = match(model, caller, snapshot)
+    const route = match(model, caller, snapshot, gateway.clock.wall())
     const targets = homesOf(route, active)
     if (targets !== undefined) return { route, targets }
     throw invalid(`Route "${model}" keeps no conversations.`, 'model')

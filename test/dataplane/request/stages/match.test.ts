@@ -1,12 +1,13 @@
 /** The route of a model, and who may use it. */
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { GatewayError } from '../../../../dataplane/base/errors.ts'
 import type { Caller } from '../../../../dataplane/call/call.ts'
 import type { Snapshot } from '../../../../dataplane/config/snapshot.ts'
 import { match, permit } from '../../../../dataplane/request/stages/match.ts'
 import { callerWithKey } from '../../headed.ts'
-import { aSnapshot, NOW } from './snapshots.ts'
+import { aSnapshot, aSnapshotOf, NOW } from './snapshots.ts'
 
 const snapshot = aSnapshot([
   { id: 'all' },
@@ -19,7 +20,7 @@ function callerWith(id: string, of: Snapshot): Caller {
 }
 
 function matched(model: string, id = 'all', of = snapshot): string {
-  return match(model, callerWith(id, of), of).name
+  return match(model, callerWith(id, of), of, NOW).name
 }
 
 function refusal(model: string, id?: string, of?: Snapshot): GatewayError {
@@ -116,4 +117,42 @@ test('an unknown model is shown short, and without control characters of termina
   assert.equal(learnt?.model?.length, 101)
   assert.doesNotMatch(String(learnt?.model), /[\p{Cc}\u2028]/u)
   assert.doesNotMatch(refusal('\x1b\n').message, /\p{Cc}/u)
+})
+
+const DAY = 86_400_000
+const dayAt = (time: number) => new Date(time).toISOString().slice(0, 10)
+const HASH = `sha256:${hash('sha256', 'key-all')}`
+
+/** `old` is an alias of chat that has ended; `chat` ends tomorrow. */
+function withEnds(end: object): Snapshot {
+  const single = (name: string) => ({ name, strategy: 'single', primary: 'up' })
+  const until = dayAt(NOW + DAY)
+  return aSnapshotOf({
+    routes: [{ ...single('chat'), deprecated: { since: '2026-01-01', until } }, single('batch')],
+    aliases: {
+      old: { route: 'chat', deprecated: { since: '2026-01-01', until: dayAt(NOW), ...end } },
+      gpt: 'chat',
+    },
+    api_keys: [{ id: 'all', tenant: 'acme', routes: ['chat'], hash: HASH }],
+  })
+}
+
+test('from its end on a name is not found, and the refusal names the successor', () => {
+  const ended = withEnds({ successor: 'batch' })
+  const { message, code, details } = refusal('old', 'all', ended)
+  assert.equal(code, 'ERR_GW_ROUTE_NOT_FOUND')
+  assert.equal(message, `Model "old" is not served since ${dayAt(NOW)}. Use "batch" instead.`)
+  assert.deepEqual(details.learnt?.sunset?.headers.slice(0, 2), ['deprecation', '@1767225600'])
+  assert.equal(matched('chat', 'all', ended), 'chat')
+  assert.equal(matched('gpt', 'all', ended), 'chat')
+})
+
+test('a successor serves a name that redirects, although the key names only the name', () => {
+  const ended = withEnds({ successor: 'batch', then: 'redirect' })
+  assert.equal(matched('old', 'all', ended), 'batch')
+  assert.equal(refusal('batch', 'all', ended).code, 'ERR_GW_AUTH_SCOPE_DENIED')
+})
+
+test('the offer of names leaves out those that have ended', () => {
+  assert.match(refusal('none', 'all', withEnds({})).message, /This key may use: gpt, chat\.$/)
 })
