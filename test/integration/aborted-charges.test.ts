@@ -1,4 +1,7 @@
-/** A client that leaves pays what its upstream has made: over every client API, and every kind of upstream. */
+/**
+ * A client that disconnects is charged what its upstream generated, for every client API and every
+ * kind of upstream.
+ */
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -24,11 +27,14 @@ async function sumsNow() {
   return { charged, made: new Map(leavers.made) }
 }
 
-/** Once nothing changes any more: a busy gateway reads requests of clients that have left meanwhile. */
+/**
+ * Waits until nothing changes: a busy gateway may still read requests of clients that have
+ * disconnected.
+ */
 async function sums() {
   let last = await sumsNow()
   let same = 0
-  await until('all that was asked is over', async () => {
+  await until('all requests have ended', async () => {
     const now = await sumsNow()
     same = isDeepStrictEqual(now, last) ? same + 1 : 0
     last = now
@@ -37,7 +43,10 @@ async function sums() {
   return last
 }
 
-/** Asks this often, each way in turn; returns tokens charged and made meanwhile, by kind of upstream. */
+/**
+ * Sends this many requests for each kind of upstream; returns the tokens charged and generated, by
+ * kind of upstream.
+ */
 async function run(count: number, leaves: boolean) {
   const before = await sums()
   let begun = 0
@@ -65,16 +74,16 @@ function shown({ each, charged, made }: Awaited<ReturnType<typeof run>>): string
   return `${charged} charged of ${made} made, ${(charged / made).toFixed(3)}: ${ratios.join(', ')}`
 }
 
-test('the first clients that leave, of whose models nothing has been learnt, pay no less than 0.9', async (context) => {
+test('the first clients to disconnect, before the gateway has learned about their models, pay at least 0.9 of what was generated', async (context) => {
   await leavers.warm()
   const cold = await run(COLD, true)
   context.diagnostic(shown(cold))
   assert.ok(cold.charged >= 0.9 * cold.made, shown(cold))
 })
 
-test(`${ABORTS} clients that leave at random moments pay what was made, to 5 %`, async (context) => {
+test(`${ABORTS} clients that disconnect at random moments pay for what was generated, within 5 %`, async (context) => {
   const whole = await run(WAYS.length * 4, false)
-  context.diagnostic(`heard to the end: ${shown(whole)}`)
+  context.diagnostic(`read to the end: ${shown(whole)}`)
   assert.ok(Math.abs(whole.charged - whole.made) < 1e-9 * whole.made, shown(whole))
   const began = performance.now()
   const left = await run(ABORTS, true)

@@ -1,4 +1,7 @@
-/** A provider or an API takes a folder and a line in an index, a model a row; a field of a trace and a member of a key take two edits. */
+/**
+ * A new provider or API takes a folder and one line in an index; a new model takes a row; a new
+ * trace field or key member takes two edits.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
@@ -33,7 +36,7 @@ after(() => rmSync(tree, { recursive: true, force: true }))
 cpSync(ROOT, tree, { recursive: true, filter: (path) => !LEFT_OUT.test(path.slice(ROOT.length)) })
 symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
 
-// A runner of tests inside of one would report to it.
+// A test runner inside another one would report to the outer runner.
 const { NODE_TEST_CONTEXT: _, ...env } = process.env
 
 function run(program: string, ...args: readonly string[]): string {
@@ -63,7 +66,7 @@ const created = ['--tenant', 'acme', '--routes', '*', '--toy_owner', 'ann', '-f'
 writeFileSync(api_keys_file, '[]\n')
 gw('keys', 'create', '--id', 'owned', ...created)
 
-/** Requests that the collector got. */
+/** Requests that the collector received. */
 const collected: { readonly path: string; readonly bytes: Buffer }[] = []
 const upstream = createServer((request, response) => void answer(request, response))
 upstream.listen(0, '127.0.0.1')
@@ -89,13 +92,13 @@ const front = await startFront(
 )
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 
-test('one line in an index is all that changes outside of its folder', () => {
+test('adding it changes one line of an index and nothing else outside its folder', () => {
   assert.deepEqual(indexed, ['apis/index.ts', 'providers/index.ts'])
   const index = readFileSync(join(tree, 'dataplane/providers/index.ts'), 'utf8')
   assert.equal(index.split('\n').filter((line) => /\btoy\b/.test(line)).length, 2)
 })
 
-test('a name that is taken or no name is refused', () => {
+test('a missing or already used name is refused', () => {
   for (const [kind, name] of [
     ['provider', 'vllm'],
     ['api', 'Upper'],
@@ -110,7 +113,7 @@ test('a name that is taken or no name is refused', () => {
   }
 })
 
-/** Refuses requests whose signature does not match the bytes that arrive. */
+/** Refuses requests whose signature does not match the received bytes. */
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = Buffer.concat(await request.toArray())
   const { 'x-toy-signature': signature, 'x-toy-moment': moment, authorization } = request.headers
@@ -137,7 +140,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.writeHead(200, { 'content-type': 'application/x-toy-frames' })
     const said = [{ word: 'begin' }, { word: 'hel' }, { word: 'lo' }, { word: 'end' }]
     const frames = Buffer.concat([...said, { read: 5, written: 2 }].map(frame))
-    // Cut where no frame ends.
+    // Cut in the middle of a frame.
     for (const byte of frames) response.write(Buffer.of(byte))
     response.end()
   } else response.end(JSON.stringify({ said: 'hello', read: 5, written: 2 }))
@@ -163,7 +166,7 @@ test('binary frames and a signature over the final path are served as chat compl
   assert.equal((await front.trace(stream)).attempts[0].outcome, 'ok')
 })
 
-test('a field of a trace is declared in one file and written in another, and is everywhere', async () => {
+test('a trace field is declared in one file and set in another, and then appears everywhere', async () => {
   assert.ok(traceField.size <= 3, `${[...traceField]}`)
   const planted = traceField.union(keyMember).union(modelRow)
   const generated = changedSources().filter((file) => !planted.has(`dataplane/${file}`))
@@ -171,7 +174,7 @@ test('a field of a trace is declared in one file and written in another, and is 
   const heard = await front.chat()
   const id = String(heard.headers['x-request-id'])
   assert.equal((await front.trace(heard)).toy_note, 'planted')
-  await until('its line is in the log', () => front.logged('request').some(isOf(id)))
+  await until('its log line is written', () => front.logged('request').some(isOf(id)))
   assert.equal(front.logged('request').find(isOf(id))?.toy_note, 'planted')
   const { adminUrl, adminHeaders } = front.process
   assert.match(gw('trace', 'get', id, '--admin', adminUrl), /note of the toy: planted/)
@@ -184,13 +187,13 @@ test('a field of a trace is declared in one file and written in another, and is 
   ]) {
     const has = (one: (typeof collected)[number]) =>
       one.path === path && one.bytes.includes(String(name)) && one.bytes.includes('gw.toy_note')
-    await until(`the collector has it in ${name}`, () => collected.some(has))
+    await until(`the collector receives it in ${name}`, () => collected.some(has))
   }
   const docs = readFileSync(join(tree, 'dataplane/docs/tracing.md'), 'utf8')
   assert.match(docs, /^\| `toy_note` \| a toy \| log, span, log record, usage event,/m)
 })
 
-test('a model is a row in the folder of its provider, which the page of models repeats', () => {
+test('a model is a row in the folder of its provider, and the page of models repeats it', () => {
   const named = ['dataplane', 'cli', 'operator', 'crds', 'charts'].flatMap((top) =>
     filesBelow(join(tree, top))
       .filter((file) => readFileSync(join(tree, top, file), 'utf8').includes('toy-model'))
@@ -206,7 +209,7 @@ test('a model is a row in the folder of its provider, which the page of models r
   assert.match(gw('config', 'show', '--resolved', '-f', file), /context_window: 12345/)
 })
 
-test('a member of a key is declared in one file, and is in its resource, document, lists and views', async () => {
+test('a key member is declared in one file, and appears in its resource, document, lists and views', async () => {
   assert.ok(keyMember.size <= 5, `${[...keyMember]}`)
   const written = readFileSync(api_keys_file, 'utf8')
   assert.match(written, /toy_owner: ann/)
@@ -233,7 +236,7 @@ test('a member of a key is declared in one file, and is in its resource, documen
   assert.deepEqual(JSON.parse(compiled), ['ann'])
 })
 
-/** The operator reads a GatewayKey into the records of the document of keys. */
+/** The operator turns a GatewayKey into the records of the key document. */
 const COMPILE = `
   import { compileKeys } from './operator/compile/compile-keys.ts'
   const spec = { gateway: 'g', tenant: 'acme', routes: ['*'], hash: 'sha256:' + '0'.repeat(64), toyOwner: 'ann' }
@@ -277,7 +280,7 @@ test('a new API is served, traced, charged and limited', async () => {
 })
 
 // Last, because it keeps the upstream above from answering.
-test('what begins from a template passes the types, conformance and its own tests', () => {
+test('a plugin created from a template passes the types, conformance and its own tests', () => {
   // The toy's own tests are this file.
   rmSync(join(tree, 'test/dataplane/apis/toy'), { recursive: true })
   run(join(ROOT, 'node_modules/.bin/tsc'), '--noEmit')

@@ -1,4 +1,6 @@
-/** Access to a gateway that stands alone: its listeners by default, its admin socket, and its token on TCP. */
+/**
+ * Access to a stand-alone gateway: its default listeners, its admin socket, and its token on TCP.
+ */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -22,7 +24,7 @@ import { freePort } from '../helpers/free-port.ts'
 import { gw } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
 
-/** Also for a gateway that the tool starts. */
+/** This also works for a gateway that the tool starts. */
 process.env.UPSTREAM_KEY = 'upstream-credential'
 
 const SECTION = {
@@ -41,11 +43,11 @@ const portOf = ({ process }: Front) => Number(new URL(process.url).port)
 const socket = `unix:${socketIn(folder, portOf(front))}`
 const modeOf = (path: string) => statSync(path).mode & 0o777
 
-test('by default no other host on the network is let in, and the log says where it listens', async () => {
+test('by default the gateway refuses other hosts on the network, and logs its addresses', async () => {
   const others = Object.values(networkInterfaces()).flat()
   const address = others.find((each) => each?.family === 'IPv4' && !each.internal)?.address
   for (const url of [front.process.url, front.process.metricsUrl]) {
-    // 127.0.0.2 is loopback too, and not the address it is bound to.
+    // 127.0.0.2 is also loopback, but the gateway is not bound to it.
     const foreign = url.replace('127.0.0.1', address ?? '127.0.0.2')
     await assert.rejects(fetch(foreign), { message: 'fetch failed' })
   }
@@ -56,7 +58,7 @@ test('by default no other host on the network is let in, and the log says where 
   assert.ok(String(start.message).endsWith(places), String(start.message))
 })
 
-test('the admin API is a socket for its owner alone, and takes a configuration', async () => {
+test('the admin API is a socket that only its owner can use, and accepts a configuration', async () => {
   assert.equal(modeOf(socketIn(folder, portOf(front))), 0o600)
   assert.equal(modeOf(folder), 0o700)
   assert.ok(!existsSync(tokenIn(folder, portOf(front))))
@@ -66,7 +68,7 @@ test('the admin API is a socket for its owner alone, and takes a configuration',
   assert.equal((await ask(socket, '/config', { method: 'PUT', body: document })).status, 200)
 })
 
-test('the tool finds a gateway by its port, and asks which where there are several', async () => {
+test('the tool finds a gateway by its port, and asks for the port if there are several gateways', async () => {
   const one = await gw('limits', 'show', '--tenant', 'acme', '--admin', String(portOf(front)))
   assert.equal(one.code, 0, one.stderr)
   const several = await gw('status')
@@ -86,7 +88,7 @@ for (const [method, path] of [
   ['POST', '/routes/test?route=chat'],
   ['GET', '/unknown'],
 ] as const) {
-  test(`on TCP ${method} ${path} wants the token`, async () => {
+  test(`on TCP ${method} ${path} requires the token`, async () => {
     const answer = await fetch(onTcp.process.adminUrl + path, { method })
     assert.equal(answer.status, 401)
     assert.equal(answer.headers.get('www-authenticate'), 'Bearer')
@@ -94,7 +96,7 @@ for (const [method, path] of [
   })
 }
 
-test('on TCP the status is open, and the tool reads the token by itself', async () => {
+test('on TCP the status needs no token, and the tool reads the token itself', async () => {
   const { adminUrl, adminHeaders: headers } = onTcp.process
   assert.equal((await fetch(`${adminUrl}/status`)).status, 200)
   assert.equal(modeOf(tokenIn(folder, portOf(onTcp))), 0o600)
@@ -105,7 +107,7 @@ test('on TCP the status is open, and the tool reads the token by itself', async 
 })
 
 for (const path of ['/usage?by=key&by=day', '/keys?prefix=a&prefix=b', '/traces?limit=1&limit=2']) {
-  test(`${path} is refused, because it has two values for one parameter`, async () => {
+  test(`${path} is refused because one parameter has two values`, async () => {
     const { adminUrl, adminHeaders: headers } = onTcp.process
     const answer = await fetch(adminUrl + path, { headers })
     assert.equal(answer.status, 400)
@@ -113,7 +115,7 @@ for (const path of ['/usage?by=key&by=day', '/keys?prefix=a&prefix=b', '/traces?
   })
 }
 
-test('a second gateway with the same port is refused, and what the first left goes with it', async (t) => {
+test('a second gateway with the same port is refused, and files left by the first one are removed with it', async (t) => {
   const first = await started(t, {})
   const listen_port = portOf(first)
   const document = parse(readFileSync(first.process.configFile, 'utf8'))
@@ -130,7 +132,7 @@ test('a second gateway with the same port is refused, and what the first left go
   assert.deepEqual(left.map(existsSync), [false, false])
 })
 
-test('a gateway that was killed leaves a socket, and the next one takes its place', async (t) => {
+test('a killed gateway leaves a socket, and the next gateway replaces it', async (t) => {
   const first = await started(t, {})
   const listen_port = portOf(first)
   first.process.signal('SIGKILL')
@@ -140,7 +142,7 @@ test('a gateway that was killed leaves a socket, and the next one takes its plac
   assert.equal((await ask(`unix:${socketIn(folder, listen_port)}`, '/status')).status, 200)
 })
 
-test('sockets of gateways that were killed are gone when another one starts, and commands find that one', async (t) => {
+test('a gateway that starts removes sockets of killed gateways, and commands find the new one', async (t) => {
   const killed = [await started(t, {}), await started(t, {})]
   for (const { process: one } of killed) {
     one.signal('SIGKILL')
@@ -157,7 +159,7 @@ test('sockets of gateways that were killed are gone when another one starts, and
   assert.equal((await gw('status', '--admin', String(portOf(other)))).code, 0)
 })
 
-test('a gateway that serves has its token, also beside a socket that looks as if it were just made', async (t) => {
+test('a running gateway keeps its token, even beside a socket that looks newly made', async (t) => {
   const killed = await started(t, {})
   killed.process.signal('SIGKILL')
   await killed.process.exited
@@ -169,7 +171,7 @@ test('a gateway that serves has its token, also beside a socket that looks as if
   await until('the socket is gone', () => !existsSync(left))
 })
 
-test('where no socket can be made it serves clients, and says why', async (t) => {
+test('a gateway that cannot create a socket still serves clients, and logs the reason', async (t) => {
   const runtime = mkdtempSync(join(tmpdir(), 'gw-open-'))
   t.after(() => rmSync(runtime, { recursive: true }))
   const shared = adminFolder({ XDG_RUNTIME_DIR: runtime }) ?? ''
@@ -181,7 +183,7 @@ test('where no socket can be made it serves clients, and says why', async (t) =>
   assert.ok(!existsSync(socketIn(shared, portOf(open))))
 })
 
-test('GW_LISTEN_ADDRESS counts where the configuration says nothing', async (t) => {
+test('GW_LISTEN_ADDRESS applies if the configuration sets no address', async (t) => {
   for (const [listen_address, expected] of [
     [undefined, '0.0.0.0'],
     ['127.0.0.1', '127.0.0.1'],
@@ -193,7 +195,7 @@ test('GW_LISTEN_ADDRESS counts where the configuration says nothing', async (t) 
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Ends with the test, however that goes. */
+/** Ends with the test, whether the test passes or fails. */
 async function started(
   t: TestContext,
   gateway: Fields,
@@ -204,7 +206,7 @@ async function started(
   return one
 }
 
-/** The log is written behind what it tells of. */
+/** The log line is written after the event. */
 async function logged(one: Front, event: string): Promise<Fields> {
   await until(`${event} is logged`, () => one.logged(event).length > 0)
   return one.logged(event)[0] ?? {}

@@ -1,4 +1,6 @@
-/** The admin API's previews of changes, its keys and its trials; and the callers that may not start trials. */
+/**
+ * The admin API's previews of changes, its keys and trials; and which callers may not start trials.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -28,7 +30,7 @@ for (const [method, path] of [
   ['POST', '/routes/test?route=chat'],
   ['PUT', '/config'],
 ] as const) {
-  test(`${method} ${path} is not for pages in a browser`, async () => {
+  test(`${method} ${path} refuses pages in a browser`, async () => {
     const asked = upstream.asked.length
     const headers = { origin: 'https://evil.example' }
     const { status, body } = await send(method, path, { headers })
@@ -38,7 +40,7 @@ for (const [method, path] of [
   })
 }
 
-test('/keys tells the state of each key, and neither key nor hash', async () => {
+test('/keys shows the state of each key, but neither the key nor its hash', async () => {
   const { keys, total } = await front.admin('/keys')
   assert.equal(total, 3)
   const states = keys.map(({ id, status }: Record<string, string>) => [id, status])
@@ -58,7 +60,7 @@ test('/keys tells the state of each key, and neither key nor hash', async () => 
   assert.equal((await idsOf('limit=-1')).length, 3)
 })
 
-test('a dry run says what differs, and changes nothing', async () => {
+test('a dry run shows the differences and changes nothing', async () => {
   const { config } = await front.admin('/status')
   const document = await front.admin('/config')
   document.gw.routes[0].timeout_seconds = 7
@@ -77,7 +79,7 @@ test('a dry run says what differs, and changes nothing', async () => {
   assert.deepEqual((await front.admin('/status')).config, config)
 })
 
-test('trials of what is not there are 404 with what is', async () => {
+test('a trial of an unknown route or upstream returns 404 with its name', async () => {
   for (const path of ['/upstreams/test?name=x', '/routes/test?route=x', '/routes/test']) {
     assert.equal((await send('POST', path)).status, 404, path)
   }
@@ -85,7 +87,7 @@ test('trials of what is not there are 404 with what is', async () => {
   assert.match(odd.body.error.message, /server or rate_limited/)
 })
 
-test('a trial asks with the configured model and credential, once', async () => {
+test('a trial sends one request with the configured model and credential', async () => {
   const asked = upstream.asked.length
   const { body } = await send('POST', '/routes/test?route=chat')
   assert.partialDeepStrictEqual(body, { ok: true, status: 200, upstream: 'up' })

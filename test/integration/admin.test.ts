@@ -1,4 +1,4 @@
-/** The admin API and the metrics listener: who reaches them, and what they tell. */
+/** The admin API and the metrics listener: who may use them, and what they return. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -43,7 +43,7 @@ async function put(body: string, type?: string) {
   return { status: answer.status, body: JSON.parse(await answer.text()) }
 }
 
-test('an unreadable body is reported as every other error, and a name may have the full length of names', async () => {
+test('an unreadable body gets the usual error object, and a name may have the maximum length', async () => {
   for (const path of ['/limits/%zz', `/limits/${'x'.repeat(2000)}`]) {
     const { status, text } = await get(adminUrl + path)
     assert.equal(status, 400, path)
@@ -55,7 +55,7 @@ test('an unreadable body is reported as every other error, and a name may have t
   assert.match(JSON.parse(text).error.message, /^no such tenant "x{100}": no key/)
 })
 
-test('each listener answers its own paths and no other', async () => {
+test('each listener answers only its own paths', async () => {
   assert.equal((await get(`${metricsUrl}/metrics`)).status, 200)
   for (const path of ['/status', '/config', '/traces', '/explain', '/metrics']) {
     assert.equal(
@@ -72,10 +72,10 @@ test('each listener answers its own paths and no other', async () => {
   }
 })
 
-test('the admin API listens on loopback alone, though clients may come from elsewhere', async (t) => {
+test('the admin API listens on loopback only, even if clients connect from other hosts', async (t) => {
   const others = Object.values(networkInterfaces()).flat()
   const address = others.find((each) => each?.family === 'IPv4' && !each.internal)?.address
-  // 127.0.0.2 is loopback too, and not the address it is bound to.
+  // 127.0.0.2 is also loopback, but the admin API is not bound to it.
   const foreign = address ?? '127.0.0.2'
   t.diagnostic(`asked at ${foreign}`)
   const at = (origin: string) => origin.replace('127.0.0.1', foreign)
@@ -102,7 +102,7 @@ for (const [host, status] of [
   })
 }
 
-test('/status tells what is enforced and how each upstream is', async () => {
+test('/status returns the enforced configuration and the state of each upstream', async () => {
   const status = await front.admin('/status')
   assert.partialDeepStrictEqual(status, {
     state: 'serving',
@@ -131,7 +131,7 @@ test('/status tells what is enforced and how each upstream is', async () => {
   assert.match(status.version, /^\d+\.\d+\.\d+/)
 })
 
-test('/config is the document with its defaults and without its secrets', async () => {
+test('/config returns the document with its defaults and without its secrets', async () => {
   const text = await textOf(`${adminUrl}/config`, adminHeaders)
   assert.doesNotMatch(text, /upstream-credential|hidden-header/)
   const { apiVersion, kind, gw } = JSON.parse(text)
@@ -144,9 +144,9 @@ test('/config is the document with its defaults and without its secrets', async 
   assert.ok(!text.includes(front.key))
 })
 
-test('what /config prints can be put back', async () => {
+test('the output of /config can be sent back', async () => {
   const { gw, ...rest } = await front.admin('/config')
-  // Literal headers are masked, so they are the one thing that is lost.
+  // Literal headers are masked, so only they are lost.
   const upstreams = gw.upstreams.map(
     ({ headers, ...upstream }: Record<string, unknown>) => upstream,
   )
@@ -156,7 +156,7 @@ test('what /config prints can be put back', async () => {
   assert.equal((await front.chat()).status, 200)
 })
 
-test('PUT /config takes JSON and YAML, under any content type', async () => {
+test('PUT /config accepts JSON and YAML with any content type', async () => {
   const document = await front.admin('/config')
   for (const upstream of document.gw.upstreams) delete upstream.headers
   for (const type of [undefined, 'application/json', 'application/yaml', 'text/plain']) {
@@ -188,7 +188,7 @@ test('PUT /config answers 422 with every problem, and changes nothing', async ()
   assert.equal((await front.chat()).status, 200)
 })
 
-test('/traces lists the last decisions, newest first, as many as asked for', async () => {
+test('/traces lists the requested number of decisions, newest first', async () => {
   const ids = []
   for (const _ of [1, 2, 3]) ids.unshift((await front.chat()).headers['x-request-id'])
   const idsOf = async (query: string) =>
@@ -202,7 +202,7 @@ test('/traces lists the last decisions, newest first, as many as asked for', asy
   }
 })
 
-test('a trace tells each attempt and why the others were passed over', async () => {
+test('a trace shows each attempt and why other upstreams were skipped', async () => {
   one.reply = failing(500)
   const heard = await front.chat()
   assert.equal(heard.headers['x-gw-upstream'], 'two')
@@ -235,7 +235,7 @@ test('a trace tells each attempt and why the others were passed over', async () 
   ])
 })
 
-test('a trace tells the operator why a request was refused, which the client is not told', async () => {
+test('a trace shows the operator why a request was refused; the client does not see the reason', async () => {
   const heard = await front.ask({}, { authorization: 'Bearer gw_test_unknown' }).over
   assert.doesNotMatch(heard.text, /unknown/)
   assert.partialDeepStrictEqual(await front.trace(heard), {
@@ -248,13 +248,13 @@ test('a trace tells the operator why a request was refused, which the client is 
   })
 })
 
-test('a trace that is not there is a 404 that names it', async () => {
+test('an unknown trace is a 404 that names it', async () => {
   const { status, text } = await get(`${adminUrl}/traces/none-1`)
   assert.equal(status, 404)
   assert.match(JSON.parse(text).error.message, /"none-1".*last 2000/)
 })
 
-test('/explain says it in words, for all or for one name', async () => {
+test('/explain returns the explanation as text, for all routes or one name', async () => {
   const { text } = await front.admin('/explain')
   assert.match(text, /chat/)
   assert.match(text, /other/)
@@ -269,7 +269,7 @@ test('/explain says it in words, for all or for one name', async () => {
   assert.match(JSON.parse(unknown.text).error.message, /"nothing"/)
 })
 
-test('a path that is not there is an error object', async () => {
+test('an unknown path returns an error object', async () => {
   for (const path of ['/nothing', '/traces/a/b']) {
     const { status, text } = await get(adminUrl + path)
     assert.equal(status, 404)
@@ -277,7 +277,7 @@ test('a path that is not there is an error object', async () => {
   }
 })
 
-test('the number of traces that are kept may change', async () => {
+test('a reload can change the number of kept traces', async () => {
   const { gw, ...rest } = await front.admin('/config')
   for (const upstream of gw.upstreams) delete upstream.headers
   const sized = (trace_ring: number) =>

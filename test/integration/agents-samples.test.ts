@@ -1,4 +1,7 @@
-/** Samples of what agents send and servers answer, byte for byte, through the whole gateway and the clients' SDKs. */
+/**
+ * Samples of what agents send and servers return, byte for byte, through the whole gateway and the
+ * clients' SDKs.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -37,7 +40,7 @@ const fakes = Object.fromEntries(NAMES.map((name, at) => [name, servers[at]])) a
   Name,
   FakeUpstream
 >
-fakes.deepseek.vendor = { takesAll: 'It speaks the API of OpenAI, and takes thinking back.' }
+fakes.deepseek.vendor = { takesAll: "Uses OpenAI's API and accepts earlier thinking." }
 const front = await startFront({
   upstreams: NAMES.map((name) => ({
     name,
@@ -68,7 +71,7 @@ const TOOLS = {
 }
 const HI = { role: 'user', content: 'Hi' }
 
-/** The chunks of chat completions with these deltas. */
+/** Chat completion chunks with these deltas. */
 function chunked(deltas: readonly string[], finish = 'tool_calls'): Reply {
   return (outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -93,7 +96,7 @@ interface Heard {
   readonly finish: unknown
 }
 
-/** The answer as the SDK of an API gathers its stream. */
+/** The answer as the SDK of an API assembles it from a stream. */
 const STREAMS: Record<'chat' | 'messages' | 'responses', (model: string) => Promise<Heard>> = {
   async chat(model) {
     const body = { model, messages: [HI], tools: TOOLS.chat } as Json
@@ -145,7 +148,7 @@ const READERS = [
 ] as const
 const CALLS_WORD = { chat: 'tool_calls', messages: 'tool_use', responses: 'completed' }
 
-/** A stream with these deltas has these calls, in each API that reads it. */
+/** A stream with these deltas yields these calls in each API. */
 function reads(
   sentence: string,
   deltas: readonly string[],
@@ -168,7 +171,7 @@ function reads(
 }
 
 reads(
-  'words while a call is open wait until it is closed',
+  'text that arrives during a call is sent after the call ends',
   [
     '{"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"Bash","arguments":""}}]}',
     '{"tool_calls":[{"index":0,"function":{"arguments":"{\\"command\\": \\"ls"}}]}',
@@ -177,7 +180,7 @@ reads(
   { calls: [['Bash', { command: 'ls -la' }]] },
 )
 reads(
-  'reasoning while a call is open does not end it',
+  'reasoning that arrives during a call does not end the call',
   [
     '{"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"Bash","arguments":"{\\"command\\": \\"ls"}}]}',
     '{"reasoning":"Hm."}',
@@ -206,7 +209,7 @@ reads(
   { calls: [['Bash', { command: 'ls' }]] },
 )
 reads(
-  'a name that comes late is the name of its call',
+  'a late name becomes the name of its call',
   [
     '{"tool_calls":[{"index":0,"function":{"arguments":"{\\"command\\":\\"ls\\"}"}}]}',
     '{"tool_calls":[{"index":0,"id":"call_a","function":{"name":"Bash"}}]}',
@@ -214,13 +217,13 @@ reads(
   { calls: [['Bash', { command: 'ls' }]] },
 )
 reads(
-  'stop beside calls ends as calls do',
+  'finish reason stop with calls ends the answer as calls do',
   ['{"tool_calls":[{"index":0,"id":"call_a","function":{"name":"Bash","arguments":"{}"}}]}'],
   { calls: [['Bash', {}]], finish: 'stop' },
 )
 
 for (const [api, name] of READERS)
-  test(`an event of 1.5 MB with arguments is an error event: ${api} from ${name}`, async () => {
+  test(`arguments of 1.5 MB in one event cause an error event: ${api} from ${name}`, async () => {
     const large = JSON.stringify(JSON.stringify({ command: 'x'.repeat(1_500_000) }))
     fakes[name].reply = chunked([
       `{"tool_calls":[{"index":0,"id":"call_a","function":{"name":"Bash","arguments":${large}}}]}`,
@@ -248,7 +251,7 @@ const CALLING = {
   openai: `{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"Bash","arguments":${JSON.stringify(ARGS)}}}]},"finish_reason":"tool_calls"}]}`,
 }
 
-/** The text of what the upstream was sent, with its numbers. */
+/** The text that the upstream received, with its numbers. */
 async function posted(path: string, body: string) {
   const answer = await fetch(front.process.url + path, {
     method: 'POST',
@@ -263,7 +266,7 @@ function sentTo(name: Name): { readonly path: string; readonly body: Json; reado
 }
 
 for (const name of ['anthropic', 'bedrock', 'gemini', 'ollama'] as const)
-  test(`an integer above 2^53 is the same in arguments to and from ${name}, and in results`, async () => {
+  test(`an integer above 2^53 is unchanged in arguments to and from ${name}, and in results`, async () => {
     fakes[name].reply = answering(CALLING[name])
     const body = { model: name, messages: CALLED, tools: TOOLS.chat }
     const { status, text } = await posted('/v1/chat/completions', JSON.stringify(body))
@@ -273,14 +276,14 @@ for (const name of ['anthropic', 'bedrock', 'gemini', 'ollama'] as const)
     assert.equal(sentTo(name).text.split(HUGE).length - 1, 2)
   })
 
-test('an integer above 2^53 is the same in messages from a server of chat completions', async () => {
+test('an integer above 2^53 is unchanged in messages from a server of chat completions', async () => {
   fakes.vllm.reply = answering(CALLING.openai)
   const body = { model: 'vllm', max_tokens: 100, messages: [HI], tools: TOOLS.messages }
   const { text } = await posted('/v1/messages', JSON.stringify(body))
   assert.ok(text.includes(`"input":${ARGS}`), text)
 })
 
-test('numbers are the same where unsigned thinking is cut out of a body that passes to Anthropic', async () => {
+test('numbers are unchanged when unsigned thinking is removed from a body sent to Anthropic', async () => {
   fakes.anthropic.reply = answering(CALLING.anthropic)
   const turns = `[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm.","signature":""},{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"id":${HUGE},"n":1.0,"e":1e2}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}]`
   const tools = JSON.stringify(TOOLS.messages)
@@ -296,7 +299,7 @@ for (const [name, member] of [
   ['vllm', 'reasoning'],
   ['ollama', 'thinking'],
 ] as const)
-  test(`thinking behind calls goes back to ${name} as ${member}`, async () => {
+  test(`thinking after calls is returned to ${name} as ${member}`, async () => {
     fakes[name].reply = answering(name === 'ollama' ? CALLING.ollama : CALLING.openai)
     const [hi, turn, result] = CALLED
     const messages = [hi, { ...turn, reasoning_content: 'I look.' }, result]
@@ -317,7 +320,7 @@ for (const [name, member] of [
   })
 
 for (const name of ['newest', 'azure'] as const)
-  test(`${name}: GPT-5.4 with tools and an effort is asked for a response, from chat and messages`, async () => {
+  test(`${name}: GPT-5.4 with tools and an effort is called through /responses, for chat and messages`, async () => {
     fakes[name].reply = answering(
       '{"id":"r1","object":"response","status":"completed","model":"m","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello"}]}],"usage":{"input_tokens":5,"output_tokens":2,"total_tokens":7}}',
     )
@@ -335,7 +338,7 @@ for (const name of ['newest', 'azure'] as const)
     assert.match(sentTo(name).path, /\/responses/)
   })
 
-test('an effort at gpt-4.1 is left out and named', async () => {
+test('an effort for gpt-4.1 is dropped and named', async () => {
   fakes.openai.reply = answering(CALLING.openai)
   const chat = { model: 'openai', messages: [HI], reasoning_effort: 'high' }
   const { status, headers } = await posted('/v1/chat/completions', JSON.stringify(chat))
@@ -348,7 +351,7 @@ test('an effort at gpt-4.1 is left out and named', async () => {
   )
 })
 
-test('effort medium without a limit leaves room for the answer beside the thinking', async () => {
+test('effort medium without a limit leaves room for the answer after the thinking', async () => {
   fakes.anthropic.reply = answering(CALLING.anthropic)
   const chat = { model: 'anthropic', messages: [HI], reasoning_effort: 'medium' }
   await posted('/v1/chat/completions', JSON.stringify(chat))
@@ -356,7 +359,7 @@ test('effort medium without a limit leaves room for the answer beside the thinki
   assert.ok(limit - thinking.budget_tokens >= 4_096, JSON.stringify({ limit, thinking }))
 })
 
-test('the newest Claude is not asked for no thinking, which it refuses', async () => {
+test('the newest Claude is not asked to disable thinking, because it refuses that', async () => {
   fakes.opus.reply = answering(CALLING.anthropic)
   const chat = { model: 'opus', messages: [HI], reasoning_effort: 'none' }
   assert.equal((await posted('/v1/chat/completions', JSON.stringify(chat))).status, 200)
@@ -366,7 +369,7 @@ test('the newest Claude is not asked for no thinking, which it refuses', async (
 const MCP =
   'mcp__claude_ai_Atlassian_Rovo__getConfluencePageInlineCommentsByVersionAndStatus1234567'
 for (const name of ['openai', 'bedrock'] as const)
-  test(`an MCP name of 87 letters is short at ${name}, also in the history, and comes back whole`, async () => {
+  test(`an MCP name of 87 letters is shortened for ${name}, also in the history, and restored for the client`, async () => {
     assert.equal(MCP.length, 87)
     fakes[name].reply = (outgoing, { text }) => {
       const short = /"name":"([^"]+)"/.exec(text)?.[1] ?? ''
@@ -382,7 +385,7 @@ for (const name of ['openai', 'bedrock'] as const)
     assert.ok(sent.length >= 2 && new Set(sent).size === 1 && Number(sent[0]?.length) <= 64)
   })
 
-test('schemas {"type":"object"} and {} get what each vendor wants', async () => {
+test('the schemas {"type":"object"} and {} are sent in the form each vendor requires', async () => {
   for (const parameters of [{ type: 'object' }, {}])
     for (const name of ['openai', 'anthropic', 'bedrock'] as const) {
       fakes[name].reply = answering(CALLING[name])
@@ -397,7 +400,7 @@ test('schemas {"type":"object"} and {} get what each vendor wants', async () => 
     }
 })
 
-test('bounds of a Pydantic field are words in a structured answer of Anthropic', async () => {
+test('bounds of a Pydantic field become descriptions in a structured answer of Anthropic', async () => {
   fakes.anthropic.reply = answering(CALLING.anthropic)
   const schema = {
     type: 'object',
@@ -416,7 +419,7 @@ test('bounds of a Pydantic field are words in a structured answer of Anthropic',
   assert.match(age.description, /150/)
 })
 
-test('a result of a tool that is JSON with a $ref is a text at Gemini', async () => {
+test('a tool result that is JSON with a $ref is sent to Gemini as text', async () => {
   fakes.gemini.reply = answering(CALLING.gemini)
   const content = '{"$ref":"#/components/schemas/Pet","id":1234567890123456789}'
   const messages = [...CALLED.slice(0, 2), { role: 'tool', tool_call_id: 'call_a', content }]
@@ -426,7 +429,7 @@ test('a result of a tool that is JSON with a $ref is a text at Gemini', async ()
   assert.deepEqual(Object.values(parts[0].functionResponse.response), [content])
 })
 
-test('a user of 191 letters, as Claude Code names it, is a digest at OpenAI', async () => {
+test('a user of 191 letters, as Claude Code sends it, is hashed for OpenAI', async () => {
   fakes.openai.reply = answering(CALLING.openai)
   const user_id = `user_${'a'.repeat(186)}`
   const body = { model: 'openai', max_tokens: 100, messages: [HI], metadata: { user_id } }
@@ -434,7 +437,7 @@ test('a user of 191 letters, as Claude Code names it, is a digest at OpenAI', as
   assert.match(sentTo('openai').body.user, /^[0-9a-f]{64}$/)
 })
 
-test('an id call_0 in each turn is an id of each turn at the vendor, at its call and its result', async () => {
+test('an id call_0 that each turn repeats is unique to each turn at the vendor, in the call and its result', async () => {
   fakes.anthropic.reply = answering(CALLING.anthropic)
   const turn = (id: string) => [
     {
@@ -463,7 +466,7 @@ test('cache marks of chat parts are a cachePoint at Bedrock and cache_control at
   }
 })
 
-test('the stop sequence that vLLM names stands in messages', async () => {
+test('the stop sequence that vLLM reports appears in messages', async () => {
   fakes.vllm.reply = answering(
     '{"id":"c1","choices":[{"index":0,"message":{"role":"assistant","content":"Done."},"finish_reason":"stop","stop_reason":"END"}]}',
   )

@@ -1,4 +1,6 @@
-/** How alerts leave: through the egress proxy like everything else, and before the process ends. */
+/**
+ * How alerts are sent: through the egress proxy like other requests, and before the process ends.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -21,7 +23,7 @@ after(async () => {
   await Promise.all([...receivers, upstream, proxy].map((one) => one.close()))
 })
 
-/** Each request uses ten of its tenant's hundred tokens, and reaches one threshold more. */
+/** Each request uses ten of its tenant's hundred tokens, so it reaches the next threshold. */
 async function start(more: Readonly<Record<string, unknown>>, path = '/hook?team=ml') {
   const receiver = await startUpstream()
   const front = await startFront({
@@ -49,7 +51,7 @@ test('alerts go through the proxy', async () => {
   assert.equal(receiver.asked[0]?.body.type, 'budget_alert')
 })
 
-test('alerts go around the proxy where no_proxy says so', async () => {
+test('alerts bypass the proxy if no_proxy names their host', async () => {
   const before = proxy.asked.length
   const http_proxy = `http://127.0.0.1:${proxy.port}`
   const { front, receiver } = await start({ http_proxy, no_proxy: '127.0.0.0/8' })
@@ -58,7 +60,7 @@ test('alerts go around the proxy where no_proxy says so', async () => {
   assert.equal(proxy.asked.length, before)
 })
 
-test('SIGTERM: alerts that still wait are delivered before the process ends', async () => {
+test('SIGTERM: waiting alerts are delivered before the process ends', async () => {
   const { front, receiver } = await start({})
   const { promise: release, resolve } = Promise.withResolvers<void>()
   receiver.script.push(afterwards(release, whole()))
@@ -74,7 +76,7 @@ test('SIGTERM: alerts that still wait are delivered before the process ends', as
   )
 })
 
-test('SIGTERM: a receiver that never answers keeps the process no longer than the drain timeout', async () => {
+test('SIGTERM: a receiver that never answers delays the process by at most the drain timeout', async () => {
   const { front, receiver } = await start({ gateway: { drain_timeout_seconds: 1 } })
   receiver.reply = silent
   for (let asked = 0; asked < 3; asked++) await front.chat()
@@ -83,5 +85,5 @@ test('SIGTERM: a receiver that never answers keeps the process no longer than th
   const exit = front.process.exited
   assert.deepEqual(await exit, { code: 0, signal: null })
   assert.match(front.process.output(), /3 alerts were not delivered\./)
-  assert.equal(receiver.asked.length, 1, 'it had no time for another attempt')
+  assert.equal(receiver.asked.length, 1, 'there was no time for another attempt')
 })

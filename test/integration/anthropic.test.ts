@@ -1,4 +1,7 @@
-/** Anthropic's Messages API behind the official OpenAI SDK: what the fixtures hold is what the client reads. */
+/**
+ * Anthropic's Messages API called through the official OpenAI SDK: the client reads what the
+ * fixtures contain.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
@@ -63,7 +66,7 @@ function says(status: number, body: unknown, headers: object = {}): Reply {
   }
 }
 
-/** `change` makes another stream of the fixture. */
+/** `change` alters the fixture's stream. */
 function telling(name: string, change = (text: string) => text): Reply {
   const file = new URL(`../fixtures/providers/anthropic/chat/${name}.sse`, import.meta.url)
   return (outgoing) => {
@@ -93,13 +96,13 @@ test('an answer arrives as a chat completion', async () => {
   assert.partialDeepStrictEqual(asked?.body, { model: 'claude-m', max_tokens: 50 })
 })
 
-test('tools go there and their results too, as the fixture says', async () => {
+test('tools and their results are sent as the fixture says', async () => {
   messages.reply = telling('stream')
   const { upstream } = readCases<{ case: string; upstream: object }[]>(
     'anthropic',
     'chat/request.json',
   )[0]!
-  // Its type would have to be written out; what it holds is what a client of the SDK sends.
+  // Writing out the type would be long; the content is what a client of the SDK sends.
   const canonical = { ...CANONICAL, model: 'chat' } as unknown as typeof question & { stream: true }
   await Array.fromAsync(await client.chat.completions.create(canonical))
   assert.deepEqual(messages.asked[0]?.body, upstream)
@@ -143,7 +146,7 @@ test('tool calls of a whole answer have ids, names and arguments', async () => {
   ])
 })
 
-test('an agent runs a tool and gets the words that follow', async () => {
+test('an agent runs a tool and gets the text that follows', async () => {
   messages.script.push(telling('stream'))
   messages.reply = telling('thinking', (text) => text.replace('max_tokens', 'end_turn'))
   const cities: unknown[] = []
@@ -184,7 +187,7 @@ test('an agent runs a tool and gets the words that follow', async () => {
 })
 
 for (const name of ['overloaded', 'server', 'key', 'model', 'conflict', 'late', 'rate']) {
-  test(`"${name}" goes on to the fallback`, async () => {
+  test(`"${name}" is retried at the fallback`, async () => {
     messages.reply = refusing(name)
     const answer = await client.chat.completions.create({ ...question, model: 'pair' })
     assert.equal(answer.choices[0]?.message.content, 'from the spare')
@@ -199,35 +202,36 @@ for (const [name, status, code] of [
   ['parameter', 400, null],
   ['size', 413, null],
 ] as const) {
-  test(`"${name}" alone is answered with ${status}`, async () => {
+  test(`"${name}" without a fallback returns ${status}`, async () => {
     messages.reply = refusing(name)
     const error = await client.chat.completions.create(question).catch((thrown: unknown) => thrown)
     assert.ok(error instanceof OpenAI.APIError)
     assert.equal(error.status, status)
     assert.equal(error.code, code)
-    // A limit on spending and a mistake of the client do not pass by themselves, and a header asks the SDK not to try again.
+    // A spending limit and a client's mistake do not go away, so a header tells the SDK not to
+    // retry.
     const isFinal = name === 'spend' || status < 429
     assert.equal(error.headers?.get('x-should-retry'), isFinal ? 'false' : null)
   })
 }
 
-test('a spent limit goes on to a fallback, and is final without one even for a patient client', async () => {
+test('a spent limit moves to a fallback; without one it is final, even for a client that retries', async () => {
   messages.reply = refusing('spend')
   const patient = client.withOptions({ maxRetries: 3 })
   await assert.rejects(patient.chat.completions.create(question), OpenAI.RateLimitError)
   assert.equal(messages.asked.length, 1)
 })
 
-test('an error inside of a stream after content is an error of the stream', async () => {
+test('an error inside a stream after content ends the stream with an error', async () => {
   messages.reply = telling('failing')
   const heard = await front.stream({ model: 'chat' })
-  // The whole stream came at once, so the error was known before the first word went out.
+  // The whole stream arrived at once, so the gateway knew the error before it sent the first word.
   assert.equal(heard.status, 502)
   const spilled = await front.chat({ model: 'pair', stream: false })
   assert.equal(spilled.status, 200)
 })
 
-test('what cannot be translated is refused at once and holds no place', async () => {
+test('a request that cannot be translated is refused at once and takes no place', async () => {
   messages.reply = answering('text')
   for (const _ of [1, 2, 3]) {
     const heard = await front.chat({ model: 'narrow', n: 2 })
@@ -245,7 +249,7 @@ const FOREIGN = failing(400, {
 })
 const THOUGHT = { type: 'thinking', thinking: 'Hm', signature: 's' }
 
-test('thinking that another account signed is taken out, for clients of either API', async () => {
+test('thinking signed by another account is removed, for clients of either API', async () => {
   const call = { id: 'toolu_1', type: 'function', function: { name: 'f', arguments: '{}' } }
   const history = [
     question.messages[0],

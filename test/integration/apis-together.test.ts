@@ -1,4 +1,7 @@
-/** All APIs of one gateway share one key, one rate, one budget, one list of models, one way to refuse. */
+/**
+ * All APIs of one gateway share one key, rate, budget and list of models, and refuse requests in
+ * the same way.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
@@ -42,7 +45,7 @@ const front = await startFront({
 })
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 
-/** A valid request of each API, as short as can be. */
+/** A minimal valid request of each API. */
 const APIS: Readonly<Record<string, Fields>> = {
   '/v1/chat/completions': { messages: [{ role: 'user', content: 'hi' }], max_tokens: 9 },
   '/v1/responses': { input: 'hi', max_output_tokens: 16 },
@@ -110,7 +113,7 @@ async function untilIdle(tenant: string) {
   })
 }
 
-test('all of them draw on one budget, each answer and stream once', async () => {
+test('all APIs spend one budget, and each answer and stream is charged once', async () => {
   const asked = [
     ...PATHS.map((path) => post(path, shared.key, {})),
     ...STREAMED.map((path) => post(path, shared.key, { stream: true })),
@@ -120,7 +123,7 @@ test('all of them draw on one budget, each answer and stream once', async () => 
   assert.equal((await standing('shared')).tokens_per_day.used, asked.length * 10)
 })
 
-test('all of them share the slots of their tenant', async () => {
+test('all APIs share the slots of their tenant', async () => {
   const hold = Promise.withResolvers<void>()
   upstream.reply = async (outgoing, asked) => {
     await hold.promise
@@ -133,7 +136,7 @@ test('all of them share the slots of their tenant', async () => {
   for (const { status } of await Promise.all(running)) assert.equal(status, 200)
 })
 
-test('all of them share the rate of their tenant', async () => {
+test('all APIs share the rate of their tenant', async () => {
   for (const path of PATHS) assert.equal((await post(path, five.key, {})).status, 200, path)
   for (const path of PATHS) assert.equal((await post(path, five.key, {})).status, 429, path)
 })
@@ -154,7 +157,7 @@ const DECIDED: Readonly<Record<string, readonly string[]>> = {
   '/v1/chat/completions': ['model', 'messages', 'stream', 'max_tokens', 'n'],
 }
 
-test('a member that decides may stand there once, in its own spelling', async () => {
+test('a member that decides how a request is served may appear only once, in its exact spelling', async () => {
   for (const [path, names] of Object.entries(DECIDED)) {
     for (const name of names) {
       const rest = Object.entries({ model: 'chat', ...APIS[path] }).filter(([one]) => one !== name)
@@ -178,7 +181,7 @@ test('a member that decides may stand there once, in its own spelling', async ()
   assert.equal(upstream.asked.length, 0)
 })
 
-test('a compressed request is not unpacked, regardless of its content', async () => {
+test('a compressed request is refused without unpacking it', async () => {
   const bomb = Buffer.alloc(64 * 1024 * 1024, 'a')
   for (const path of PATHS) {
     for (const [encoding, body] of [
@@ -191,7 +194,7 @@ test('a compressed request is not unpacked, regardless of its content', async ()
   }
 })
 
-test('a model that a route does not have for an API is refused with both names, in the dialect', async () => {
+test('if a route lacks a model for an API, the refusal names both, in the dialect of the client', async () => {
   const vectors = await post('/v1/embeddings', shared.key, { model: 'talk' })
   assert.equal(vectors.status, 400)
   assert.match(JSON.parse(vectors.text).error.message, /talk.*embeddings|embeddings.*talk/)
@@ -207,7 +210,7 @@ test('a model that a route does not have for an API is refused with both names, 
   }
 })
 
-test('the list of models is the same for every client, and holds what the key may use', async () => {
+test('the list of models is the same for every client, and contains what the key may use', async () => {
   const list = async (key: string, query = '', headers: Fields = {}) => {
     const answer = await fetch(`${front.process.url}/v1/models${query}`, {
       headers: { authorization: `Bearer ${key}`, ...headers },

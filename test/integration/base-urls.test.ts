@@ -1,4 +1,4 @@
-/** The official SDKs reach the gateway by every base URL that their documents print. */
+/** The official SDKs reach the gateway with every base URL that their documentation shows. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -60,7 +60,7 @@ async function toDeployment(name: string, body: string, more: Record<string, str
   })
 }
 
-test('a deployment serves a body without a model, and stands above the model that a body has', async () => {
+test('a deployment serves a body without a model, and overrides the model in a body', async () => {
   for (const body of [{ messages }, { model: 'nowhere', messages }, { messages, model: null }]) {
     const answer = await toDeployment('chat', JSON.stringify(body))
     assert.equal(answer.status, 200, await answer.text())
@@ -68,7 +68,7 @@ test('a deployment serves a body without a model, and stands above the model tha
   }
 })
 
-test('a deployment that is no route, a bad key and a broken body are refused as at the path of the API', async () => {
+test("an unknown deployment, a bad key and a broken body are refused as at the API's own path", async () => {
   const unknown = await toDeployment('nowhere', JSON.stringify({ messages }))
   assert.equal(unknown.status, 404)
   assert.partialDeepStrictEqual(await unknown.json(), {
@@ -80,7 +80,7 @@ test('a deployment that is no route, a bad key and a broken body are refused as 
     assert.equal((await toDeployment('chat', broken)).status, 400, broken)
 })
 
-test('traces and logs have the path of the API, however it was written', async () => {
+test("traces and logs contain the API's path, regardless of the spelling in the request", async () => {
   await toDeployment('chat', JSON.stringify({ messages }))
   const { adminUrl, adminHeaders } = front.gateway
   const answer = await fetch(`${adminUrl}/traces`, { headers: adminHeaders })

@@ -1,4 +1,4 @@
-/** Answers made to exhaust their reader: each ends as a failure, with bounded memory. */
+/** Answers designed to exhaust the reader: each ends as a failure, with bounded memory. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
@@ -7,7 +7,10 @@ import { toldCompressed, WHOLE } from './compressed-answers.ts'
 import { startEgressGateway } from './egress-gateway.ts'
 import { type Reply, replyWell, startTcpServer } from './raw-server.ts'
 
-/** It peaks at 300 MiB where the collector keeps up; what these answers hold back would be gigabytes. */
+/**
+ * It peaks at 300 MiB if the collector keeps up; the withheld parts of these answers would be
+ * gigabytes.
+ */
 const RESIDENT_MIB_MAX = 900
 
 const elsewhere = await startTcpServer(replyWell)
@@ -23,7 +26,7 @@ const replies: Record<string, Reply> = {
   told_compressed: toldCompressed,
   redirects,
 }
-/** Short where a clock is all that ends it, and otherwise none that a slow machine could reach. */
+/** Short if only a timer ends the answer; otherwise too long for a slow machine to reach. */
 function clocksOf(name: string) {
   const seconds = BOMBS[name]?.outcome === 'timeout' ? 2 : 60
   return {
@@ -64,7 +67,7 @@ for (const [name, bomb] of Object.entries(BOMBS)) {
 }
 
 for (const name of Object.keys(WHOLE)) {
-  test(`an answer in ${name} is read though identity was asked for`, async () => {
+  test(`an answer in ${name} is read although identity was requested`, async () => {
     const answer = await gateway.ask(name)
     assert.equal(JSON.parse(answer.text).choices[0].message.content, 'hello')
   })
@@ -91,7 +94,7 @@ test('a redirect is not followed', async () => {
   assert.equal(elsewhere.connections(), 0)
 })
 
-/** The most memory that the gateway has ever had. */
+/** The gateway's peak memory. */
 function residentMib(): number {
   const status = readFileSync(`/proc/${gateway.pid}/status`, 'utf8')
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) / 1024

@@ -1,4 +1,4 @@
-/** Answers made to exhaust their reader, and the expected end of each. */
+/** Answers designed to exhaust the reader, and the expected end of each. */
 import type { Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { encoded, OK } from './compressed-answers.ts'
@@ -114,14 +114,14 @@ export const BOMBS: Readonly<Record<string, Bomb>> = {
   },
 }
 
-/** 10 MiB in one event behind the first content. */
+/** 10 MiB in one event after the first content. */
 export const longLine: Reply = (socket) => {
   socket.write(`${STREAM}\r\n${CONTENT}data: {"a":"`)
   socket.write('a'.repeat(10 * MIB))
   socket.end('"}\n\ndata: [DONE]\n\n')
 }
 
-/** Writes the piece again and again, as fast as it is read. */
+/** Writes the piece repeatedly, as fast as it is read. */
 function forEver(socket: Socket, piece: string, first = ''): void {
   const write = () => {
     while (!socket.destroyed && socket.write(piece));

@@ -31,7 +31,7 @@ function posted(tenant: string) {
   return receiver.asked.filter(({ body }) => body.tenant === tenant)
 }
 
-/** The log is written a moment later than the answer. */
+/** The log line is written a moment after the answer. */
 async function logged(front: Front, tenant: string, count: number) {
   const lines = () => front.logged('budget_alert').filter((line) => line.tenant === tenant)
   await until(`${count} log lines of ${tenant}`, () => lines().length >= count)
@@ -57,7 +57,7 @@ function alert(tenant: string, threshold: number, used: number, limit: number) {
   }
 }
 
-test('each threshold is reported once, with the request that reaches it', async () => {
+test('each threshold is reported once, by the request that reaches it', async () => {
   const front = gateway.as('acme')
   for (let asked = 0; asked < 10; asked++) await front.chat()
   const expected = [
@@ -82,7 +82,7 @@ test('each threshold is reported once, with the request that reaches it', async 
   assert.equal(lines[0]?.level, 'warn')
 })
 
-test('alerts of money are in USD and of the month', async () => {
+test('alerts about money are in USD and about the month', async () => {
   const front = gateway.as('money')
   for (let asked = 0; asked < 8; asked++) await front.chat()
   const about = {
@@ -99,7 +99,7 @@ test('alerts of money are in USD and of the month', async () => {
   ])
 })
 
-test('a request that leaps over several thresholds tells each of them', async () => {
+test('a request that passes several thresholds reports each of them', async () => {
   upstream.script.push(whole('long', { prompt_tokens: 50, completion_tokens: 45 }))
   await gateway.as('leap').chat()
   const bodies = await postedBodies('leap', 3)
@@ -109,7 +109,7 @@ test('a request that leaps over several thresholds tells each of them', async ()
   )
 })
 
-test('many that end at once tell a threshold once', async () => {
+test('many requests that end at once report a threshold once', async () => {
   const front = gateway.as('storm')
   await Promise.all(Array.from({ length: 60 }, () => front.chat({ max_tokens: 3 })))
   await postedBodies('storm', 1)
@@ -119,7 +119,7 @@ test('many that end at once tell a threshold once', async () => {
   assert.equal(posted('storm').length, 1)
 })
 
-test('a receiver that fails is asked again, with the same body, and no request waits for it', async () => {
+test('a failing receiver gets the same body again, and no request waits for it', async () => {
   receiver.script.push(failing(503))
   const front = gateway.as('later')
   assert.equal((await front.chat()).status, 200)
@@ -128,7 +128,7 @@ test('a receiver that fails is asked again, with the same body, and no request w
   assert.equal((await logged(front, 'later', 1)).length, 1)
 })
 
-test('a budget without thresholds tells nothing', async () => {
+test('a budget without thresholds sends no alerts', async () => {
   const front = gateway.as('quiet')
   for (let asked = 0; asked < 3; asked++) await front.chat()
   assert.equal(posted('quiet').length, 0)

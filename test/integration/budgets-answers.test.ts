@@ -1,4 +1,4 @@
-/** The limit of tokens that an answer is given where a budget needs one and the client names none. */
+/** The token limit of an answer when a budget needs one and the client sends none. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -66,7 +66,7 @@ function limitsOf(heard: Heard) {
 
 function injected(heard: Heard): number {
   const { said, ...received } = limitsOf(heard)
-  assert.deepEqual(Object.values(received), [said], 'one limit is sent upstream, and said')
+  assert.deepEqual(Object.values(received), [said], 'one limit is sent upstream and reported')
   return said as number
 }
 
@@ -79,14 +79,14 @@ async function reservedBy(
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()))
   const running = front.chat(wanted)
-  await until('the upstream is asked', () => upstream.asked.length > 0)
+  await until('the upstream has the request', () => upstream.asked.length > 0)
   const { tokens_per_day } = await standing(front, tenant)
   resolve()
   assert.equal((await running).status, 200)
   return tokens_per_day.reserved
 }
 
-/** The most tokens that the prompt of such a request may have. */
+/** The largest prompt, in tokens, of such a request. */
 function promptOf(wanted: Readonly<Record<string, unknown>>): number {
   const messages = [{ role: 'user', content: 'hi' }]
   return Math.ceil(JSON.stringify({ model: 'chat', messages, ...wanted }).length / 3)
@@ -97,7 +97,7 @@ for (const [kind, wanted] of [
   ['max_tokens: null', { max_tokens: null }],
   ['max_completion_tokens: null', { max_completion_tokens: null }],
 ] as const) {
-  test(`${kind} of the client where the route has no default: none is sent upstream and none said`, async () => {
+  test(`${kind} of the client on a route without a default: no limit is sent upstream or reported`, async () => {
     const heard = await gateway.as('rich').chat(wanted)
     assert.equal(heard.status, 200, heard.text)
     const { max_tokens, max_completion_tokens } = upstream.asked.at(-1)?.body ?? {}
@@ -106,12 +106,12 @@ for (const [kind, wanted] of [
   })
 }
 
-test('a stream is given no limit either', async () => {
+test('a stream gets no limit either', async () => {
   upstream.script.push(streaming())
   assert.deepEqual(limitsOf(await gateway.as('rich').stream()), { said: undefined })
 })
 
-test('16,384 tokens are reserved where neither client nor route names a limit', async () => {
+test('16,384 tokens are reserved if neither client nor route sets a limit', async () => {
   assert.equal(await reservedBy('rich', {}), promptOf({}) + 16_384)
 })
 
@@ -124,25 +124,25 @@ test('at most half of the context window is reserved', async () => {
   assert.equal(await reservedBy('rich', wanted), promptOf(wanted) + WINDOW / 2)
 })
 
-test('what is reserved may be more than the whole budget: the first request runs, another waits', async () => {
+test('a reservation may exceed the whole budget: the first request runs, another waits', async () => {
   const front = gateway.as('daily')
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()))
   const running = front.chat()
-  await until('the upstream is asked', () => upstream.asked.length > 0)
+  await until('the upstream has the request', () => upstream.asked.length > 0)
   assertLimited(await front.chat(), 'budget_reserved')
   resolve()
   assert.equal((await running).status, 200)
   assert.equal((await front.chat()).status, 200)
 })
 
-test("the route's max_tokens_default is sent upstream where the client gives no limit", async () => {
+test("the route's max_tokens_default is sent upstream if the client sends no limit", async () => {
   assert.equal(injected(await gateway.as('rich').chat({ model: 'short' })), 200)
   upstream.script.push(streaming())
   assert.equal(injected(await gateway.as('rich').stream({ model: 'short' })), 200)
 })
 
-test('it is never above what the context window leaves', async () => {
+test('it never exceeds the rest of the context window', async () => {
   const front = gateway.as('rich')
   const content = 'word '.repeat(400)
   const limit = injected(
@@ -152,8 +152,8 @@ test('it is never above what the context window leaves', async () => {
   assert.ok(limit > WINDOW / 4, `${limit}`)
 })
 
-test('a prompt that leaves no room for an answer is 400', async () => {
-  // A token for each four characters, and four around the message.
+test('a prompt that leaves no room for an answer is refused with 400', async () => {
+  // One token for each four characters, and four around the message.
   const messages = [{ role: 'user', content: 'x'.repeat(4 * (WINDOW - 4)) }]
   const heard = await gateway.as('rich').chat({ model: 'small', messages })
   assert.equal(heard.status, 400, heard.text)
@@ -162,21 +162,21 @@ test('a prompt that leaves no room for an answer is 400', async () => {
 })
 
 for (const tenant of ['last', 'penny']) {
-  test(`a budget that is nearly spent cuts nothing, the next request is 402: ${tenant}`, async () => {
+  test(`a nearly spent budget cuts no answer, and the next request gets 402: ${tenant}`, async () => {
     const front = gateway.as(tenant)
     const wanted = { model: 'short' }
     assert.equal(injected(await front.chat(wanted)), 200)
     assert.equal((await front.chat(wanted)).status, 402)
   })
 
-  test(`without a default the request that crosses the cap is served whole as well: ${tenant}`, async () => {
+  test(`without a default the request that exceeds the cap is also served whole: ${tenant}`, async () => {
     const front = gateway.as(`${tenant}-open`)
     assert.deepEqual(limitsOf(await front.chat()), { said: undefined })
     assert.equal((await front.chat()).status, 402)
   })
 }
 
-test("the client's own limit passes untouched, and nothing is said of it", async () => {
+test("the client's own limit passes unchanged, and no header reports it", async () => {
   const front = gateway.as('rich')
   assert.deepEqual(limitsOf(await front.chat({ max_tokens: 17 })), {
     max_tokens: 17,
@@ -190,12 +190,12 @@ test("the client's own limit passes untouched, and nothing is said of it", async
   assert.deepEqual(limitsOf(await gateway.as('daily').chat(large)), { ...large, said: undefined })
 })
 
-test('a tenant without a budget is given none', async () => {
+test('a tenant without a budget gets no limit', async () => {
   assert.deepEqual(limitsOf(await gateway.as('free').chat()), { said: undefined })
   assert.deepEqual(limitsOf(await gateway.as('free').chat({ model: 'short' })), { said: undefined })
 })
 
-test('several choices are checked against the window by max_tokens, as one is', async () => {
+test('max_tokens of one choice is checked against the window, even with several choices', async () => {
   const content = 'word '.repeat(100)
   const asked = { model: 'small', max_tokens: 700, messages: [{ role: 'user', content }] }
   for (const tenant of ['rich', 'free']) {
@@ -204,14 +204,14 @@ test('several choices are checked against the window by max_tokens, as one is', 
   }
 })
 
-test('a limit that no client asked for sends no request past an upstream that has room for the prompt', async () => {
+test('a limit that the client did not send never skips an upstream with room for the prompt', async () => {
   for (const tenant of ['rich', 'free']) {
     const heard = await gateway.as(tenant).chat({ model: 'either' })
     assert.equal(heard.headers['x-gw-upstream'], 'small')
   }
 })
 
-test('an image is reserved for by what a model reads of it, not by its bytes', async () => {
+test('the reservation for an image counts what a model reads, not the bytes', async () => {
   const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`
   const content = [
     { type: 'text', text: 'What is this?' },

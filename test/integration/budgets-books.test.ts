@@ -1,4 +1,7 @@
-/** The books: 3,000 requests through random faults, and what upstreams reported is what was settled, to the token. */
+/**
+ * Accounting: over 3,000 requests with random faults, settled usage equals the usage that upstreams
+ * reported, to the token.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -19,7 +22,7 @@ import { keysOf, standing, startLimited, untilIdle } from './limits/limited-gate
 const REQUESTS = 3000
 const AT_ONCE = 24
 const SEED = 20_261_121
-/** The tokens of a template around a message. */
+/** The tokens that a template adds around a message. */
 const AROUND = 4
 
 /** USD per million tokens, which is also thousands of nano-dollars a token. */
@@ -28,7 +31,7 @@ const PRICES = [
   { model: 'cheap', input: 1, output: 2 },
 ]
 
-/** The charge that a request must get, by the upstreams' own records. */
+/** The correct charge of a request, by the upstreams' own records. */
 const books = { tokens: 0, nanos: 0, estimated: 0 }
 const random = aRandom(SEED)
 const kinds = new Map<string, number>()
@@ -39,20 +42,22 @@ function note(asked: Asked, prompt: number, completion: number): void {
   books.nanos += 1000 * (prompt * (price?.input ?? 0) + completion * (price?.output ?? 0))
 }
 
-/** As the gateway estimates it: what it has learnt of this upstream changes nothing in the estimates. */
+/**
+ * As the gateway estimates it: what it learned about this upstream does not change the estimates.
+ */
 function promptOf({ body }: Asked): number {
   const [{ content }] = body.messages as [{ content: string }]
   return AROUND + weightOf(Buffer.from(content))
 }
 
-/** Reported: the prompt, and as many tokens as a stream has words, else a random number. */
+/** Reported: the prompt, and the number of words of a stream or a random number. */
 function reported(asked: Asked, words = 1 + random(2000)) {
   const usage = { prompt_tokens: promptOf(asked), completion_tokens: words }
   note(asked, usage.prompt_tokens, usage.completion_tokens)
   return usage
 }
 
-/** Not reported: the prompt as it weighs, and a token for each event. */
+/** Not reported: the estimate of the prompt, and a token for each event. */
 function estimated(asked: Asked, events: number): void {
   note(asked, promptOf(asked), events)
   books.estimated++
@@ -66,13 +71,13 @@ const FINISH = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }]
 
 type Way = 'whole' | 'told' | 'untold' | 'cut' | 'cut_told' | 'error' | 'early' | 'left'
 
-/** A stream in one of its ways to go. */
+/** A stream that ends in one of several ways. */
 function stream(way: Way): Reply {
   return async (outgoing, asked) => {
     const words = way === 'early' ? 0 : 1 + random(12)
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let sent = 0; sent < words; sent++) outgoing.write(word())
-    // The client of such a request leaves once it has heard as many words as this says.
+    // The client of such a request disconnects after this many words.
     if (way === 'left') {
       estimated(asked, words)
       outgoing.write(`: ${words} words\n\n`)
@@ -88,7 +93,7 @@ function stream(way: Way): Reply {
       outgoing.write(FINISH)
       outgoing.end('data: [DONE]\n\n')
     } else {
-      // Node keeps what is written until the next turn, and would lose it.
+      // Node buffers writes until the next turn of the event loop, and would lose them.
       await turn()
       outgoing.socket?.destroySoon()
     }
@@ -143,7 +148,7 @@ async function ask(): Promise<string> {
   if (draw === 0) {
     const asking = front.ask(question({ stream: true }, 'leaves'))
     await asking.head
-    await until('it hears all words', () => {
+    await until('all words arrive', () => {
       const words = / (\d+) words/.exec(` ${asking.text()}`)?.[1]
       return words !== undefined && asking.text().split('"w "').length > Number(words)
     })

@@ -1,4 +1,7 @@
-/** Budgets that hold: 402 when a cap has been reached, 429 while only promises stand in the way, one request over at most. */
+/**
+ * Budget caps: 402 once a cap is reached, 429 while only reservations fill it, and an overshoot of
+ * at most one request.
+ */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import {
@@ -28,9 +31,9 @@ import {
 } from './limits/limited-gateway.ts'
 
 const IN_FLIGHT = [16, 64, 256]
-/** The most tokens that one of the requests below asks for. */
+/** The most tokens that a request below asks for. */
 const ANSWER_MAX = 1000
-/** About two hundred requests, fewer than are in flight at the most. */
+/** About two hundred requests, fewer than the highest number in flight. */
 const TOKENS_CAP = 100_000
 const USD_CAP = 2
 
@@ -64,10 +67,10 @@ const gateway = await startLimited(
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-test('402 comes once what is settled has reached the cap of tokens, and says until when', async () => {
+test('402 starts once settled usage reaches the token cap, and names the end of the window', async () => {
   const front = gateway.as('tokens')
   assert.equal((await front.chat()).status, 200)
-  // One token is left: settled is below the cap, so one more is admitted, and that is the overshoot.
+  // One token is left, so one more request is admitted: this is the overshoot.
   assert.equal(limitHeaders(await front.chat())['budget-tokens-remaining'], '1')
   const asked = upstream.asked.length
   const refused = await front.chat()
@@ -77,10 +80,10 @@ test('402 comes once what is settled has reached the cap of tokens, and says unt
     ['tokens_per_day', ANSWER_TOKENS + 1, 2 * ANSWER_TOKENS, 0, windowEnds().day],
   )
   assert.match(error.message, /tokens_per_day raised/)
-  assert.equal(upstream.asked.length, asked, 'nothing reached the upstream')
+  assert.equal(upstream.asked.length, asked, 'no request reached the upstream')
 })
 
-test('402 comes once what is settled has reached the cap of money', async () => {
+test('402 starts once settled usage reaches the money cap', async () => {
   const front = gateway.as('money')
   assert.equal((await front.chat()).status, 200)
   const error = assertSpent(await front.chat(), 'budget_spend')
@@ -91,7 +94,7 @@ test('402 comes once what is settled has reached the cap of money', async () => 
   assert.match((await front.stream()).text, /ERR_GW_BUDGET_EXCEEDED/)
 })
 
-test('of two spent budgets the one that lasts longer is told', async () => {
+test('if two budgets are spent, the refusal names the one that lasts longer', async () => {
   const front = gateway.as('both')
   assert.equal((await front.chat()).status, 200)
   const { day, month } = windowEnds()
@@ -99,7 +102,7 @@ test('of two spent budgets the one that lasts longer is told', async () => {
   assert.equal(assertSpent(await front.chat(), reason).resets_at, month)
 })
 
-test("a spent budget does not stop other tenants, and refusing takes none of a bucket's room", async () => {
+test('a spent budget does not stop other tenants, and a refusal takes nothing from a rate bucket', async () => {
   const front = gateway.as('spare')
   await front.chat()
   const [{ requests_per_minute: before }] = [await standing(front, 'spare')]
@@ -122,7 +125,7 @@ for (const [tenant, limitedBy] of [
     upstream.script.push(afterwards(release, whole()))
     const asked = upstream.asked.length
     const running = front.chat({ max_tokens: 5000 })
-    await until('the upstream is asked', () => upstream.asked.length > asked)
+    await until('the upstream has the request', () => upstream.asked.length > asked)
     const refused = await front.chat({ max_tokens: 1 })
     const error = assertLimited(refused, 'budget_reserved')
     assert.equal(error.limited_by, limitedBy)
@@ -138,7 +141,7 @@ for (const [tenant, limitedBy] of [
   })
 }
 
-/** Uses a part or all of the requested tokens, after a random moment. */
+/** Uses some or all of the requested tokens, after a random delay. */
 function worker(random: (bound: number) => number, used: (tokens: number) => void): Reply {
   return async (outgoing, asked: Asked) => {
     const completion = 1 + random(Number(asked.body.max_tokens))
@@ -149,7 +152,10 @@ function worker(random: (bound: number) => number, used: (tokens: number) => voi
   }
 }
 
-/** Keeps this many requests in flight until the budget is spent; a promised one is asked for again when one has ended. */
+/**
+ * Keeps this many requests in flight until the budget is spent; a request refused because of
+ * reservations is sent again after another one ends.
+ */
 async function storm(front: Front, inFlight: number, random: (bound: number) => number) {
   const statuses = { 200: 0, 402: 0, 429: 0 }
   let ended = Promise.withResolvers<void>()
@@ -174,13 +180,13 @@ async function storm(front: Front, inFlight: number, random: (bound: number) => 
   }
   const clients = Array.from({ length: inFlight }, client)
   await Promise.race(clients)
-  // A client that waits for an end that never comes sees the spent budget.
+  // A client that waits for an end that never comes finds the spent budget.
   ended.resolve()
   await Promise.all(clients)
   return statuses
 }
 
-describe('the overshoot is one request at most, the utilisation above 95 %', () => {
+describe('the overshoot is at most one request, and the utilisation above 95 %', () => {
   for (const inFlight of IN_FLIGHT) {
     for (const kind of ['tokens', 'spend'] as const) {
       test(`${inFlight} in flight on a budget of ${kind}`, async (context) => {

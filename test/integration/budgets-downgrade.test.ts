@@ -1,4 +1,7 @@
-/** A spent budget that downgrades: who is served by which route, and when it is 402 all the same. */
+/**
+ * A spent budget that downgrades: which requests the other route serves, and when the answer is
+ * still 402.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
@@ -51,10 +54,10 @@ beforeEach(() => {
   cheap.asked.length = 0
 })
 
-/** Long enough that it does not fit the window of the downgrade route. */
+/** Too long for the window of the downgrade route. */
 const LONG = { messages: [{ role: 'user', content: 'word '.repeat(2000) }] }
 
-test('a spent tenant is served by the downgrade route, which its key need not be allowed', async () => {
+test('the downgrade route serves a tenant that has spent its budget, even if its key does not allow that route', async () => {
   const front = gateway.as('acme')
   assert.equal((await front.chat()).headers['x-gw-route'], 'chat')
   assert.equal((await front.chat({ model: 'cheap' })).status, 403)
@@ -76,17 +79,17 @@ test('streams and aliases are downgraded as well', async () => {
   assert.equal((await front.chat({ model: 'gpt-4o' })).headers['x-gw-route'], 'cheap')
 })
 
-test("what the downgrade route uses is counted, at its own model's price, and not enforced", async () => {
+test("usage of the downgrade route is counted at its model's price, and not limited", async () => {
   const front = gateway.as('acme')
   const before = await standing(front, 'acme')
   for (let asked = 0; asked < 5; asked++) assert.equal((await front.chat()).status, 200)
   const later = await standing(front, 'acme')
   const [used, usedBefore] = [later, before].map((one) => Number(one.spend_per_month_usd.used))
-  // Seven tokens at 1 and three at 2 USD a million, five times.
+  // Seven tokens at 1 USD and three at 2 USD per million, five times.
   assert.equal(Math.round((Number(used) - Number(usedBefore)) * 1e9), 5 * 13_000)
 })
 
-test('who asks for the downgrade route itself is served by it', async () => {
+test('a request for the downgrade route itself is served by it', async () => {
   const front = gateway.as('daily')
   await front.chat()
   const answer = await front.chat({ model: 'cheap' })
@@ -94,7 +97,7 @@ test('who asks for the downgrade route itself is served by it', async () => {
   assert.equal(answer.headers['x-gw-route'], 'cheap')
 })
 
-test('before the budget is spent nothing is downgraded', async () => {
+test('nothing is downgraded before the budget is spent', async () => {
   const front = gateway.as('long')
   assert.equal((await front.chat()).headers['x-gw-route'], 'chat')
   const heard = await front.chat({ ...LONG, max_tokens: 5 })
@@ -102,21 +105,21 @@ test('before the budget is spent nothing is downgraded', async () => {
   assert.equal(heard.headers['x-gw-route'], 'chat')
 })
 
-test('a spent tenant whose prompt does not fit the downgrade route gets 402', async () => {
+test('a tenant without budget gets 402 if its prompt does not fit the downgrade route', async () => {
   const front = gateway.as('late')
   await front.chat()
   assertSpent(await front.chat({ ...LONG, max_tokens: 5 }), 'budget_tokens')
   assert.equal((await front.chat()).headers['x-gw-route'], 'cheap')
 })
 
-test('the rate is enforced on the downgrade route too', async () => {
+test('the downgrade route enforces the rate too', async () => {
   const front = gateway.as('rated')
   const routes = []
   for (let asked = 0; asked < 3; asked++) routes.push((await front.chat()).headers['x-gw-route'])
   assert.deepEqual(routes, ['chat', 'cheap', 'cheap'])
 })
 
-test('402 while the downgrade route has no upstream that may be tried', async () => {
+test('402 while the downgrade route has no available upstream', async () => {
   const front = gateway.as('frail')
   await front.chat()
   assert.equal((await front.chat()).headers['x-gw-route'], 'frail')

@@ -1,4 +1,7 @@
-/** Budgets beside those of tenants: one that several tenants share, one of a key, and one that each tenant has. */
+/**
+ * Budgets other than those of tenants: one shared by several tenants, one of a key, and one for
+ * each tenant.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -61,14 +64,14 @@ function as(id: string): Front {
   return new Front(gateway, keys.find((one) => one.id === id)?.key ?? 'unknown')
 }
 
-test('tenants of a group use up one budget together, and the refusal names it', async () => {
+test('tenants of a group spend one budget together, and the refusal names it', async () => {
   assert.equal((await as('a').chat()).status, 200)
   const second = await as('b').chat()
   assert.equal(second.status, 200)
   assert.equal(
     limitHeaders(second)['budget-tokens-remaining'],
     String(ANSWER_TOKENS),
-    'the least that is left',
+    'the smallest remainder',
   )
   const error = assertSpent(await as('a').chat(), 'budget_tokens')
   assert.match(error.message, /The 20 tokens of this day that group "research" shares are used\./)
@@ -76,14 +79,14 @@ test('tenants of a group use up one budget together, and the refusal names it', 
   assertSpent(await as('b').chat(), 'budget_tokens')
 })
 
-test('a group without a name is not shown as a list of other tenants', async () => {
+test('an unnamed group does not reveal the other tenants', async () => {
   assert.equal((await as('c').chat()).status, 200)
   const error = assertSpent(await as('d').chat(), 'budget_tokens')
   assert.match(error.message, /that several tenants share are used/)
   assert.deepEqual([error.budget, error.budget_name], ['group', undefined])
 })
 
-test('the budget of a key leaves the other keys of its tenant alone', async () => {
+test('the budget of a key does not affect other keys of its tenant', async () => {
   assert.equal((await as('e-dear').chat()).status, 200)
   const error = assertSpent(await as('e-dear').chat(), 'budget_tokens')
   assert.match(error.message, /of this day of key "e-dear" are used/)
@@ -93,13 +96,13 @@ test('the budget of a key leaves the other keys of its tenant alone', async () =
   assert.equal(limitHeaders(other)['budget-tokens-remaining'], String(500 - ANSWER_TOKENS))
 })
 
-test('a spent budget of a key that downgrades leads to its route', async () => {
+test('a spent budget of a key uses its downgrade route', async () => {
   assert.equal((await as('f').chat()).headers['x-gw-route'], 'chat')
   const answer = await as('f').chat()
   assert.deepEqual([answer.status, answer.headers['x-gw-route']], [200, 'cheap'])
 })
 
-test('each tenant without a budget has the one for each', async () => {
+test('each tenant without a budget gets the budget for each tenant', async () => {
   const own = limitHeaders(await as('own').chat())
   assert.equal(own['budget-tokens-remaining'], undefined)
   assert.notEqual(own['budget-spend-remaining-usd'], undefined)
@@ -107,7 +110,7 @@ test('each tenant without a budget has the one for each', async () => {
   assert.deepEqual([tokens_per_day.limit, tokens_per_day.used], [500, ANSWER_TOKENS])
 })
 
-test('limits, metrics, alerts and explain know every budget', async () => {
+test('limits, metrics, alerts and explain show every budget', async () => {
   const front = as('a')
   const limits = await standing(front, 'a')
   assert.deepEqual(limits['group:research tokens_per_day'], {
@@ -124,7 +127,7 @@ test('limits, metrics, alerts and explain know every budget', async () => {
   assert.equal(series.get('gw_scoped_budget_tokens_used{budget="group:research",window="day"}'), 20)
   assert.equal(series.get('gw_scoped_budget_tokens_used{budget="key:e-dear",window="day"}'), 10)
   assert.equal(series.get('gw_budget_tokens_used{tenant="c",window="day"}'), ANSWER_TOKENS)
-  await until('the webhook has heard of the group', () => receiver.asked.length > 0)
+  await until('the webhook received the group', () => receiver.asked.length > 0)
   const { tenant, group, threshold, used } = receiver.asked[0]?.body ?? {}
   assert.deepEqual([tenant, group, threshold, used], ['a', 'research', 0.5, 10])
   const reached = 'budget="group:research",window="day",threshold="0.5"'

@@ -1,4 +1,4 @@
-/** A gateway with a state_dir keeps all its state over SIGTERM, and nearly all over kill -9. */
+/** A gateway with a state_dir keeps all its state after SIGTERM, and nearly all after kill -9. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,10 @@ import {
   startLimited,
 } from './limits/limited-gateway.ts'
 
-/** A settlement is on disk after 250 ms between writes and 100 ms of the timer; the rest is for a slow machine. */
+/**
+ * A settlement is on disk after 250 ms between writes and 100 ms of the timer; the rest allows for
+ * a slow machine.
+ */
 const BATCH_MS = 350
 const SLACK_MS = 2500
 
@@ -66,7 +69,7 @@ async function used(front: Front, tenant: string): Promise<number> {
   return (await standing(front, tenant)).tokens_per_day.used
 }
 
-test('SIGTERM loses nothing: caps, windows and sent alerts are there at the next start', async () => {
+test('SIGTERM loses nothing: caps, windows and sent alerts are restored at the next start', async () => {
   const stateDir = join(folder, 'term')
   const first = await start(stateDir)
   const front = first.as('acme')
@@ -86,23 +89,23 @@ test('SIGTERM loses nothing: caps, windows and sent alerts are there at the next
   await end(second, 'SIGTERM')
 })
 
-test('SIGTERM during streams: what they used until they were cut is there at the next start', async () => {
+test('SIGTERM during streams: their usage until the cut is restored at the next start', async () => {
   const stateDir = join(folder, 'drain')
   const first = await start(stateDir)
   const front = first.as('stream')
   upstream.script.push(streaming({ hold: new Promise(() => {}) }), streaming())
   const cut = front.ask({ stream: true })
-  await until('the first word is heard', () => cut.text().includes('hel'))
+  await until('the first word arrives', () => cut.text().includes('hel'))
   assert.equal((await front.stream()).status, 200)
   await end(first, 'SIGTERM')
   assert.match((await cut.over).text, /ERR_GW_STREAM_ABORTED/)
   const second = await start(stateDir)
-  // The word of the prompt with the template around it, and the word of the answer.
+  // One word of prompt with the template around it, and one word of answer.
   assert.equal(await used(second.as('stream'), 'stream'), ANSWER_TOKENS + 5 + 1)
   await end(second, 'SIGTERM')
 })
 
-test('kill -9 among 300 requests: what was answered is settled, but for the last batch', async (context) => {
+test('kill -9 during 300 requests: all answered requests are settled, except the last batch', async (context) => {
   const stateDir = join(folder, 'kill')
   const first = await start(stateDir)
   const front = first.as('storm')
@@ -122,7 +125,7 @@ test('kill -9 among 300 requests: what was answered is settled, but for the last
   }
   const clients = Array.from({ length: 8 }, client)
   const long = BATCH_MS + SLACK_MS
-  await until('300 are answered, and some of them long ago', () => {
+  await until('300 requests are answered, some of them long ago', () => {
     return answeredAt.length >= KILLED && performance.now() - (answeredAt[0] ?? 0) > 2 * long
   })
   const killedAt = performance.now()
@@ -133,7 +136,7 @@ test('kill -9 among 300 requests: what was answered is settled, but for the last
   const settled = (await used(second.as('storm'), 'storm')) / ANSWER_TOKENS
   const safe = answeredAt.filter((at) => at < killedAt - long).length
   context.diagnostic(
-    `${begun} asked, ${answeredAt.length} answered, ${safe} of them before the last batch, ${settled} settled`,
+    `${begun} sent, ${answeredAt.length} answered, ${safe} of them before the last batch, ${settled} settled`,
   )
   assert.ok(safe > 0 && settled >= safe, `${settled} settled, ${safe} answered in time`)
   assert.ok(settled <= begun, `${settled} settled of ${begun} asked`)
@@ -142,7 +145,7 @@ test('kill -9 among 300 requests: what was answered is settled, but for the last
   await end(second, 'SIGTERM')
 })
 
-/** One line that says what is wrong and what to do, and exit code 1. */
+/** One line that states the problem and the fix, and exit code 1. */
 async function assertRefuses(stateDir: string, says: RegExp): Promise<void> {
   const refused = await start(stateDir).then(
     () => assert.fail('it started'),
@@ -155,7 +158,7 @@ async function assertRefuses(stateDir: string, says: RegExp): Promise<void> {
   assert.doesNotMatch(refused.message, /\n\s+at /, 'no stack')
 }
 
-test('a second gateway on the same state_dir is refused, and the first goes on', async () => {
+test('a second gateway on the same state_dir is refused, and the first keeps running', async () => {
   const stateDir = join(folder, 'shared')
   const first = await start(stateDir)
   await assertRefuses(stateDir, /state_dir .* is in use by another gateway; .*its own state_dir$/)
@@ -164,17 +167,17 @@ test('a second gateway on the same state_dir is refused, and the first goes on',
   await end(await start(stateDir), 'SIGTERM')
 })
 
-test('a state_dir that cannot be used ends the start with one sentence', async () => {
+test('an unusable state_dir stops the start with one sentence', async () => {
   const file = join(folder, 'file')
   await writeFile(file, 'not a folder')
   await assertRefuses(file, /state_dir .* cannot be written .*; give a folder/)
   await assertRefuses(join(file, 'below'), /state_dir .*below cannot be written .*; give a folder/)
-  // There making a folder fails as if its parent were missing, which is there.
+  // Creating a folder there fails as if its parent were missing, although it exists.
   await assertRefuses('/proc/gw', /state_dir \/proc\/gw cannot be written .*; give a folder/)
   await assertRefuses('/proc/gw/below', /state_dir \/proc\/gw\/below cannot be .*; give a folder/)
 })
 
-test('a relative state_dir is beside the configuration', async () => {
+test("a relative state_dir is resolved from the configuration's folder", async () => {
   const gateway = await start('state/below')
   const { configFile } = gateway.as('acme').process
   const names = await readdir(join(dirname(configFile), 'state', 'below'))

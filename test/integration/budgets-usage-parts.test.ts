@@ -1,4 +1,4 @@
-/** Usage that an upstream reports in part, one of its halves alone, is charged as a whole. */
+/** Partial usage from an upstream, or only one of its halves, is charged in full. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { event, type Reply, startUpstream, whole } from '../helpers/fake-upstream.ts'
@@ -39,14 +39,14 @@ for (const [usage, tokens] of [
   [{ prompt_tokens: 7, total_tokens: 507 }, 507],
   [{ completion_tokens: 500, total_tokens: 507 }, 507],
 ] as const) {
-  test(`of ${JSON.stringify(usage)} the other half is the rest of the total`, async () => {
+  test(`${JSON.stringify(usage)}: the missing half is the rest of the total`, async () => {
     const { tokens: used, isEstimated } = await charged(whole(TEXT, usage), { model: 'runtime' })
     assert.deepEqual([used, isEstimated], [tokens, undefined])
   })
 }
 
 for (const completion of [undefined, null, -1, '500', 1e300]) {
-  test(`an answer with ${completion} completion tokens is estimated, and not free`, async () => {
+  test(`an answer with ${completion} completion tokens is estimated and not free`, async () => {
     const usage = { prompt_tokens: 7, completion_tokens: completion }
     const { tokens, isEstimated } = await charged(whole(TEXT, usage), { model: 'runtime' })
     assert.ok(tokens >= 7 + TEXT.length / 4, `${tokens} tokens`)
@@ -57,7 +57,7 @@ for (const completion of [undefined, null, -1, '500', 1e300]) {
 const words = (count: number) =>
   Array.from({ length: count }, () => event({ choices: [{ index: 0, delta: { content: 'w ' } }] }))
 
-test('a stream that reports its prompt alone is charged its content, too', async () => {
+test('a stream that reports only its prompt is also charged for its content', async () => {
   const finish = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
   const usage = event({ choices: [], usage: { prompt_tokens: 7 } })
   const reply: Reply = (outgoing) => {

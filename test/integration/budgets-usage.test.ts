@@ -1,4 +1,7 @@
-/** The charge of a request: the usage that upstreams reported, each at its own price, or an estimate that is marked as one. */
+/**
+ * The charge of a request: usage that upstreams reported, each at its own price, or a marked
+ * estimate.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -68,12 +71,12 @@ async function charged(ask: () => Promise<Heard>) {
   }
 }
 
-/** Nano-dollars of seven tokens of prompt and three of answer. */
+/** Nano-dollars for seven prompt tokens and three answer tokens. */
 const DEAR = 130_000
 const CHEAP = 13_000
-/** Without usage: the word of the question, and the four tokens of a template around it. */
+/** Without usage: the word of the question, and four template tokens around it. */
 const PROMPT_ESTIMATE = 5
-/** The same, once the upstream has counted more for the questions before it. */
+/** The same, after the upstream has counted more for earlier questions. */
 const LEARNT_ESTIMATE = 6
 
 test('an answer of 1,500 tokens is charged 1,500 tokens', async () => {
@@ -89,14 +92,14 @@ test('an answer that reports 0 is charged 0', async () => {
   assert.deepEqual([tokens, nanos], [0, 0])
 })
 
-test('a whole answer without usage is estimated, and marked so', async () => {
+test('a whole answer without usage is estimated and marked as an estimate', async () => {
   first.script.push(whole('four words of text', null))
   const { heard, tokens } = await charged(() => front.chat())
   assert.ok(tokens > PROMPT_ESTIMATE, `${tokens} tokens`)
   assert.equal((await front.trace(heard)).usage_estimated, true)
 })
 
-test('a stream without usage is charged its content, and marked so', async () => {
+test('a stream without usage is charged for its content and marked as an estimate', async () => {
   first.script.push(async (outgoing, asked) => {
     const silentOnUsage = { ...asked, body: { ...asked.body, stream_options: {} } }
     await streaming({ words: ['a', 'b', 'c', 'd'] })(outgoing, silentOnUsage)
@@ -106,7 +109,7 @@ test('a stream without usage is charged its content, and marked so', async () =>
   assert.equal((await front.trace(heard)).usage_estimated, true)
 })
 
-test('a stream is charged what it reports, though the client did not ask for usage', async () => {
+test('a stream is charged for reported usage, even if the client did not ask for usage', async () => {
   first.script.push(streaming())
   const { heard, tokens, nanos } = await charged(() => front.stream())
   assert.deepEqual([tokens, nanos], [10, DEAR])
@@ -126,7 +129,7 @@ test('cached and reasoning tokens have separate prices, and count once', async (
   assert.deepEqual([tokens, nanos], [150, 20 * 10_000 + 80 * 1000 + 10 * 20_000 + 40 * 40_000])
 })
 
-test('failed attempts without usage cost nothing; who answers is paid his own price', async () => {
+test('failed attempts without usage cost nothing; the upstream that answers sets the price', async () => {
   first.script.push(failing(500), failing(503))
   const { heard, tokens, nanos } = await charged(() => front.chat())
   assert.equal(heard.headers['x-gw-upstream'], 'second')
@@ -134,7 +137,7 @@ test('failed attempts without usage cost nothing; who answers is paid his own pr
   assert.deepEqual([tokens, nanos], [10, CHEAP])
 })
 
-test('a request that no upstream answers costs nothing', async () => {
+test('a request without an answer costs nothing', async () => {
   first.script.push(failing(500), failing(500))
   second.script.push(failing(500))
   const { heard, tokens, nanos } = await charged(() => front.chat())
@@ -143,7 +146,7 @@ test('a request that no upstream answers costs nothing', async () => {
 })
 
 test("an attempt that reported usage before it failed is charged at its own model's price", async () => {
-  // Some runtimes tell the usage of the prompt at once.
+  // Some runtimes report the prompt's usage in the first event.
   const before = event({ choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } })
   const cut = streaming({ words: [], before, finish: false, done: false, end: 'cut' })
   first.script.push(cut, cut)
@@ -153,7 +156,7 @@ test("an attempt that reported usage before it failed is charged at its own mode
   assert.deepEqual([tokens, nanos], [30, 2 * DEAR + CHEAP])
 })
 
-test('usage that an upstream reports in several steps replaces itself', async () => {
+test('usage reported in several steps is not added up: the last step counts', async () => {
   const steps = [1, 2].map((completion_tokens) =>
     event({ choices: [], usage: { prompt_tokens: 7, completion_tokens } }),
   )
@@ -162,7 +165,7 @@ test('usage that an upstream reports in several steps replaces itself', async ()
   assert.deepEqual([tokens, nanos], [10, DEAR])
 })
 
-test('a stream that its client leaves is charged for what was seen, and marked as an estimate', async () => {
+test('a stream that its client leaves is charged for its content so far, and marked as an estimate', async () => {
   first.script.push((outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     const word = event({ choices: [{ index: 0, delta: { content: 'w ' } }] })
@@ -172,7 +175,7 @@ test('a stream that its client leaves is charged for what was seen, and marked a
   const { tokens } = await charged(async () => {
     const one = front.ask({ stream: true })
     asking = one
-    await until('all words are heard', () => one.text().split('w ').length > 9)
+    await until('all words arrive', () => one.text().split('w ').length > 9)
     one.leave()
     return { status: 0, headers: {}, text: '', cut: true }
   })
@@ -183,7 +186,7 @@ test('a stream that its client leaves is charged for what was seen, and marked a
   assert.equal(trace.status, 499)
 })
 
-test('words that a client has had cost their tokens, though the upstream has only reported the prompt so far', async () => {
+test('words that a client received cost their tokens, even if the upstream has reported only the prompt so far', async () => {
   const usage = { prompt_tokens: 40, completion_tokens: 1 }
   const word = event({ choices: [{ index: 0, delta: { content: 'w ' } }], usage })
   first.script.push(streaming({ before: word.repeat(9), words: [], end: 'cut' }))
@@ -191,7 +194,7 @@ test('words that a client has had cost their tokens, though the upstream has onl
   assert.equal(tokens, 40 + 9)
 })
 
-test('a picture of a stream that was cut is not estimated by its bytes', async () => {
+test('the estimate of a picture in a cut stream does not use its bytes', async () => {
   first.script.push(streaming({ end: 'cut' }))
   const url = `data:image/png;base64,${'A'.repeat(3_000_000)}`
   const content = [{ type: 'image_url', image_url: { url } }]
@@ -199,21 +202,21 @@ test('a picture of a stream that was cut is not estimated by its bytes', async (
   assert.ok(tokens < 20_000, `${tokens} tokens`)
 })
 
-test('a stream that its upstream cuts is charged for what was seen, and not for what was reported of another', async () => {
+test('a stream that its upstream cuts is charged for its content, not for usage reported by another stream', async () => {
   first.script.push(streaming({ words: ['a', 'b', 'c'], end: 'cut' }))
   const { heard, tokens } = await charged(() => front.stream())
   assert.equal(heard.cut, true)
   assert.equal(tokens, LEARNT_ESTIMATE + 3)
 })
 
-test('a stream that outgrows what it was estimated at holds more, and settles what it used', async () => {
+test('a stream that exceeds its estimate reserves more, and settles what it used', async () => {
   const { promise: hold, resolve } = Promise.withResolvers<void>()
   const usage = { prompt_tokens: 7, completion_tokens: 600 }
   const before = event({ choices: [{ index: 0, delta: { content: 'w ' } }] }).repeat(600)
   first.script.push(streaming({ before, hold, usage }))
   const { tokens } = await charged(async () => {
     const asking = front.ask({ stream: true, max_tokens: 1 })
-    // Running requests tell every five seconds how much they have used.
+    // Running requests report their usage every five seconds.
     await until('it holds more', async () => {
       return (await standing(front, 'acme')).tokens_per_day.reserved >= 600
     })
@@ -223,7 +226,7 @@ test('a stream that outgrows what it was estimated at holds more, and settles wh
   assert.equal(tokens, 607)
 })
 
-test('budget gauges and token counters agree with what was charged', async () => {
+test('budget gauges and token counters agree with the charges', async () => {
   const before = await front.series()
   const { tokens, nanos } = await charged(() => front.chat())
   const series = await front.series()

@@ -1,11 +1,11 @@
-/** Prompt caches: a day of agents that set no marks, and what caches save as each place shows it. */
+/** Prompt caches: a day of agents that set no cache marks, and the savings shown everywhere. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aDayOfAgents, type Sent } from '../helpers/agents-day.ts'
 import { event, type Reply, startFront, startUpstream } from '../helpers/fake-upstream.ts'
 import { type CacheUse, PromptCache } from '../helpers/providers/prompt-cache.ts'
 
-/** The time of the vendors. */
+/** The clock of the vendors. */
 let now = 0
 const CLAUDE = 'claude-sonnet-4-5'
 const ON_BEDROCK = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0'
@@ -128,7 +128,7 @@ for (const { route, path, api, least, most } of WAYS)
 
 const [{ chat, messages } = assert.fail()] = day
 
-test('an answer says what the cache saved: less than nothing at first, and then a part of the price', async () => {
+test('an answer reports what the cache saved: first a negative amount, then part of the price', async () => {
   for (const [path, body] of [
     ['chat/completions', { ...chat, model: 'auto' }],
     ['messages', { ...messages, model: 'auto' }],
@@ -155,7 +155,7 @@ test('an answer says what the cache saved: less than nothing at first, and then 
   assert.equal(headers.get('x-gw-cache-saved-usd'), null)
 })
 
-test('the counters of a route hold what its rows hold', async () => {
+test('the counters of a route agree with its rows', async () => {
   const row = await rowOf('auto')
   const labels = 'route="auto",upstream="claude"'
   const [gain, surcharge] = await Promise.all(

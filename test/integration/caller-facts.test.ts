@@ -1,4 +1,7 @@
-/** The facts about a caller that an upstream gets where it is asked for: headers for llm-d, a salt for vLLM's prefix cache. */
+/**
+ * Facts about a caller that an upstream gets if configured: headers for llm-d, a salt for vLLM's
+ * prefix cache.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -38,7 +41,7 @@ async function saltOf(tenant: 'red' | 'blue', fields: object = {}): Promise<unkn
   return vllm.asked.at(-1)?.body.cache_salt
 }
 
-test("a client's words for the scheduler never reach the upstream; ours name its tenant, key and route", async () => {
+test("a client's own scheduler headers never reach the upstream; the gateway's headers name tenant, key and route", async () => {
   const forged = {
     'x-gateway-destination-endpoint': '10.0.0.9:8000',
     'x-llm-d-inference-fairness-id': 'blue',
@@ -56,7 +59,7 @@ test("a client's words for the scheduler never reach the upstream; ours name its
     assert.equal(headers[name], undefined, name)
 })
 
-test('no tenant shares a salt with another one, for any input', async () => {
+test('no two tenants share a salt, for any input', async () => {
   const red = await saltOf('red')
   assert.match(String(red), /^[\w-]{43}$/)
   assert.equal(await saltOf('red', { stream: false }), red)
@@ -67,7 +70,7 @@ test('no tenant shares a salt with another one, for any input', async () => {
   assert.notEqual(await saltOf('blue', { cache_salt: 'mine' }), own)
 })
 
-test('a request that llm-d drops goes on to another upstream, and the trace says why', async () => {
+test('a request that llm-d drops moves to another upstream, and the trace shows why', async () => {
   const heard = await as.red.chat({ model: 'drops' })
   assert.equal(JSON.parse(heard.text).choices[0].message.content, 'spare')
   const { attempts } = await as.red.trace(heard)

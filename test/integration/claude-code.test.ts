@@ -1,4 +1,7 @@
-/** Claude Code's own habits: a probe at start, queries, metadata, and names of models that it chooses itself. */
+/**
+ * Claude Code's habits: a probe at its start, queries, metadata, and model names that it chooses
+ * itself.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startFront } from './hostile/front.ts'
@@ -28,7 +31,7 @@ const body = (model: string) =>
     messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
   })
 
-test('the probe at its start is answered without a key, and without a body', async () => {
+test('the probe at its start gets an answer without a key or a body', async () => {
   for (const path of ['/', '/?a=b']) {
     const headers = { authorization: undefined }
     const { status, text } = await sendTo(front, { path, method: 'HEAD', headers })
@@ -41,7 +44,7 @@ for (const [model, route] of [
   ['claude-sonnet-4-5-20250929[1m]', 'chat'],
   ['claude-haiku-4-5-20251001', 'small'],
 ] as const) {
-  test(`${model} leads to a route by the pattern of an alias`, async () => {
+  test(`${model} resolves to a route by an alias pattern`, async () => {
     const path = '/v1/messages?beta=true'
     const answer = await sendTo(front, { path, headers: HEADERS, body: body(model) })
     assert.equal(answer.status, 200, answer.text)

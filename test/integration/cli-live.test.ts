@@ -1,4 +1,4 @@
-/** The commands for the daily work at a running gateway: `gw models`, `gw top` and `gw wait`. */
+/** Commands for daily work with a running gateway: `gw models`, `gw top` and `gw wait`. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -36,7 +36,7 @@ function cellsOf(text: string): string[][] {
     .map((line) => line.split(/ {2,}/))
 }
 
-test('gw models lists routes, aliases and patterns with their strategy, window and upstreams', async () => {
+test('gw models lists routes, aliases and patterns with strategy, window and upstreams', async () => {
   const { code, stdout, stderr } = await ask('models')
   assert.deepEqual([code, stderr], [0, ''])
   assert.match(stdout, /^NAME +KIND +ROUTE +STRATEGY +WINDOW +UPSTREAMS +ELIGIBLE$/m)
@@ -46,7 +46,7 @@ test('gw models lists routes, aliases and patterns with their strategy, window a
   assert.equal(names.stdout, 'chat\nother\ngpt-4o\nclaude-*\n')
 })
 
-test('gw models says the same to programs, and which upstream is out', async () => {
+test('gw models returns the same as JSON, and marks the unavailable upstream', async () => {
   two.healthy = false
   const isOut = async () => {
     const { models } = JSON.parse((await ask('models', '-o', 'json')).stdout)
@@ -71,7 +71,7 @@ test('gw models says the same to programs, and which upstream is out', async () 
   await until('the probes succeed', async () => !(await isOut()))
 })
 
-test('gw top shows rates of routes and tenants from requests that go on meanwhile', async () => {
+test('gw top shows rates of routes and tenants from requests that run meanwhile', async () => {
   const { promise: hold, resolve: release } = Promise.withResolvers<void>()
   two.script.push(streaming({ hold }))
   const held = front.ask({ model: 'other', stream: true })
@@ -116,8 +116,8 @@ test('gw top shows rates of routes and tenants from requests that go on meanwhil
   assert.match(table.stdout, new RegExp(`^${acme.tenant} +\\d`, 'm'))
 })
 
-test('gw top on a terminal goes on until Ctrl-C, and ends as Ctrl-C ends programs', async () => {
-  // The program of util-linux gives the tool a terminal, and passes on its exit code.
+test('gw top on a terminal runs until Ctrl-C, and exits as other programs do', async () => {
+  // The program from util-linux gives the tool a terminal, and returns its exit code.
   const command = `${process.execPath} ${TOOL} top --admin ${adminUrl} --interval 50ms`
   const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'])
   const output = collectOutput(terminal)
@@ -129,7 +129,7 @@ test('gw top on a terminal goes on until Ctrl-C, and ends as Ctrl-C ends program
   assert.match(output(), /^chat +0\.0 +0\.0 +0 +- +0\r?$/m)
 })
 
-test('gw wait ends when the gateway is ready, also one that starts meanwhile', async () => {
+test('gw wait ends when the gateway is ready, even if the gateway starts later', async () => {
   const running = await ask('wait')
   assert.deepEqual([running.code, running.stdout], [0, `gateway at ${adminUrl} is ready\n`])
   const admin_port = await freePort()

@@ -1,4 +1,7 @@
-/** Clients know a refusal by words and codes of the vendors; these are searched for as their code does it. */
+/**
+ * Clients recognise a refusal by the vendors' words and codes; the test searches for them as the
+ * clients' code does.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { answerWhole } from './hostile/fake-upstream.ts'
@@ -24,7 +27,7 @@ const messages = (content: string) => [{ role: 'user', content }]
 
 type Look = (status: number, message: string, body: string) => boolean
 
-/** As the code of each looks at an answer of its API. */
+/** Searches an answer as the code of each client does. */
 const CHAT: Readonly<Record<string, Look>> = {
   'LangChain for Python, first releases': (_, __, body) => body.includes('context_length_exceeded'),
   'LangChain for Python': (_, message) => message.includes('prompt is too long'),
@@ -61,7 +64,7 @@ async function ask(path: string, body: object, headers = {}) {
 }
 
 for (const [path, body, looks] of TOO_LONG) {
-  test(`a prompt that is too long for the gateway is known by its clients: ${path}`, async () => {
+  test(`clients recognise a prompt that is too long for the gateway: ${path}`, async () => {
     const { status, text, error } = await ask(path, body)
     assert.equal(status, 400, text)
     for (const [who, look] of Object.entries(looks))
@@ -74,7 +77,7 @@ for (const [path, body, looks] of TOO_LONG) {
 for (const [path, body, looks] of TOO_LONG.filter(([path]) =>
   /chat|messages|responses/.test(path),
 )) {
-  test(`so is one that the upstream finds too long: ${path}`, async () => {
+  test(`clients recognise a prompt that the upstream refuses as too long: ${path}`, async () => {
     front.upstream.reply = (_asked, outgoing) => {
       const message = 'The context window is full.'
       const refusal = {
@@ -91,7 +94,7 @@ for (const [path, body, looks] of TOO_LONG.filter(([path]) =>
   })
 }
 
-test("OpenAI's own codes stand beside those of the gateway", async () => {
+test("OpenAI's own codes appear beside those of the gateway", async () => {
   const found = await ask('/v1/chat/completions', { model: 'nowhere', messages: messages('hi') })
   assert.deepEqual(
     [found.error.code, found.error.openai_code],

@@ -1,4 +1,6 @@
-/** Requests for an upstream where no server listens wait until one does, within bounds, and are sent once. */
+/**
+ * Requests for an upstream without a running server wait for one, within bounds, and are sent once.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -84,13 +86,13 @@ const untilWaiting = (name: string, count: number) =>
 const wake = (name: string, reply = whole()) =>
   startUpstream(reply, { host: HOST, port: ports.get(name) ?? 0 })
 
-test('the gauge of those that wait is there before any request does', async () => {
+test('the gauge of waiting requests exists before any request waits', async () => {
   const series = await front.series()
   assert.equal(series.get('gw_upstream_waiting{upstream="chat"}'), 0)
   assert.equal(series.has('gw_upstream_waiting{upstream="spare"}'), false)
 })
 
-test('a hundred streams hear heartbeats, the next is refused, and all are served once a server listens', async () => {
+test('a hundred waiting streams get heartbeats, the next one is refused, and all are served once a server listens', async () => {
   const asked: Asking[] = []
   for (let count = 0; count < 100; count++) asked.push(front.ask({ stream: true }))
   await untilWaiting('chat', 100)
@@ -100,7 +102,7 @@ test('a hundred streams hear heartbeats, the next is refused, and all are served
   assert.match(errorOf(refused).message, /100 requests wait/)
   assert.equal(refused.headers['retry-after'], '10')
   for (const one of asked) assert.equal((await one.head).statusCode, 200)
-  await until('all hear a heartbeat', () =>
+  await until('all streams get a heartbeat', () =>
     asked.every((one) => one.text().includes(': keepalive')),
   )
   const server = await wake('chat', streaming())
@@ -122,7 +124,7 @@ interface Wait {
   readonly outcome: string
 }
 
-test('a client that leaves frees its place at once', async () => {
+test('a client that disconnects frees its place at once', async () => {
   const asked = [front.ask({ model: 'narrow', stream: true }), front.ask({ model: 'narrow' })]
   await untilWaiting('narrow', 2)
   assert.equal((await front.chat({ model: 'narrow' })).status, 503)
@@ -141,7 +143,7 @@ test('a client that leaves frees its place at once', async () => {
   await server.close()
 })
 
-test('a whole answer comes late, or an error does when the wait is over', async () => {
+test('a whole answer comes late, or an error comes after the wait', async () => {
   const late = front.ask({ model: 'brief' })
   const heard = await late.over
   assert.equal(heard.status, 503)
@@ -149,17 +151,17 @@ test('a whole answer comes late, or an error does when the wait is over', async 
   assert.equal(heard.headers['retry-after'], '10')
   const { waits, attempts } = await front.trace(heard)
   assert.equal(waits[0].outcome, 'gave_up')
-  // The connection that could not be made is all that was tried.
+  // The failed connection was the only attempt.
   assert.ok(attempts.length <= 1)
 })
 
-test('the time of the request bounds the wait', async () => {
+test('the timeout of the request limits the wait', async () => {
   const heard = await front.chat({ model: 'hasty' })
   assert.equal(heard.status, 503, heard.text)
   assert.equal(await waiting('chat'), 0)
 })
 
-test('an upstream that takes two at a time gets all that have waited, two by two', async () => {
+test('an upstream with two places gets all waiting requests, two at a time', async () => {
   const asked = [front.ask({ model: 'small' })]
   await untilWaiting('small', 1)
   for (let count = 1; count < 6; count++) asked.push(front.ask({ model: 'small' }))
@@ -178,7 +180,7 @@ test('an upstream that takes two at a time gets all that have waited, two by two
   await server.close()
 })
 
-test('a fallback that is up answers, unless the primary is worth the wait', async () => {
+test('a fallback that is up answers, unless the route prefers to wait for the primary', async () => {
   for (let count = 0; count < 2; count++) {
     const heard = await front.chat({ model: 'primary' })
     assert.match(heard.text, /from the spare/)
@@ -191,7 +193,7 @@ test('a fallback that is up answers, unless the primary is worth the wait', asyn
   await server.close()
 })
 
-test('the primary is used again once it is up, though no request waited for it', async () => {
+test('the primary is used again once it is up, even if no request waited for it', async () => {
   const server = await wake('primary', whole('from the primary'))
   await until(
     'the primary answers',
@@ -201,7 +203,7 @@ test('the primary is used again once it is up, though no request waited for it',
   await server.close()
 })
 
-test('a name without addresses is waited for until it has one', async () => {
+test('a request waits for a name without addresses until it resolves', async () => {
   const asked = front.ask({ model: 'asleep', stream: true })
   await untilWaiting('asleep', 1)
   const server = await startUpstream(streaming(), {
@@ -214,7 +216,7 @@ test('a name without addresses is waited for until it has one', async () => {
   await server.close()
 })
 
-test('probes that find no server keep no request from waiting', async () => {
+test('requests still wait if probes find no server', async () => {
   const shown = async () => {
     const { upstreams } = await front.admin('/status')
     return upstreams.find(({ name }: { readonly name: string }) => name === 'probed')
@@ -228,7 +230,7 @@ test('probes that find no server keep no request from waiting', async () => {
   await server.close()
 })
 
-test('gw explain and gw status say what a request waits for', async () => {
+test('gw explain and gw status show what a request waits for', async () => {
   const asked = front.ask({ model: 'narrow' })
   await untilWaiting('narrow', 1)
   const where = ['--admin', front.process.adminUrl]
@@ -246,7 +248,7 @@ test('gw explain and gw status say what a request waits for', async () => {
   await server.close()
 })
 
-test('an upstream that answers with errors is not waited for', async () => {
+test('requests do not wait for an upstream that returns errors', async () => {
   const server = await wake('brief', failing(500))
   await until('it is asked', async () => {
     await front.chat({ model: 'brief' })

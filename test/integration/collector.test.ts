@@ -1,4 +1,7 @@
-/** A real collector of OpenTelemetry stores traces, metrics and log records of a gateway, in every form of the wire. */
+/**
+ * A real OpenTelemetry collector stores a gateway's traces, metrics and log records, in every OTLP
+ * format.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { failing, startUpstream, streaming } from '../helpers/fake-upstream.ts'
@@ -42,7 +45,7 @@ const isOf = (name: string, index: number) => (point: StoredPoint) =>
 for (const [index, form] of WIRE_FORMS.entries()) {
   const traceId = TRACE_IDS[index] ?? ''
   const name = `${form.otlp_protocol}, ${form.otlp_compression}`
-  test(`${name}: the trace of a request with a retry and a fallback is stored, with its records and metrics`, async () => {
+  test(`${name}: the collector stores the trace of a request with a retry and a fallback, with its records and metrics`, async () => {
     const front = await start({ ...form, service_name: `gw-${index}` })
     first.script.push(failing(503), failing(503))
     second.script.push(streaming())
@@ -50,7 +53,7 @@ for (const [index, form] of WIRE_FORMS.entries()) {
     const heard = await front.ask({ stream: true }, { traceparent }).over
     assert.equal(heard.status, 200, heard.text)
     const requestId = String(heard.headers['x-request-id'])
-    // The end of the process sends what waits, the last numbers too.
+    // The end of the process sends waiting data and the last metrics.
     await front.process.stop()
     await until('all is stored', async () => {
       const [spans, records, points] = await Promise.all([
@@ -96,7 +99,7 @@ for (const [index, form] of WIRE_FORMS.entries()) {
     const late = points.findLast(isOf('gw_time_to_first_token_seconds', index))
     assert.deepEqual([late?.kind, late?.count, late?.unit], ['histogram', '1', 's'])
     assert.equal(late?.bucketCounts.length, (late?.explicitBounds.length ?? 0) + 1)
-    // From a bucket to the trace that fell into it.
+    // From a bucket to the trace of its exemplar.
     assert.equal(late?.exemplars?.[0]?.traceId, traceId)
     assert.ok(points.some(isOf('process_resident_memory_bytes', index)))
     const records = (await collector.records()).filter((record) => record.traceId === traceId)

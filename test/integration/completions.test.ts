@@ -1,4 +1,6 @@
-/** POST /v1/completions through a gateway process: the official SDK in front, scripted upstreams behind. */
+/**
+ * POST /v1/completions through a gateway process, between the official SDK and scripted upstreams.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
@@ -24,7 +26,7 @@ function whole(usage: Fields | null = USAGE): Reply {
   }
 }
 
-/** Two pieces for each choice; the last `missing` choices have no end. */
+/** Two pieces for each choice; the last `missing` choices never end. */
 function streaming(missing = 0, end: 'end' | 'cut' = 'end'): Reply {
   return async (outgoing, { body }) => {
     const choices = Array.from({ length: Number(body.n ?? 1) }, (_, index) => index)
@@ -32,7 +34,7 @@ function streaming(missing = 0, end: 'end' | 'cut' = 'end'): Reply {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const text of ['Hel', 'lo.']) for (const index of choices) write(one(text, index, null))
     if (end === 'cut') {
-      // Node keeps chunks back until the next tick.
+      // Node buffers chunks until the next tick.
       await new Promise(setImmediate)
       outgoing.socket?.destroySoon()
       return
@@ -49,7 +51,7 @@ const reply: Reply = (outgoing, asked) =>
 
 const upstream = await startUpstream(reply)
 const spare = await startUpstream(reply)
-/** Answers as Ollama does: a line for each piece. */
+/** Answers as Ollama does: one line for each piece. */
 const lines = await startUpstream((outgoing, { body }) => {
   const last = { done: true, done_reason: 'stop', prompt_eval_count: 2, eval_count: 3 }
   const said = body.stream
@@ -112,7 +114,7 @@ async function spent(): Promise<number> {
   return await front.value('gw_budget_tokens_used{tenant="acme",window="day"}')
 }
 
-test('the SDK reads a whole completion, which is charged once by its usage', async () => {
+test('the SDK reads a whole completion, and its usage is charged once', async () => {
   const before = await spent()
   const { choices, usage } = await client.completions.create(asked)
   assert.deepEqual([choices[0]?.text, choices[0]?.finish_reason], ['Hello.', 'stop'])
@@ -122,7 +124,7 @@ test('the SDK reads a whole completion, which is charged once by its usage', asy
   assert.equal(await spent(), before + 5)
 })
 
-test('the SDK reads a stream, with usage only where it asked for it', async () => {
+test('the SDK reads a stream, with usage only if it asked for usage', async () => {
   const before = await spent()
   for (const include_usage of [false, true]) {
     const options = { stream_options: { include_usage }, stream: true } as const
@@ -138,11 +140,11 @@ test('the SDK reads a stream, with usage only where it asked for it', async () =
   assert.equal(await spent(), before + 10)
 })
 
-test('a runtime with a native API completes texts too', async () => {
+test('a runtime with a native API also completes texts', async () => {
   const asked = { model: 'lines', prompt: 'Hi', max_tokens: 9 }
   const whole = await client.completions.create(asked)
   assert.deepEqual([whole.choices[0]?.text, whole.usage?.total_tokens], ['Hello.', 5])
-  // It is asked for its window too.
+  // The gateway also asks for its window.
   const sent = lines.asked.find(({ path }) => path === '/api/generate')
   assert.partialDeepStrictEqual(sent?.body, { prompt: 'Hi', options: { num_predict: 9 } })
   const stream = await client.completions.create({
@@ -155,7 +157,7 @@ test('a runtime with a native API completes texts too', async () => {
   assert.equal(events.at(-1)?.usage?.total_tokens, 5)
 })
 
-test('several choices arrive whole, each with its end', async () => {
+test('several choices arrive complete, each with its end', async () => {
   const options = { ...asked, n: 3, stream: true } as const
   const chunks = await Array.fromAsync(await client.completions.create(options))
   const ends = chunks.flatMap(({ choices }) => choices).filter((choice) => choice.finish_reason)
@@ -166,17 +168,17 @@ test('several choices arrive whole, each with its end', async () => {
   assert.equal((await client.completions.create({ ...asked, n: 3 })).choices.length, 3)
 })
 
-test('a stream that ends before all of its choices, or is cut, ends in an error', async () => {
+test('a stream that ends before all of its choices ends with an error', async () => {
   for (const broken of [streaming(1), streaming(0, 'cut')]) {
     upstream.script.push(broken)
-    // Where all of it comes at once, nothing has been sent yet.
+    // If everything arrives at once, nothing has been sent yet.
     const read = async () =>
       await Array.fromAsync(await client.completions.create({ ...asked, n: 3, stream: true }))
     await assert.rejects(read, /cut after it had begun|after 2 of 3 choices/)
   }
 })
 
-test('a failure before the first text goes to the next upstream', async () => {
+test('a failure before the first text moves the request to the next upstream', async () => {
   for (const stream of [true, false]) {
     upstream.script.push(failing(500))
     const { status, headers } = await post({ model: 'safe', stream })
@@ -184,7 +186,7 @@ test('a failure before the first text goes to the next upstream', async () => {
   }
 })
 
-test('a prompt that only the upstream finds too long is refused by its name', async () => {
+test('a prompt that only the upstream finds too long is refused with the name of the parameter', async () => {
   for (const stream of [true, false]) {
     upstream.script.push(failing(400, { code: 'context_length_exceeded' }))
     const { status, error } = await post({ stream })
@@ -192,7 +194,7 @@ test('a prompt that only the upstream finds too long is refused by its name', as
   }
 })
 
-test('what an upstream would ignore goes to another, or is refused with its name', async () => {
+test('a parameter that an upstream would ignore goes to another upstream, or is refused by name', async () => {
   for (const [param, value] of Object.entries({
     echo: true,
     suffix: 'end',
@@ -207,13 +209,13 @@ test('what an upstream would ignore goes to another, or is refused with its name
   assert.equal((await post({ model: 'llama', echo: false, suffix: '', best_of: 1 })).status, 200)
 })
 
-test('a runtime that counts one choice is charged for all of them', async () => {
+test('a runtime that counts one choice is charged for all choices', async () => {
   const before = await spent()
   await post({ model: 'llama', n: 4 })
   assert.ok((await spent()) >= before + 2 + 4 * 3)
 })
 
-test('a request that no upstream should see is refused by name', async () => {
+test('an invalid request is refused by name and reaches no upstream', async () => {
   const before = upstream.asked.length
   const wrong: readonly (readonly [Fields, string])[] = [
     [{ prompt: [] }, 'prompt'],
@@ -236,7 +238,7 @@ test('a request that no upstream should see is refused by name', async () => {
   assert.equal(upstream.asked.length, before)
 })
 
-test('a budget reserves every text that is generated, not only those that are answered', async () => {
+test('a budget reserves tokens for every generated text, not only for the returned ones', async () => {
   let meanwhile: Awaited<ReturnType<typeof post>> | undefined
   upstream.script.push(async (outgoing, request) => {
     meanwhile = await post({ max_tokens: 1 })

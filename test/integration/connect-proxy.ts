@@ -1,4 +1,6 @@
-/** A forward proxy as companies run them: tunnels by CONNECT, plain requests by their whole URL. */
+/**
+ * A forward proxy as companies run them: CONNECT tunnels, and plain requests with their full URL.
+ */
 import { once } from 'node:events'
 import {
   createServer,
@@ -14,11 +16,11 @@ import type { TlsOptions } from 'node:tls'
 
 export interface Proxy {
   readonly port: number
-  /** First line and credential of all it was asked, such as `CONNECT host:443`. */
+  /** First line and credential of each request, such as `CONNECT host:443`. */
   readonly asked: { readonly line: string; readonly authorization: string | undefined }[]
-  /** Answers with this status instead of doing what it is asked; 0: it never answers. */
+  /** Returns this status instead of forwarding the request; 0: it never answers. */
   refuse: number | undefined
-  /** Hangs up on everybody who is connected. */
+  /** Closes the connections of all clients. */
   hangUp(): void
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Conversations that OpenAI itself keeps, for the tenant that began them, and for no other one. */
+/** Conversations that OpenAI stores, available only to the tenant that created them. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -46,7 +46,7 @@ let lacks = false
 const server = createServer(async (incoming, outgoing) => {
   const text = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString()
   const { method = '', url = '' } = incoming
-  // Probes and questions about the model.
+  // Probes and requests about the model.
   if (!/conversations|responses/.test(url)) return void outgoing.end('{}')
   const one = { asked: `${method} ${url}`, body: text === '' ? undefined : JSON.parse(text) }
   seen.push(one)
@@ -111,7 +111,7 @@ async function refusal(asked: PromiseLike<unknown>): Promise<APIError> {
   return error
 }
 
-test('a conversation is begun, read, changed, filled, listed and deleted by its own id', async () => {
+test('a conversation is created, read, changed, extended, listed and deleted by its id', async () => {
   const made = await client.conversations.create({ items: [said], metadata: { topic: 'x' } })
   assert.match(made.id, /^conv_gw/)
   assert.deepEqual(made.metadata, { topic: 'x' })
@@ -147,7 +147,7 @@ test('a conversation is begun, read, changed, filled, listed and deleted by its 
   )
 })
 
-test('a response goes on in a conversation, at the upstream that keeps it', async () => {
+test('a response continues a conversation at the upstream that stores it', async () => {
   const { id } = await client.conversations.create()
   for (const asked of [id, { id }]) {
     const { data, response } = await clientOf(wide.key)
@@ -159,7 +159,7 @@ test('a response goes on in a conversation, at the upstream that keeps it', asyn
     assert.equal(seen.at(-1)?.body.conversation, RAW)
     const ways = clientOf(wide.key)
     const read = await ways.responses.retrieve(data.id)
-    // Each route has its own id of it.
+    // Each route has a separate id for it.
     const again = await ways.conversations.retrieve(read.conversation?.id ?? '')
     assert.deepEqual(again.metadata, { topic: 'x' })
   }
@@ -174,7 +174,7 @@ test('a response goes on in a conversation, at the upstream that keeps it', asyn
   )
 })
 
-test('a key of several routes that keep conversations names one', async () => {
+test('a key with several routes that store conversations must name one', async () => {
   const { conversations } = clientOf(wide.key)
   const unnamed = await refusal(conversations.create())
   assert.deepEqual([unnamed.status, unnamed.param], [400, 'model'])
@@ -189,7 +189,7 @@ test('a key of several routes that keep conversations names one', async () => {
   assert.equal(unknown.status, 403)
 })
 
-test('without a route that keeps conversations there are none', async () => {
+test('without a route that stores conversations there are no conversations', async () => {
   const error = await refusal(clientOf(none.key).conversations.create())
   assert.deepEqual([error.status, error.code], [404, 'ERR_GW_ROUTE_NOT_FOUND'])
   assert.match(error.message, /is not offered/)
@@ -198,7 +198,7 @@ test('without a route that keeps conversations there are none', async () => {
   assert.deepEqual([lacking.status, lacking.param], [400, 'model'])
 })
 
-test('a conversation of another tenant, of another route and a made-up one are one and the same 404', async () => {
+test('a conversation of another tenant or route and an invented id get the same 404', async () => {
   const { id } = await client.conversations.create()
   const { id: kept } = await client.responses.create({ model: 'home', input: 'hi', store: true })
   const changed = `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`
@@ -236,7 +236,7 @@ test('a conversation of another tenant, of another route and a made-up one are o
   assert.equal(seen.length, count)
 })
 
-test('items that name what belongs to an account, and bodies beyond a bound, reach no upstream', async () => {
+test("items that name an account's objects, and bodies that are too large, reach no upstream", async () => {
   const { id } = await client.conversations.create()
   const count = seen.length
   const file = { type: 'input_image', file_id: 'file-1', detail: 'auto' }
@@ -257,7 +257,7 @@ test('items that name what belongs to an account, and bodies beyond a bound, rea
   assert.equal(seen.length, count)
 })
 
-test('each question about a conversation costs a request of the rate', async () => {
+test('each call about a conversation counts towards the request rate', async () => {
   const { conversations } = clientOf(limited.key)
   const { id } = await conversations.create()
   await conversations.retrieve(id)

@@ -1,4 +1,6 @@
-/** Ids that link what client, gateway and upstream write down: the same whichever reader has the request. */
+/**
+ * Ids that link the records of client, gateway and upstream: the same for both readers of requests.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -20,11 +22,11 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`
 const TRACESTATE = 'rojo=00f067aa0ba902b7,congo=t61rcWkgMzE'
 
-/** By what makes the gateway's own reader, or Node's, read the request. */
+/** Paths that select the gateway's own reader or Node's. */
 const READERS = { 'its own reader': '/v1/chat/completions', Node: '/v1/chat/completions?node' }
 
 for (const [reader, path] of Object.entries(READERS)) {
-  test(`read by ${reader}: ids go to the upstream, the log and the trace, and the upstream's comes back`, async () => {
+  test(`read by ${reader}: ids reach the upstream, the log and the trace, and the upstream's id is returned`, async () => {
     front.upstream.reply = (asked, outgoing) => {
       outgoing.setHeader('x-request-id', 'req-of-the-upstream')
       answerWhole(asked, outgoing)
@@ -59,7 +61,7 @@ for (const [reader, path] of Object.entries(READERS)) {
     })
   })
 
-  test(`read by ${reader}: without ids, and with ones that are malformed, none goes on`, async () => {
+  test(`read by ${reader}: without ids, or with malformed ones, no id is forwarded`, async () => {
     const odd = { 'x-request-id': 'a b', traceparent: `${TRACEPARENT}-`, tracestate: 'a=b' }
     for (const headers of [{}, odd, { tracestate: TRACESTATE }]) {
       front.upstream.asked.length = 0
@@ -87,7 +89,7 @@ for (const name of [
   'apim-request-id',
   'x-amzn-requestid',
 ]) {
-  test(`an upstream's ${name} reaches the client, with failures and streams too`, async () => {
+  test(`an upstream's ${name} reaches the client, also for failures and streams`, async () => {
     for (const [status, stream] of [
       [200, false],
       [200, true],
@@ -114,7 +116,7 @@ const WHOLE =
 const EVENTS =
   'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
 
-test('an id of the upstream that is long, odd, a key or what it was sent in secret is not passed on', async () => {
+test("an upstream's id that is long, odd, a key or a secret sent to it is not forwarded", async () => {
   for (const value of [
     'id-upstream-credential',
     'a b',
@@ -142,7 +144,7 @@ test('ids of a request that is refused are logged', async () => {
   })
 })
 
-test("an id that stands twice is ignored, on a connection that began with the gateway's own reader", async () => {
+test("an id that appears twice is ignored, on a connection that began with the gateway's own reader", async () => {
   const socket = open(front, chatBytes())
   assert.ok(await socket.until(() => socket.answers.length === 1))
   front.upstream.asked.length = 0
@@ -168,7 +170,7 @@ async function traceOf(id: string): Promise<object> {
   return (await (await fetch(`${adminUrl}/traces/${id}`, { headers })).json()) as object
 }
 
-test("an upstream's rate limits are kept in log and trace, and not shown to clients", async () => {
+test("an upstream's rate limits appear in log and trace, and not in answers to clients", async () => {
   const limits = { 'x-ratelimit-remaining-requests': '41', 'x-ratelimit-reset-tokens': '6m0s' }
   const key = 'sk-0123456789abcdefghij'
   const hostile = { 'x-ratelimit-note': key, 'x-ratelimit-long': 'x'.repeat(65) }

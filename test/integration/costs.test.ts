@@ -1,4 +1,7 @@
-/** The cost of a request in its answer: a header of whole answers, and the last usage event of streams. */
+/**
+ * The cost of a request in its answer: a header of whole answers, and the last usage event of
+ * streams.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -22,7 +25,7 @@ const [first, second, claude, own] = await Promise.all([
   startUpstream(),
   startUpstream(),
 ])
-own.vendor = { takesAll: 'Members that nothing knows pass as they are.' }
+own.vendor = { takesAll: 'Unknown members pass unchanged.' }
 const upstreams = [
   { name: 'first', endpoint: first.url, model: 'dear' },
   { name: 'second', endpoint: second.url, model: 'cheap' },
@@ -73,7 +76,7 @@ interface Stated {
   readonly estimated?: true
 }
 
-/** Seven tokens of prompt and three of answer. */
+/** Seven prompt tokens and three answer tokens. */
 const DEAR = 0.00013
 /** 0.0000013 for an answer of the other model after it. */
 const TWICE_DEAR_AND_CHEAP = 0.0002613
@@ -161,7 +164,7 @@ const nativeResponse: Reply = (outgoing, { body }) => {
 }
 own.reply = nativeResponse
 
-test('a whole answer of each API states in X-Gw-Cost-Usd what its trace has', async () => {
+test('X-Gw-Cost-Usd of a whole answer equals the cost in its trace, for each API', async () => {
   for (const [path, model, body, cost] of [
     ['chat/completions', 'chat', { messages }, DEAR],
     ['chat/completions', 'claude', { messages }, CLAUDE_COST],
@@ -176,7 +179,7 @@ test('a whole answer of each API states in X-Gw-Cost-Usd what its trace has', as
   }
 })
 
-test('the cost is a plain decimal, and includes what failed attempts reported', async () => {
+test('the cost is a plain decimal, and includes the reported usage of failed attempts', async () => {
   second.script.push(whole('b', { prompt_tokens: 1, completion_tokens: 0 }))
   first.script.push(failing(500), failing(500))
   const { headers } = await ask('chat/completions', { model: 'chat', messages })
@@ -196,7 +199,7 @@ test('the cost is a plain decimal, and includes what failed attempts reported', 
   assert.equal(Number(moved.headers.get('x-gw-cost-usd')), sum)
 })
 
-test('a whole answer without reported usage states the estimate that is charged', async () => {
+test('without reported usage, a whole answer states the charged estimate', async () => {
   first.script.push(whole('four words of text', null))
   const { headers } = await ask('chat/completions', { model: 'chat', messages })
   const sum = await chargedFor(headers.get('x-request-id'))
@@ -204,7 +207,7 @@ test('a whole answer without reported usage states the estimate that is charged'
   assert.equal(Number(headers.get('x-gw-cost-usd')), sum)
 })
 
-test('an answer of a model without a price states no cost, and neither do streams and refusals', async () => {
+test('an answer of a model without a price states no cost, nor do streams and refusals', async () => {
   const whole = await ask('chat/completions', { model: 'gift', messages })
   assert.equal(whole.headers.get('x-gw-cost-usd'), null)
   first.script.push(streaming())
@@ -215,7 +218,7 @@ test('an answer of a model without a price states no cost, and neither do stream
   assert.equal(headers['x-gw-cost-usd'], undefined)
 })
 
-test('the OpenAI SDK reads usage and cost in the last chunk of a stream, beside the finish reason', async () => {
+test('the OpenAI SDK reads usage and cost in the last chunk of a stream, which also has the finish reason', async () => {
   first.script.push(streaming())
   const { data, response } = await openai.chat.completions
     .create({ model: 'chat', messages, stream: true })
@@ -246,7 +249,7 @@ test('a client that asks for usage reads the cost in the chunk with the usage', 
   }
 })
 
-test('the stream helper of the OpenAI SDK puts the same message together', async () => {
+test('the stream helper of the OpenAI SDK assembles the same message', async () => {
   const role = { choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] }
   first.script.push(streaming({ before: event({ id: 'c1', created: 1, model: 'm', ...role }) }))
   const runner = openai.chat.completions.stream({ model: 'chat', messages })
@@ -255,7 +258,7 @@ test('the stream helper of the OpenAI SDK puts the same message together', async
   assert.equal(final.choices[0]?.finish_reason, 'stop')
 })
 
-test('usage that the upstream does not report is stated as estimated, as it is charged', async () => {
+test('usage that the upstream does not report is stated as estimated, with the charged amount', async () => {
   for (const options of [{}, { stream_options: { include_usage: true } }]) {
     first.script.push(async (outgoing, asked) => {
       await streaming()(outgoing, { ...asked, body: { ...asked.body, stream_options: {} } })
@@ -271,7 +274,7 @@ test('usage that the upstream does not report is stated as estimated, as it is c
   }
 })
 
-test('the Anthropic SDK reads the cost in message_delta, translated and passed', async () => {
+test('the Anthropic SDK reads the cost in message_delta, both translated and passed through', async () => {
   for (const [model, cost] of [
     ['chat', DEAR],
     ['claude', CLAUDE_COST],
@@ -292,7 +295,7 @@ test('the Anthropic SDK reads the cost in message_delta, translated and passed',
   }
 })
 
-test('the OpenAI SDK reads the cost in response.completed, translated and passed', async () => {
+test('the OpenAI SDK reads the cost in response.completed, both translated and passed through', async () => {
   for (const model of ['chat', 'own']) {
     first.script.push(streaming())
     const stream = openai.responses.stream({ model, input: 'hi' })
@@ -325,7 +328,7 @@ test('a legacy completion states the cost in its last chunk', async () => {
   assert.deepEqual(last.gw, { cost_usd: DEAR })
 })
 
-test('a stream over a model without a price states its usage alone', async () => {
+test('a stream of a model without a price states only its usage', async () => {
   first.script.push(streaming())
   const events = dataOf(
     await (await ask('chat/completions', { model: 'gift', messages, stream: true })).text(),
@@ -345,7 +348,7 @@ test('a stream after a failed attempt that reported usage states the sum', async
   assert.equal(await chargedFor(answer.headers.get('x-request-id')), TWICE_DEAR_AND_CHEAP)
 })
 
-test('a stream that its client leaves states no cost, and counts once', async () => {
+test('a stream that its client leaves states no cost, and is counted once', async () => {
   const requests = async () => {
     const { rows } = await front.admin('/usage?by=route')
     return rows.find(({ by }: { by: { route: string } }) => by.route === 'chat').requests
@@ -362,7 +365,7 @@ test('a stream that its client leaves states no cost, and counts once', async ()
   assert.doesNotMatch(asking.text(), /"gw"|"usage":\{/)
 })
 
-test('streams state no cost without the setting', async () => {
+test('without the setting, streams state no cost', async () => {
   for (const path of ['chat/completions', 'messages', 'responses']) {
     first.script.push(streaming())
     const body = { model: 'chat', messages, max_tokens: 9, input: 'hi', stream: true }

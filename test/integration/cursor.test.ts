@@ -1,4 +1,4 @@
-/** Cursor sends bodies of responses to the path of chat completions, and reads chat completions. */
+/** Cursor sends /responses bodies to the chat completions path, and expects chat completions. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { answerWhole } from './hostile/fake-upstream.ts'
@@ -26,7 +26,7 @@ async function ask(body: object) {
   return { ...answer, sent, path: asked?.path }
 }
 
-test('a turn with tools goes to the upstream as a chat completion, and its answer is one', async () => {
+test('a turn with tools goes to the upstream as a chat completion, and its answer is a chat completion', async () => {
   const input = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: [{ type: 'input_text', text: 'Read a.py' }] },
@@ -54,14 +54,14 @@ for (const [what, body] of [
   ['messages that are empty', { input: 'hi', messages: [] }],
   ['an input of megabytes', { input: [{ role: 'user', content: 'word '.repeat(200_000) }] }],
 ] as const) {
-  test(`${what} beside input is understood`, async () => {
+  test(`${what} with input is accepted`, async () => {
     const { status, text, sent } = await ask(body)
     assert.equal(status, 200, text.slice(0, 300))
     assert.equal(sent.messages.length, 1)
   })
 }
 
-test('its stream has chunks of a chat completion, and usage only where it was asked for', async () => {
+test('its stream has chunks of a chat completion, and usage only if it asked for usage', async () => {
   front.upstream.reply = (_asked, outgoing) => {
     const chunk = (members: object) =>
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'served', ...members })}\n\n`
@@ -81,7 +81,7 @@ test('its stream has chunks of a chat completion, and usage only where it was as
   assert.match(counted.text, /prompt_tokens/)
 })
 
-test('what a chat completion cannot say is refused by name, and messages win over input', async () => {
+test('a member without a counterpart in chat completions is refused by name, and messages win over input', async () => {
   for (const [member, body] of [
     ['previous_response_id', { input: 'hi', previous_response_id: 'resp_1' }],
     ['store', { input: 'hi', store: true }],

@@ -1,6 +1,6 @@
 /**
- * The page cli/docs/day.md: its commands, in their order, print what it shows.
- * `node test/integration/day.test.ts --write` writes the page anew.
+ * The page cli/docs/day.md: its commands, in order, print what it shows. `node
+ * test/integration/day.test.ts --write` rewrites the page.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -24,9 +24,9 @@ const page = readFileSync(PAGE, 'utf8')
 const folder = await mkdtemp(join(tmpdir(), 'gw-day-'))
 mkdirSync(join(folder, 'run'), { mode: 0o700 })
 const servers = { first: await startSimulator(), second: await startSimulator() }
-/** A test that fails before the page stops one would leave it, and never end. */
+/** A test that fails before the page stops a gateway would leave it running, and never end. */
 const running = new Set(Object.values(servers))
-/** Ports of the page, and those of this run. */
+/** Ports of the page and of this run. */
 const ports = new Map([
   ['8080', await freePort()],
   ['9090', await freePort()],
@@ -106,7 +106,7 @@ async function asked(args: readonly string[]): Promise<string> {
   return output
 }
 
-/** A log is written a moment after the answer. */
+/** A log line is written a moment after the answer. */
 async function settled({ command, output: wanted }: Step): Promise<string> {
   let output = await run(command)
   if (!command.startsWith('gw logs')) return output
@@ -118,7 +118,7 @@ async function settled({ command, output: wanted }: Step): Promise<string> {
   return output
 }
 
-test('a day with the tool goes as its page shows', async () => {
+test('the commands of a day print what the page shows', async () => {
   await until('the gateway is ready', async () => {
     assert.equal(gateway.exitCode, null, readFileSync(join(folder, 'gw.log'), 'utf8'))
     return await answers(here('http://127.0.0.1:8080/readyz'))

@@ -1,6 +1,6 @@
 /**
- * An upstream that is dead under load hears hardly more than it would without retries, its
- * breaker opens soon, no client notices, and when it is healed one probe at a time finds that out.
+ * An upstream that is down under load gets hardly more requests than without retries, and its
+ * breaker opens soon. No client notices. After it recovers, single probes find out.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -10,20 +10,20 @@ import { ask, type Seen } from './faults/caller.ts'
 import type { Deed } from './faults/provider.ts'
 import { type Rig, startRig } from './faults/rig.ts'
 
-/** Requests a second; fewer on a machine that could not make twice as many. */
+/** Requests a second; fewer on a machine that could not send twice as many. */
 const RATE_MAX = 200
 const RATE_MIN = 40
 const TRIAL = 200
 const TRIAL_AT_ONCE = 8
 const SECONDS = process.env.GW_LONG ? 60 : 10
 const OPEN_SECONDS = 3
-/** Repeats that an upstream bears in ten seconds however little it is asked. */
+/** Retries that an upstream accepts in ten seconds, even with little traffic. */
 const FLOOR = 3
 const BREAKER = { failure_threshold: 5, open_duration_seconds: OPEN_SECONDS, half_open_probes: 1 }
-/** It takes one or two seconds, where the machine has time for it. */
+/** Takes one or two seconds on an idle machine. */
 const OPENS_WITHIN_MS = 20_000
 const CLOSES_WITHIN_MS = OPEN_SECONDS * 1000 + 100_000
-/** Requests are made in small groups: a timer for each would be late on a busy machine. */
+/** Requests start in small groups: a separate timer for each would be late on a busy machine. */
 const TICK_MS = 25
 
 const DEATHS: readonly { readonly name: string; readonly deed: Deed }[] = [
@@ -48,7 +48,10 @@ async function load(rig: DeadRig, route: string, seconds: number, enough = () =>
   return await Promise.all(calls)
 }
 
-/** Half of what client, gateway and upstream manage here and now, so that nothing piles up before the gateway. */
+/**
+ * Half of what client, gateway and upstream can handle now, so that nothing queues before the
+ * gateway.
+ */
 async function rateFor({ gateway: { url }, key }: Rig): Promise<number> {
   const trial = async () => {
     const began = performance.now()
@@ -59,7 +62,7 @@ async function rateFor({ gateway: { url }, key }: Rig): Promise<number> {
     await Promise.all(Array.from({ length: TRIAL_AT_ONCE }, lane))
     return (TRIAL * 1000) / (performance.now() - began)
   }
-  // The first one is compiled on the way.
+  // The first request compiles the code.
   const possible = Math.max(await trial(), await trial())
   return Math.round(Math.max(RATE_MIN, Math.min(RATE_MAX, possible / 2)))
 }
@@ -70,7 +73,7 @@ async function isOpen(rig: Rig): Promise<boolean> {
 }
 
 interface DeadRig extends Rig {
-  /** Requests a second that are made. */
+  /** Requests sent a second. */
   readonly rate: number
 }
 
@@ -91,9 +94,11 @@ async function startDeadRig(): Promise<DeadRig> {
   return { ...rig, rate: await rateFor(rig) }
 }
 
-describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
+describe(`an upstream that is down under load for ${SECONDS} s`, () => {
   for (const { name, deed } of DEATHS) {
-    test(`by ${name}: others answer, and it is spared`, { timeout: 900_000 }, async (t) => {
+    test(`${name}: other upstreams answer, and it gets few requests`, {
+      timeout: 900_000,
+    }, async (t) => {
       const rig = await startDeadRig()
       t.after(() => rig.stop())
       const primary = rig.service('primary')
@@ -102,7 +107,7 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
       const opened = until('the breaker opens', () => isOpen(rig)).then(() => performance.now())
       const spared = opened.then(async () => {
         // Requests that are sent and not yet accepted count too.
-        await until('those before it are over', async () => {
+        await until('the requests before it have ended', async () => {
           const sent = (await rig.gauges()).sum('gw_upstream_in_flight', 'upstream="primary"')
           return sent + primary.inFlight === 0
         })
@@ -110,12 +115,15 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
       })
       const dead = await load(rig, 'chat', SECONDS)
       await spared
-      assert.ok(primary.inFlightMax <= 1, `${primary.inFlightMax} probes of the dead one at once`)
+      assert.ok(
+        primary.inFlightMax <= 1,
+        `${primary.inFlightMax} probes at once of the upstream that is down`,
+      )
       const openedAfter = (await opened) - began
       const heard = primary.asked.length
       assert.ok(openedAfter <= OPENS_WITHIN_MS, `opened after ${openedAfter} ms`)
       assert.ok(heard <= 1.2 * dead.length + FLOOR, `${heard} of ${dead.length}`)
-      assert.deepEqual(unanswered(dead), [], 'the fallback answers all')
+      assert.deepEqual(unanswered(dead), [], 'the fallback answers all requests')
 
       const lastProbes = primary.asked.length
       primary.forget()
@@ -126,7 +134,7 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
       const closed = until(
         'the breaker closes',
         async () => {
-          // Up to the last look at which it was open, only probes may have been there.
+          // Until the last observation of the open breaker, only probes may have arrived.
           const { inFlightMax: seen } = primary
           if (!(await isOpen(rig))) return true
           inFlightMax = seen
@@ -149,12 +157,12 @@ describe(`an upstream that is dead under load for ${SECONDS} s`, () => {
     })
   }
 
-  test('without a breaker, retries alone add a fifth at most', { timeout: 900_000 }, async (t) => {
+  test('without a breaker, retries add at most a fifth', { timeout: 900_000 }, async (t) => {
     const rig = await startDeadRig()
     t.after(() => rig.stop())
     const stubborn = rig.service('stubborn')
     stubborn.deed = () => ({ does: 'refuse', status: 503, code: 'overloaded' })
-    // Its breaker opens after ten thousand failures, the most that can be set.
+    // Its breaker opens after ten thousand failures, the largest value.
     const all = await load(rig, 'alone', Math.min(SECONDS, 30))
     const heard = stubborn.asked.length
     assert.ok(heard <= 1.2 * all.length + FLOOR, `${heard} attempts for ${all.length} requests`)

@@ -1,4 +1,4 @@
-/** A gateway with one route for each of the upstreams it is given, and requests through it. */
+/** A gateway with one route for each given upstream, and requests through it. */
 import { aKey } from '../helpers/a-key.ts'
 import { startGateway } from '../helpers/gateway-process.ts'
 
@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>
 export const CREDENTIAL = 'sk-credential-of-the-upstream'
 
 export interface EgressOptions {
-  /** Fields of an upstream by its name, which is also that of its route. */
+  /** Fields of an upstream by its name; its route has the same name. */
   readonly upstreams: Readonly<Record<string, Fields>>
   /** Fields of `gw`. */
   readonly section?: Fields
@@ -33,11 +33,11 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
       gw: {
         upstreams: names.map((name) => ({
           name,
-          // A hosted provider is not probed, so every connection belongs to a request.
+          // A hosted provider has no probes, so every connection belongs to a request.
           provider: 'openai',
           model: 'served',
           api_key: '${env:UPSTREAM_KEY}',
-          // The machine may be slow here; a test of a clock sets its own.
+          // The machine may be slow here; a test of a timeout sets its own.
           timeout_seconds: 60,
           connect_timeout_seconds: 60,
           circuit_breaker: { failure_threshold: 1000 },
@@ -56,7 +56,7 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
       body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }], ...more }),
     })
   }
-  /** `own`: headers of this request alone. */
+  /** `own`: headers of this request only. */
   async function ask(
     model: string,
     more: Fields = {},
@@ -67,7 +67,7 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
     const { code, message = '' } = response.ok ? {} : JSON.parse(text).error
     return { status: response.status, text, code, message }
   }
-  /** The text of a stream until its end, or until it is cut. */
+  /** The text of a stream until it ends or is cut. */
   async function hear(model: string): Promise<string> {
     const response = await send(model, { stream: true })
     const decoder = new TextDecoder()
@@ -76,7 +76,7 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
       for await (const piece of response.body ?? [])
         heard += decoder.decode(piece, { stream: true })
     } catch {
-      // A cut is what the caller may wait for.
+      // A cut may be what the caller waits for.
     }
     return heard
   }
@@ -88,9 +88,9 @@ export async function startEgressGateway({ upstreams, section, env }: EgressOpti
   const lastAttempt = async () => (await lastTrace()).attempts.at(-1)
   /** The result of the last request's last attempt: `ok`, or the class of its failure. */
   const lastOutcome = async (): Promise<string> => (await lastAttempt()).outcome
-  /** Why it failed, with the addresses and codes that clients do not read. */
+  /** The reason of the failure, with addresses and codes that clients do not see. */
   const lastReason = async (): Promise<string> => (await lastAttempt()).reason ?? ''
-  /** The refusal itself, as the trace has it. */
+  /** The refusal itself, as stored in the trace. */
   const lastMessage = async (): Promise<string> => (await lastTrace()).message ?? ''
   return { ...gateway, ask, hear, lastOutcome, lastReason, lastMessage }
 }

@@ -1,4 +1,4 @@
-/** Batches of embeddings that are larger than an upstream takes: several calls, one answer, one budget. */
+/** Batches of embeddings that exceed an upstream's bound: several calls, one answer, one budget. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
@@ -51,7 +51,7 @@ const numbers = (count: number) => Array.from({ length: count }, (_, at) => Stri
 const spent = async (route: string, name: string) =>
   await front.value(`gw_tokens_total{route="${route}",upstream="${name}",kind="prompt"}`)
 
-test('a batch above the bound of the upstream is answered as one, in its order', async () => {
+test("a batch above the upstream's bound gets one answer, in its order", async () => {
   const before = await spent('vectors', 'cohere')
   const answer = await client.embeddings.create({ model: 'vectors', input: numbers(200) })
   assert.deepEqual(
@@ -66,7 +66,7 @@ test('a batch above the bound of the upstream is answered as one, in its order',
   assert.equal(await spent('vectors', 'cohere'), before + 3 * TOKENS)
 })
 
-test('a batch that fails half-way fails whole, and what was computed is charged', async () => {
+test('a batch that fails half-way fails completely, and finished calls are charged', async () => {
   const before = await spent('vectors', 'cohere')
   upstream.script.push(embedding, failing(500))
   const error = await client.embeddings
@@ -89,7 +89,7 @@ test('the next upstream gets the whole batch', async () => {
   assert.equal(await spent('safe', 'spare'), 2 * TOKENS)
 })
 
-test('a batch that would become too many calls is refused by name, and no upstream is asked', async () => {
+test('a batch that needs too many calls is refused by name and reaches no upstream', async () => {
   const error = await client.embeddings
     .create({ model: 'titan', input: numbers(65) })
     .catch((reason: unknown) => reason)

@@ -1,4 +1,7 @@
-/** Vectors of two models do not compare: which upstreams of a route answer for embeddings. */
+/**
+ * Vectors of two models are not comparable, so a route's upstreams answer embeddings only for one
+ * model.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { failing, type Reply, startFront, startUpstream } from '../helpers/fake-upstream.ts'
@@ -61,7 +64,7 @@ async function embed(model: string) {
   }
 }
 
-test('a request fails over among upstreams of one model, under any name, and to no other', async () => {
+test('a request fails over among upstreams of one model, under any name, and to no other model', async () => {
   upstream.script.push(failing(500), failing(500))
   const { status, upstream: served, headers } = await embed('chain')
   assert.deepEqual([status, served], [200, 'renamed'])
@@ -71,16 +74,16 @@ test('a request fails over among upstreams of one model, under any name, and to 
   assert.deepEqual(passed_over, [{ upstream: 'other', why: 'another embedding model' }])
 })
 
-test('a strategy takes turns among upstreams of one model alone', async () => {
+test('a strategy alternates only among upstreams of one model', async () => {
   for (let turn = 0; turn < 3; turn++) assert.equal((await embed('turns')).upstream, 'first')
 })
 
-test('vectors of another length than configured are no answer', async () => {
+test('vectors whose length differs from the configured one are refused', async () => {
   const { status, error } = await embed('measured')
   assert.deepEqual([status, error.code], [502, 'ERR_GW_UPSTREAM_ERROR'])
 })
 
-test('a spent budget never leads to vectors of another model', async () => {
+test("a spent budget never switches to another model's vectors", async () => {
   let last = await embed('chain')
   for (let turn = 0; turn < 12 && last.status === 200; turn++) last = await embed('chain')
   assert.deepEqual([last.status, last.error.code], [402, 'ERR_GW_BUDGET_EXCEEDED'])

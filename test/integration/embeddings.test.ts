@@ -1,4 +1,6 @@
-/** POST /v1/embeddings through a gateway process: the official SDK in front, scripted upstreams behind. */
+/**
+ * POST /v1/embeddings through a gateway process, between the official SDK and scripted upstreams.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
@@ -10,7 +12,7 @@ type Fields = Readonly<Record<string, unknown>>
 const VECTOR = [0.5, -0.25, 1, 0]
 const TOKENS = 7
 
-/** Answers as OpenAI does, in one form regardless of what was asked, or in the form that was asked for. */
+/** Answers as OpenAI does, in the requested encoding or always in one. */
 function embedding(form?: 'float' | 'base64', usage: Fields | null = {}): Reply {
   return (outgoing, { body }) => {
     const vector = body.dimensions === 2 ? VECTOR.slice(0, 2) : VECTOR
@@ -76,7 +78,7 @@ async function post(body: unknown) {
 }
 
 for (const form of ['float', 'base64'] as const) {
-  test(`the SDK reads its vectors as they are, from an upstream that answers in ${form}`, async () => {
+  test(`the SDK reads the exact vectors of an upstream that answers in ${form}`, async () => {
     upstream.script.push(embedding(form), embedding(form))
     const asked = await client.embeddings.create({ model: 'vectors', input: ['one', 'two'] })
     assert.deepEqual(
@@ -89,7 +91,7 @@ for (const form of ['float', 'base64'] as const) {
   })
 }
 
-test('a client that asks in base64 or in floats gets just that', async () => {
+test('a client that asks for base64 or floats gets that encoding', async () => {
   for (const form of ['float', 'base64'] as const) {
     for (const asked of ['float', 'base64', undefined]) {
       upstream.script.push(embedding(form))
@@ -101,7 +103,7 @@ test('a client that asks in base64 or in floats gets just that', async () => {
   }
 })
 
-test('only the model of a request changes, and the bytes of an answer pass', async () => {
+test('only the model of a request changes, and the bytes of an answer pass unchanged', async () => {
   const sent = '{ "input" : ["ä", "b"],\n"model": "vectors", "dimensions":2, "user":"u" }'
   const { json } = await post(sent)
   assert.deepEqual(json.data[0].embedding, [0.5, -0.25])
@@ -111,7 +113,7 @@ test('only the model of a request changes, and the bytes of an answer pass', asy
   assert.equal(headers.authorization, 'Bearer upstream-credential')
 })
 
-test('token numbers reach an API with the same tokens, and no other', async () => {
+test('token numbers reach only an API with the same tokens', async () => {
   assert.equal((await post({ input: [[1, 2], [3]] })).status, 200)
   assert.deepEqual(upstream.asked.at(-1)?.body.input, [[1, 2], [3]])
   const before = upstream.asked.length
@@ -121,7 +123,7 @@ test('token numbers reach an API with the same tokens, and no other', async () =
   assert.equal(upstream.asked.length, before)
 })
 
-test('a request that no upstream should see is refused by name', async () => {
+test('an invalid request is refused by name and reaches no upstream', async () => {
   const before = upstream.asked.length
   const wrong: readonly (readonly [Fields, string])[] = [
     [{}, 'input'],
@@ -149,7 +151,7 @@ test('a request that no upstream should see is refused by name', async () => {
   assert.equal(upstream.asked.length, before)
 })
 
-test('each input has to fit the context window, not all of them together', async () => {
+test('each input must fit the context window, not their sum', async () => {
   const many = await post({ model: 'short', input: Array(20).fill('x'.repeat(100)) })
   assert.equal(many.status, 200)
   const before = upstream.asked.length
@@ -158,18 +160,18 @@ test('each input has to fit the context window, not all of them together', async
   assert.equal(upstream.asked.length, before)
 })
 
-test('an input that only the upstream finds too long is refused by its name', async () => {
+test('an input that only the upstream finds too long is refused by name', async () => {
   upstream.script.push(failing(400, { code: 'context_length_exceeded' }))
   const { status, error } = await post({ input: 'a' })
   assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'input'])
 })
 
-test('vectors of other dimensions than asked for are no answer', async () => {
+test('vectors with other dimensions than requested are refused', async () => {
   const { status, error } = await post({ input: 'a', dimensions: 3 })
   assert.deepEqual([status, error.code], [502, 'ERR_GW_UPSTREAM_ERROR'])
 })
 
-test('as many vectors as may be asked for arrive as numbers, and one may not be as large', async () => {
+test('the largest allowed number of vectors arrives as numbers, and a larger one is refused', async () => {
   const digits = (numbers: number) => `[${Array(numbers).fill('0.0123').join()}]`
   const answering = (vectors: number, numbers: number): Reply => {
     const data = Array.from(
@@ -193,13 +195,13 @@ test('as many vectors as may be asked for arrive as numbers, and one may not be 
   assert.equal((await post({ input: 'a' })).status, 502)
 })
 
-test('a failed upstream is left for the next, whose answer is whole', async () => {
+test('the next upstream answers for a failed one, and its answer is complete', async () => {
   upstream.script.push(failing(500))
   const { status, headers, json } = await post({ model: 'safe', input: ['a', 'b'] })
   assert.deepEqual([status, headers.get('x-gw-upstream'), json.data.length], [200, 'spare', 2])
 })
 
-test('an upstream without embeddings is passed over, and a route of such upstreams is refused', async () => {
+test('an upstream without embeddings is skipped, and a route with only such upstreams refuses', async () => {
   for (let turn = 0; turn < 2; turn++) {
     const { headers } = await post({ model: 'mixed', input: 'a' })
     assert.equal(headers.get('x-gw-upstream'), 'spare')
@@ -209,10 +211,10 @@ test('an upstream without embeddings is passed over, and a route of such upstrea
   assert.match(error.message, /anthropic/)
 })
 
-/** Twelve digits in two texts, as the gateway weighs them. */
+/** Twelve digits in two texts, as the gateway estimates them. */
 const WEIGHT = 6
 
-test('the tokens of the inputs are charged and traced, estimated where the upstream says nothing', async () => {
+test('the tokens of the inputs are charged and traced, and estimated if the upstream reports none', async () => {
   const series = 'gw_tokens_total{route="vectors",upstream="hosted",kind="prompt"}'
   const completion = 'gw_tokens_total{route="vectors",upstream="hosted",kind="completion"}'
   const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'

@@ -1,4 +1,7 @@
-/** Six upstreams that never end their answers, at once, before a gateway with the heap of a small pod; and what tenants share. */
+/**
+ * Six upstreams send endless answers at once through a gateway with the heap of a small pod; and
+ * what tenants share.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -14,21 +17,21 @@ const delta = (index: number, piece: object) =>
   sse({ type: 'content_block_delta', index, delta: piece })
 const stop = (index: number) => sse({ type: 'content_block_stop', index })
 
-/** Each makes its nth piece. */
+/** Each function makes its nth piece. */
 const ENDLESS: Readonly<Record<string, (time: number) => string>> = {
   redacted: () => start(1, { type: 'redacted_thinking', data: LONG }) + stop(1),
   open_blocks: (time) => start(1 + time, { type: 'redacted_thinking', data: LONG }),
   signature: () => delta(1, { type: 'signature_delta', signature: LONG }),
   thinking: () => delta(1, { type: 'thinking_delta', thinking: LONG }),
   input: (time) => start(1 + time, { type: 'tool_use', id: 'c', name: 'f', input: { a: LONG } }),
-  // Words first, so that the client has some before the end.
+  // Words come first, so that the client has some before the end.
   index: (time) =>
     time < 40
       ? delta(0, { type: 'text_delta', text: LONG })
       : start(`${time}${LONG}`, { type: 'tool_use', id: 'c', name: 'f', input: {} }),
 }
 
-/** Begins well, and then goes on for as long as anybody reads. */
+/** Begins well, and then continues as long as the client reads. */
 const endless =
   (piece: (time: number) => string): Reply =>
   async (outgoing) => {
@@ -65,7 +68,7 @@ after(async () => {
 })
 const ask = (key: string, fields: object) => askFor(front.process.url, key, { ...fields }).over
 
-test('six endless streams end with an error event each, and the gateway goes on', async () => {
+test('six endless streams end with an error event each, and the gateway keeps running', async () => {
   const heard = await Promise.all(names.map((model) => ask(one.key, { model, stream: true })))
   for (const [at, answer] of heard.entries()) {
     assert.ok(answer.text.slice(0, 2_000).includes('"hello"'), String(names[at]))
@@ -82,7 +85,7 @@ test('six endless streams end with an error event each, and the gateway goes on'
   assert.deepEqual([status, text.includes('alive')], [200, true])
 })
 
-test('the thinking of one tenant is not sent for another that has the id of its call', async () => {
+test('the thinking of one tenant is not sent for another tenant that knows the id of its call', async () => {
   const thought = { type: 'redacted_thinking', data: 'eA==' }
   const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} }
   claude.reply = (outgoing) => {

@@ -1,4 +1,6 @@
-/** An upstream with several addresses behind its name: how they share requests, and what their loss costs. */
+/**
+ * An upstream whose name has several addresses: how they share requests, and what their loss costs.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -94,7 +96,7 @@ interface Shown {
 
 await until('all names are resolved', async () => (await endpointsOf('keen')).length === 4)
 
-test('one client after the other uses all addresses evenly', async () => {
+test('a single client at a time uses all addresses evenly', async () => {
   for (let count = 0; count < 300; count++) await front.chat({ model: 'even' })
   for (const { server } of even) {
     const { length } = server.asked
@@ -102,7 +104,7 @@ test('one client after the other uses all addresses evenly', async () => {
   }
 })
 
-test('under load the busiest has at most 1.3 times the mean', async () => {
+test('under load the busiest address gets at most 1.3 times the mean', async () => {
   for (const { server } of even) server.asked.length = 0
   let seed = 1
   for (const { host, server } of even)
@@ -116,7 +118,7 @@ test('under load the busiest has at most 1.3 times the mean', async () => {
   }
   await Promise.all(Array.from({ length: 20 }, lane))
   const counts = even.map(({ server }) => server.asked.length)
-  assert.ok(Math.max(...counts) <= 1.3 * 100, `300 requests went as ${counts}`)
+  assert.ok(Math.max(...counts) <= 1.3 * 100, `300 requests were distributed as ${counts}`)
 })
 
 test('the host of the URL is sent to every address', () => {
@@ -126,13 +128,14 @@ test('the host of the URL is sent to every address', () => {
   assert.deepEqual([...hosts], [`even.test:${even[0]?.port}`])
 })
 
-test('an address that dies under load costs no request, and its upstream stays in', async (context) => {
+test('an address that goes down under load costs no request, and its upstream remains available', async (context) => {
   const [first, ...others] = mortal as [Replica, Replica, Replica]
   const held = Promise.withResolvers<void>()
   first.server.reply = behind(held.promise, whole(first.host))
   const asked = Array.from({ length: 30 }, () => front.chat({ model: 'mortal' }))
-  // The others answer at once, so on a busy machine hardly more than one comes to it.
-  await until('one waits at the one that dies', () => first.server.asked.length > 0)
+  // The other addresses answer at once, so on a busy machine hardly more than one request reaches
+  // it.
+  await until('a request waits at the address that goes down', () => first.server.asked.length > 0)
   await first.server.close()
   const later = Array.from({ length: 30 }, () => front.chat({ model: 'mortal' }))
   const heard = await Promise.all([...asked, ...later])
@@ -154,7 +157,7 @@ test('the trace names the endpoint of each attempt', async () => {
   assert.match(attempts[0].endpoint, /^127\.0\.0\.[234]:\d+$/)
 })
 
-test('where no address can be reached, the name is tried last and the answer counts them', async () => {
+test('if no address is reachable, the name is tried last and the answer counts the addresses', async () => {
   const heard = await front.chat({ model: 'dead' })
   assert.equal(heard.status, 503, heard.text)
   assert.equal(errorOf(heard).code, 'ERR_GW_NO_HEALTHY_UPSTREAM')
@@ -165,7 +168,7 @@ test('where no address can be reached, the name is tried last and the answer cou
   assert.equal(tried[3], undefined)
 })
 
-test('the turns of a session meet at one endpoint, and sessions spread', async (context) => {
+test('the turns of a session use one endpoint, and sessions are spread', async (context) => {
   let hits = 0
   const run = async (session: number) => {
     const messages = [
@@ -186,12 +189,12 @@ test('the turns of a session meet at one endpoint, and sessions spread', async (
     while (next < 40) await run(next++)
   }
   await Promise.all(Array.from({ length: 2 }, lane))
-  context.diagnostic(`${hits} of 200 later turns came back`)
+  context.diagnostic(`${hits} of 200 later turns returned`)
   assert.ok(hits >= 0.85 * 200)
   assert.ok(keen.every(({ server }) => server.asked.length > 0))
 })
 
-test('a key of the prompt cache, and then a header, say more than the words', async () => {
+test('a prompt cache key, and then a header, take precedence over the words', async () => {
   const at = async (fields: object, headers = {}) => {
     const { text } = await front.ask({ model: 'keen', ...fields }, headers).over
     return JSON.parse(text).choices[0].message.content
@@ -208,7 +211,7 @@ test('a key of the prompt cache, and then a header, say more than the words', as
   assert.ok((await meet((i) => at({ messages: words(0), prompt_cache_key: `other ${i}` }))) > 1)
 })
 
-test('an address that appears is used, and one that goes is not', async () => {
+test('a new address is used, and a removed one is not', async () => {
   const [first, second, third] = even as [Replica, Replica, Replica]
   say('even.test', [first.host, second.host])
   await until('two are left', async () => (await endpointsOf('even')).length === 2, 30)

@@ -1,4 +1,7 @@
-/** One client cannot change how the gateway reads the names in another one's request: the runtime's parser would. */
+/**
+ * A client cannot change how the gateway parses names in another client's request, although the
+ * runtime's parser would.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startFront, startUpstream } from '../helpers/fake-upstream.ts'
@@ -32,7 +35,7 @@ async function ask(body: string): Promise<{ status: number; text: string }> {
 
 const MESSAGES = raw`"messages":[{"role":"user","content":"hi"}]`
 
-test('an input guardrail is shown the words below an escaped name', async () => {
+test('an input guardrail sees the text below an escaped name', async () => {
   const body = (name: string) =>
     raw`{"model":"guarded","messages":[{"role":"user",${name}:"${FORBIDDEN}"}]}`
   await ask(body(raw`"conten\\"`))
@@ -50,14 +53,14 @@ test('an escaped limit is checked against the context window', async () => {
   assert.match(text, /ERR_GW_CONTEXT_OVERFLOW/)
 })
 
-test('an escaped number of choices is held against its bound', async () => {
+test('an escaped number of choices is checked against its bound', async () => {
   await ask(raw`{"model":"r",${MESSAGES},"\\":5}`)
   const { status, text } = await ask(raw`{"model":"r",${MESSAGES},"\u006e":1000}`)
   assert.equal(status, 400, text)
   assert.equal(JSON.parse(text).error.param, 'n')
 })
 
-test('the properties of a tool keep their names on the way to an upstream with another wire', async () => {
+test('the properties of a tool keep their names in a request to an upstream with another wire', async () => {
   const tool = (name: string) =>
     raw`{"model":"rewritten",${MESSAGES},"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"art":{"type":"string"},${name}:{"type":"string"}}}}}]}`
   await ask(tool(raw`"gr\\u0"`))
@@ -66,7 +69,7 @@ test('the properties of a tool keep their names on the way to an upstream with a
   assert.match(JSON.stringify(upstream.asked[0]?.body), /"properties":\{"art":\{[^}]*\},"größe":\{/)
 })
 
-test('the log of a start names the fault of the runtime, where it has it', async () => {
+test('the log of a start names the fault of the runtime, if it has the fault', async () => {
   await ask(raw`{"model":"r",${MESSAGES}}`)
   JSON.parse(raw`{"first":1,"conten\\":1}`)
   const hasFault = !('content' in JSON.parse(raw`{"first":1,"conten\u0074":1}`))

@@ -1,4 +1,7 @@
-/** An upstream that names its encoding: prompts are counted as its model does, where an estimate would be wrong. */
+/**
+ * An upstream that names its encoding: prompts are counted with its model's tokenizer where an
+ * estimate would be wrong.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -36,27 +39,27 @@ const { process: started } = await startFront({
 const front = new Front(started, client.key)
 after(() => Promise.all([front.process.stop(), fake.close()]))
 
-/** Each of these words is a token of six bytes; 7 tokens stand around them. */
+/** Each of these words is a token of six bytes, with 7 tokens around them. */
 const words = (count: number) => [{ role: 'user', content: ' hello'.repeat(count) }]
 
-test('a prompt that is estimated too long is served where it is counted', async () => {
+test('a prompt whose estimate is too long is served because its count fits', async () => {
   const estimated = await front.chat({ model: 'estimated', messages: words(WINDOW - 10) })
   assert.equal(errorOf(estimated).code, 'ERR_GW_CONTEXT_OVERFLOW')
   assert.match(errorOf(estimated).message, /too long: about \d+ tokens of messages/)
-  // The tables of the encoding may still be loading.
+  // The encoding's tables may still be loading.
   await until('the prompt is counted', async () => {
     const counted = await front.chat({ model: 'exact', messages: words(WINDOW - 10) })
     return counted.status === 200
   })
-  // A count that comes too late on a busy machine is an estimate.
-  await until('one that is too long is refused by its count', async () => {
+  // On a busy machine a late count is replaced by an estimate.
+  await until('a prompt that is too long is refused because of its count', async () => {
     const more = await front.chat({ model: 'exact', messages: words(WINDOW) })
     assert.equal(errorOf(more).code, 'ERR_GW_CONTEXT_OVERFLOW')
     return /too long: 107 tokens of messages/.test(errorOf(more).message)
   })
 })
 
-test('a prompt that is estimated to fit is refused where a tokenizer.json counts more', async () => {
+test('a prompt whose estimate fits is refused because its tokenizer.json counts more', async () => {
   const messages = [{ role: 'user', content: ' hello'.repeat(WINDOW / 4) }]
   assert.equal((await front.chat({ model: 'estimated', messages })).status, 200)
   await until('the prompt is counted', async () => {
@@ -68,7 +71,7 @@ test('a prompt that is estimated to fit is refused where a tokenizer.json counts
   assert.deepEqual(tokens, ['estimate', 'exact', 'exact', 'exact'])
 })
 
-test('a budget is kept by an upper bound, and context inspect and explain say so', async () => {
+test('a budget uses an upper bound, and context inspect and explain show it', async () => {
   const budgeted = new Front(started, thrifty.key)
   fake.reply = whole('hello', { prompt_tokens: 17, completion_tokens: 3 })
   const heard = await budgeted.chat({ model: 'roomy', messages: words(10) })

@@ -1,4 +1,4 @@
-/** With a store that answers over a network: nothing is left of a request that ends while it is asked. */
+/** With a store on the network: a request that ends during a call to the store leaves nothing. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const RULES: Rules = {
   budget: undefined,
 }
 
-/** Answers in a later turn, an admission as the test says. */
+/** Answers in a later turn, and to an admission as the test says. */
 class Distant implements Store {
   answer: (admit: () => Promise<AdmitResult>) => Promise<AdmitResult> = async (admit) => {
     await turn()
@@ -67,7 +67,7 @@ function simulateDistant() {
 type World = ReturnType<typeof simulateDistant>
 
 async function assertNothingLeft({ simulation, store }: World): Promise<void> {
-  // A settlement is not waited for by the request that it ends.
+  // The request that it ends does not wait for a settlement.
   for (let turns = 0; turns < 4; turns++) await turn()
   const left = Object.entries(simulation.leftovers()).filter(([, count]) => count !== 0)
   assert.deepEqual(left, [])
@@ -85,7 +85,7 @@ const ANSWERS: Readonly<Record<string, Distant['answer']>> = {
 }
 
 for (const [how, answer] of Object.entries(ANSWERS)) {
-  test(`the client leaves while the store is asked, ${how}: nothing is left`, async () => {
+  test(`the client disconnects during a call to the store, ${how}: nothing is left`, async () => {
     const world = simulateDistant()
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<void>()
@@ -101,7 +101,11 @@ for (const [how, answer] of Object.entries(ANSWERS)) {
     await turn()
     answered.resolve()
     await call.served
-    assert.equal(world.simulation.open.size, 0, 'no upstream is asked for who has left')
+    assert.equal(
+      world.simulation.open.size,
+      0,
+      'no upstream gets the request of a disconnected client',
+    )
     await assertNothingLeft(world)
   })
 }

@@ -1,6 +1,6 @@
 /**
- * However a request ends, nothing of it is left. First without sockets and in great
- * numbers, then at the real gateway over real ones.
+ * A request leaves nothing behind, however it ends. Tested first without sockets and many times,
+ * then with the real gateway over real sockets.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -18,7 +18,7 @@ const SIMULATED = cases(8000, 20_000)
 const ABORTS = cases(2000, 20_000)
 const AT_ONCE = 50
 const SEED = 20_261_121
-/** The growth that the JIT and the trace ring may still have once both are warm. */
+/** The possible growth of compiled code and the trace ring after warming up. */
 const HEAP_GROWTH_MAX = 2_000_000
 const ROUNDS_MAX = 3
 
@@ -39,7 +39,7 @@ async function livedOut(
 ): Promise<void> {
   const call = await live(simulation, draw)
   await call.served
-  // The connection of an answer that was whole closes with the next turn.
+  // The connection of a whole answer closes in the next turn.
   call.wire.blocked = false
   call.wire.destroy()
   await turn()
@@ -74,7 +74,7 @@ describe('without sockets', () => {
     }
     await run(SIMULATED / 4)
     const growth: number[] = []
-    // The compiler makes it grow once and sometimes late; a leak makes it grow every time.
+    // Compilation makes the heap grow once and sometimes late; a leak makes it grow every time.
     while (growth.length < ROUNDS_MAX && !growth.some((bytes) => bytes < HEAP_GROWTH_MAX)) {
       const before = await heapBytes()
       const began = performance.now()
@@ -90,7 +90,7 @@ describe('without sockets', () => {
   })
 })
 
-/** As many requests as there are slots are admitted at once: each reaches an upstream. */
+/** Admits as many requests at once as there are slots: each reaches an upstream. */
 async function everySlotIsFree(simulation: Simulation): Promise<void> {
   simulation.onDispatch = () => {}
   const calls = Array.from({ length: SLOTS }, () => simulation.call(Buffer.from(PLAIN)))
@@ -103,9 +103,12 @@ async function everySlotIsFree(simulation: Simulation): Promise<void> {
 
 const PLAIN = '{"model":"chat","messages":[{"role":"user","content":"hi"}]}'
 
-/** Two routes to the same upstreams; the breaker of the primary is to stay shut unless it is to blame. */
+/**
+ * Two routes to the same upstreams; the primary's breaker must stay closed unless the primary
+ * fails.
+ */
 function startExitRig(): Promise<Rig> {
-  // Longer than a busy machine stands still: who has done nothing wrong is not to run into one.
+  // Longer than a pause of a busy machine, so that no innocent request reaches the timeout.
   const clocks = { timeout_seconds: 5, idle_timeout_seconds: 5 }
   const route = { strategy: 'primary_with_fallback', primary: 'primary', fallback: ['fallback'] }
   return startRig({
@@ -138,7 +141,7 @@ describe('at the real gateway', () => {
     return states.find(isIn) ?? 'none'
   }
 
-  /** An open breaker closes with the first answer behind its time. */
+  /** An open breaker closes with the first answer after its time. */
   async function closeBreakers(): Promise<void> {
     rig.service('primary').deed = () => ({ does: 'answer' })
     await until('the breaker is closed', async () => {
@@ -167,7 +170,7 @@ describe('at the real gateway', () => {
     const began = performance.now()
     await abortMany(rig, ABORTS, draw)
     const seconds = (performance.now() - began) / 1000
-    // A connection that was refused something may linger for seconds; what leaked stays for ever.
+    // A connection whose request was refused may linger for seconds; a leak stays forever.
     let left: Partial<typeof before> = {}
     const isAsBefore = async () => {
       left = resourcesOf(await rig.gauges())
@@ -182,24 +185,24 @@ describe('at the real gateway', () => {
     assert.equal(await breakerOf('primary'), 'closed')
   })
 
-  test('a drain ends what is in flight, and the process exits in order', async () => {
+  test('a drain ends requests in flight, and the process exits normally', async () => {
     rig.service('primary').deed = () => ({ does: 'answer', manner: { endlessMs: 10 } })
     const stream = rig.open(rig.bytes('chat', { stream: true }))
     assert.ok(await stream.until(() => stream.heard.includes('"word "')))
     rig.gateway.signal('SIGTERM')
     await until('it drains', () => rig.gateway.output().includes('Draining'))
-    // The second one ends the wait for what is in flight.
+    // The second signal ends the wait for requests in flight.
     rig.gateway.signal('SIGTERM')
     assert.ok(await stream.closes())
     assert.match(stream.heard, /ERR_GW_STREAM_ABORTED/)
-    assert.ok(!stream.heard.endsWith('0\r\n\r\n'), 'a cut stream does not end properly')
+    assert.ok(!stream.heard.endsWith('0\r\n\r\n'), 'a cut stream does not end normally')
     assert.deepEqual(await rig.gateway.exited, { code: 0, signal: null })
-    await until('the upstream is let go', () => rig.service('primary').inFlight === 0)
+    await until('the upstream request is aborted', () => rig.service('primary').inFlight === 0)
     await until('its connections are closed', () => rig.provider.sockets() === 0)
   })
 })
 
-/** Compiled code and the like; a leak of a kilobyte a request would be as much. */
+/** Compiled code and similar; a leak of a kilobyte a request would be as large. */
 const PROCESS_GROWTH_MAX = 2_000_000
 const WAYS = ['leave', 'reset'] as const
 
@@ -225,7 +228,7 @@ async function abortMany(rig: Rig, count: number, draw: Draw): Promise<void> {
   await rig.atRest()
 }
 
-/** Once idle connections to the upstream have been closed, and the smallest of several heaps. */
+/** After idle connections to the upstream have closed; the smallest of several heaps. */
 async function settled(rig: Rig) {
   await until('connections to the upstream are closed', () => rig.provider.sockets() === 0)
   const heaps = []

@@ -1,4 +1,4 @@
-/** `gw explain` foretells the answer to the next request, and that request confirms it. */
+/** `gw explain` predicts the answer to the next request, and that request confirms it. */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -107,7 +107,7 @@ const { process } = gateway.as('free')
 interface Case {
   readonly key?: string
   readonly route?: string
-  /** Tokens of the prompt and of the answer that the tool gets, and the request's members for them. */
+  /** Prompt and answer tokens that the tool gets, and the matching members of the request. */
   readonly prompt?: number
   readonly most?: number
   readonly fields?: Readonly<Record<string, unknown>>
@@ -117,7 +117,10 @@ function keyOf(tenant: string): string {
   return keys.byTenant.get(tenant) ?? ''
 }
 
-/** Asks the tool, its source, and then the gateway; returns the tool's line, the verdict and the answer. */
+/**
+ * Runs the tool on its source, then sends the request; returns the tool's line, the verdict and the
+ * answer.
+ */
 async function explained(one: Case) {
   const { key = keyOf('free'), route = 'chat', prompt, most, fields } = one
   const size = [
@@ -136,7 +139,7 @@ async function explained(one: Case) {
   return { verdict, line, heard }
 }
 
-/** The verdict is what the next request gets. */
+/** The verdict equals the result of the next request. */
 async function confirmed(one: Case, status: number, code: string) {
   const { verdict, line, heard } = await explained(one)
   assert.deepEqual([verdict.status, verdict.code], [status, code])
@@ -144,13 +147,13 @@ async function confirmed(one: Case, status: number, code: string) {
   assert.equal(errorOf(heard).code, code)
   const retryAfter = heard.headers['retry-after']
   if (retryAfter === undefined) assert.equal(verdict.retry_after_seconds, null)
-  // A second may begin between the two.
+  // A new second may begin between the two.
   else assert.ok(Math.abs(verdict.retry_after_seconds - Number(retryAfter)) <= 2, `${retryAfter}`)
   assert.match(line, new RegExp(`^now: ${status}( for \\d+ s more)?, ${code}: `))
   return { verdict, line, heard }
 }
 
-/** The tool's explanation of a request that is over. */
+/** The tool's explanation of an ended request. */
 async function treeOf({ headers }: Heard): Promise<string> {
   const id = String(headers['x-request-id'])
   return (await gw('trace', 'get', id, '--admin', process.adminUrl)).stdout
@@ -166,13 +169,13 @@ async function servedBy(one: Case, name: string) {
   return { verdict, line }
 }
 
-/** Holds a request of the tenant at the upstream until it is let go. */
+/** Holds a request of the tenant at the upstream until it is released. */
 async function holding(tenant: string, fields: object, during: () => Promise<unknown>) {
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()))
   const before = upstream.asked.length
   const running = gateway.as(tenant).chat({ ...fields })
-  await until('the upstream is asked', () => upstream.asked.length > before)
+  await until('the upstream has the request', () => upstream.asked.length > before)
   try {
     await during()
   } finally {
@@ -181,26 +184,26 @@ async function holding(tenant: string, fields: object, during: () => Promise<unk
   }
 }
 
-test('a request that nothing hinders: 200 and its upstream', async () => {
+test('a request without obstacles: 200 and its upstream', async () => {
   const { line } = await servedBy({}, 'up')
   assert.equal(line, 'now: 200, by upstream up')
   await servedBy({ route: 'gpt-4o' }, 'up')
 })
 
-test('in a rotation it names the one whose turn it is', async () => {
+test('in a rotation it names the next upstream', async () => {
   for (const name of ['up', 'second', 'cheap', 'up']) {
     const { verdict } = await servedBy({ route: 'turns' }, name)
     assert.deepEqual(verdict.upstreams, [name])
   }
 })
 
-test('where chance decides it names all that may serve', async () => {
+test('if the choice is random it names all candidates', async () => {
   const { verdict, line } = await explained({ route: 'shares' })
   assert.deepEqual(verdict.upstreams, ['cheap', 'up'])
   assert.equal(line, 'now: 200, by upstream cheap or up')
 })
 
-test('a model that is neither route nor alias: 404', async () => {
+test('an unknown model: 404', async () => {
   const { line } = await confirmed({ route: 'nothing' }, 404, 'ERR_GW_ROUTE_NOT_FOUND')
   assert.match(line, /There is no route "nothing"/)
 })
@@ -211,30 +214,30 @@ for (const [name, status, code] of [
   ['lister', 403, 'ERR_GW_AUTH_SCOPE_DENIED'],
   ['elsewhere', 403, 'ERR_GW_AUTH_SCOPE_DENIED'],
 ] as const) {
-  test(`a key that is no good: ${name}, ${status}`, async () => {
+  test(`an invalid key: ${name}, ${status}`, async () => {
     await confirmed({ key: others[name].key }, status, code)
   })
 }
 
-test('an unknown key: 401, also for a model that is not there', async () => {
+test('an unknown key: 401, also for an unknown model', async () => {
   await confirmed({ key: 'gw_test_nobody_x' }, 401, 'ERR_GW_AUTH_INVALID_KEY')
   await confirmed({ key: 'gw_test_nobody_x', route: 'nothing' }, 401, 'ERR_GW_AUTH_INVALID_KEY')
 })
 
-test('a rate that is used up: 429, and for how long', async () => {
+test('a used-up rate: 429, and for how long', async () => {
   assert.equal((await gateway.as('rated').chat()).status, 200)
   const { verdict } = await confirmed({ key: keyOf('rated') }, 429, 'ERR_GW_RATE_LIMIT_LOCAL')
   assert.ok(verdict.retry_after_seconds > 10 && verdict.retry_after_seconds <= 30)
 })
 
-test('tokens a minute that are used up: 429', async () => {
+test('used-up tokens a minute: 429', async () => {
   upstream.script.push(whole('long', { prompt_tokens: 7, completion_tokens: 600 }))
   assert.equal((await gateway.as('tokens').chat({ max_tokens: 700 })).status, 200)
   const { heard } = await confirmed({ key: keyOf('tokens') }, 429, 'ERR_GW_RATE_LIMIT_LOCAL')
   assert.equal(errorOf(heard).reason, 'tpm')
 })
 
-test('as many requests as may run: 429', async () => {
+test('no free slot: 429', async () => {
   await holding('busy', {}, async () => {
     const { line } = await confirmed({ key: keyOf('busy') }, 429, 'ERR_GW_RATE_LIMIT_LOCAL')
     assert.match(line, /1 requests are running and 1 may\..* Retry-After 1 s$/)
@@ -251,7 +254,7 @@ test('a spent budget: 402', async () => {
   )
 })
 
-test('a spent budget with a downgrade: 200 by the upstream of the other route', async () => {
+test('a spent budget with a downgrade: 200 from the upstream of the other route', async () => {
   assert.equal((await gateway.as('thrifty').chat()).status, 200)
   const { verdict, line } = await servedBy({ key: keyOf('thrifty') }, 'cheap')
   assert.equal(verdict.route, 'cheap')
@@ -261,14 +264,14 @@ test('a spent budget with a downgrade: 200 by the upstream of the other route', 
   )
 })
 
-test('a budget that running requests have reserved: 429', async () => {
+test('a budget reserved by running requests: 429', async () => {
   await holding('lent', { max_tokens: 5000, model: 'turns' }, async () => {
     const { heard } = await confirmed({ key: keyOf('lent') }, 429, 'ERR_GW_RATE_LIMIT_LOCAL')
     assert.equal(errorOf(heard).reason, 'budget_reserved')
   })
 })
 
-test('a prompt that is longer than the context window: 400', async () => {
+test('a prompt longer than the context window: 400', async () => {
   const messages = [{ role: 'user', content: 'word '.repeat(2 * WINDOW) }]
   const long = { prompt: 2 * WINDOW, fields: { messages } }
   await confirmed(long, 400, 'ERR_GW_CONTEXT_OVERFLOW')
@@ -276,12 +279,12 @@ test('a prompt that is longer than the context window: 400', async () => {
   await confirmed(asking, 400, 'ERR_GW_CONTEXT_OVERFLOW')
 })
 
-test('a prompt that is larger than a request may be: 413', async () => {
+test('a prompt larger than the largest request: 413', async () => {
   const { verdict } = await ask('free', '&prompt_tokens=100000000')
   assert.deepEqual([verdict.status, verdict.code], [413, 'ERR_GW_REQUEST_TOO_LARGE'])
 })
 
-test('every breaker is open: 503 for as long as that lasts; with a fallback it serves', async () => {
+test('every breaker is open: 503 until one closes; with a fallback it serves', async () => {
   const failed = await gateway.as('free').chat({ model: 'broken' })
   assert.match(await treeOf(failed), /\n└─ failed 502 ERR_GW_UPSTREAM_ERROR: /)
   const { line } = await confirmed({ route: 'broken' }, 503, 'ERR_GW_NO_HEALTHY_UPSTREAM')
@@ -290,7 +293,7 @@ test('every breaker is open: 503 for as long as that lasts; with a fallback it s
   await servedBy({ route: 'spare' }, 'cheap')
 })
 
-test('an upstream that is unhealthy: 503', async () => {
+test('an unhealthy upstream: 503', async () => {
   await until('it is', async () => {
     const { upstreams } = await gateway.as('free').admin('/status')
     return upstreams.some(
@@ -301,13 +304,13 @@ test('an upstream that is unhealthy: 503', async () => {
   await confirmed({ route: 'ill' }, 503, 'ERR_GW_NO_HEALTHY_UPSTREAM')
 })
 
-test('a queue that is full: 503', async () => {
+test('a full queue: 503', async () => {
   await holding('free', { model: 'narrow' }, async () => {
     await confirmed({ route: 'narrow' }, 503, 'ERR_GW_QUEUE_SATURATED')
   })
 })
 
-test('programs get the same as JSON', async () => {
+test('--json returns the same facts', async () => {
   const asked = ['--admin', process.adminUrl, '--route', 'nothing', '-o', 'json']
   const { code, stdout } = await gw('explain', ...asked)
   assert.equal(code, 1)
@@ -316,7 +319,7 @@ test('programs get the same as JSON', async () => {
   })
 })
 
-test('to ask charges nothing and turns nothing', async () => {
+test('explaining charges nothing and does not advance the rotation', async () => {
   const before = await gateway.as('free').admin('/limits/free')
   for (let asked = 0; asked < 5; asked++) await ask('free')
   const later = await gateway.as('free').admin('/limits/free')
@@ -324,7 +327,7 @@ test('to ask charges nothing and turns nothing', async () => {
   assert.equal(later.concurrent_requests.used, 0)
 })
 
-test('a size that is no number is refused', async () => {
+test('a size that is not a number is refused', async () => {
   const { adminUrl, adminHeaders: headers } = process
   const response = await fetch(`${adminUrl}/explain?model=chat&prompt_tokens=many`, { headers })
   assert.equal(response.status, 400)
@@ -351,14 +354,14 @@ for (const [route, operation, status, says] of [
   })
 }
 
-test('embeddings of a text that is too long for the window are explained as 400', async () => {
+test('embeddings of a text that exceeds the window are explained as 400', async () => {
   const query = new URLSearchParams({ model: 'chat', operation: 'embeddings' })
   query.set('prompt_tokens', String(WINDOW * 2))
   const { verdict } = await gateway.as('free').admin(`/explain?${query}`)
   assert.equal(verdict.code, 'ERR_GW_CONTEXT_OVERFLOW')
 })
 
-test('an API that does not exist is refused with the names of those that do', async () => {
+test('an unknown API is refused with the names of the known ones', async () => {
   const refused = await gateway.as('free').admin('/explain?model=chat&operation=painting')
   assert.match(refused.error.message, /chat, responses, messages, completions, embeddings/)
 })

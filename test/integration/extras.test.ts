@@ -1,9 +1,12 @@
-/** Requests for extras, which cost more than tokens or name what an account keeps, go to upstreams that allow them, in every API. */
+/**
+ * Requests for extras cost more than tokens or name an account's objects. They go to upstreams that
+ * allow them, in every API.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { type Reply, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 
-/** One that has responses: else it gets them as chat completions from the second on. */
+/** An upstream with responses: otherwise it gets chat completions from the second request on. */
 const reply: Reply = (outgoing, asked) => {
   if (!asked.path.endsWith('/responses')) return whole()(outgoing, asked)
   outgoing.writeHead(200, { 'content-type': 'application/json' })
@@ -54,7 +57,7 @@ async function post(path: string, model: string, body: object) {
 const FILE = { type: 'file', file: { file_id: 'file-1' } }
 const DOCUMENT = { type: 'document', source: { type: 'file', file_id: 'file-1' } }
 
-/** Requests, by what the refusal names. */
+/** Requests by the name in the refusal. */
 const ASKING: readonly (readonly [param: string, path: string, body: object])[] = [
   ['web_search_options', CHAT, { messages, web_search_options: {} }],
   ['service_tier', CHAT, { messages, service_tier: 'priority' }],
@@ -92,7 +95,7 @@ const ASKING: readonly (readonly [param: string, path: string, body: object])[] 
 for (const [param, path, body] of ASKING) {
   const provider = path === MESSAGES ? 'claude' : 'openai'
   const what = Object.keys(body).at(-1)
-  test(`${path}: ${param} (${what}) is refused by name, and goes to an upstream that allows it`, async () => {
+  test(`${path}: ${param} (${what}) is refused by name, or goes to an upstream that allows it`, async () => {
     const refused = await post(path, provider, body)
     assert.equal(refused.status, 400, refused.text)
     assert.match(refused.text, new RegExp(param.replaceAll(/[.[\]]/g, '\\$&')))
@@ -103,7 +106,7 @@ for (const [param, path, body] of ASKING) {
   })
 }
 
-test('values that ask for nothing pass', async () => {
+test('values that request nothing pass', async () => {
   const nothing = { messages, store: false, service_tier: 'auto', web_search_options: null }
   assert.equal((await post(CHAT, 'openai', nothing)).status, 200)
   assert.deepEqual(
@@ -123,7 +126,7 @@ test('values that ask for nothing pass', async () => {
   assert.deepEqual(upstream.asked[1]?.body.tools, tools)
 })
 
-test('a route that drops leaves them out and names them', async () => {
+test('a route with drop leaves them out and names them', async () => {
   const asking = { messages, store: true, service_tier: 'priority' }
   const dropped = await post(CHAT, 'dropping', asking)
   assert.equal(dropped.status, 200)
@@ -137,7 +140,7 @@ test('a route that drops leaves them out and names them', async () => {
   ])
 })
 
-test('a tool of a response that its upstream runs is left out, unless that is allowed', async () => {
+test('a response tool that its upstream runs is left out, unless the upstream allows it', async () => {
   const tools = [{ type: 'web_search' }, { type: 'image_generation' }]
   const left = await post(RESPONSES, 'openai', { input: 'hi', tools })
   assert.match(left.headers.get('x-gw-dropped-parameters') ?? '', /web_search.*image_generation/)
@@ -163,7 +166,7 @@ for (const [path, body] of [
   [RESPONSES, { input: 'hi' }],
   [MESSAGES, { messages }],
 ] as const) {
-  test(`${path}: members of runtimes are refused by name behind provider: openai`, async () => {
+  test(`${path}: members of runtimes are refused by name for provider: openai`, async () => {
     for (const name of OF_RUNTIMES) {
       const refused = await post(path, 'openai', { ...body, [name]: 2 })
       assert.equal(refused.status, 400, name)
@@ -173,7 +176,7 @@ for (const [path, body] of [
   })
 }
 
-test('a file of the account is not counted by the upstream that keeps it', async () => {
+test("an upstream that stores an account's file does not count its tokens", async () => {
   const path = `${MESSAGES}/count_tokens`
   const counted = await post(path, 'claude', parts(DOCUMENT))
   assert.equal(counted.status, 200)
@@ -183,7 +186,7 @@ test('a file of the account is not counted by the upstream that keeps it', async
   assert.equal(upstream.asked.length, 1)
 })
 
-test('a second number of choices is refused by name at llamacpp', async () => {
+test('more than one choice is refused by name for llamacpp', async () => {
   for (const [path, body] of [
     [CHAT, { messages }],
     ['/v1/completions', { prompt: 'hi' }],

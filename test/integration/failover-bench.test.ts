@@ -1,6 +1,7 @@
 /**
- * The sixteen faults of Failover Bench against the real gateway in the two rows of the bench, as it comes and with a limit for
- * the first content, at the bench's times on a clock that the test turns; in the second row also as whole answers.
+ * The sixteen faults of Failover Bench against the real gateway, in the bench's two rows: with
+ * default settings, and with a limit for the first content. The test advances a clock by the
+ * bench's times; the second row also runs with whole answers.
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -28,7 +29,7 @@ interface Case {
   readonly row: Row
   readonly stream: boolean
   readonly verdict: Verdict
-  /** The name of its route; the upstreams are named after it. */
+  /** The name of its route; the names of the upstreams start with it. */
   readonly name: string
 }
 
@@ -51,7 +52,7 @@ const time = turnedTime()
 let provider: FaultyProvider
 let gateway: GatewayProcess
 const scores = new Map<Case, Score>()
-/** Cases whose first word has come. */
+/** Cases that have their first word. */
 const begun = new Set<Case>()
 
 before(async () => {
@@ -62,7 +63,7 @@ before(async () => {
   const stalled = casesOf('S09')
   const flapping = casesOf('S15')
   const slow = [...silent, ...stalled, ...flapping]
-  // Each case has a separate route and upstreams, so that none waits for another's clocks.
+  // Each case has a separate route and upstreams, so that none waits for another one's timers.
   await Promise.all(CASES.filter((one) => !slow.includes(one)).map(run))
   await runSilent(silent)
   await runStalled(stalled)
@@ -87,7 +88,7 @@ describe('Failover Bench', () => {
     })
   }
 
-  test('the scorecard of both rows of the bench', (context) => {
+  test("the scorecard of the bench's two rows", (context) => {
     const of = (row: Row, stream: boolean) =>
       CASES.filter((one) => one.row === row && one.stream === stream).map(
         (one) => scores.get(one) as Score,
@@ -142,7 +143,7 @@ async function judge(one: Case, seen: Seen, flap?: Flap): Promise<void> {
   scores.set(one, score(fault, stream, view))
 }
 
-/** The limit of a row ends its waits, and those of the other row go on. */
+/** A row's limit ends its waits, and those of the other row continue. */
 async function runSilent(cases: readonly Case[]): Promise<void> {
   const runs = Promise.all(cases.map(run))
   await until('the primaries are asked', () =>
@@ -157,8 +158,8 @@ async function runSilent(cases: readonly Case[]): Promise<void> {
 
 async function runStalled(cases: readonly Case[]): Promise<void> {
   const runs = Promise.all(cases.map(run))
-  // An answer that is no stream has sent only its head.
-  await until('the answers have begun', () =>
+  // An answer that is not a stream has sent only its head.
+  await until('the answers have started', () =>
     cases.every(
       (one) => begun.has(one) || (!one.stream && provider.service(one.name).asked.length > 0),
     ),
@@ -167,7 +168,7 @@ async function runStalled(cases: readonly Case[]): Promise<void> {
   await runs
 }
 
-/** The primary refuses during the outage and is healthy from then on. */
+/** The primary refuses requests during the outage and is healthy afterwards. */
 async function runFlapping(cases: readonly Case[]): Promise<void> {
   let upAt = Number.POSITIVE_INFINITY
   for (const one of cases) {
@@ -202,7 +203,7 @@ function configOf({ endpoint }: FaultyProvider) {
       ...upstreamOf(row, name, 'primary-model', 8192),
       circuit_breaker: { failure_threshold: 5, open_duration_seconds: 30, half_open_probes: 1 },
     },
-    // A prompt that is too long for the primary goes on only where the window is larger.
+    // A prompt that exceeds the primary's window moves only to a larger window.
     { ...upstreamOf(row, `${name}-fallback`, 'fallback-model', 131_072), max_queue_depth: 100 },
   ])
   function upstreamOf(row: Row, name: string, model: string, window: number) {
@@ -220,7 +221,7 @@ function configOf({ endpoint }: FaultyProvider) {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
     gw: {
-      // The turns are no reason to close the connections of the test.
+      // The test advances the clock without closing its connections.
       gateway: { keepalive_seconds: 3600 },
       upstreams,
       routes: CASES.map(({ name }) => ({

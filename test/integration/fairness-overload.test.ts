@@ -1,6 +1,7 @@
 /**
- * Three tenants at ten times the places of one small upstream of three gateways, and a fourth that asks now and then. A run at
- * length measures what is promised; each run makes sure of the order of magnitude, on a machine that does other things.
+ * Three tenants send ten times the load of one small upstream with three gateways, and a fourth
+ * sends a request now and then. The long run measures the promise; every run checks the order of
+ * magnitude on a busy machine.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -23,9 +24,12 @@ const PIECE_TOKENS = 5
 const PIECE_MS = 75
 const SPAN_MS = IS_LONG ? 10_000 : 3000
 const TOLERANCE = IS_LONG ? 0.05 : 0.5
-/** First token of the quiet tenant under load, against that when idle; a busy machine delays both at random. */
+/**
+ * First-token time of the quiet tenant under load, compared with idle; a busy machine delays both
+ * at random.
+ */
 const SLOWER_MAX = IS_LONG ? 1.5 : Number.POSITIVE_INFINITY
-/** The first places go to those that come first. */
+/** The first requests get the first places. */
 const WARM_MS = IS_LONG ? 4000 : 3000
 const RUN_MS = IS_LONG ? 60_000 : 4000
 const IDLE_MS = IS_LONG ? 10_000 : 1000
@@ -42,7 +46,10 @@ let [running, most] = [0, 0]
 
 const random = aRandom(1)
 
-/** Answers of 15 to 30 tokens at an even pace; with one length, all places would become free at the same moment. */
+/**
+ * Answers of 15 to 30 tokens at an even pace; with one length, all places would become free at the
+ * same moment.
+ */
 const paced: Reply = async (outgoing, { body }) => {
   most = Math.max(most, ++running)
   const tenant = String(body.user)
@@ -104,7 +111,7 @@ async function quietFor(ms: number): Promise<number> {
   return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0
 }
 
-test('each tenant has its weight, and a quiet one hardly waits', async (t) => {
+test('each tenant gets its weight, and a quiet tenant hardly waits', async (t) => {
   const idle = await quietFor(IDLE_MS)
   made.length = 0
   let isOver = false
@@ -129,7 +136,7 @@ test('each tenant has its weight, and a quiet one hardly waits', async (t) => {
   t.diagnostic(
     `first token of the quiet tenant, p95: ${idle.toFixed(0)} ms idle, ${loaded.toFixed(0)} ms under load`,
   )
-  t.diagnostic('tenant   due     least   most    each second, against what is due')
+  t.diagnostic('tenant due least most each second, compared with its due share')
   for (const [tenant, weight] of Object.entries(WEIGHTS)) {
     const due = weight / 7
     const spans: number[] = []

@@ -1,4 +1,4 @@
-/** Requests wait in fair shares for the places of a full upstream, within bounds. */
+/** Requests wait for places of a full upstream in fair shares, within bounds. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -72,13 +72,13 @@ const waiting = (name = 'busy') => gold.value(`gw_fairness_waiting{upstream="${n
 const untilWaiting = (count: number, name = 'busy') =>
   until(`${count} wait for ${name}`, async () => (await waiting(name)) === count)
 
-/** Takes all places of an upstream; `end` lets the answers go. */
+/** Takes all places of an upstream; `end` completes the answers. */
 async function occupy(model = 'chat', upstream = busy, count = 2) {
   const { promise, resolve: release } = Promise.withResolvers<void>()
   const asked = upstream.asked.length
   upstream.reply = afterwards(promise, whole())
   const running = Array.from({ length: count }, () => silver.chat({ model }))
-  await until('the upstream has them', () => upstream.asked.length === asked + count)
+  await until('the upstream has the requests', () => upstream.asked.length === asked + count)
   return {
     async end(reply: Reply = whole()) {
       upstream.reply = reply
@@ -88,7 +88,7 @@ async function occupy(model = 'chat', upstream = busy, count = 2) {
   }
 }
 
-test('a request at a full upstream waits and is served, and its trace names the wait', async () => {
+test('a request to a full upstream waits and is served, and its trace names the wait', async () => {
   assert.equal(await waiting(), 0)
   const full = await occupy()
   const asked = gold.ask()
@@ -109,16 +109,16 @@ test('a request at a full upstream waits and is served, and its trace names the 
   assert.equal(await gold.value(count), 1)
 })
 
-test('a stream hears heartbeats while it waits, and then its words', async () => {
+test('a stream gets heartbeats while it waits, and then its words', async () => {
   const full = await occupy()
   const asked = gold.ask({ stream: true })
-  await until('it hears a heartbeat', () => asked.text().includes(': keepalive'))
+  await until('it gets a heartbeat', () => asked.text().includes(': keepalive'))
   assert.equal((await asked.head).statusCode, 200)
   await full.end(streaming())
   assert.equal(wordsOf(await asked.over), 'hello')
 })
 
-test('an upstream never runs more than its places, and the order is that of weights', async () => {
+test('an upstream never runs more requests than its places, and serves them in order of weight', async () => {
   const full = await occupy()
   const order: string[] = []
   const asked = ['silver', 'gold'].flatMap((tenant) =>
@@ -139,7 +139,7 @@ test('an upstream never runs more than its places, and the order is that of weig
   assert.ok(firsts >= 7 && firsts <= 9, order.join(' '))
 })
 
-test('a client that leaves frees its place in the queue at once', async () => {
+test('a client that disconnects frees its place in the queue at once', async () => {
   const full = await occupy()
   const asked = gold.ask()
   asked.head.catch(() => {})
@@ -162,7 +162,7 @@ test('a request that has waited too long gets 503 with the seconds until its tur
   await full.end()
 })
 
-test('where too many wait, the newest of the tenant with the most is refused', async () => {
+test('if too many requests wait, the tenant with the most loses its newest one', async () => {
   const full = await occupy('brief', narrow, 1)
   const [first, second] = [silver.ask({ model: 'brief' }), silver.ask({ model: 'brief' })]
   await untilWaiting(2, 'narrow')
@@ -176,7 +176,7 @@ test('where too many wait, the newest of the tenant with the most is refused', a
   assert.equal((await other.over).status, 200)
 })
 
-test('a fallback goes before a wait, where the route spills', async () => {
+test('on a route that spills, a fallback comes before a wait', async () => {
   const full = await occupy()
   const spilled = await gold.chat({ model: 'spilling' })
   assert.equal(spilled.headers['x-gw-upstream'], 'spare')
@@ -186,7 +186,7 @@ test('a fallback goes before a wait, where the route spills', async () => {
   assert.equal((await stays.over).headers['x-gw-upstream'], 'busy')
 })
 
-test('a fallback after a failure of the upstream that was waited for still answers', async () => {
+test('a fallback still answers after the awaited upstream fails', async () => {
   const full = await occupy()
   const asked = gold.ask({ model: 'staying', stream: true })
   await untilWaiting(1)
@@ -199,7 +199,7 @@ test('a fallback after a failure of the upstream that was waited for still answe
   assert.equal(spare.asked.at(-1)?.path, '/v1/chat/completions')
 })
 
-test('the time of the request bounds the wait', async () => {
+test('the timeout of the request limits the wait', async () => {
   const full = await occupy()
   const heard = await gold.chat({ model: 'hasty' })
   assert.equal(heard.status, 503, heard.text)
@@ -207,7 +207,7 @@ test('the time of the request bounds the wait', async () => {
   await full.end()
 })
 
-test('a repeat waits for its place like another request', async () => {
+test('a retry waits for its place like other requests', async () => {
   const { promise, resolve: release } = Promise.withResolvers<void>()
   const fails: Reply = (outgoing) => {
     outgoing.writeHead(500)
@@ -226,7 +226,7 @@ test('a repeat waits for its place like another request', async () => {
   assert.equal(busy.asked.length, before + 5)
 })
 
-test('fairness of a route holds for each of its upstreams, and a request takes the first free place', async () => {
+test('fairness of a route applies to each of its upstreams, and a request takes the first free place', async () => {
   const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   east.reply = afterwards(one.promise, whole('from the east'))
   west.reply = afterwards(other.promise, whole('from the west'))
@@ -253,7 +253,7 @@ test('a waiting request holds its slot', async () => {
   assert.equal((await asked.over).status, 200)
 })
 
-test('a request whose budget is spent waits at the downgrade route', async () => {
+test('a request whose budget is spent waits on the downgrade route', async () => {
   const spent = gateway.as('spent')
   east.reply = whole()
   west.reply = whole()
@@ -266,10 +266,10 @@ test('a request whose budget is spent waits at the downgrade route', async () =>
   assert.deepEqual([heard.status, heard.headers['x-gw-upstream']], [200, 'busy'])
 })
 
-test('low priority waits behind the others and is served', async () => {
+test('low priority waits after other requests and is served', async () => {
   const full = await occupy()
   const order: string[] = []
-  // Its first request begins where the others are; from then on it has a fiftieth.
+  // Its first request starts at the same point as the others; after that it gets a fiftieth.
   const batch = Array.from({ length: 4 }, () => gateway.as('batch').chat({ user: 'batch' }))
   await untilWaiting(4)
   const human = Array.from({ length: 8 }, () => gold.chat({ user: 'gold' }))
@@ -282,7 +282,7 @@ test('low priority waits behind the others and is served', async () => {
   assert.equal(order.slice(0, 8).filter((tenant) => tenant === 'batch').length, 1)
 })
 
-test('status, top and the trace show who waits, and shares against what tenants are entitled to', async () => {
+test('status, top and the trace show waiting requests, and shares compared with entitlements', async () => {
   const full = await occupy()
   const asked = gold.ask()
   await untilWaiting(1)
@@ -306,7 +306,7 @@ test('status, top and the trace show who waits, and shares against what tenants 
   assert.match(stdout, /waited for a place at busy: granted after/)
 })
 
-test('gw explain says that a request would wait, and for how long', async () => {
+test('gw explain predicts a wait, and its length', async () => {
   const full = await occupy()
   const asked = gold.ask()
   await untilWaiting(1)
@@ -320,7 +320,7 @@ test('gw explain says that a request would wait, and for how long', async () => 
   assert.equal((await asked.over).status, 200)
 })
 
-test('a drain lets waiting requests go on', async () => {
+test('a drain completes waiting requests', async () => {
   const full = await occupy()
   const asked = gold.ask()
   await untilWaiting(1)

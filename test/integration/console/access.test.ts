@@ -1,4 +1,7 @@
-/** The console's side of the admin API: who gets its page, its stream and its data, and how the stream ends. */
+/**
+ * The console's part of the admin API: access to its page, stream and data, and the end of the
+ * stream.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -21,7 +24,7 @@ after(() => front?.process.stop())
 type Headers = Readonly<Record<string, string>>
 
 async function ask(path: string, headers: Headers = {}): Promise<IncomingMessage> {
-  // As it is written: a URL would have its dots resolved.
+  // Sent as written, because a URL would resolve its dots.
   const { hostname, port } = new URL(front.process.adminUrl)
   const outgoing = request({ hostname, port, path, agent: false, headers })
   outgoing.end()
@@ -33,7 +36,7 @@ async function bodyOf(incoming: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync<Buffer>(incoming))
 }
 
-test('the page has no data and wants no token; its stream and its data do', async () => {
+test('the page contains no data and needs no token; its stream and its data need one', async () => {
   const { adminHeaders } = front.process
   for (const [path, headers, status] of [
     ['/console', {}, 302],
@@ -60,7 +63,7 @@ for (const [what, headers] of [
   ['is a page of another site', { 'sec-fetch-site': 'cross-site' }],
   ['is a page of another port', { 'sec-fetch-site': 'same-site' }],
 ] as const) {
-  test(`a caller that ${what} gets neither page nor stream nor data`, async () => {
+  test(`a caller that ${what} gets no page, stream or data`, async () => {
     for (const path of ['/console/', '/console/main.js', '/console/events', '/status', '/traces']) {
       const answer = await ask(path, { ...front.process.adminHeaders, ...headers })
       assert.equal(answer.statusCode, 403, path)
@@ -70,7 +73,7 @@ for (const [what, headers] of [
   })
 }
 
-test('every answer binds the browser: no script from elsewhere, no frame, no other reader', async () => {
+test('every answer restricts the browser: no external script, no frame, no other reader', async () => {
   for (const path of ['/console/', '/console/main.js', '/status', '/nothing']) {
     const { headers } = (await ask(path, front.process.adminHeaders)).resume()
     assert.equal(
@@ -86,7 +89,7 @@ test('every answer binds the browser: no script from elsewhere, no frame, no oth
   }
 })
 
-test('a file comes compressed, and once for all while it stays the same', async () => {
+test('a file is sent compressed, and cached while it is unchanged', async () => {
   const plain = await bodyOf(await ask('/console/style.css'))
   const packed = await ask('/console/style.css', { 'accept-encoding': 'br, gzip' })
   assert.equal(packed.headers['content-encoding'], 'gzip')
@@ -96,7 +99,7 @@ test('a file comes compressed, and once for all while it stays the same', async 
   again.resume()
 })
 
-test('the stream is samples of status and counters; more viewers than twenty are refused', async () => {
+test('the stream sends samples of status and counters, and refuses more than twenty viewers', async () => {
   const { adminHeaders } = front.process
   const viewers = await Promise.all(
     Array.from({ length: VIEWERS_MAX }, () => ask('/console/events', adminHeaders)),
@@ -118,7 +121,7 @@ test('the stream is samples of status and counters; more viewers than twenty are
   for (const each of viewers) each.destroy()
 })
 
-test('all tenants that the configuration names stand in one answer', async () => {
+test('one answer contains all tenants that the configuration names', async () => {
   const { total, tenants } = await front.admin('/limits')
   const names = tenants.map(({ tenant }: { tenant: string }) => tenant)
   assert.deepEqual([total, names.toSorted()], [2, ['acme', 'beta']])
@@ -129,13 +132,13 @@ test('all tenants that the configuration names stand in one answer', async () =>
   assert.equal((await front.admin('/limits?name=bet&limit=1')).total, 1)
 })
 
-test('the last changes are those of states and configurations', async () => {
+test('the list of changes contains states and configurations', async () => {
   const { changes } = await front.admin('/changes')
   assert.deepEqual(Object.keys(changes[0]), ['time', 'level', 'event', 'message'])
   assert.equal(changes.at(-1).event, 'start')
 })
 
-test('a drain ends the stream, and does not wait for it', async () => {
+test('a drain ends the stream without waiting for it', async () => {
   const viewer = await ask('/console/events', front.process.adminHeaders)
   front.process.signal('SIGTERM')
   const text = String(await bodyOf(viewer).catch(() => ''))

@@ -1,4 +1,4 @@
-/** `gw console`: an address on loopback whose page shows the gateway, until Ctrl-C. */
+/** `gw console` prints a loopback address whose page shows the gateway until Ctrl-C. */
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -40,7 +40,7 @@ async function get(path: string, more: Readonly<Record<string, string>> = header
   return { status: answer.status, headers: answer.headers, text: await answer.text() }
 }
 
-test('it serves the page, and samples of the gateway to the holder of its token', async () => {
+test('it serves the page, and sends samples of the gateway to clients with its token', async () => {
   const page = await get('/console/', {})
   assert.deepEqual(
     [page.status, page.headers.get('content-type')],
@@ -59,7 +59,7 @@ test('it serves the page, and samples of the gateway to the holder of its token'
   pods = pod.path
 })
 
-test('it passes on what the page reads, and nothing that changes anything', async () => {
+test("it forwards the page's reads, and no request that changes anything", async () => {
   for (const path of ['/status', '/config', '/models', '/changes', '/limits', '/usage?by=tenant']) {
     const { status, text } = await get(pods + path)
     assert.equal(status, 200, path)
@@ -70,7 +70,7 @@ test('it passes on what the page reads, and nothing that changes anything', asyn
     assert.equal((await get(pods + path)).status, 404, path)
   }
   assert.equal((await get('/status')).status, 404)
-  // There is no cluster whose resource it could read.
+  // There is no cluster to read the resource from.
   assert.equal((await get('/cluster')).status, 404)
   assert.equal((await get(`${pods}/traces?running=true`)).text, '{"traces":[]}')
   for (const method of ['PUT', 'POST', 'DELETE']) {
@@ -83,7 +83,7 @@ test('it passes on what the page reads, and nothing that changes anything', asyn
   assert.equal((await get(`${pods}/status`, {})).status, 401)
 })
 
-test('a gateway that is gone is shown as one, and Ctrl-C ends the command', async () => {
+test('a missing gateway is shown as missing, and Ctrl-C ends the command', async () => {
   await front.process.stop()
   const answer = await fetch(`${origin}/console/events`, { headers })
   let text = ''

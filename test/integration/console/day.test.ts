@@ -1,10 +1,10 @@
-/** A day that a person follows in the console alone. */
+/** A day of work that uses only the console. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startBrowser } from '../../helpers/console/browser.ts'
 import { walkDay } from '../../helpers/console/day.ts'
 
-test('a new team, its first call, a 429, a 402, an outage and the bill are all read in the console', async (t) => {
+test('the console shows a new team, its first call, a 429, a 402, an outage and the bill', async (t) => {
   const browser = await startBrowser()
   t.after(() => browser.close())
   const hours: string[] = []

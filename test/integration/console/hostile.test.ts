@@ -1,4 +1,4 @@
-/** Texts that are scripts, pages of other origins, and names that lead to loopback. */
+/** Script texts, pages of other origins, and names that resolve to loopback. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -15,10 +15,10 @@ const PLACES = [
   ...['overview', 'routing', 'routing/chat', 'tenants', 'usage', 'usage/key/7%20d', 'requests'],
   ...['requests/one/r-1', 'configuration'],
 ]
-/** Times are read as such, and names of states decide what is shown. */
+/** Times are parsed as times, and names of states decide what is shown. */
 const KEPT =
   /^\d{4}-\d\d-\d\d|^(serving|closed|open|failure|success|redis|away|route|alias|True|False)$/
-/** It runs in a page of another origin. */
+/** Runs in a page of another origin. */
 const INTRUSION = `async (admin) => {
   const arrived = (promise) => promise.then(({ ok }) => ok, () => false)
   const loaded = (name, path) => new Promise((resolve) => {
@@ -61,7 +61,7 @@ after(async () => {
   await busy?.stop()
 })
 
-/** Every text of an answer is a script, names of members too where they are names of things. */
+/** Every text of an answer is a script, including member names that are names of things. */
 function hostile(body: unknown): unknown {
   if (typeof body === 'string') return KEPT.test(body) ? body : `${body}${HOSTILE}`
   if (Array.isArray(body)) return body.map(hostile)
@@ -74,7 +74,7 @@ function hostile(body: unknown): unknown {
   )
 }
 
-test('in no view does a text of an answer become an element, a script or a style', async () => {
+test('no view turns a text of an answer into an element, a script or a style', async () => {
   const { page, complaints } = await openConsole(browser, reported.url)
   for (const place of PLACES) {
     const isOne = place === 'requests/one/r-1'
@@ -86,7 +86,7 @@ test('in no view does a text of an answer become an element, a script or a style
   await page.context().close()
 })
 
-test("a client's model and an upstream's error are shown as they were written", async () => {
+test("a client's model and an upstream's error are shown as written", async () => {
   const { page, complaints } = await openConsole(browser, busy.consoleUrl)
   await show(page, 'requests/errors')
   await row(page, /that ended/, 'ERR_GW_ROUTE_NOT_FOUND')
@@ -123,7 +123,7 @@ for (const [what, originOf] of [
     }
   })
 
-  test(`a name that has been led to loopback opens neither page nor data nor stream of ${what}`, async () => {
+  test(`a name rebound to loopback opens no page, data or stream of ${what}`, async () => {
     const rebound = new URL(originOf())
     rebound.hostname = REBOUND
     const other = await browser.newPage()
@@ -137,7 +137,7 @@ for (const [what, originOf] of [
       const answer = await other.goto(rebound.origin + path)
       assert.equal(answer?.status(), 403, path)
     }
-    // To the browser it is the same origin now, and sends no sign that it is not.
+    // The browser now treats it as the same origin and sends no sign that it is not.
     const token = what === 'a gateway' ? busy.token : 'told'
     const asked = `(path) => fetch(path, { headers: { authorization: 'Bearer ${token}' } }).then(({ status }) => status)`
     for (const path of ['/status', '/traces', '/console/events', '/console/main.js'])

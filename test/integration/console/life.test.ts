@@ -1,4 +1,7 @@
-/** The console while its gateway is silent, restarts or ends, while the machine sleeps, and with many viewers. */
+/**
+ * The console while its gateway is silent, restarts or ends, while the machine sleeps, and with
+ * many viewers.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -36,7 +39,7 @@ function consoleOf({ process: { adminUrl, adminHeaders } }: Front): string {
   return `${adminUrl}/console/#token=${token}`
 }
 
-/** The first line of the first chart, step by step. */
+/** The first line of the first chart, point by point. */
 async function steps(page: Page): Promise<string> {
   return (await page.locator('path.line0').first().getAttribute('d')) ?? ''
 }
@@ -46,10 +49,10 @@ async function untilLine(page: Page): Promise<void> {
 }
 
 async function untilGap(page: Page): Promise<void> {
-  await until('the line goes on behind a gap', async () => /L[^M]*M[^M]*L/.test(await steps(page)))
+  await until('the line continues after a gap', async () => /L[^M]*M[^M]*L/.test(await steps(page)))
 }
 
-test('a gateway that falls silent is reported within three seconds of the page, comes back, and leaves a gap and no zero', async (t) => {
+test('the page reports a silent gateway within three seconds, recovers, and shows a gap instead of zero', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
   await untilLine(page)
@@ -63,14 +66,14 @@ test('a gateway that falls silent is reported within three seconds of the page, 
   })`)
   const { words, ms } = said as { readonly words: string; readonly ms: number }
   assert.match(words, /^Connection lost: .*trying again, numbers of \d\d:\d\d:\d\d$/)
-  t.diagnostic(`it said so ${Math.round(ms)} ms after the gateway had stopped`)
+  t.diagnostic(`it reported this ${Math.round(ms)} ms after the gateway had stopped`)
   front.process.signal('SIGCONT')
   await saysStatus(page, 'Live')
   await untilGap(page)
   await page.context().close()
 })
 
-test('a machine that slept says so, connects again, and leaves a gap', async (t) => {
+test('after the machine sleeps, the page reports it, reconnects, and leaves a gap', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
   await untilLine(page)
@@ -88,14 +91,14 @@ test('a machine that slept says so, connects again, and leaves a gap', async (t)
   await page.context().close()
 })
 
-/** To the page a sleep is a clock that has moved, and a stream that was silent. */
+/** To the page, a sleep is a jump of the clock and a silent stream. */
 async function sleepOf(page: Page, front: Front): Promise<void> {
   front.process.signal('SIGSTOP')
   await page.clock.fastForward('10:00')
   front.process.signal('SIGCONT')
 }
 
-test('a gateway that restarts behind the tool is shown as away, comes back, and draws no zero', async (t) => {
+test('a gateway that restarts behind the tool is shown as away, then recovers, and the chart shows no zero', async (t) => {
   const front = await aFront(t)
   const server = await aTool(front)
   t.after(() => server.close())
@@ -114,7 +117,7 @@ test('a gateway that restarts behind the tool is shown as away, comes back, and 
   await page.context().close()
 })
 
-/** As `gw console` serves it; a gateway has another token after each start. */
+/** As `gw console` serves it; a gateway has a new token after each start. */
 async function aTool(front: Front): Promise<ConsoleServer> {
   const { adminUrl } = front.process
   const server = await startConsole({ port: 0, token: 'tool', onSilence() {} })
@@ -128,7 +131,7 @@ async function aTool(front: Front): Promise<ConsoleServer> {
   return server
 }
 
-test('a stream that is cut is opened again', async (t) => {
+test('a cut stream is opened again', async (t) => {
   const reported = await startScriptedConsole()
   t.after(() => reported.close())
   const { url, cut } = await aLine(t, reported.url)
@@ -140,7 +143,7 @@ test('a stream that is cut is opened again', async (t) => {
   await page.context().close()
 })
 
-/** A way to the console that can be cut. */
+/** A connection to the console that can be cut. */
 async function aLine(t: TestContext, url: string) {
   const to = new URL(url)
   const port = Number(to.port)
@@ -168,7 +171,7 @@ async function aLine(t: TestContext, url: string) {
 const SAMPLE_BYTES = 262_144
 const SAMPLES = 200
 
-test('of twenty viewers one that reads nothing costs one sample, and the others miss none', async (t) => {
+test('one of twenty viewers reads nothing: it costs one sample, and the others miss none', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let made = 0
   const filling = 'x'.repeat(SAMPLE_BYTES)
@@ -188,7 +191,7 @@ test('of twenty viewers one that reads nothing costs one sample, and the others 
     const before = made
     t.mock.timers.tick(1000)
     await until('the sample is made', () => made > before)
-    await until('those that read have it', () => heard.every((count) => count() >= made))
+    await until('the viewers that read have it', () => heard.every((count) => count() >= made))
     const most = Math.max(...unread.map((bytes) => bytes()))
     assert.ok(most < 2 * SAMPLE_BYTES, `${most} bytes wait after ${made} samples`)
   }

@@ -1,4 +1,4 @@
-/** The views of the console in a real browser, before a gateway with load, failures and hostile texts. */
+/** The console's views in a real browser, for a gateway with load, failures and hostile texts. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
@@ -33,7 +33,7 @@ after(async () => {
 const show = (address: string) => browsing.show(page, address)
 const row = (table: RegExp, text: RegExp | string) => browsing.row(page, table, text)
 
-test('the page takes less than 100 KiB over the wire, and asks for nothing from elsewhere', async () => {
+test('the page is smaller than 100 KiB on the wire, and loads nothing from other origins', async () => {
   const files = [...watched.bytes].filter(([path]) => /^\/console\/(?!events)/.test(path))
   assert.ok(files.length > 15, String(files.length))
   const bytes = files.reduce((sum, [, size]) => sum + size, 0)
@@ -41,7 +41,7 @@ test('the page takes less than 100 KiB over the wire, and asks for nothing from 
   assert.doesNotMatch(page.url(), /token/)
 })
 
-test('the overview says what is broken since when, who spends what, and what has changed', async () => {
+test('the overview shows what is broken and since when, who spends what, and what changed', async () => {
   await show('overview')
   await row(/to look at/, /The breaker of upstream flaky is open: .*ago/)
   await row(/to look at/, /Route quick misses its objective/)
@@ -60,7 +60,7 @@ test('the overview says what is broken since when, who spends what, and what has
   await page.getByRole('table', { name: '1 upstream' }).waitFor()
 })
 
-test('routing shows state, health, breaker, queue, rates and endpoints, and why one is passed over', async () => {
+test('routing shows state, health, breaker, queue, rates and endpoints, and why an upstream is skipped', async () => {
   await show('routing/careful')
   await row(/4 upstreams/, /^flaky.*passed over.*open \d+ s more.*overloaded 503/)
   await row(/4 upstreams/, /^llama-a.*eligible.*healthy.*closed.*100\.0 %/)
@@ -71,11 +71,11 @@ test('routing shows state, health, breaker, queue, rates and endpoints, and why 
   await page.getByText('200 from llama-b').waitFor()
 })
 
-test('tenants show budgets of tenants, groups and keys with a forecast, limits, and keys with their last use', async () => {
+test('tenants show budgets of tenants, groups and keys with a forecast, limits, and when keys were last used', async () => {
   await show('tenants/research')
   await row(/6 budgets/, /^tenant support\ttokens a day\t50\t0\t50\t■ 100\.0 %\tspent\tin /)
   await row(/6 budgets/, /^tenant search\tUSD a month\t\$[\d.]+\t\$[\d.]+\t\$5\.00\t/)
-  // One that the file gives to each tenant.
+  // A budget that the file gives to each tenant.
   await row(/6 budgets/, /^tenant research\ttokens a day\t[\d,]+\t\d+\t2M\t/)
   await row(/6 budgets/, /^group product\tUSD a month\t.* (by the end|in \d+ .)/)
   await row(/6 budgets/, /^key research-app\tUSD a month\t.*\$20\.00/)
@@ -86,7 +86,7 @@ test('tenants show budgets of tenants, groups and keys with a forecast, limits, 
   assert.match(page.url(), /#\/requests\?q=research-app$/)
 })
 
-test('usage shows tokens and cost by what is chosen, over time, and leads to tenants and requests', async () => {
+test('usage shows tokens and cost over time by the chosen dimension, and links to tenants and requests', async () => {
   await show('usage/tenant/24%20h')
   await row(/UTC/, /^search\t\d+\t\d+\t.*\$.*%/)
   await page.getByRole('img', { name: /^Cost by hour, UTC: \$/ }).waitFor()
@@ -100,7 +100,7 @@ test('usage shows tokens and cost by what is chosen, over time, and leads to ten
   await page.getByRole('heading', { level: 2, name: /^Request / }).waitFor()
 })
 
-test('requests that run are seen before they end', async () => {
+test('running requests appear before they end', async () => {
   const long = busy.askLong()
   await long.head
   await show('requests')
@@ -115,7 +115,7 @@ test('requests that run are seen before they end', async () => {
     .waitFor()
 })
 
-test('requests come by themselves, are narrowed, and one opens as a tree with its own link', async () => {
+test('requests appear live, can be filtered, and open as a tree with a link', async () => {
   await show('requests/errors')
   await row(/requests that ended/, 'ERR_GW_BUDGET_EXCEEDED')
   await page.getByRole('searchbox').fill('nothing-like-this')
@@ -141,14 +141,14 @@ test('requests come by themselves, are narrowed, and one opens as a tree with it
   await page.getByRole('button', { name: 'Copy link' }).click()
   const copied = String(await page.evaluate('navigator.clipboard.readText()'))
   assert.equal(copied, page.url())
-  // Another tab has no token, and gets it from this one.
+  // Another tab has no token, and gets it from the first tab.
   const other = await page.context().newPage()
   await other.goto(copied)
   await other.getByRole('heading', { level: 2, name: /^Request / }).waitFor()
   await other.close()
 })
 
-test('the configuration shows what the process enforces, and its document without secrets', async () => {
+test('the configuration view shows what the process enforces, and its document without secrets', async () => {
   await show('configuration')
   const { config } = await busy.front.admin('/status')
   await row(/1 process/, config.hash.slice(0, 12))
@@ -158,7 +158,7 @@ test('the configuration shows what the process enforces, and its document withou
   await page.getByRole('searchbox').fill('')
 })
 
-test('no view has a secret, and none made the browser complain', async () => {
+test('no view contains a secret, and the browser reports no error', async () => {
   for (const view of VIEWS) {
     await show(view)
     await page.getByRole('table').first().waitFor()

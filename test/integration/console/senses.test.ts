@@ -1,4 +1,4 @@
-/** The console for the keyboard, for readers of the screen, in both schemes and on a phone. */
+/** The console for keyboards and screen readers, in both colour schemes and on a phone. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,11 +18,11 @@ const VIEWS = {
   requests: 'Requests',
   configuration: 'Configuration',
 }
-/** With what opens in them. */
+/** Includes the content that opens in them. */
 const PLACES = [...Object.keys(VIEWS), 'routing/chat', 'usage/hour/24%20h', 'requests/one/r-1']
 const GOLDEN = join(import.meta.dirname, '../../fixtures/console')
 
-/** These run in the page, which has other types than a test. */
+/** These functions run in the page, whose types differ from those of a test. */
 const AXE_RUN = 'axe.run(document, {})'
 const VIOLATIONS = `(({ violations }) =>
   violations.map(({ id, nodes }) => [id, ...nodes.slice(0, 3).map(({ html }) => html.slice(0, 200))]))`
@@ -44,14 +44,14 @@ after(async () => {
   await reported?.close()
 })
 
-/** A view with its answers in it. */
+/** A view that has its answers. */
 async function complete(page: Page, place: string): Promise<void> {
   await show(page, place)
   await page
     .locator(place.includes('/one/') ? '.tree' : 'tbody th:visible')
     .first()
     .waitFor()
-  await until('nothing is asked any more', async () => {
+  await until('no request is open', async () => {
     const text = (await page.locator('main').textContent()) ?? ''
     return !text.includes('Asking')
   })
@@ -63,7 +63,7 @@ async function opened(options: BrowserContextOptions): Promise<Page> {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [390, 1280]) {
-    test(`axe finds nothing in any view, ${colorScheme}, at ${width} pixels, and nothing is cut`, async () => {
+    test(`axe finds no fault in any view, ${colorScheme}, at ${width} pixels, and nothing is cut off`, async () => {
       const page = await opened({ viewport: { width, height: 844 }, colorScheme, bypassCSP: true })
       await page.evaluate(axe.source)
       for (const place of PLACES) {
@@ -77,7 +77,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
-test('what a reader of the screen gets of each view is what was agreed', async () => {
+test('a screen reader gets the agreed text of each view', async () => {
   const page = await opened({ viewport: { width: 1280, height: 900 }, timezoneId: 'UTC' })
   await row(page, /to look at/, 'Route chat misses')
   await until('there are rates', async () =>
@@ -88,7 +88,7 @@ test('what a reader of the screen gets of each view is what was agreed', async (
     const file = join(GOLDEN, `${place.replaceAll(/\W+/g, '-')}.txt`)
     const wanted = existsSync(file) ? readFileSync(file, 'utf8') : ''
     const read = async () => steady(await page.locator('main').ariaSnapshot())
-    // GW_WRITE=1 writes down what is agreed from now on.
+    // GW_WRITE=1 records the agreed texts.
     if (process.env.GW_WRITE === '1') writeFileSync(file, await read())
     else
       await until(`${place} reads as agreed`, async () => (await read()) === wanted).catch(
@@ -98,7 +98,10 @@ test('what a reader of the screen gets of each view is what was agreed', async (
   await page.context().close()
 })
 
-/** Without times of this moment, and without the texts in a picture: a reader gets its name, and its axis moves with the time. */
+/**
+ * Without current times and without texts in charts: a reader gets the chart's name, and its axis
+ * changes with the time.
+ */
 function steady(text: string): string {
   const [today = ''] = new Date().toISOString().split('T')
   return `${text
@@ -114,7 +117,7 @@ function steady(text: string): string {
     .replaceAll(/spent SOON|[\d.,]+ by the end/g, 'FORECAST')}\n`
 }
 
-test('the keyboard alone opens every view, finds the filter and reads a request', async () => {
+test('the keyboard alone opens every view, focuses the filter and reads a request', async () => {
   const page = await opened({ viewport: { width: 1280, height: 900 } })
   for (const [index, title] of Object.values(VIEWS).entries()) {
     await page.keyboard.press(String(index + 1))
@@ -141,7 +144,7 @@ test('the keyboard alone opens every view, finds the filter and reads a request'
   await page.context().close()
 })
 
-test('the keyboard reaches everything that can be used, in every view', async () => {
+test('the keyboard reaches every control in every view', async () => {
   const page = await opened({ viewport: { width: 1280, height: 900 } })
   for (const place of PLACES) {
     await complete(page, place)
@@ -149,7 +152,7 @@ test('the keyboard reaches everything that can be used, in every view', async ()
     await page.evaluate('document.activeElement.blur(); window.reached = new Set()')
     for (let presses = 0; presses <= all; presses++) {
       await page.keyboard.press('Tab')
-      // Behind the last one comes the browser itself.
+      // After the last one, focus goes to the browser itself.
       const isSeen = await page.evaluate(
         `reached.add(document.activeElement); document.activeElement.matches('body, :focus-visible')`,
       )
@@ -169,7 +172,7 @@ async function tabTo(page: Page, href: string): Promise<void> {
   })
 }
 
-test('colours follow the system, and a choice wins and stays', async () => {
+test('colours follow the system, and a chosen scheme wins and is kept', async () => {
   const page = await opened({ colorScheme: 'light' })
   const back = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
   const light = await back()

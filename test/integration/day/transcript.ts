@@ -1,4 +1,4 @@
-/** Commands of a page and what they print, and the parts of it that differ from run to run. */
+/** Commands of a page with their output, and the parts of it that differ between runs. */
 import { marked } from 'marked'
 
 export interface Step {
@@ -6,7 +6,7 @@ export interface Step {
   readonly output: string
 }
 
-/** A command, or the mark of what happens before the next one. */
+/** A command, or the mark of an event before the next command. */
 export type Part = Step | { readonly stops: string }
 
 export function partsOf(page: string): Part[] {
@@ -29,7 +29,7 @@ export function fileOf(page: string): string {
   return found?.type === 'code' ? found.text : ''
 }
 
-/** The page with other outputs, in the order of its commands. */
+/** The page with new outputs, in the order of its commands. */
 export function rewritten(page: string, outputs: readonly string[]): string {
   let next = 0
   return page.replaceAll(/^```console\n([\s\S]*?)^```$/gm, (_, text: string) => {
@@ -59,7 +59,7 @@ const VOLATILE: readonly (readonly [RegExp, string])[] = [
   [/ {2,}/g, '  '],
 ]
 
-/** The shape of an output: the same in every run. Lines of one shape in a row count once. */
+/** The shape of an output: the same in every run. Repeated lines of one shape count once. */
 export function shapeOf(output: string): string {
   const text = VOLATILE.reduce((rest, [found, name]) => rest.replaceAll(found, name), output.trim())
   return text

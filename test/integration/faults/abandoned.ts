@@ -1,8 +1,8 @@
-/** Simulated requests that end at every moment a request can end at, one table row a moment. */
+/** Simulated requests that end at every possible moment, one table row for each moment. */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { SimulatedCall, Simulation, UpstreamExchange } from './simulated-gateway.ts'
 
-/** Whole numbers from 0 to below the bound. */
+/** Whole numbers from 0 up to the bound, exclusive. */
 export type Draw = (bound: number) => number
 
 const BODY = Buffer.from(
@@ -20,12 +20,12 @@ const ANSWER = JSON.stringify({
 
 interface Moment {
   readonly name: string
-  /** No upstream has done anything wrong, so that no breaker may count it. */
+  /** No upstream made a mistake, so no breaker may count a failure. */
   readonly blameless?: true
   readonly live: (simulation: Simulation, draw: Draw) => Promise<SimulatedCall>
 }
 
-/** Sends the request and waits until an upstream was asked. */
+/** Sends the request and waits until an upstream has it. */
 async function asked(simulation: Simulation, body = BODY) {
   const { promise, resolve } = Promise.withResolvers<UpstreamExchange>()
   simulation.onDispatch = resolve
@@ -34,7 +34,7 @@ async function asked(simulation: Simulation, body = BODY) {
   return { call, exchange: await promise }
 }
 
-/** The primary fails in a way that is not repeated, and the fallback has been asked. */
+/** The primary fails in a way that is not retried, and the fallback has the request. */
 async function fallenOver(simulation: Simulation) {
   const { call, exchange } = await asked(simulation)
   const { promise, resolve } = Promise.withResolvers<UpstreamExchange>()
@@ -67,7 +67,7 @@ export const MOMENTS: readonly Moment[] = [
     live: async (simulation) => leaving((await asked(simulation)).call),
   },
   {
-    name: 'before an answer that is no stream',
+    name: 'before an answer that is not a stream',
     blameless: true,
     live: async (simulation) => leaving((await asked(simulation, WHOLE_BODY)).call),
   },
@@ -124,13 +124,13 @@ export const MOMENTS: readonly Moment[] = [
     async live(simulation) {
       const { call, exchange } = await asked(simulation)
       exchange.fail('ECONNRESET')
-      // One turn is enough for the failure to be judged, and too little for the pause.
+      // One turn is enough to judge the failure, and too short for the pause.
       await Promise.resolve()
       return leaving(call)
     },
   },
   {
-    name: 'the upstream cuts, and the client leaves',
+    name: 'the upstream cuts, and the client disconnects',
     async live(simulation) {
       const { call, exchange } = await asked(simulation)
       exchange.head(200)
@@ -176,7 +176,7 @@ export const MOMENTS: readonly Moment[] = [
   },
 ]
 
-/** Mistakes of the gateway itself, thrown where a request waits for something. */
+/** Mistakes of the gateway itself, thrown while a request waits. */
 export const MISTAKES: readonly Moment[] = [
   {
     name: 'while the request is sent',
@@ -195,11 +195,11 @@ export const MISTAKES: readonly Moment[] = [
     name: `while the ${when} is read`,
     async live(simulation: Simulation) {
       const { call, exchange } = await asked(simulation, when === 'end' ? WHOLE_BODY : BODY)
-      // The next upstream cannot be reached.
+      // The next upstream is unreachable.
       simulation.onDispatch = (next) => queueMicrotask(() => next.fail('ECONNREFUSED'))
       exchange.head(200, when === 'end' ? 'application/json' : 'text/event-stream')
       if (when === 'event') exchange.data(WORD)
-      // Nested more deeply than any recursion goes.
+      // Nested too deeply for any recursion.
       exchange.data(`data: {"x":${'['.repeat(200_000)}${']'.repeat(200_000)},"usage":{}}\n\n`)
       exchange.end()
       return call

@@ -1,23 +1,23 @@
-/** A caller who notes what reached it: a whole answer, an error that says so, or something worse. */
+/** A caller that records its result: a whole answer, a clear error, or something worse. */
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { WHOLE_TEXT } from './speech.ts'
 
 /**
  * `answered`: the whole text and a proper end. `error`: an error answer, or an error event and an
- * abort. `aborted`: the connection broke without a word why. `truncated`: a proper end that is not
- * the end of the answer, or an error that ends like an answer. `hang`: nothing within the time.
+ * abort. `aborted`: the connection broke without an error. `truncated`: a proper end of an
+ * incomplete answer, or an error that ends like an answer. `hang`: nothing within the time.
  */
 export type Ending = 'answered' | 'error' | 'aborted' | 'truncated' | 'hang'
 
 export interface Seen {
   readonly ending: Ending
   readonly status: number
-  /** The code of the error, where there was one. */
+  /** The code of the error, if there was one. */
   readonly code: string | undefined
   readonly words: number
   readonly model: string | undefined
   readonly usage: unknown
-  /** Whether an error event came and the connection was cut behind it. */
+  /** Whether an error event came and the connection was cut after it. */
   readonly errorEvent: boolean
   readonly milliseconds: number
 }
@@ -114,7 +114,7 @@ function endingOf(how: Heard['how'], failed: boolean, whole: boolean, isStream: 
   return whole ? 'answered' : 'truncated'
 }
 
-/** Events that are no JSON are skipped, as clients do. */
+/** Skips events that are not JSON, as clients do. */
 function eventsOf(text: string): Chunk[] {
   const events = text.split('\n\n').map((event) => /^data: (.*)$/m.exec(event)?.[1])
   return events.map((data) => parsed(data ?? '')).filter((chunk) => chunk !== undefined)

@@ -1,6 +1,6 @@
 /**
- * The sixteen faults of the public Failover Bench: what the primary does, and what a good gateway
- * does then. The ids and the times are the bench's.
+ * The sixteen faults of the public Failover Bench: the primary's behaviour, and the expected
+ * behaviour of a gateway. Ids and times are the bench's.
  */
 import type { Seen } from './caller.ts'
 import type { Asked, Deed } from './provider.ts'
@@ -12,11 +12,11 @@ export interface View extends Seen {
   /** Whether a healthy call through the same gateway was answered afterwards. */
   readonly alive: boolean
   readonly flap: Flap | undefined
-  /** The limit of the row for the first content. */
+  /** The row's limit for the first content. */
   readonly firstSeconds: number
 }
 
-/** The results of a row of requests while the primary was down and came back. */
+/** The results of a row of requests while the primary was down and recovered. */
 export interface Flap {
   readonly endings: readonly Seen['ending'][]
   readonly during: number
@@ -27,7 +27,7 @@ export interface Flap {
 
 export interface Check {
   readonly says: string
-  /** Failing it makes a rescued call `partial`; failing any other fails. */
+  /** Failing this check makes a rescued call `partial`; failing any other fails it. */
   readonly advisory?: true
   readonly holds: (view: View) => boolean
 }
@@ -37,22 +37,25 @@ export interface Fault {
   readonly title: string
   readonly primary: (asked: Asked) => Deed
   readonly fallback?: Manner
-  /** The result that a perfect gateway gives the caller. */
+  /** The result that a perfect gateway returns to the caller. */
   readonly ideal: 'answered' | 'error'
-  /** The bench's verdict on a stream; an answer that is no stream is always rescued. */
+  /** The bench's verdict on a stream; an answer that is not a stream is always rescued. */
   readonly verdict: 'pass' | 'safe'
   readonly checks: readonly Check[]
   readonly flaps?: true
 }
 
-/** The defaults of `idle_timeout_seconds`, and the limits for the first content in the two rows of the bench. */
+/**
+ * The defaults of `idle_timeout_seconds`, and the limits for the first content in the bench's two
+ * rows.
+ */
 export const IDLE_SECONDS = 60
 export const FIRST_SECONDS = { asItComes: 30, limited: 10 }
-/** How late a busy machine may be. */
+/** The allowed delay of a busy machine. */
 const LATE_MS = 8000
-/** A first token is no help after that. */
+/** A later first token does not help. */
 const SLOW_MS = 20_000
-/** The primary is down for a minute; the last request comes 16 s after its return. */
+/** The primary is down for a minute; the last request comes 16 s after its recovery. */
 export const FLAP = { everySeconds: 4, outageSeconds: 60, lastSeconds: 76 }
 const RECOVER_MS = (FLAP.lastSeconds - FLAP.outageSeconds) * 1000 + LATE_MS
 
@@ -78,7 +81,7 @@ const tellsUsage: Check = {
   holds: ({ usage }) => usage !== undefined,
 }
 
-/** No more than `attemptsMax` attempts within `windowMs` of the first. */
+/** At most `attemptsMax` attempts within `windowMs` of the first one. */
 function noHammer(attemptsMax: number, windowMs: number): Check {
   return {
     says: `at most ${attemptsMax} attempts in ${windowMs} ms`,

@@ -1,4 +1,4 @@
-/** The heap of this process once everything that can be collected has been. */
+/** The heap of this process after a full garbage collection. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

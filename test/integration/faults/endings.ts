@@ -1,4 +1,4 @@
-/** Ways in which a request at the real gateway ends before its time. */
+/** Ways in which a request to the real gateway ends early. */
 import assert from 'node:assert/strict'
 import { until } from '../../helpers/until.ts'
 import type { RawSocket } from '../hostile/raw-socket.ts'
@@ -8,7 +8,7 @@ import type { Manner } from './speech.ts'
 
 export interface ExitPath {
   readonly name: string
-  /** The primary has done nothing wrong, so that its breaker may count nothing. */
+  /** The primary made no mistake, so its breaker may count no failure. */
   readonly blameless: boolean
   readonly walk: (rig: Rig) => Promise<void>
 }
@@ -16,7 +16,7 @@ export interface ExitPath {
 const STREAM = { stream: true }
 const ENDLESS: Deed = { does: 'answer', manner: { endlessMs: 10 } }
 
-/** A request that the primary has been asked and to which it does this. */
+/** A request that the primary received, and how the primary treats it. */
 async function asked(
   rig: Rig,
   deed: Deed,
@@ -43,7 +43,10 @@ function leaving(name: string, walk: (rig: Rig) => Promise<RawSocket>): ExitPath
   }))
 }
 
-/** The upstream breaks off; the client gets the error event of a cut stream, or the fallback's answer. */
+/**
+ * The upstream breaks off; the client gets the error event of a cut stream, or the fallback's
+ * answer.
+ */
 function breaking(what: string, deed: Deed, heard: string): ExitPath {
   return {
     name: `the upstream ${what}`,
@@ -99,7 +102,7 @@ export const EXIT_PATHS: readonly ExitPath[] = [
     async walk(rig) {
       const deed = { does: 'refuse', status: 429, code: 'slow_down', retryAfterSeconds: 2 } as const
       let isInTime = false
-      // A client that leaves too late finds the request repeated already, and tries again.
+      // A client that disconnects too late finds the request already retried, and tries again.
       while (!isInTime) {
         const began = performance.now()
         const socket = await asked(rig, deed)

@@ -1,4 +1,7 @@
-/** One caller asks for what an upstream cannot do, again and again; the others go on being served by it. */
+/**
+ * One caller repeatedly asks for something that an upstream cannot do; the upstream still serves
+ * other callers.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -9,7 +12,7 @@ import {
   whole,
 } from '../../helpers/fake-upstream.ts'
 
-/** As many as open a breaker, and more. */
+/** More than enough to open a breaker. */
 const TIMES = 8
 
 const upstream = await startUpstream(whole())

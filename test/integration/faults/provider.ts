@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { answerWhole, type Manner, refuse, streamAnswer } from './speech.ts'
 
-/** The fate of one request. */
+/** The behaviour for one request. */
 export type Deed =
   | { readonly does: 'answer'; readonly manner?: Manner }
   | {
@@ -14,13 +14,13 @@ export type Deed =
       readonly code: string
       readonly retryAfterSeconds?: number
     }
-  /** The connection is reset before a byte has come. */
+  /** The connection is reset before the first byte. */
   | { readonly does: 'reset' }
   /** Nothing comes, ever. */
   | { readonly does: 'silence' }
-  /** Bytes that are no HTTP, and a close. */
+  /** Bytes that are not HTTP, and a close. */
   | { readonly does: 'garbage' }
-  /** The connection is closed in good order before a byte has come. */
+  /** The connection is closed properly before the first byte. */
   | { readonly does: 'hang_up' }
 
 export interface Asked {
@@ -32,7 +32,7 @@ export interface Asked {
     readonly stream_options?: { readonly include_usage?: boolean }
     readonly messages: readonly { readonly role: string }[]
   }
-  /** How many came before it. */
+  /** How many requests came before it. */
   readonly index: number
 }
 
@@ -40,12 +40,12 @@ export interface Asked {
 export class Service {
   deed: (asked: Asked) => Deed = () => ({ does: 'answer' })
   readonly asked: Asked[] = []
-  /** Requests being answered now, and the most there ever were since `forget`. */
+  /** Requests that are being answered now, and the maximum since `forget`. */
   inFlight = 0
   inFlightMax = 0
   /** Requests whose connection closed before their answer was complete. */
   abandoned = 0
-  /** Usage reported in answers that were sent whole. */
+  /** Usage reported in complete answers. */
   readonly served = { prompt: 0, completion: 0 }
 
   forget(): void {
@@ -58,7 +58,7 @@ export class Service {
 }
 
 export interface FaultyProvider {
-  /** Made when it is first asked for. */
+  /** Created at the first call. */
   service(name: string): Service
   /** The endpoint under which a gateway reaches that service. */
   endpoint(name: string): string
@@ -148,7 +148,7 @@ async function readBody(incoming: IncomingMessage): Promise<Asked['body'] | unde
     for await (const chunk of incoming) chunks.push(chunk)
     return JSON.parse(Buffer.concat(chunks).toString())
   } catch {
-    // The gateway left before its request was whole.
+    // The gateway disconnected before its request was complete.
     return undefined
   }
 }

@@ -9,11 +9,11 @@ import { type FaultyProvider, type Service, startFaultyProvider } from './provid
 type Fields = Readonly<Record<string, unknown>>
 
 export interface RigOptions {
-  /** Upstreams by the name of the provider's service, with what is not the default. */
+  /** Upstreams by the name of the provider's service, with fields that differ from the defaults. */
   readonly upstreams: Readonly<Record<string, Fields>>
   readonly routes: readonly Fields[]
   readonly gateway?: Fields
-  /** SIGUSR2 collects the garbage of the process, so that its heap is what it holds. */
+  /** SIGUSR2 collects garbage in the process, so that its heap contains only live objects. */
   readonly collects?: boolean
   readonly env?: Readonly<Record<string, string>>
 }
@@ -26,11 +26,11 @@ export interface Rig {
   readonly provider: FaultyProvider
   readonly key: string
   service(name: string): Service
-  /** A chat request as bytes; `more` are further members of its body. */
+  /** A chat request as bytes; `more` adds members to its body. */
   bytes(route: string, more?: Fields): string
   open(bytes: string): RawSocket
   gauges(): Promise<Gauges>
-  /** Waits until no request is anywhere: not here, not at an upstream. */
+  /** Waits until no request is open, neither here nor at an upstream. */
   atRest(): Promise<void>
   stop(): Promise<void>
 }
@@ -43,7 +43,7 @@ export class Gauges {
     this.#lines = text.split('\n').filter((line) => !line.startsWith('#'))
   }
 
-  /** The sum over all series of a name, or of those whose labels hold this text. */
+  /** The sum of all series of a name, or of those whose labels contain this text. */
   sum(name: string, labels = ''): number {
     const lines = this.#lines.filter(
       (line) =>

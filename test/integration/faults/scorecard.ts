@@ -1,4 +1,4 @@
-/** Verdicts over what the caller and the provider saw, and the table of them. */
+/** Verdicts on what the caller and the provider saw, and a table of them. */
 import type { Fault, View } from './catalogue.ts'
 
 export type Verdict = 'pass' | 'safe' | 'partial' | 'fail'
@@ -12,8 +12,8 @@ export interface Score {
 }
 
 /**
- * `pass`: the caller got what is ideal and every check holds. `partial`: got it, but an advisory
- * check fails. `safe`: did not get it, but a clean error in time. `fail`: anything else.
+ * `pass`: the caller got the ideal result and every check holds. `partial`: got it, but an advisory
+ * check fails. `safe`: did not get it, but a clear error in time. `fail`: anything else.
  */
 export function score(fault: Fault, stream: boolean, view: View): Score {
   const broken = fault.checks.filter((check) => !check.holds(view))

@@ -1,6 +1,6 @@
 /**
- * The whole way of a request without a socket: the real pipeline between a client and upstreams
- * that are objects of the test, on a clock that the test moves.
+ * The whole path of a request without a socket: the real pipeline between a client and upstreams
+ * that are test objects, on a clock that the test advances.
  */
 
 import { hash } from 'node:crypto'
@@ -39,23 +39,23 @@ import { Targets } from '../../../dataplane/upstream/live/targets.ts'
 
 const KEY = 'key-simulated'
 const TRACES = 100
-/** Requests that may be in flight at once. */
+/** The limit of requests in flight. */
 export const SLOTS = 100
 
 export interface Simulation {
   readonly gateway: Gateway
-  /** Exchanges that an upstream has not ended and the gateway has not aborted. */
+  /** Exchanges that neither an upstream has ended nor the gateway has aborted. */
   readonly open: Set<UpstreamExchange>
   /** Answers each request to an upstream; by default it stays open. */
   onDispatch: (exchange: UpstreamExchange) => void
   call(body: Buffer, pieces?: number): SimulatedCall
-  /** Moves the clock and wakes what was waiting for it. */
+  /** Advances the clock and runs due timers. */
   pass(milliseconds: number): void
-  /** Everything that must be nothing when no request is there. */
+  /** Everything that must be empty when no request is open. */
   leftovers(): Readonly<Record<string, number>>
 }
 
-/** `failureThreshold`: of the breakers; without one they never open. `wrap` may stand between gateway and store. */
+/** `failureThreshold`: of the breakers; without it they never open. `wrap` can wrap the store. */
 export function simulate(
   failureThreshold = 10_000,
   wrap: (store: Store) => Store = (store) => store,
@@ -170,7 +170,7 @@ export class UpstreamExchange {
     if (this.#open.delete(this)) this.#handler.onResponseError?.(this.#controller, error)
   }
 
-  /** A handler that throws has its exchange aborted, as undici does it. */
+  /** If a handler throws, its exchange is aborted, as undici does. */
   #tell(what: () => void): void {
     if (!this.#open.has(this)) return
     try {
@@ -189,7 +189,7 @@ export class UpstreamExchange {
         if (this.#open.delete(this)) this.#handler.onResponseError?.(controller as never, error)
       },
     }
-    // The exchange uses no more of undici's controller than this.
+    // The exchange uses only this part of undici's controller.
     return controller as never
   }
 }
@@ -198,7 +198,7 @@ export class UpstreamExchange {
 export class SimulatedCall {
   readonly wire = new Wire()
   readonly outgoing: ServerResponse
-  /** Resolves when the gateway is done with it. */
+  /** Resolves when the gateway has finished with it. */
   readonly served: Promise<void>
   readonly #incoming: IncomingMessage
   readonly #pieces: Buffer[]
@@ -207,7 +207,7 @@ export class SimulatedCall {
   constructor(simulation: Simulation, body: Buffer, pieces: number) {
     const { gateway } = simulation
     this.#simulation = simulation
-    // Node's messages use no more of a socket than a duplex stream and two ways to close it.
+    // Node's messages use only a duplex stream and two ways to close it.
     const socket = this.wire as Duplex as Socket
     const incoming = new IncomingMessage(socket)
     Object.assign(incoming, { method: 'POST', url: '/v1/chat/completions', httpVersion: '1.1' })
@@ -230,7 +230,7 @@ export class SimulatedCall {
     this.served = serve(call, gateway, [], openAiChat)
   }
 
-  /** The next piece of the body; false when it was the last. */
+  /** The next piece of the body; false after the last one. */
   sendPiece(): boolean {
     this.#incoming.push(this.#pieces.shift() ?? Buffer.alloc(0))
     if (this.#pieces.length > 0) return true
@@ -249,7 +249,7 @@ export class SimulatedCall {
     void this.#rest()
   }
 
-  /** The time in which an upstream is read though its client has left. */
+  /** The time for which the gateway reads an upstream after its client disconnects. */
   async #rest(): Promise<void> {
     let isServed = false
     void this.served.then(() => {
@@ -263,11 +263,11 @@ export class SimulatedCall {
   }
 }
 
-/** As many as a request takes that does not wait. */
+/** The turns that a request takes without waiting. */
 const REST_TURNS = 3
 const REST_MS = 300
 
-/** The side of a client that reads; it may stop reading. */
+/** The reading side of a client; it may stop reading. */
 class Wire extends Duplex {
   heard = ''
   blocked = false
@@ -306,7 +306,7 @@ function replacePools(
         },
         close: async () => {},
       }
-      // A pool is all that stands between an attempt and the network.
+      // A pool is the only thing between an attempt and the network.
       Object.defineProperty(state, 'pool', { value: pool })
     }
   }
@@ -352,7 +352,7 @@ function aSnapshot(failureThreshold: number): Snapshot {
         retry: { max_attempts: 3, initial_delay_ms: 1 },
       },
     ],
-    // A slot that is not given back is missing soon.
+    // A slot that is not returned is soon missing.
     rate_limits: {
       default: { requests_per_minute: 10_000_000, burst: 1_000_000, concurrent_requests: SLOTS },
     },

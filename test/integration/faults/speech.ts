@@ -1,26 +1,33 @@
-/** The texts of the faulty provider: refusals, whole answers and streams, in good and in bad manner. */
+/** The texts of the faulty provider: refusals, whole answers and streams, correct and faulty. */
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** How an answer goes wrong; empty: it does not. */
 export interface Manner {
-  /** The connection breaks after this many words; of an answer that is no stream, behind a part. */
+  /**
+   * The connection breaks after this many words; for an answer that is not a stream, after a part
+   * of it.
+   */
   readonly cutAfter?: number
-  /** How it breaks then; a proper close if not said. */
+  /** How it breaks; by default a proper close. */
   readonly cutBy?: 'close' | 'reset' | 'middle_of_event' | 'garbage' | 'error_event'
-  /** After this many words nothing comes any more; of an answer that is no stream, behind its head. */
+  /**
+   * After this many words nothing more is sent; for an answer that is not a stream, after its head.
+   */
   readonly stallAfter?: number
-  /** An event that is no JSON comes before this word; an answer that is no stream is no JSON. */
+  /**
+   * An event that is not JSON comes before this word; an answer that is not a stream is not JSON.
+   */
   readonly brokenAt?: number
   readonly omitsDone?: boolean
   /** Before the first word. */
   readonly slowMs?: number
   /** Refuses a conversation whose last message is the assistant's. */
   readonly refusesPrefill?: boolean
-  /** Goes on for ever, with a pause of this many milliseconds between words. */
+  /** Never ends, with a pause of this many milliseconds between words. */
   readonly endlessMs?: number
-  /** Goes on for ever with events of this many bytes, as fast as they are taken. */
+  /** Never ends, with events of this many bytes, as fast as they are read. */
   readonly floodBytes?: number
 }
 
@@ -36,7 +43,7 @@ interface Question {
   readonly messages: readonly { readonly role: string }[]
 }
 
-/** The whole answer of every service, so that a truncated one is known by its words. */
+/** The whole answer of every service; a truncated answer has fewer words. */
 export const WORDS: readonly string[] = Array.from({ length: 60 }, (_, index) => `word${index}`)
 export const WHOLE_TEXT = WORDS.join(' ')
 
@@ -61,7 +68,7 @@ export function refuse(
   outgoing.end(JSON.stringify({ error }))
 }
 
-/** Resolves with the reported usage, if the answer was sent to its end. */
+/** Resolves with the reported usage if the answer was sent to its end. */
 export async function answerWhole(
   outgoing: ServerResponse,
   { model, messages }: Question,
@@ -92,7 +99,7 @@ export async function answerWhole(
   return undefined
 }
 
-/** Resolves with the reported usage, if the stream was sent to its end. */
+/** Resolves with the reported usage if the stream was sent to its end. */
 export async function streamAnswer(
   outgoing: ServerResponse,
   { model, messages, stream_options: options }: Question,
@@ -111,7 +118,7 @@ export async function streamAnswer(
   for (const [index, word] of WORDS.entries()) {
     if (index === manner.stallAfter) return undefined
     if (index === manner.cutAfter) {
-      // The written bytes must have left before the connection breaks.
+      // The written bytes must be sent before the connection breaks.
       setImmediate(() => breakOff(outgoing, manner.cutBy))
       return undefined
     }
@@ -168,7 +175,7 @@ async function dripForEver(
   }
 }
 
-/** Aborted when the other side has gone. */
+/** Aborted when the peer has disconnected. */
 function leaving(outgoing: ServerResponse) {
   const controller = new AbortController()
   if (outgoing.destroyed) controller.abort()
