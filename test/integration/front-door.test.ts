@@ -1,4 +1,4 @@
-/** The checks before any upstream is asked: the order of refusals, and their form. */
+/** The checks before a request reaches an upstream: the order of refusals, and their form. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { CHAT_BODY, startFront } from './hostile/front.ts'
@@ -46,7 +46,7 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
     'ERR_GW_AUTH_INVALID_KEY',
   ],
   [
-    'the key in other case',
+    'the key in another case',
     { headers: { authorization: `Bearer ${front.key.toUpperCase()}` } },
     401,
     'ERR_GW_AUTH_INVALID_KEY',
@@ -59,68 +59,63 @@ const REFUSALS: readonly [string, Sent, number, string][] = [
     'ERR_GW_AUTH_INVALID_KEY',
   ],
   [
-    'a bad key before a body that is too large',
+    'a bad key and a body that is too large',
     { headers: BAD_KEY, body: LONG },
     401,
     'ERR_GW_AUTH_INVALID_KEY',
   ],
   [
-    'a bad key before a wrong type',
+    'a bad key and a wrong type',
     { headers: { ...BAD_KEY, ...BAD_TYPE } },
     401,
     'ERR_GW_AUTH_INVALID_KEY',
   ],
-  ['a bad key before bad JSON', { headers: BAD_KEY, body: '{' }, 401, 'ERR_GW_AUTH_INVALID_KEY'],
+  ['a bad key and bad JSON', { headers: BAD_KEY, body: '{' }, 401, 'ERR_GW_AUTH_INVALID_KEY'],
   [
-    'a bad key before an unknown model',
+    'a bad key and an unknown model',
     { headers: BAD_KEY, body: CHAT_BODY.replace('chat', 'x') },
     401,
     'ERR_GW_AUTH_INVALID_KEY',
   ],
   [
-    'bad HTTP before a bad key',
+    'bad HTTP and a bad key',
     { headers: { ...BAD_KEY, ...BAD_WIRE } },
     400,
     'ERR_GW_INVALID_REQUEST',
   ],
   [
-    'too many headers before a bad key',
+    'too many headers and a bad key',
     { headers: { ...BAD_KEY, ...MANY } },
     431,
     'ERR_GW_HEADERS_TOO_LARGE',
   ],
   [
-    'headers too large before a bad key',
+    'too large headers and a bad key',
     { headers: { ...BAD_KEY, x: 'a'.repeat(17_000) } },
     431,
     'ERR_GW_HEADERS_TOO_LARGE',
   ],
   ['two different keys', { headers: { 'x-api-key': 'other' } }, 400, 'ERR_GW_INVALID_REQUEST'],
   [
-    'bad HTTP before a wrong type',
+    'bad HTTP and a wrong type',
     { headers: { ...BAD_WIRE, ...BAD_TYPE } },
     400,
     'ERR_GW_INVALID_REQUEST',
   ],
   [
-    'a wrong type before a body that is too large',
+    'a wrong type and a body that is too large',
     { headers: BAD_TYPE, body: LONG },
     415,
     'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
   ],
   [
-    'a wrong type before bad JSON',
+    'a wrong type and bad JSON',
     { headers: BAD_TYPE, body: '{' },
     415,
     'ERR_GW_UNSUPPORTED_MEDIA_TYPE',
   ],
-  [
-    'a body that is too large before bad JSON',
-    { body: `{${LONG}` },
-    413,
-    'ERR_GW_REQUEST_TOO_LARGE',
-  ],
-  ['bad JSON before an unknown model', { body: '{"model":"x"' }, 400, 'ERR_GW_INVALID_REQUEST'],
+  ['a body that is too large, and bad JSON', { body: `{${LONG}` }, 413, 'ERR_GW_REQUEST_TOO_LARGE'],
+  ['bad JSON and an unknown model', { body: '{"model":"x"' }, 400, 'ERR_GW_INVALID_REQUEST'],
   ['an unknown model', { body: CHAT_BODY.replace('chat', 'x') }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
   ['an unknown path', { path: '/v2/chat' }, 404, 'ERR_GW_ROUTE_NOT_FOUND'],
   ['a POST to the root', { path: '/', method: 'POST' }, 405, 'ERR_GW_METHOD_NOT_ALLOWED'],
@@ -194,7 +189,7 @@ for (const [what, sent, status, code] of REFUSALS) {
   })
 }
 
-test('a bad key gets one answer, for every fault', async () => {
+test('a bad key gets the same answer, regardless of its fault', async () => {
   const texts = ['Bearer x', 'Bearer gw_test_client_x', 'Bearer gw_live_x'].map(messageFor)
   assert.equal(new Set(await Promise.all(texts)).size, 1)
 })
@@ -205,11 +200,11 @@ async function messageFor(authorization: string | undefined): Promise<string> {
   return JSON.parse(text).error.message
 }
 
-test('a client without a key hears that none has arrived, which an intermediary may have caused', async () => {
+test('a client without a key reads that no key arrived, and that an intermediary may have removed it', async () => {
   assert.match(await messageFor(undefined), /^No API key has arrived\. .*on the way/)
 })
 
-test('a client that sends a key without "Bearer" hears how it must be written, and nothing of it is repeated', async () => {
+test('a client that sends a key without "Bearer" reads the correct form, and the answer does not repeat the key', async () => {
   const { key } = front
   for (const authorization of [
     'Basic dXNlcjpwYXNz',
@@ -224,7 +219,7 @@ test('a client that sends a key without "Bearer" hears how it must be written, a
   }
 })
 
-test('a wrong method hears which are right', async () => {
+test('the answer to a wrong method lists the right ones', async () => {
   const chat = await sendTo(front, { method: 'GET' })
   assert.equal(chat.headers.allow, 'POST, OPTIONS')
   for (const path of ['/healthz', '/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
@@ -232,7 +227,7 @@ test('a wrong method hears which are right', async () => {
   }
 })
 
-test('a WebSocket hears at once that the path speaks HTTP/1.1, with a key and without, and the connection goes on', async () => {
+test('a WebSocket handshake is refused at once because the path speaks HTTP/1.1, with a key and without, and the connection stays open', async () => {
   const headers = {
     ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
     'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
@@ -247,7 +242,7 @@ test('a WebSocket hears at once that the path speaks HTTP/1.1, with a key and wi
     }
 })
 
-test('an unknown path is answered with the one that is probably meant', async () => {
+test('the answer to an unknown path suggests the most likely one', async () => {
   const rows = [
     ['/v1/chat/completion', 'POST /v1/chat/completions'],
     ['/V1/Chat/Completions', 'POST /v1/chat/completions'],
@@ -264,7 +259,7 @@ test('an unknown path is answered with the one that is probably meant', async ()
   }
 })
 
-test('an unknown path or method tells a client with a key how its tenant stands', async () => {
+test('an unknown path or method still returns the limits of the tenant to a client with a key', async () => {
   const limit = 'x-gw-ratelimit-limit'
   for (const sent of [{ method: 'GET' }, { path: '/v2/chat' }]) {
     const known = await sendTo(front, sent)
@@ -274,7 +269,7 @@ test('an unknown path or method tells a client with a key how its tenant stands'
   }
 })
 
-test('where GET is answered, HEAD has its status and headers and no body', async () => {
+test('if a path answers GET, HEAD returns the same status and headers without a body', async () => {
   for (const path of ['/v1/models', '/v1/models/chat', '/v1/debug/echo-headers']) {
     const [got, head] = await Promise.all(
       ['GET', 'HEAD'].map((method) => sendTo(front, { path, method })),
@@ -294,7 +289,7 @@ test('a header that was sent twice is echoed with both values', async () => {
 
 const JWT = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl'
 
-/** Names of credentials, and values that look like one under any name. */
+/** Names of credentials, and values that look like credentials under any name. */
 const SECRETS = {
   'proxy-authorization': 'Basic dXNlcjpwYXNzd29yZA==',
   cookie: 'session=0123456789abcdef',
@@ -340,7 +335,7 @@ const PLAIN = {
   ...{ 'x-hash': 'a.b.c', 'x-word': 'bearer', 'x-version': '1.2.3', 'x-empty': '' },
 }
 
-test('an echo shows values as received; of credentials, by name and by look, how long they are and how they begin', async () => {
+test('an echo shows values as received, but only the length and the beginning of credentials, which it recognises by name and form', async () => {
   const all = { ...PLAIN, ...SECRETS, 'x-own': front.key, 'x-tail': `key ${front.key}` }
   for (const more of [{}, { 'x-handed-over': '\u00e9' }]) {
     const headers = { ...all, ...more }
@@ -359,7 +354,7 @@ test('an echo shows values as received; of credentials, by name and by look, how
   }
 })
 
-test('what is sent beside a key in x-api-key shows no more than a quarter of itself', async () => {
+test('a value sent in x-api-key together with a key shows at most a quarter of itself', async () => {
   const headers = { authorization: 'hunter2hunter2', 'x-api-key': front.key }
   const { text } = await sendTo(front, { path: '/v1/debug/echo-headers', method: 'GET', headers })
   assert.equal(JSON.parse(text).headers.authorization, 'hun… (14 characters)')

@@ -1,6 +1,7 @@
 /**
- * A gateway behind a real nginx, as it comes and with the settings that `gw expose` prints. Clocks are shortened; with
- * GW_LONG=1 they are nginx's own, and a stream takes ten minutes.
+ * A gateway behind a real nginx, with nginx's defaults and with the settings that `gw expose`
+ * prints. Timeouts are shortened; with GW_LONG=1 they are nginx's defaults, and a stream takes ten
+ * minutes.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -21,11 +22,14 @@ import { nginxRecipe, startNginx } from '../helpers/nginx.ts'
 import { until } from '../helpers/until.ts'
 
 const IS_LONG = process.env.GW_LONG === '1'
-/** The time of nginx between two reads, of the gateway between two heartbeats, and of the model's silence. */
+/**
+ * Timeouts: of nginx between two reads, of the gateway between two heartbeats, and the model's
+ * silence.
+ */
 const READ_SECONDS = IS_LONG ? 60 : 4
 const BEAT_SECONDS = IS_LONG ? 15 : 1
 const SILENCE_SECONDS = IS_LONG ? 600 : 7
-/** How long nginx keeps an idle connection, and the gateway. */
+/** How long nginx and the gateway keep an idle connection. */
 const KEPT_SECONDS = IS_LONG ? 75 : 2
 const GATEWAY_KEEPS_SECONDS = IS_LONG ? 3700 : 5
 const CALLERS = IS_LONG ? 1000 : 40
@@ -73,15 +77,17 @@ const fronts = {
   keptRecipe: behind(beating, fifth),
 }
 
-test('a stream arrives event by event, and heartbeats carry it over a silence', async () => {
+test('a stream arrives event by event, and heartbeats keep it open during silence', async () => {
   const spoken = Promise.withResolvers<void>()
   model.reply = streaming({ hold: spoken.promise })
   const { beatingPlain, mutePlain, muteRecipe } = fronts
   const lasting = [beatingPlain, muteRecipe].map((front) => front.ask({ stream: true }))
   const doomed = mutePlain.ask({ stream: true })
-  // The second word has not been said yet: nginx holds nothing back.
+  // The upstream has not sent the second word yet: nginx buffers nothing.
   const all = [...lasting, doomed]
-  await until('all have heard the first word', () => all.every((one) => one.text().includes('hel')))
+  await until('all clients have received the first word', () =>
+    all.every((one) => one.text().includes('hel')),
+  )
   const cut = await doomed.over
   assert.ok(cut.cut, 'without heartbeats and without the recipe nginx ends a silent stream')
   const beats = () => lasting[0]?.text().split(': keepalive').length ?? 0
@@ -92,7 +98,7 @@ test('a stream arrives event by event, and heartbeats carry it over a silence', 
   assert.match(lasting[0]?.text() ?? '', /: keepalive/)
 })
 
-test('a silent answer that is not a stream needs the recipe, or is refused by the gateway in time', async () => {
+test('a silent answer that is not a stream needs the recipe, or the gateway refuses it in time', async () => {
   const spoken = Promise.withResolvers<void>()
   model.reply = when(spoken.promise, whole())
   const { mutePlain, muteRecipe, boundedPlain } = fronts
@@ -106,7 +112,7 @@ test('a silent answer that is not a stream needs the recipe, or is refused by th
   assert.equal((await lasting.over).status, 200)
 })
 
-test('a body of 2 MiB is refused by nginx as it comes, and passes with the recipe', async () => {
+test('nginx refuses a body of 2 MiB by default, and accepts it with the recipe', async () => {
   model.reply = whole()
   const messages = [{ role: 'user', content: 'a'.repeat(2 * 1024 * 1024) }]
   const refused = await fronts.mutePlain.chat({ messages })
@@ -114,7 +120,7 @@ test('a body of 2 MiB is refused by nginx as it comes, and passes with the recip
   assert.equal((await fronts.muteRecipe.chat({ messages })).status, 200)
 })
 
-test('connections that nginx uses again at the last moment cost no request', async () => {
+test('no request fails on a connection that nginx reuses at the last moment', async () => {
   model.reply = whole()
   const heard = new Map<number, number>()
   let seed = 1
@@ -123,7 +129,7 @@ test('connections that nginx uses again at the last moment cost no request', asy
       const { status } = await fronts.keptRecipe.chat()
       heard.set(status, (heard.get(status) ?? 0) + 1)
       seed = (seed * 48_271) % 2_147_483_647
-      // Around the moment at which nginx gives the connection up.
+      // Around the moment at which nginx closes the connection.
       await delay((0.95 + (seed % 100) / 1000) * KEPT_SECONDS * 1000)
     }
   }
@@ -131,7 +137,7 @@ test('connections that nginx uses again at the last moment cost no request', asy
   assert.deepEqual([...heard], [[200, CALLERS * CALLS]])
 })
 
-test('a total clock in front ends the work of the upstream at once, and it is billed once', async () => {
+test('a total timeout in nginx stops the upstream at once, and the request is charged once', async () => {
   const relay = createServer((client) => {
     const { hostname, port } = new URL(mute.process.url)
     const gateway = dial(Number(port), hostname)
@@ -151,7 +157,7 @@ test('a total clock in front ends the work of the upstream at once, and it is bi
   const before = model.asked.length
   const heard = await behind(mute, `http://127.0.0.1:${port}`).stream()
   assert.ok(heard.cut)
-  await until('the upstream is left', () => model.abandoned === abandoned + 1)
+  await until('the upstream request is aborted', () => model.abandoned === abandoned + 1)
   relay.close()
   assert.equal(model.asked.length, before + 1)
   const trace = await mute.trace(heard)

@@ -1,4 +1,7 @@
-/** A request means the same to both readers: the gateway's own, for plain requests, and Node's, for all others. */
+/**
+ * Both readers understand a request in the same way: the gateway's own, for plain requests, and
+ * Node's, for all others.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,9 +17,9 @@ const front = await startFront({
 })
 after(() => front.stop())
 
-/** An unknown path, so that from here on the connection is Node's. */
+/** An unknown path, so that Node reads the rest of the connection. */
 const TURN = 'GET /healthz?turn HTTP/1.1\r\nHost: gateway.test\r\n\r\n'
-/** Its answer ends what is heard of the request ahead of it. */
+/** Its answer marks the end of the answer to the previous request. */
 const LAST = 'GET /readyz?last HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n'
 
 const get = (path: string, ...more: string[]) =>
@@ -56,7 +59,7 @@ const REQUESTS: Readonly<Record<string, string>> = {
   ready: get('/readyz'),
 }
 
-/** Masks ids, moments and durations of answers that are otherwise equal. */
+/** Masks ids, times and durations in answers that are otherwise equal. */
 function masked(heard: string): string {
   return heard
     .replaceAll(/[0-9a-f]{12}-[0-9a-z]+/g, '<id>')
@@ -66,7 +69,7 @@ function masked(heard: string): string {
     .replaceAll(/^[0-9a-f]+\r$/gm, '<size>\r')
 }
 
-/** Everything that is heard on a connection that is then closed, but for what the first bytes are answered with. */
+/** All bytes received on a connection until it is closed, without the answer to the first bytes. */
 async function heardOf(bytes: string, first?: string): Promise<string> {
   const socket = open(front, first)
   if (first !== undefined) assert.ok(await socket.until(() => socket.answers.length === 1))
@@ -99,7 +102,7 @@ for (const path of ['/chat/completions', '//v1/chat/completions', '/v1/v1/chat/c
   })
 }
 
-test('a request that was changed at random is answered alike', async () => {
+test('a request with random changes gets the same answer from both readers', async () => {
   const sound = [chatBytes({ more: ['Accept: */*', ORIGIN] }), chatBytes({ body: STREAM })]
   const piece = fc.constantFrom(
     '\r',
@@ -139,7 +142,8 @@ test('a request that was changed at random is answered alike', async () => {
           const place = put.endsWith('\r\n') ? lineStart(text, at) : at % text.length
           return text.slice(0, place) + put + text.slice(place + gone)
         }, given)
-        // The gateway would wait for the rest of a part; the bytes below complete or break it, on either way alike.
+        // The gateway would wait for the rest of a part; the bytes below complete or break it for
+        // both readers.
         const tail = `${'\r\n'.repeat(2)}0\r\n\r\n${' '.repeat(LIMIT)}\r\n\r\n`
         const [own, others] = [await answersTo(bytes + tail), await answersTo(bytes + tail, TURN)]
         assert.deepEqual(own, others)
@@ -149,14 +153,14 @@ test('a request that was changed at random is answered alike', async () => {
   )
 })
 
-/** Where one of the header lines begins. */
+/** The start of one of the header lines. */
 function lineStart(text: string, at: number): number {
   const lines = text.slice(0, text.indexOf('\r\n\r\n') + 2).split('\r\n')
   const before = lines.slice(0, 1 + (at % Math.max(1, lines.length - 1)))
   return before.join('\r\n').length + 2
 }
 
-/** Statuses and bodies, until the other side closes or says no more to an end. */
+/** Statuses and bodies, until the peer closes the connection or sends an incomplete answer. */
 async function answersTo(bytes: string, first?: string): Promise<string[]> {
   const socket = open(front, first)
   if (first !== undefined) assert.ok(await socket.until(() => socket.answers.length === 1))

@@ -1,4 +1,7 @@
-/** Hostile bytes at the client's port of the real gateway: one honest answer or none, and never a request upstream. */
+/**
+ * Hostile bytes sent to the real gateway's client port: it sends one honest answer or none, and
+ * never an upstream request.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -26,7 +29,7 @@ const TABLES = {
 }
 const PROBE = 'GET /healthz HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n'
 
-/** Names that are written with percent-encodings in a path. */
+/** Path names written with percent-encodings. */
 const ALIASES = { 'team/chat': 'chat', 'team:chat %\u00e9': 'chat' }
 
 const front = await startFront({ sections: { aliases: ALIASES } })
@@ -72,7 +75,7 @@ function finals(socket: RawSocket): number[] {
   return socket.answers.map(({ status }) => status).filter((status) => status >= 200)
 }
 
-/** A good request has its answer, and nothing of what came before is still on its way. */
+/** A good request gets its answer, and nothing sent earlier is still arriving. */
 async function stillServes(): Promise<void> {
   const before = front.upstream.asked.length
   const socket = open(front, chatBytes({ more: ['Connection: close'] }))
@@ -92,9 +95,9 @@ const WHOLE = {
 
 for (const [what, bytes] of Object.entries(WHOLE)) {
   for (const way of ['leave', 'reset', 'sendEnd'] as const) {
-    test(`${what} that breaks off (${way}) behind each byte reaches no upstream`, async () => {
+    test(`${what} that ends (${way}) after any of its bytes reaches no upstream`, async () => {
       const before = front.upstream.asked.length
-      // Without its last byte a request is not complete, so none of these is one.
+      // No request is complete without its last byte.
       for (let length = 0; length < bytes.length; length += 16) {
         const cuts = Array.from({ length: 16 }, (_, index) => length + index)
         await Promise.all(
@@ -116,7 +119,7 @@ async function breakOff(bytes: string, way: 'leave' | 'reset' | 'sendEnd'): Prom
   assert.ok(finals(socket).length <= 1)
 }
 
-test('the gateway has lived through all of it without an internal error', async () => {
+test('the gateway handled all of it without an internal error', async () => {
   await until('nothing is in flight', async () => (await inFlight()) === 0)
   assert.doesNotMatch(front.gateway.output(), /internal_error|Unhandled|Uncaught|MaxListeners/)
   await stillServes()
@@ -124,6 +127,6 @@ test('the gateway has lived through all of it without an internal error', async 
 
 async function inFlight(): Promise<number> {
   const status = await (await fetch(`${front.gateway.adminUrl}/status`)).json()
-  // The admin API has no type outside of the gateway.
+  // The type of the admin API is not exported.
   return (status as { requests_in_flight: number }).requests_in_flight
 }

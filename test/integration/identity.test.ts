@@ -1,4 +1,7 @@
-/** Tokens of an issuer at a gateway process: the official SDK in front, the issuer's key set on a socket. */
+/**
+ * Tokens of an issuer at a gateway process: the official SDK calls it, and the issuer serves its
+ * key set on a socket.
+ */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -49,7 +52,7 @@ const tokenOf = (key = first, claims = {}) =>
 const asking = async (token: string, fields = {}) =>
   await front.ask(fields, { authorization: `Bearer ${token}` }).over
 
-test('an SDK calls with a token in the place of a key, and the trace names the caller', async () => {
+test('an SDK sends a token instead of a key, and the trace names the caller', async () => {
   const apiKey = await tokenOf()
   const client = new OpenAI({ baseURL: `${front.process.url}/v1`, apiKey, maxRetries: 0 })
   const { data, response } = await client.chat.completions
@@ -66,14 +69,14 @@ test('an SDK calls with a token in the place of a key, and the trace names the c
   )
 })
 
-test('a route that the issuer does not give is 403, and so is a tenant that is not known', async () => {
+test('a route that the issuer does not grant returns 403, and so does an unknown tenant', async () => {
   const route = await asking(await tokenOf(), { model: 'batch' })
   assert.deepEqual([route.status, errorOf(route).code], [403, 'ERR_GW_AUTH_SCOPE_DENIED'])
   const tenant = await asking(await tokenOf(first, { team: 'unheard-of' }))
   assert.deepEqual([tenant.status, errorOf(tenant).code], [403, 'ERR_GW_AUTH_SCOPE_DENIED'])
 })
 
-test('a token that names its caller as a key is called shares neither usage nor budget with the key', async () => {
+test('a token whose caller has the name of a key shares neither usage nor budget with the key', async () => {
   const tokensUsed = async (bearer: string) => {
     const answer = await fetch(`${front.process.url}/v1/usage`, {
       headers: { authorization: `Bearer ${bearer}` },
@@ -95,7 +98,7 @@ test('a token that names its caller as a key is called shares neither usage nor 
   assert.deepEqual(await tokensUsed(token), { key: 'company:client', requests: [1], used: [10] })
 })
 
-test('a bad token and an unknown key hear the same, and neither hears why', async () => {
+test('a bad token and an unknown key get the same answer, without the reason', async () => {
   const key = await asking('gw_unknown')
   const token = await asking(await tokenOf(first, { aud: 'another' }))
   assert.deepEqual([key.status, token.status], [401, 401])
@@ -104,7 +107,7 @@ test('a bad token and an unknown key hear the same, and neither hears why', asyn
   assert.match((await front.trace(token)).message, /company: .*"aud"/)
 })
 
-test('the status shows the keys of the issuer, and the metrics count the fetches', async () => {
+test("the status shows the issuer's keys, and the metrics count the fetches", async () => {
   const { issuers } = await front.admin('/status')
   assert.deepEqual(
     issuers.map(({ name, keys }: Record<string, unknown>) => [name, keys]),
@@ -115,7 +118,7 @@ test('the status shows the keys of the issuer, and the metrics count the fetches
   assert.equal(fetched, issuer.fetches)
 })
 
-test('a request that is refused for its key leads to no fetch within half a minute', async () => {
+test('after a refusal because of its key, no request causes a fetch for half a minute', async () => {
   issuer.set = keySetOf(first, second)
   const before = issuer.fetches
   const answers = await Promise.all(
@@ -125,7 +128,7 @@ test('a request that is refused for its key leads to no fetch within half a minu
   assert.equal(issuer.fetches, before)
 })
 
-test('the end user of a limit is that of the declared claim, and not that of the body', async () => {
+test('the end user of a limit comes from the declared claim, not from the body', async () => {
   const ann = await tokenOf(first, { person: 'ann' })
   assert.equal((await asking(ann)).status, 200)
   const refused = await asking(ann, { user: 'another' })

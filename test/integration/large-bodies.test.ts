@@ -1,4 +1,7 @@
-/** Bodies that are read in steps, and whose tree is dropped before the answer comes: each API serves them like small ones. */
+/**
+ * Bodies that are read in steps, and whose tree is dropped before the answer: each API serves them
+ * like small bodies.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -12,7 +15,7 @@ import {
 const LONG = 'word '.repeat(30_000)
 const SAID = [{ role: 'user', content: LONG }]
 
-/** Answers what was asked for; says no usage where the prompt asks for none. */
+/** Answers the requested text; reports no usage if the prompt says so. */
 const replying: Reply = (outgoing, asked) => {
   const { stream } = asked.body
   if (asked.path.endsWith('/chat/completions')) {

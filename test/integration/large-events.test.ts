@@ -1,4 +1,6 @@
-/** An event that is too large to be held passes in pieces, and no heartbeat falls between them. */
+/**
+ * An event that is too large to buffer is forwarded in pieces, without a heartbeat between them.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { event, eventsOf, startFront, startUpstream, streaming } from '../helpers/fake-upstream.ts'
@@ -33,16 +35,16 @@ test('a heartbeat waits for the end of the event', async () => {
     outgoing.end('data: [DONE]\n\n')
   }
   const asking = front.ask({ stream: true })
-  await until('the pieces have begun to pass', () => asking.text().length > 1_048_576)
-  // Another stream, which is silent between its events, tells that heartbeats were due in the meantime.
+  await until('the first pieces have arrived', () => asking.text().length > 1_048_576)
+  // Another stream, which is silent between its events, shows that heartbeats were due meanwhile.
   idle.reply = streaming({ hold: rest.promise })
   const other = front.ask({ model: 'idle', stream: true })
   await until('heartbeats have been due', () => other.text().split(': keepalive').length > 3)
-  // Before it begins one may come on a slow machine.
+  // On a slow machine a heartbeat may come before it begins.
   const hasBeatSince = () => asking.text().slice(asking.text().indexOf('xxx')).includes('keepalive')
   assert.ok(!hasBeatSince())
   rest.resolve()
-  await until('the one that waited has come', hasBeatSince)
+  await until('the delayed heartbeat has come', hasBeatSince)
   end.resolve()
   const heard = await asking.over
   assert.equal(heard.cut, false)

@@ -1,4 +1,7 @@
-/** `least_queue` by the gauges of real model servers, one of which is slow and has work that the gateway does not see. */
+/**
+ * `least_queue` with the gauges of real model servers; one of them is slow and has work that the
+ * gateway does not see.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Front, startFront } from '../helpers/fake-upstream.ts'
@@ -7,11 +10,11 @@ import { until } from '../helpers/until.ts'
 
 const REQUESTS = 20
 const AT_ONCE = 2
-/** Clients of the slow one that do not come through the gateway, as those of another replica. */
+/** Clients of the slow server that bypass the gateway, like those of another replica. */
 const OTHERS = 5
 
 const quick = await startModelServer({ parallel: 2 })
-// Room for all of them at once: a request that has to wait might wait for ever.
+// Room for all of them at once: a request that waits might wait forever.
 const slow = await startModelServer({ parallel: OTHERS + AT_ONCE, slowLayers: 2 })
 const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   name,
@@ -21,7 +24,7 @@ const upstreams = Object.entries({ quick, slow }).map(([name, { url }]) => ({
   api_key: undefined,
   timeout_seconds: 500,
   queue_metrics: { interval_seconds: 3 },
-  // Probes of a machine that is busy must not decide this.
+  // Slow probes of a busy machine must not decide the result.
   health_check: { interval_seconds: 60 },
 }))
 const front = await startFront({
@@ -55,7 +58,10 @@ async function keepBusy({ url }: ModelServer): Promise<void> {
   }
 }
 
-/** Nearest rank, in milliseconds, over all requests of a route, and how many of them the slow one answered. */
+/**
+ * Nearest rank, in milliseconds, over all requests of a route, and how many the slow server
+ * answered.
+ */
 async function p99Of(route: string, through: Front) {
   const milliseconds: number[] = []
   let slowly = 0
@@ -79,7 +85,7 @@ async function queueOf(upstream: string): Promise<unknown> {
   return upstreams.find(({ name }: { name: string }) => name === upstream).queue
 }
 
-test('least_queue sends a quarter of what round_robin sends to an upstream with a long queue', async (t) => {
+test('least_queue sends an upstream with a long queue a quarter of what round_robin sends', async (t) => {
   await until(
     'the queues are known',
     async () => {

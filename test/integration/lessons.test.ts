@@ -1,4 +1,7 @@
-/** A vendor's refusal that names its cause: the request is sent once more as the model takes it, and later ones at once. */
+/**
+ * If a vendor's refusal names its cause, the gateway adapts the request and sends it again; later
+ * requests are adapted at once.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { failing, startFront, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
@@ -39,7 +42,7 @@ async function upstreamOf(name: string) {
   return upstreams.find((one: { name: string }) => one.name === name)
 }
 
-test('the first request takes two tries and the second one, without what the model refuses', async () => {
+test('the first request takes two attempts and the second takes one, without the refused member', async () => {
   upstream.script.push(TEMPERATURE)
   const asked = { model: 'one', temperature: 0.2, seed: 7 }
   const first = await front.chat(asked)
@@ -62,7 +65,7 @@ test('the first request takes two tries and the second one, without what the mod
   )
 })
 
-test('the repeat is no failure of the upstream, its status has the lesson, and the log has it once', async () => {
+test('the repeat does not count as an upstream failure, its status shows the lesson, and the log contains it once', async () => {
   const { breaker, eligible, learnt } = await upstreamOf('one')
   assert.deepEqual([breaker, eligible, learnt], ['closed', true, ['refused: temperature']])
   assert.equal((await upstreamOf('two')).learnt, undefined)
@@ -73,7 +76,7 @@ test('the repeat is no failure of the upstream, its status has the lesson, and t
   assert.deepEqual(upstreams[0].learnt, ['refused: temperature'])
 })
 
-test('several refusals of one request teach one after the other', async () => {
+test('several refusals of one request each add a lesson', async () => {
   upstream.script.push(
     TEMPERATURE,
     refusal(
@@ -90,7 +93,7 @@ test('several refusals of one request teach one after the other', async () => {
   )
 })
 
-test('a member with a meaning is not left out: the client reads the refusal', async () => {
+test('a meaningful member is not left out: the client reads the refusal', async () => {
   upstream.script.push(
     refusal("Unsupported parameter: 'stop' is not supported with this model.", 'stop'),
   )
@@ -99,20 +102,20 @@ test('a member with a meaning is not left out: the client reads the refusal', as
   assert.match(heard.text, /'stop' is not supported/)
 })
 
-test('nothing is learnt from a form that is refused too', async () => {
+test('the gateway learns nothing if the adapted form is refused too', async () => {
   upstream.script.push(TEMPERATURE, refusal('The messages must alternate', 'messages'))
   const heard = await front.chat({ model: 'four', temperature: 0.2 })
   assert.deepEqual([heard.status, upstream.asked.length], [400, 2])
   assert.equal((await upstreamOf('four')).learnt, undefined)
 })
 
-test('a refusal of a member that is not there is not repeated', async () => {
+test('a refusal of an absent member is not retried', async () => {
   upstream.script.push(TEMPERATURE)
   const heard = await front.chat({ model: 'four' })
   assert.deepEqual([heard.status, upstream.asked.length], [400, 1])
 })
 
-test('a stream is asked for again before its first byte', async () => {
+test('a stream is sent again before its first byte', async () => {
   upstream.script.push(TEMPERATURE, streaming())
   const heard = await front.stream({ model: 'three', temperature: 0.2 })
   assert.equal(heard.status, 200)

@@ -1,4 +1,7 @@
-/** The start of the process: one sentence and exit code 1 where it cannot, and mistakes that no output may show. */
+/**
+ * The start of the process: one sentence and exit code 1 if it cannot start, and mistakes that no
+ * output may show.
+ */
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -47,7 +50,7 @@ async function aFile(name: string, gw: Readonly<Record<string, unknown>>): Promi
 }
 
 for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
-  test(`a ${listener} that is in use ends it with one sentence`, async () => {
+  test(`a ${listener} that is in use ends the process with one sentence`, async () => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const address = taken.address()
@@ -73,7 +76,7 @@ for (const listener of ['listen_port', 'metrics_port', 'admin_port']) {
   })
 }
 
-test('a file that cannot be read ends it with one sentence', async () => {
+test('an unreadable file ends the process with one sentence', async () => {
   const missing = join(folder, 'missing.yaml')
   for (const file of [missing, folder]) {
     const { code, said } = await ending(launch(['--config', file]))
@@ -84,7 +87,7 @@ test('a file that cannot be read ends it with one sentence', async () => {
   }
 })
 
-test('a refused configuration ends it with its problems and one sentence', async () => {
+test('a refused configuration ends the process with its problems and one sentence', async () => {
   const file = await aFile('refused.yaml', { routes: [{ ...ROUTES[0], primary: 'fack' }] })
   const { code, said, log } = await ending(launch(['--config', file]))
   assert.equal(code, 1)
@@ -93,7 +96,7 @@ test('a refused configuration ends it with its problems and one sentence', async
   assert.equal(log, '')
 })
 
-test('without a file it says which argument is missing', async () => {
+test('without a file it names the missing argument', async () => {
   const { code, said } = await ending(launch([]))
   assert.equal(code, 64)
   assert.equal(said.length, 1)
@@ -105,7 +108,7 @@ for (const [name, value] of [
   ['GW_DRAIN_DELAY_SECONDS', '-1'],
   ['GW_ADMIN_PORT', '70000'],
 ] as const) {
-  test(`${name}=${value} ends it with one sentence`, async () => {
+  test(`${name}=${value} ends the process with one sentence`, async () => {
     const file = await aFile('environment.yaml', {})
     const { code, said } = await ending(launch(['--config', file], { [name]: value }))
     assert.equal(code, 1)
@@ -115,7 +118,7 @@ for (const [name, value] of [
   })
 }
 
-test('--help says what there is, and an unknown option is one sentence', async () => {
+test('--help lists the options, and an unknown option gets one sentence', async () => {
   const help = await ending(launch(['--help']))
   assert.equal(help.code, 0)
   const { code, said } = await ending(launch(['--confg', 'x']))
@@ -124,7 +127,7 @@ test('--help says what there is, and an unknown option is one sentence', async (
   assert.match(said[0]!, /^error: Unknown option '--confg'/)
 })
 
-test('variables that are empty are not set', async () => {
+test('empty variables count as not set', async () => {
   const names = ['GW_ADMIN_PORT', 'GW_DRAIN_TIMEOUT_SECONDS', 'GW_DRAIN_DELAY_SECONDS']
   const env = Object.fromEntries(names.map((name) => [name, '']))
   const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES }, { env })
@@ -135,12 +138,12 @@ test('variables that are empty are not set', async () => {
   assert.match(process.output(), /"delay":0,"timeout":30/)
 })
 
-test('SIGTERM during the start ends it with 0 and without a crash', async () => {
+test('SIGTERM during the start ends the process with 0 and without a crash', async () => {
   const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES })
   const text = await readFile(front.process.configFile, 'utf8')
   await front.process.stop()
   const file = join(folder, 'start.yaml')
-  // Its log says so when it has started; a signal that came before is obeyed then.
+  // The process logs its start; it obeys an earlier signal then.
   await writeFile(file, stringify(parse(text)))
   const child = launch(['--config', file], { NODE_OPTIONS: `--import=${preload(SIGNAL_AT_READ)}` })
   const { code, signal, log } = await ending(child)
@@ -149,17 +152,17 @@ test('SIGTERM during the start ends it with 0 and without a crash', async () => 
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line).event)
-    // Some versions of the runtime have a fault that is logged.
+    // Some versions of the runtime have a known fault, which is logged.
     .filter((event) => event !== 'runtime')
   assert.deepEqual(events, ['start', 'drain', 'stop'])
 })
 
-/** A module as the value of --import; there are no spaces in it. */
+/** A module as the value of --import, without spaces. */
 function preload(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`
 }
 
-/** Sends the signal while the program reads its configuration, which is in the middle of its start. */
+/** Sends the signal while the program reads its configuration, in the middle of its start. */
 const SIGNAL_AT_READ = `
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -171,7 +174,7 @@ fs.readFileSync = (path, ...rest) => {
 syncBuiltinESMExports()
 `
 
-/** Two mistakes: one inside of a request, one outside of all. */
+/** Two mistakes: one inside a request, one outside all requests. */
 const MISTAKES = `
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
@@ -184,7 +187,7 @@ crypto.hash = (algorithm, value, ...rest) => {
 syncBuiltinESMExports()
 `
 
-test('a mistake of the gateway answers 500 without telling the client what it was', async () => {
+test('a mistake of the gateway returns 500 without its cause', async () => {
   const env = { NODE_OPTIONS: `--import=${preload(MISTAKES)}` }
   const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES }, { env })
   const heard = await front.ask({}, { authorization: 'Bearer inside' }).over
@@ -200,12 +203,12 @@ test('a mistake of the gateway answers 500 without telling the client what it wa
   assert.equal(logged?.request_id, heard.headers['x-request-id'])
   assert.match(String(logged?.stack), /hidden-cause[\s\S]*authenticate\.ts/)
   assert.equal((await front.trace(heard)).code, 'ERR_GW_INTERNAL')
-  // The process goes on.
+  // The process keeps running.
   assert.equal((await front.ask({}, { authorization: 'Bearer other' }).over).status, 401)
   await front.process.stop()
 })
 
-test('a mistake outside of every request ends the process, and the log says why', async () => {
+test('a mistake outside all requests ends the process, and the log contains the reason', async () => {
   const env = { NODE_OPTIONS: `--import=${preload(MISTAKES)}` }
   const front = await startFront({ upstreams: [UPSTREAM], routes: ROUTES }, { env })
   await front.ask({}, { authorization: 'Bearer outside' }).over.catch(() => undefined)
@@ -213,6 +216,6 @@ test('a mistake outside of every request ends the process, and the log says why'
   assert.equal(code, 1)
   const [crash] = front.logged('crash')
   assert.match(String(crash?.stack), /hidden-cause/)
-  // Lines of requests that ended before are not lost.
+  // Log lines of earlier requests are not lost.
   assert.equal(front.logged('request').length, 1)
 })

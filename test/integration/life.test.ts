@@ -1,4 +1,4 @@
-/** The end of the process: what SIGTERM leaves time for, and what it cuts in the end. */
+/** The end of the process: what SIGTERM lets finish, and what it finally cuts. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -36,7 +36,7 @@ async function start(env: Readonly<Record<string, string>> = {}, gateway = {}): 
   )
 }
 
-/** A stream whose first word has arrived; the second comes when it is released. */
+/** A stream whose first word has arrived; the test releases the second. */
 async function aHeldStream(front: Front) {
   const hold = Promise.withResolvers<void>()
   upstream.reply = streaming({ hold: hold.promise })
@@ -61,7 +61,7 @@ function chatBytes({ key }: Front): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
 }
 
-test('SIGTERM lets a stream finish, takes no new connections and ends with 0', async () => {
+test('SIGTERM lets a stream finish, refuses new connections and ends with 0', async () => {
   const front = await start()
   const stream = await aHeldStream(front)
   front.process.signal('SIGTERM')
@@ -76,7 +76,7 @@ test('SIGTERM lets a stream finish, takes no new connections and ends with 0', a
   assert.partialDeepStrictEqual(front.logged('request'), [{ status: 200, prompt_tokens: 7 }])
 })
 
-test('during the drain delay it is not ready, serves on, and closes what it answered', async () => {
+test('during the drain delay the gateway is not ready, still serves, and closes each connection after its answer', async () => {
   const front = await start({ GW_DRAIN_DELAY_SECONDS: '300' })
   const stream = await aHeldStream(front)
   const kept = new RawSocket(front.process.url)
@@ -104,13 +104,13 @@ test('during the drain delay it is not ready, serves on, and closes what it answ
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
 })
 
-test('a request that was under way says Connection: close with its answer', async () => {
+test('a request in flight gets its answer with Connection: close', async () => {
   const front = await start()
   const answer = Promise.withResolvers<void>()
   upstream.reply = afterwards(answer.promise, whole())
   const kept = new RawSocket(front.process.url)
   kept.send(chatBytes(front))
-  await until('the upstream is asked', () => upstream.asked.length === 1)
+  await until('the upstream has the request', () => upstream.asked.length === 1)
   front.process.signal('SIGTERM')
   await isDraining(front)
   answer.resolve()
@@ -121,7 +121,7 @@ test('a request that was under way says Connection: close with its answer', asyn
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
 })
 
-test('when the drain timeout has passed, what is left gets an honest end', async () => {
+test('after the drain timeout, remaining requests get an honest end', async () => {
   const front = await start({ GW_DRAIN_TIMEOUT_SECONDS: '1' })
   const stream = await aHeldStream(front)
   upstream.reply = silent
@@ -152,11 +152,11 @@ test('when the drain timeout has passed, what is left gets an honest end', async
       [503, 'ERR_GW_OVERLOADED'],
     ],
   )
-  // The events of the stream are counted, though its usage was not reported.
+  // The stream's events are counted, although the upstream reported no usage.
   assert.ok(front.logged('request').some((line) => line.usage_estimated))
 })
 
-test('behind a heartbeat the cut is an error event', async () => {
+test('after a heartbeat the cut is an error event', async () => {
   const front = await start({ GW_DRAIN_TIMEOUT_SECONDS: '0' }, { sse: { heartbeat_seconds: 1 } })
   upstream.reply = silent
   const asking = front.ask({ stream: true })
@@ -168,7 +168,7 @@ test('behind a heartbeat the cut is an error event', async () => {
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
 })
 
-test('a retry that was waited for is not sent once the request was refused', async () => {
+test('a waiting retry is not sent after its request was refused', async () => {
   const front = await startFront(
     {
       upstreams: [{ name: 'fake', endpoint: upstream.url }],
@@ -180,9 +180,9 @@ test('a retry that was waited for is not sent once the request was refused', asy
     outgoing.writeHead(503, { 'retry-after': '2' }).end()
   }
   let asking = front.ask()
-  // A look that comes too late finds it repeated already, and the test asks anew.
+  // A check that comes too late finds the request already retried, and the test starts again.
   for (let asked = 1; !(await waitsForRetry(front, asked)); asked++) {
-    assert.ok(asked < 4, 'this machine is too slow to see it wait')
+    assert.ok(asked < 4, 'this machine is too slow to observe the wait')
     await asking.over
     upstream.asked.length = 0
     asking = front.ask()
@@ -193,7 +193,7 @@ test('a retry that was waited for is not sent once the request was refused', asy
   assert.equal(upstream.asked.length, 1)
 })
 
-/** Whether it was seen to wait, and has most of its two seconds before it. */
+/** Whether the wait was observed, with most of its two seconds remaining. */
 async function waitsForRetry(front: Front, retries: number): Promise<boolean> {
   await until('it is asked', () => upstream.asked.length > 0)
   const began = performance.now()
@@ -218,7 +218,7 @@ test('a second SIGTERM cuts at once', async () => {
   assert.ok(performance.now() - began < 30_000)
 })
 
-test('an idle gateway ends at once, and SIGINT is as good', async () => {
+test('an idle gateway ends at once, also on SIGINT', async () => {
   const front = await start()
   const idle = new RawSocket(front.process.url)
   idle.send('GET /healthz HTTP/1.1\r\nHost: gateway\r\n\r\n')
@@ -226,19 +226,19 @@ test('an idle gateway ends at once, and SIGINT is as good', async () => {
   const began = performance.now()
   front.process.signal('SIGINT')
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
-  // A wait for the idle connection would take 75 s, and a wait for a drain 30.
+  // Waiting for the idle connection would take 75 s, and for a drain 30 s.
   assert.ok(performance.now() - began < 20_000)
   assert.ok(await idle.closes())
 })
 
-test('a gateway without a call ends long before its drain delay', async () => {
+test('a gateway without requests ends long before its drain delay', async () => {
   const front = await start({ GW_DRAIN_DELAY_SECONDS: '300' })
   assert.equal((await fetch(`${front.process.url}/readyz`)).status, 200)
   front.process.signal('SIGTERM')
   assert.deepEqual(await front.process.exited, { code: 0, signal: null })
 })
 
-test('a gateway that was called a moment ago serves through its drain delay', async () => {
+test('a gateway that was called a moment ago keeps serving through its drain delay', async () => {
   const front = await start({ GW_DRAIN_DELAY_SECONDS: '4' })
   upstream.reply = whole()
   assert.equal((await front.chat()).status, 200)

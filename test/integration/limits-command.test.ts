@@ -1,4 +1,4 @@
-/** `gw limits show` and `gw explain` against a running gateway. */
+/** `gw limits show` and `gw explain` for a running gateway. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
@@ -8,7 +8,7 @@ import { gw } from '../helpers/gw-here.ts'
 import { beginClearOf } from '../helpers/wall-clock.ts'
 import { keysOf, PRICES, standing, startLimited } from './limits/limited-gateway.ts'
 
-// The cost of the machines is that of the running hour.
+// The cost of the machines is that of the current hour.
 beginClearOf(3_600_000)
 
 const upstream = await startUpstream()
@@ -41,10 +41,10 @@ assert.equal((await front.chat()).status, 200)
 const limits = (...args: readonly string[]) => gw('limits', 'show', '--admin', adminUrl, ...args)
 const explain = (...args: readonly string[]) => gw('explain', '--admin', adminUrl, ...args)
 
-/** Programs get the moment. */
+/** JSON output contains the time. */
 const FROM_NOW = /^(?:in \d+ (?:s|min|h|d)|now|0 s ago)/
 
-/** Rows of the table by their first cell, each as its cells. */
+/** Rows of the table by their first cell. */
 function rowsOf(text: string): Map<string, string[]> {
   const rows = text.split('\n').map((line) => line.split(/ {2,}/))
   return new Map(rows.map(([name = '', ...cells]) => [name, cells]))
@@ -74,10 +74,10 @@ test('gw limits show prints every figure with its window and its reset', async (
   assert.match(month.at(-1) ?? '', FROM_NOW)
   const [hour, , cost] = rows.get('infra_cost_usd') ?? []
   assert.equal(hour, 'hour')
-  assert.ok(Number(cost) > 0, 'ten dollars a second, all of them used by this tenant')
+  assert.ok(Number(cost) > 0, 'ten dollars a second, all used by this tenant')
 })
 
-test('gw limits show of an unknown tenant is 1, and shows no limits', async () => {
+test('gw limits show of an unknown tenant returns 1 and shows no limits', async () => {
   for (const output of ['table', 'json']) {
     const { code, stdout, stderr } = await limits('--tenant', 'typo', '-o', output)
     assert.deepEqual([code, stdout], [1, ''])
@@ -85,7 +85,7 @@ test('gw limits show of an unknown tenant is 1, and shows no limits', async () =
   }
 })
 
-test('gw limits show prints the same for programs', async () => {
+test('gw limits show returns the same as JSON', async () => {
   const { code, stdout, stderr } = await limits('--tenant', 'plain', '-o', 'json')
   assert.equal(code, 0, stderr)
   const { requests_per_minute, ...others } = await standing(front, 'plain')
@@ -102,7 +102,7 @@ test('gw limits show prints the same for programs', async () => {
   assert.deepEqual(rest, expected)
 })
 
-test('gw explain says of a key what it may, how its tenant stands and how the upstreams are', async () => {
+test('gw explain shows what a key may do, the limits of its tenant, and the state of the upstreams', async () => {
   const { code, stdout, stderr } = await explain('--route', 'gpt-4o', '--key', key)
   assert.deepEqual([code, stderr], [1, ''])
   assert.match(stdout, /\nnow: 429, ERR_GW_RATE_LIMIT_LOCAL: The limit of 1 tokens a minute/)
@@ -131,7 +131,7 @@ for (const [what, [given, said]] of Object.entries(refused)) {
   })
 }
 
-test('gw explain shows the limits of a tenant, and says that an unknown route does not exist', async () => {
+test("gw explain shows a tenant's limits, and reports an unknown route", async () => {
   const { stdout } = await explain('--route', 'chat', '--tenant', 'acme', '-o', 'json')
   const explanation = JSON.parse(stdout)
   assert.equal(explanation.limits.tokens_per_day.used, 10)
@@ -141,7 +141,7 @@ test('gw explain shows the limits of a tenant, and says that an unknown route do
   assert.equal(unknown.stderr, 'error: There is no route or alias "nothing".\n')
 })
 
-test('a gateway that cannot be asked is 2, an invalid URL is 64', async () => {
+test('an unreachable gateway returns 2, an invalid URL 64', async () => {
   const unanswered = await gw('limits', 'show', '--tenant', 'a', '--admin', await refusingUrl())
   assert.equal(unanswered.code, 2)
   assert.match(unanswered.stderr, /^error: No gateway answers at .*ECONNREFUSED.*--admin URL/)

@@ -1,4 +1,4 @@
-/** A slot is held for the whole of a request, and free after it however it ended. */
+/** A request holds its slot until it ends, and then releases it, however it ends. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, test } from 'node:test'
 import {
@@ -66,7 +66,9 @@ async function running(): Promise<number> {
   return (await standing(front, 'acme')).concurrent_requests.used
 }
 
-/** Fills every slot with requests that get no answer yet, and returns the function that frees them. */
+/**
+ * Fills every slot with requests that get no answer yet, and returns a function that frees them.
+ */
 async function fill(): Promise<() => Promise<void>> {
   const { promise, resolve } = Promise.withResolvers<void>()
   upstream.script.push(...Array.from({ length: SLOTS }, () => afterwards(promise, streaming())))
@@ -78,7 +80,7 @@ async function fill(): Promise<() => Promise<void>> {
   }
 }
 
-test('one more than may run is refused while the others go on', async () => {
+test('a request above the limit is refused while the others continue', async () => {
   const release = await fill()
   const refused = await front.chat()
   await release()
@@ -104,7 +106,7 @@ test('a stream holds its slot until its end, not until its first word', async ()
 })
 
 async function heardSomething(asking: Asking): Promise<void> {
-  await until('the first word is heard', () => asking.text().includes('hel'))
+  await until('the first word arrives', () => asking.text().includes('hel'))
 }
 
 /** The tokens of a prompt without reported usage: its word, and the template around a message. */
@@ -112,7 +114,7 @@ const PROMPT_TOKENS = 5
 
 const HEAD = `POST /v1/chat/completions HTTP/1.1\r\nHost: gw\r\nAuthorization: Bearer ${front.key}\r\nContent-Type: application/json\r\n`
 
-/** Each ends one request in its way; `charged` is what it is billed. */
+/** Each entry ends a request in one way; `charged` is its charge. */
 const ENDS: readonly {
   readonly how: string
   readonly charged: number
@@ -142,7 +144,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'a body whose chunks are broken',
+    how: 'a body with broken chunks',
     charged: 0,
     async end() {
       const socket = new RawSocket(front.process.url)
@@ -153,29 +155,29 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'a client that closes its half behind its request',
+    how: 'a client that closes its sending side after its request',
     charged: PROMPT_TOKENS,
     async end() {
       upstream.script.push(silent)
       const body = JSON.stringify(QUESTION)
       const socket = new RawSocket(front.process.url)
       socket.send(`${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`)
-      await until('the upstream is asked', () => upstream.asked.length > 0)
+      await until('the upstream has the request', () => upstream.asked.length > 0)
       socket.sendEnd()
     },
   },
   {
-    how: 'a client that leaves before the upstream says anything',
+    how: 'a client that disconnects before the upstream answers',
     charged: PROMPT_TOKENS,
     end: () => leaveOnceAsked(upstream),
   },
   {
-    how: 'a client that leaves behind the head of the upstream',
+    how: "a client that disconnects after the upstream's head",
     charged: PROMPT_TOKENS,
     end: () => leaveOnceAsked(upstream, (outgoing) => void outgoing.writeHead(200).flushHeaders()),
   },
   {
-    how: 'a client that leaves in the middle of a stream',
+    how: 'a client that disconnects in the middle of a stream',
     charged: PROMPT_TOKENS + 1,
     async end() {
       upstream.script.push(streaming({ hold: new Promise(() => {}) }))
@@ -185,7 +187,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'a client that leaves during the fallback',
+    how: 'a client that disconnects during the fallback',
     charged: PROMPT_TOKENS,
     async end() {
       upstream.script.push(failing(500))
@@ -217,7 +219,7 @@ const ENDS: readonly {
     },
   },
   {
-    how: 'an upstream that is not there',
+    how: 'an upstream that is unreachable',
     charged: 0,
     end: () => front.chat({ model: 'gone' }),
   },
@@ -248,11 +250,11 @@ async function leaveOnceAsked(by: FakeUpstream, reply = silent, model = 'chat'):
   by.script.push(reply)
   const asking = front.ask({ model, stream: true })
   asking.head.catch(() => {})
-  await until('the upstream is asked', () => by.asked.length > 0)
+  await until('the upstream has the request', () => by.asked.length > 0)
   asking.leave()
 }
 
-describe('every slot is free again and what was seen is billed once', () => {
+describe('every slot is free again, and received usage is charged once', () => {
   for (const { how, charged, end } of ENDS) {
     test(`after ${how}`, async () => {
       await untilIdle(front, 'acme')

@@ -1,4 +1,7 @@
-/** Every answer of every API has the limits and budgets of its tenant, also a refusal, with both readers. */
+/**
+ * Every answer of every API, even a refusal, has the limits and budgets of its tenant, with both
+ * readers.
+ */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
@@ -48,7 +51,7 @@ const gateway = await startLimited(
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-/** Enough for any of the APIs that read JSON to take, or to refuse for another reason. */
+/** Enough for any JSON API to accept, or to refuse for another reason. */
 const BODY = {
   ...{ model: 'chat', messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 },
   ...{ input: 'hi', prompt: 'hi', query: 'q', documents: ['a'] },
@@ -65,7 +68,7 @@ interface Seen {
   readonly found: readonly string[]
 }
 
-/** A header that is not ASCII is for the reader behind ours. */
+/** Node reads requests with a header that is not ASCII. */
 const READERS = {
   'our reader': {},
   "Node's reader": { 'x-note': Buffer.from('é').toString('latin1') },
@@ -109,7 +112,7 @@ const CASES: Readonly<Record<string, Sent>> = {
 const asked = APIS.filter(({ quiet }) => quiet !== true)
 for (const [reader, more] of Object.entries(READERS)) {
   for (const { method, path } of asked) {
-    test(`all five are on every answer to ${method} ${path}, by ${reader}`, async () => {
+    test(`all five headers are on every answer to ${method} ${path}, by ${reader}`, async () => {
       for (const [what, sent] of Object.entries(CASES)) {
         const { status, found } = await ask(method, path.replace('*', 'chat'), sent, more)
         assert.deepEqual(found, FIVE, `${status} for ${what}`)
@@ -118,7 +121,7 @@ for (const [reader, more] of Object.entries(READERS)) {
   }
 }
 
-test('these are the answers of a gateway that says yes, no and not now', async () => {
+test('these answers include success, refusals and temporary errors', async () => {
   upstream.script.push(failing(503))
   const seen = new Set<number>()
   await ask('POST', '/v1/chat/completions', { body: withModel('out') }, {})
@@ -130,7 +133,7 @@ test('these are the answers of a gateway that says yes, no and not now', async (
     assert.ok(seen.has(status), `${status} is not among ${[...seen]}`)
 })
 
-test('all five are on streams, wrong methods and unknown paths', async () => {
+test('all five headers are on streams, wrong methods and unknown paths', async () => {
   for (const more of Object.values(READERS)) {
     upstream.script.push(streaming())
     const stream = { body: JSON.stringify({ ...BODY, stream: true }) }

@@ -1,4 +1,4 @@
-/** How a tenant stands is on every answer to it, exactly, and on no answer to a stranger. */
+/** Every answer to a tenant has its exact limits, and no answer to a stranger has any. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -37,7 +37,7 @@ const gateway = await startLimited(
       { name: 'chat', strategy: 'single', primary: 'up' },
       { name: 'other', strategy: 'single', primary: 'up' },
     ],
-    // One a minute: what leaks during a test is less than one request.
+    // One a minute: less than one request leaks during a test.
     rate_limits: {
       default: { requests_per_minute: 1, burst: CAPACITY },
       tenants: [{ tenant: 'full', burst: 1 }],
@@ -83,7 +83,9 @@ async function send(tenant: string, sent: Sent = {}): Promise<Heard> {
   return { status: answer.status, headers: Object.fromEntries(answer.headers), text, cut: false }
 }
 
-/** Exactly these requests, tokens and dollars; the reset by what has leaked since, which is less than a minute. */
+/**
+ * Exactly these requests, tokens and dollars; the reset allows for leakage of less than a minute.
+ */
 function assertTold(answer: Heard, remaining: number, tokens?: string, usd?: string): void {
   const { 'ratelimit-reset': reset, ...others } = limitHeaders(answer)
   assert.deepEqual(others, {
@@ -97,13 +99,13 @@ function assertTold(answer: Heard, remaining: number, tokens?: string, usd?: str
   assert.ok(Number(reset) <= used * 60 && Number(reset) >= used * 60 - 59, `reset ${reset}`)
 }
 
-test('all five are on an answer before anything was asked', async () => {
+test('all five headers are on an answer before the first request', async () => {
   const answer = await send('acme', { path: '/v1/models' })
   assert.equal(answer.status, 200)
   assertTold(answer, 100, '1000', '1')
 })
 
-test('an answer tells what is left with its own request charged and not yet billed', async () => {
+test('an answer shows the remainder with its own request charged and not yet billed', async () => {
   const answer = await send('acme')
   assert.equal(answer.status, 200)
   assertTold(answer, 99, '1000', '1')
@@ -122,27 +124,27 @@ const MISTAKES: readonly [what: string, status: number, sent: Sent][] = [
 ]
 
 for (const [what, status, sent] of MISTAKES) {
-  test(`all five are on ${status} for ${what}, which charges nothing`, async () => {
+  test(`all five headers are on ${status} for ${what}, which charges nothing`, async () => {
     const answer = await send('acme', sent)
     assert.equal(answer.status, status, answer.text)
     assertTold(answer, 99, '990', '0.99987')
   })
 }
 
-test('all five are on 403 for a route that the key may not use', async () => {
+test('all five headers are on 403 for a route that the key may not use', async () => {
   const answer = await send('narrow')
   assert.equal(answer.status, 403)
   assertTold(answer, 100)
 })
 
-test('all five are on the head of a stream', async () => {
+test('all five headers are on the head of a stream', async () => {
   upstream.script.push(streaming())
   const answer = await send('acme', { body: QUESTION.replace('{', '{"stream":true,') })
   assert.match(String(answer.headers['content-type']), /event-stream/)
   assertTold(answer, 98, '990', '0.99987')
 })
 
-test("all five are on an upstream's failure and on an upstream's refusal", async () => {
+test("all five headers are on an upstream's failure and refusal", async () => {
   upstream.script.push(failing(500), failing(422))
   const failed = await send('acme')
   assert.equal(failed.status, 502)
@@ -152,7 +154,7 @@ test("all five are on an upstream's failure and on an upstream's refusal", async
   assertTold(refused, 96, '980', '0.99974')
 })
 
-test('all are on 429 of the gateway', async () => {
+test("all headers are on the gateway's 429", async () => {
   await send('full')
   const answer = await send('full')
   assert.equal(answer.status, 429)
@@ -163,21 +165,21 @@ test('all are on 429 of the gateway', async () => {
   })
 })
 
-test('all five are on 402, and no remainder is below zero', async () => {
+test('all five headers are on 402, and no remainder is negative', async () => {
   await send('spent')
   const answer = await send('spent')
   assert.equal(answer.status, 402)
   assertTold(answer, 99, '0', '0')
 })
 
-test('only a tenant with budgets sees them', async () => {
+test('only a tenant with budgets gets budget headers', async () => {
   assertTold(await send('rated'), 99)
   assertTold(await send('daily'), 99, '500')
   assertTold(await send('monthly'), 99, undefined, '12.5')
   assertTold(await send('monthly'), 98, undefined, '12.49987')
 })
 
-test('401 tells nothing, for any former owner of the key', async () => {
+test('401 shows no limits, for any former owner of the key', async () => {
   for (const key of ['unknown', revoked.key, expired.key]) {
     for (const sent of [
       { key },
@@ -191,7 +193,7 @@ test('401 tells nothing, for any former owner of the key', async () => {
   }
 })
 
-test('a file without limits has the default ones, and tells how its tenants stand', async () => {
+test("a file without limits has the default ones, and answers show the tenants' figures", async () => {
   const front = await startFront({
     upstreams: [{ name: 'up', endpoint: upstream.url }],
     routes: [{ name: 'chat', strategy: 'single', primary: 'up' }],

@@ -1,4 +1,4 @@
-/** priority: low leaves the last quarter of a contended upstream to interactive traffic. */
+/** priority: low leaves the last quarter of a busy upstream to interactive traffic. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -54,7 +54,7 @@ async function occupy(tenant: string, count: number) {
   const asked = busy.asked.length
   busy.reply = afterwards(promise, whole())
   const running = Array.from({ length: count }, () => gateway.as(tenant).chat())
-  await until('the upstream has them', () => busy.asked.length === asked + count)
+  await until('the upstream has the requests', () => busy.asked.length === asked + count)
   return {
     async end() {
       release()
@@ -64,7 +64,7 @@ async function occupy(tenant: string, count: number) {
   }
 }
 
-test('low priority is shed at three quarters, and the last quarter is there for the others', async () => {
+test('low priority is shed at three quarters, and the last quarter remains for the others', async () => {
   const batch = await occupy('batch', LOW_PLACES)
   const refused = await gateway.as('batch').chat()
   assert.equal(refused.status, 503)
@@ -80,14 +80,14 @@ test('low priority is shed at three quarters, and the last quarter is there for 
   await Promise.all([batch.end(), human.end()])
 })
 
-test('places that others took count as well', async () => {
+test('places taken by other requests count as well', async () => {
   const human = await occupy('human', LOW_PLACES)
   assert.equal((await gateway.as('batch').chat()).status, 503)
   await human.end()
   assert.equal((await gateway.as('batch').chat()).status, 200)
 })
 
-test('low priority spills where others still find the primary', async () => {
+test('low priority spills to the fallback while other requests still reach the primary', async () => {
   const batch = await occupy('batch', LOW_PLACES)
   const spilled = await gateway.as('batch').chat({ model: 'spilling' })
   assert.equal(spilled.headers['x-gw-upstream'], 'spare')
@@ -97,7 +97,10 @@ test('low priority spills where others still find the primary', async () => {
   await batch.end()
 })
 
-/** How many of the interactive requests, one or two at a time, are shed while others flood the upstream. */
+/**
+ * How many interactive requests, one or two at a time, are shed while other requests flood the
+ * upstream.
+ */
 async function shedUnder(tenant: string): Promise<{ shed: number; flooded: number }> {
   let flooding = true
   let flooded = 0
@@ -111,7 +114,7 @@ async function shedUnder(tenant: string): Promise<{ shed: number; flooded: numbe
     }
   }
   busy.reply = slow
-  await until('the flood is there', () => flooded > FLOOD)
+  await until('the flood has arrived', () => flooded > FLOOD)
   await Promise.all([human(), human()])
   flooding = false
   await Promise.all(flood)
@@ -125,5 +128,5 @@ test('a flood of low priority sheds no interactive request, a flood of normal pr
   recordResult('priority', rate(low), `a flood of normal priority sheds ${rate(normal)}`)
   assert.equal(low.shed, 0)
   assert.ok(normal.shed > 0)
-  assert.ok(low.flooded > 0, 'low priority is served all the same')
+  assert.ok(low.flooded > 0, 'low priority is still served')
 })

@@ -1,4 +1,7 @@
-/** The rate of a tenant: a bucket that lets a burst through, refuses honestly, and charges nothing for a refusal. */
+/**
+ * The rate of a tenant: a bucket that admits a burst, refuses correctly, and charges nothing for a
+ * refusal.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,7 +34,7 @@ const gateway = await startLimited(
       tenants: [
         { tenant: 'burst', ...SLOW, burst: 3 },
         { tenant: 'quiet', ...SLOW, burst: 3 },
-        // A request every four seconds.
+        // One request every four seconds.
         { tenant: 'honest', requests_per_minute: 15, burst: 1 },
         { tenant: 'streams', ...SLOW, burst: 10 },
         { tenant: 'quarter', requests_per_minute: 41 },
@@ -57,7 +60,7 @@ const gateway = await startLimited(
 )
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-test('a burst is admitted, the next request hears which limit it reached, and a refusal charges nothing', async () => {
+test('a burst is admitted, the next request names the reached limit, and a refusal charges nothing', async () => {
   const front = gateway.as('burst')
   for (const remaining of [2, 1, 0]) {
     const answer = await front.chat()
@@ -74,12 +77,12 @@ test('a burst is admitted, the next request hears which limit it reached, and a 
       ['requests_per_minute', 1, 3, 3],
     )
     const reset = Number(limitHeaders(answer)['ratelimit-reset'])
-    // The bucket is full again two requests later than there is room for one.
+    // The bucket is full two requests after it has room for one.
     assert.equal(reset - Number(answer.headers['retry-after']), 120)
     assert.ok(Math.abs((Date.parse(error.resets_at) - Date.now()) / 1000 - reset) < 30)
     assert.ok(reset <= before && reset > 120)
     before = reset
-    assert.equal(upstream.asked.length, asked, 'nothing reached the upstream')
+    assert.equal(upstream.asked.length, asked, 'no request reached the upstream')
   }
 })
 
@@ -87,11 +90,11 @@ test('tenants do not share a bucket', async () => {
   assert.equal(limitHeaders(await gateway.as('quiet').chat())['ratelimit-remaining'], '2')
 })
 
-test('who waits as long as Retry-After says is admitted, who waits a second less is not', async () => {
+test('a client that waits for Retry-After is admitted, and one that waits a second less is not', async () => {
   const front = gateway.as('honest')
   const retryAfter = ({ headers }: Heard) => Number(headers['retry-after'])
   let isTold = false
-  // Each request that is admitted begins a turn, and a machine that was too slow for one takes another.
+  // Each admitted request starts a turn; a machine that was too slow for a turn takes another.
   for (let turns = 0; !isTold; turns++) {
     assert.ok(turns < 20, 'this machine is too slow for a second')
     const began = performance.now()
@@ -115,7 +118,7 @@ test('who waits as long as Retry-After says is admitted, who waits a second less
   assert.equal((await front.chat()).status, 200)
 })
 
-test('a rule takes what it leaves out from the default, and a tenant without a rule takes all', async () => {
+test('a rule takes omitted values from the default, and a tenant without a rule takes all of them', async () => {
   const own = await standing(gateway.as('quarter'), 'quarter')
   assert.equal(own.requests_per_minute.limit, 41)
   assert.equal(own.requests_per_minute.remaining, 7)
@@ -124,7 +127,7 @@ test('a rule takes what it leaves out from the default, and a tenant without a r
   assert.equal(other.requests_per_minute.limit, 60)
 })
 
-test('a stream counts once, however long it is', async () => {
+test('a stream counts once, regardless of its length', async () => {
   const front = gateway.as('streams')
   upstream.script.push(streaming({ words: Array.from({ length: 500 }, () => 'word ') }))
   const answer = await front.stream()
@@ -146,12 +149,12 @@ test('tokens a minute: the estimate is held while a request runs, then its usage
   assert.equal((await running.answer).status, 200)
   const { tokens_per_minute: rate } = await standing(front, 'words')
   assert.equal(rate.limit, 300)
-  // Two answers, less what has leaked since: five tokens a second.
+  // Two answers, minus leakage of five tokens a second.
   assert.ok(rate.remaining >= 300 - 2 * ANSWER_TOKENS && rate.remaining <= 300)
   assert.equal((await front.chat({ max_tokens: 200 })).status, 200)
 })
 
-test('a request that is larger than a minute of tokens is admitted by an empty bucket only', async () => {
+test('a request larger than a minute of tokens is admitted only by an empty bucket', async () => {
   const front = gateway.as('essay')
   upstream.script.push(whole('long', { prompt_tokens: 40, completion_tokens: 400 }))
   assert.equal((await front.chat({ max_tokens: 400 })).status, 200)
@@ -162,7 +165,7 @@ test('a request that is larger than a minute of tokens is admitted by an empty b
   assert.ok(seconds > 500 && seconds <= 528, `${seconds} s`)
 })
 
-test('a request that one limit refuses moves no other', async () => {
+test('a request that one limit refuses changes no other limit', async () => {
   const front = gateway.as('busy')
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()))
@@ -175,11 +178,11 @@ test('a request that one limit refuses moves no other', async () => {
   assert.equal(limitHeaders(await front.chat())['ratelimit-remaining'], '0')
 })
 
-/** Resolves with a request that is running, once the upstream has it. */
+/** Resolves with a running request, once the upstream has it. */
 async function askedOf(ask: () => Promise<Heard>): Promise<{ readonly answer: Promise<Heard> }> {
   const asked = upstream.asked.length
   const answer = ask()
-  await until('the upstream is asked', () => upstream.asked.length > asked)
+  await until('the upstream has the request', () => upstream.asked.length > asked)
   return { answer }
 }
 

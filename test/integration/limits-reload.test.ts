@@ -1,4 +1,7 @@
-/** Limits, budgets and prices that change while the gateway runs: at the next request, with nothing filled up or lost. */
+/**
+ * Limits, budgets and prices that change while the gateway runs: they apply from the next request,
+ * and nothing is refilled or lost.
+ */
 import assert from 'node:assert/strict'
 import { after, afterEach, test } from 'node:test'
 import { stringify } from 'yaml'
@@ -44,7 +47,7 @@ function sectionOf(sections: Fields = {}) {
   }
 }
 
-/** The default lets everything pass; each test gives its tenant a rule. */
+/** The default admits everything; each test gives its tenant a rule. */
 function rates(...tenants: readonly Fields[]) {
   return { default: PLENTY, tenants }
 }
@@ -62,9 +65,9 @@ async function apply(sections: Fields = {}): Promise<void> {
 
 const SLOW = { requests_per_minute: 1, concurrent_requests: 100 }
 
-test('a lowered rate holds at the next request', async () => {
+test('a lowered rate applies from the next request', async () => {
   const front = gateway.as('lowered')
-  // The old rate gives back all of these within a moment, but for the last one.
+  // At the old rate all of these leak within a moment, except the last one.
   for (let asked = 0; asked < 5; asked++) assert.equal((await front.chat()).status, 200)
   await apply({ rate_limits: rates({ tenant: 'lowered', ...SLOW, burst: 3 }) })
   const answer = await front.chat()
@@ -74,12 +77,12 @@ test('a lowered rate holds at the next request', async () => {
   assertLimited(await front.chat(), 'rpm')
 })
 
-test('a raised rate is no refill: what was used stays used', async () => {
+test('a raised rate does not refill: earlier usage stays counted', async () => {
   const front = gateway.as('raised')
   await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 4 }) })
   for (let asked = 0; asked < 4; asked++) assert.equal((await front.chat()).status, 200)
   assertLimited(await front.chat(), 'rpm')
-  // Going there and back again must not help either.
+  // Changing the rate back and forth must not help either.
   for (let turns = 0; turns < 3; turns++) {
     await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 2 }) })
     assertLimited(await front.chat(), 'rpm')
@@ -88,11 +91,11 @@ test('a raised rate is no refill: what was used stays used', async () => {
   await apply({ rate_limits: rates({ tenant: 'raised', ...SLOW, burst: 6 }) })
   const statuses = []
   for (let asked = 0; asked < 5; asked++) statuses.push((await front.chat()).status)
-  // The smaller bucket was full, no more: so much room is left in the larger one.
+  // The smaller bucket was just full, so the larger one has this much room left.
   assert.deepEqual(statuses, [200, 200, 200, 200, 429])
 })
 
-test('fewer slots count those that are taken, and end none', async () => {
+test('a lower number of slots counts the running requests and ends none', async () => {
   const front = gateway.as('slots')
   const { promise: release, resolve } = Promise.withResolvers<void>()
   upstream.script.push(afterwards(release, whole()), afterwards(release, whole()))
@@ -109,7 +112,7 @@ test('fewer slots count those that are taken, and end none', async () => {
   assert.equal((await front.chat()).status, 200)
 })
 
-test('a lowered cap refuses at once, a raised one admits at once, and what was used is kept', async () => {
+test('a lowered cap refuses at once, a raised one admits at once, and usage is kept', async () => {
   const front = gateway.as('capped')
   await apply({ budgets: [{ tenant: 'capped', tokens_per_day: 1000 }] })
   for (let asked = 0; asked < 3; asked++) await front.chat()
@@ -122,7 +125,7 @@ test('a lowered cap refuses at once, a raised one admits at once, and what was u
   assert.equal(limitHeaders(answer)['budget-tokens-remaining'], '1')
 })
 
-test('a budget that is added during a window finds what was used before', async () => {
+test('a budget added during a window counts earlier usage', async () => {
   const front = gateway.as('added')
   for (let asked = 0; asked < 3; asked++) await front.chat()
   await apply({ budgets: [{ tenant: 'added', tokens_per_day: 1000, spend_per_month_usd: 1 }] })
@@ -131,7 +134,7 @@ test('a budget that is added during a window finds what was used before', async 
   assert.equal(spend_per_month_usd.used, '0.00039')
 })
 
-test('a budget that is removed refuses no request and shows in no answer', async () => {
+test('a removed budget refuses no request and appears in no answer', async () => {
   const front = gateway.as('opened')
   await apply({ budgets: [{ tenant: 'opened', tokens_per_day: ANSWER_TOKENS }] })
   await front.chat()
@@ -145,7 +148,7 @@ test('a budget that is removed refuses no request and shows in no answer', async
   assert.equal(limitHeaders(answer)['budget-tokens-remaining'], undefined)
 })
 
-test('a new price holds from the next request on', async () => {
+test('a new price applies from the next request', async () => {
   const front = gateway.as('priced')
   const budgets = [{ tenant: 'priced', spend_per_month_usd: 1 }]
   await apply({ budgets })
@@ -155,7 +158,7 @@ test('a new price holds from the next request on', async () => {
   assert.equal((await standing(front, 'priced')).spend_per_month_usd.used, '0.00143')
 })
 
-test('a request in flight settles over a reload: its hold goes, and alerts are judged by the new cap', async () => {
+test('a request in flight settles after a reload: its hold is released, and alerts use the new cap', async () => {
   const front = gateway.as('flying')
   const budget = { tenant: 'flying', tokens_per_day: 20, alert_thresholds: [0.5] }
   await apply({ budgets: [budget] })
@@ -163,19 +166,19 @@ test('a request in flight settles over a reload: its hold goes, and alerts are j
   upstream.script.push(afterwards(release, whole()))
   const asked = upstream.asked.length
   const running = front.chat()
-  await until('the upstream is asked', () => upstream.asked.length > asked)
+  await until('the upstream has the request', () => upstream.asked.length > asked)
   assert.ok((await standing(front, 'flying')).tokens_per_day.reserved > 0)
   await apply({ budgets: [{ ...budget, tokens_per_day: 1000 }] })
   resolve()
   assert.equal((await running).status, 200)
   await untilIdle(front, 'flying')
   assert.equal((await standing(front, 'flying')).tokens_per_day.used, ANSWER_TOKENS)
-  // Ten are half of the old cap, and nothing of the new one.
+  // Ten are half of the old cap, and almost nothing of the new one.
   const name = 'gw_budget_alerts_total{tenant="flying",window="day",threshold="0.5"}'
   assert.equal(await front.value(name), 0)
 })
 
-test('sections that are removed leave the defaults, and find what was used when they come back', async () => {
+test('removed sections fall back to the defaults, and find earlier usage when they return', async () => {
   const front = gateway.as('free')
   const budgets = [{ tenant: 'free', tokens_per_day: 1000 }]
   await apply({ budgets })
@@ -184,7 +187,7 @@ test('sections that are removed leave the defaults, and find what was used when 
   upstream.script.push(afterwards(release, whole()))
   const asked = upstream.asked.length
   const running = front.chat()
-  await until('the upstream is asked', () => upstream.asked.length > asked)
+  await until('the upstream has the request', () => upstream.asked.length > asked)
   await apply({ rate_limits: undefined })
   const { 'ratelimit-limit': limit, ...others } = limitHeaders(await front.chat())
   assert.equal(limit, '120')

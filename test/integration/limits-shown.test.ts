@@ -47,7 +47,7 @@ const section = {
 const gateway = await startLimited(section, keys)
 after(() => Promise.all([gateway.stop(), upstream.close()]))
 
-test('GET /limits/{tenant} tells each limit with what is used, held and left, and its reset', async () => {
+test('GET /limits/{tenant} shows each limit with its used, held and remaining amount, and its reset', async () => {
   const front = gateway.as('acme')
   assert.equal((await front.chat()).status, 200)
   const { promise: release, resolve } = Promise.withResolvers<void>()
@@ -95,7 +95,7 @@ test('GET /limits/{tenant} tells each limit with what is used, held and left, an
   assert.equal(series.get('gw_budget_spend_usd{tenant="acme",window="month"}'), 0.000_26)
 })
 
-test('GET /limits/{tenant} leaves out what a tenant does not have', async () => {
+test('GET /limits/{tenant} omits limits that a tenant does not have', async () => {
   const front = gateway.as('rated')
   const names = ['tenant', 'requests_per_minute', 'concurrent_requests']
   const shown = await standing(front, 'rated')
@@ -106,7 +106,7 @@ test('GET /limits/{tenant} leaves out what a tenant does not have', async () => 
   assert.ok(Math.abs(Date.parse(resets_at) - Date.now()) < 60_000)
 })
 
-test('a tenant that no key, rule or budget names is no tenant', async () => {
+test('a tenant that no key, rule or budget names does not exist', async () => {
   for (const [path, said] of [
     ['/limits/acm', 'no such tenant "acm": no key, rule or budget names it; did you mean "acme"?'],
     ['/explain?model=chat&tenant=x', 'no such tenant "x": no key, rule or budget names it'],
@@ -131,7 +131,7 @@ async function explained(document: object): Promise<string> {
   return stdout
 }
 
-test('gw config validate --explain tells limits and budgets of the tenants of a route', async () => {
+test("gw config validate --explain shows limits and budgets of a route's tenants", async () => {
   const text = await explained(limitedDocument(section, keys))
   for (const expected of [
     'tenant acme: 1 requests a minute, 9 at once, 4 simultaneous, in each replica; ' +
@@ -143,7 +143,7 @@ test('gw config validate --explain tells limits and budgets of the tenants of a 
   }
 })
 
-test('--explain tells what is reserved and sent for a client that gives no limit', async () => {
+test('--explain shows what is reserved and sent for a client without a limit', async () => {
   assert.match(
     await explained(limitedDocument(section, keys)),
     /a client without a token limit: max_tokens 100 is sent where a budget applies/,
@@ -155,7 +155,7 @@ test('--explain tells what is reserved and sent for a client that gives no limit
   )
 })
 
-test('--explain tells the limits that a file without any has', async () => {
+test('--explain shows the limits of a file that sets none', async () => {
   const { rate_limits: _limits, budgets: _budgets, ...others } = section
   const text = await explained(limitedDocument(others, keys))
   assert.match(text, /tenant rated: 120 requests a minute, 30 at once, 16 simultaneous/)

@@ -1,4 +1,6 @@
-/** A load balancer that gives up on silent connections: what is not a stream is answered before it does. */
+/**
+ * A load balancer that closes silent connections: an answer that is not a stream comes before that.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -21,7 +23,7 @@ const front = await startFront({
 })
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 
-test('an answer that is no stream is a 504 before the load balancer gives up; a stream goes on', async () => {
+test("an answer that is not a stream gets 504 before the load balancer's timeout; a stream continues", async () => {
   const moment = Promise.withResolvers<void>()
   upstream.script.push(later(moment.promise, streaming()))
   const stream = front.ask({ stream: true })

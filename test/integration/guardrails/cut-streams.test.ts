@@ -1,4 +1,7 @@
-/** A word that a guardrail forbids is cut at every byte of a stream, on every API for clients, and never arrives. */
+/**
+ * A word that a guardrail forbids never reaches the client, on every API and wherever a stream is
+ * cut.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { event, startFront, startUpstream } from '../../helpers/fake-upstream.ts'
@@ -23,7 +26,7 @@ const APIS: Readonly<Record<string, object>> = {
   responses: { input: 'hello' },
 }
 
-/** Events of these words, as the API that the upstream is asked by has them. */
+/** Events with these words, in the API that the upstream is called with. */
 function eventsOf(words: readonly string[], path: string): string[] {
   const isChat = path.endsWith('/chat/completions')
   const object = isChat ? 'chat.completion.chunk' : 'text_completion'
@@ -36,7 +39,7 @@ function eventsOf(words: readonly string[], path: string): string[] {
   return [...deltas, end, 'data: [DONE]\n\n']
 }
 
-/** The upstream sends the second part once the client has words of the first. */
+/** The upstream sends the second part after the client has words of the first. */
 async function ask(api: string, partsOf: (path: string) => readonly [string, string]) {
   const heard = Promise.withResolvers<void>()
   upstream.reply = async (outgoing, { path }) => {
@@ -63,7 +66,7 @@ async function ask(api: string, partsOf: (path: string) => readonly [string, str
 }
 
 for (const api of Object.keys(APIS)) {
-  test(`/v1/${api}: a forbidden word that comes in two events, cut anywhere, never arrives`, async () => {
+  test(`/v1/${api}: a forbidden word split over two events at any point never arrives`, async () => {
     for (let cut = 1; cut < FORBIDDEN.length; cut++) {
       const [head, tail] = [FORBIDDEN.slice(0, cut), FORBIDDEN.slice(cut)]
       const text = await ask(api, (path) => {
@@ -74,7 +77,7 @@ for (const api of Object.keys(APIS)) {
     }
   })
 
-  test(`/v1/${api}: nor one whose event is cut anywhere on the wire`, async () => {
+  test(`/v1/${api}: a forbidden word whose event is split anywhere on the wire never arrives`, async () => {
     for (let cut = 0; cut <= FORBIDDEN.length; cut++) {
       const text = await ask(api, (path) => {
         const events = eventsOf([BEFORE, FORBIDDEN, BEHIND], path).join('')

@@ -1,4 +1,7 @@
-/** A sidecar refuses, hangs, resets, makes no sense, drips or fails: `on_error` decides, in time, and nothing is held. */
+/**
+ * A sidecar refuses, hangs, resets, returns nonsense, drips or fails: `on_error` decides in time,
+ * and the request releases everything.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -78,7 +81,7 @@ beforeEach(() => {
   upstream.asked.length = 0
 })
 
-/** Slots, holds and requests in flight that are not given back. */
+/** Slots, holds and requests in flight that are not released. */
 async function left(): Promise<unknown> {
   const { concurrent_requests, budget_tokens } = await front.admin('/limits/acme')
   const series = await front.series()
@@ -89,7 +92,7 @@ const NOTHING = [0, 0, []]
 
 for (const { name, verdict, stage, on_error } of cells) {
   for (const stream of [false, true]) {
-    test(`${name}: ${stream ? 'a stream' : 'a whole answer'} goes by on_error`, async () => {
+    test(`${name}: ${stream ? 'a stream' : 'a whole answer'} follows on_error`, async () => {
       upstream.reply = stream ? streaming({ words: ['hello'] }) : whole('hello')
       const heard = await front.ask({ model: name, stream }).over
       const trace = await front.trace(heard)
@@ -119,7 +122,7 @@ for (const { name, verdict, stage, on_error } of cells) {
   }
 }
 
-test('a client that leaves while a sidecar thinks holds nothing behind', async () => {
+test('a client that disconnects while a sidecar works leaves nothing held', async () => {
   const asking = front.ask({ model: 'patient' })
   asking.head.catch(() => {})
   await until('its slot is taken', async () => {

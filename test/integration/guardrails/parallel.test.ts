@@ -1,4 +1,7 @@
-/** A guardrail that only judges runs beside the attempt: nothing reaches the client before its verdict. */
+/**
+ * A guardrail that only judges runs in parallel with the attempt: the client receives nothing
+ * before the verdict.
+ */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, beforeEach, test } from 'node:test'
@@ -28,7 +31,7 @@ after(() => Promise.all([front.process.stop(), upstream.close(), sidecar.close()
 const PASS = '{"action":{}}'
 const BLOCK = '{"action":{"body":"Not here.","status_code":403}}'
 
-/** The question to the sidecar, once it has come; the test answers it. */
+/** The request to the sidecar, once received; the test answers it. */
 let asked: PromiseWithResolvers<ServerResponse>
 
 beforeEach(() => {
@@ -38,7 +41,9 @@ beforeEach(() => {
   sidecar.instead = asked.resolve
 })
 
-/** Asks, and gives the verdict when the upstream has been asked and `when` has passed. */
+/**
+ * Sends a request, and returns the verdict once the upstream has the request and `when` has passed.
+ */
 async function judged(
   reply: Reply,
   verdict: string,
@@ -47,7 +52,7 @@ async function judged(
   upstream.reply = reply
   const asking = front.ask({ stream })
   const outgoing = await asked.promise
-  await until('the upstream is asked', () => upstream.asked.length === 1)
+  await until('the upstream has the request', () => upstream.asked.length === 1)
   await when()
   assert.equal(asking.text(), '')
   outgoing.end(verdict)
@@ -55,26 +60,26 @@ async function judged(
 }
 
 const inFlight = () => front.value('gw_upstream_in_flight{upstream="up"}')
-/** The answer has been read whole, as far as the gateway reads it. */
+/** The gateway has read the answer as far as it can. */
 const answered = async () => {
   await until('the upstream has answered', async () => (await inFlight()) === 0)
 }
 
-test('an answer that is there before the verdict waits for it', async () => {
+test('an answer that arrives before the verdict waits for it', async () => {
   const heard = await judged(whole('hello'), PASS, { when: answered })
   assert.equal(heard.status, 200)
   assert.equal(JSON.parse(heard.text).choices[0].message.content, 'hello')
   assert.partialDeepStrictEqual((await front.trace(heard)).guardrails, [{ verdict: 'pass' }])
 })
 
-test('a stream that begins before the verdict is whole behind it', async () => {
+test('a stream that begins before the verdict is complete after it', async () => {
   const words = Array.from({ length: 2000 }, (_, index) => `word-${index} `)
   const heard = await judged(streaming({ words }), PASS, { stream: true })
   assert.equal(wordsOf(heard), words.join(''))
   assert.equal(eventsOf(heard).at(-1), '[DONE]')
 })
 
-test('a block ends the attempt at once, and an upstream that was silent is charged its prompt alone', async () => {
+test('a block ends the attempt at once, and a silent upstream is charged only for its prompt', async () => {
   const heard = await judged(silent, BLOCK)
   assert.equal(heard.status, 400)
   assert.match(errorOf(heard).message, /Not here\./)
@@ -84,14 +89,14 @@ test('a block ends the attempt at once, and an upstream that was silent is charg
   await answered()
 })
 
-test('a block behind the answer is a 400, and what the answer used is charged', async () => {
+test("a block after the answer returns 400, and the answer's usage is charged", async () => {
   const heard = await judged(whole('hello'), BLOCK, { when: answered })
   assert.equal(errorOf(heard).code, 'ERR_GW_GUARDRAIL_BLOCKED')
   assert.doesNotMatch(heard.text, /hello/)
   assert.equal((await front.trace(heard)).completion_tokens, 3)
 })
 
-test('a block behind the first words of a stream is a 400 without any of them', async () => {
+test('a block after the first words of a stream returns 400 without any of them', async () => {
   const { promise: hold, resolve } = Promise.withResolvers<void>()
   const heard = await judged(streaming({ words: ['one', 'two'], hold }), BLOCK, { stream: true })
   resolve()
@@ -100,7 +105,7 @@ test('a block behind the first words of a stream is a 400 without any of them', 
   await answered()
 })
 
-test('a failure of the upstream waits for the verdict too, and a block wins', async () => {
+test('a failure of the upstream also waits for the verdict, and a block takes precedence', async () => {
   const blocked = await judged(failing(500), BLOCK, { when: answered })
   assert.equal(errorOf(blocked).code, 'ERR_GW_GUARDRAIL_BLOCKED')
   asked = Promise.withResolvers()
@@ -110,7 +115,7 @@ test('a failure of the upstream waits for the verdict too, and a block wins', as
   assert.equal(failed.status, 502)
 })
 
-test('a sidecar that fails is a 503, though the upstream has answered', async () => {
+test('a failing sidecar returns 503, even if the upstream has answered', async () => {
   const heard = await judged(whole('hello'), 'nonsense', { when: answered })
   assert.equal(errorOf(heard).code, 'ERR_GW_AUXILIARY_UNAVAILABLE')
 })

@@ -1,4 +1,7 @@
-/** Guardrails are shown all that models read: words elsewhere than in messages, and members that readers read differently. */
+/**
+ * Guardrails see everything that models read: words outside messages, and members that parsers read
+ * differently.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { startFront, startUpstream, whole } from '../../helpers/fake-upstream.ts'
@@ -66,7 +69,7 @@ async function post(path: string, body: string | object, model = 'openai') {
   return { status: answer.status, text: await answer.text() }
 }
 
-/** Requests whose words have no place, by the member that the refusal names. */
+/** Requests with words in unsupported places, by the member that the refusal names. */
 const REFUSED: readonly (readonly [param: string, path: string, body: object])[] = [
   ['messages[0].content[0]', CHAT, aMessage({ content: [FORBIDDEN] })],
   ['messages[0].content[0].type', CHAT, aMessage({ content: [{ type: 'odd', odd: FORBIDDEN }] })],
@@ -117,7 +120,7 @@ const REFUSED: readonly (readonly [param: string, path: string, body: object])[]
 ]
 
 for (const [param, path, body] of REFUSED) {
-  test(`${path}: ${param} has no place, and is refused by name`, async () => {
+  test(`${path}: ${param} is not supported, and is refused by name`, async () => {
     const { status, text } = await post(path, body, path === '/v1/rerank' ? 'vllm' : 'openai')
     assert.equal(status, 400, text)
     const { error } = JSON.parse(text)
@@ -137,7 +140,7 @@ const TWICE: Readonly<Record<string, string>> = {
 }
 
 for (const [param, body] of Object.entries(TWICE)) {
-  test(`${param} is there twice, and is refused`, async () => {
+  test(`${param} appears twice and is refused`, async () => {
     const { status, text } = await post(CHAT, body)
     assert.equal(status, 400, text)
     const { error } = JSON.parse(text)
@@ -146,7 +149,7 @@ for (const [param, body] of Object.entries(TWICE)) {
   })
 }
 
-/** Words in places that guardrails are shown. */
+/** Words in places that guardrails see. */
 const SHOWN: Readonly<
   Record<string, readonly [path: string, body: (words: string) => object, isFixed?: true]>
 > = {
@@ -156,7 +159,7 @@ const SHOWN: Readonly<
     (description) => ({ messages, ...aTool(parameters({ description })) }),
   ],
   'the name of a parameter': [CHAT, (name) => ({ messages, ...aTool(parameters({}, name)) }), true],
-  'a word that a parameter may be': [
+  'an allowed value of a parameter': [
     CHAT,
     (word) => ({ messages, ...aTool(parameters({ enum: [word] })) }),
   ],
@@ -176,7 +179,7 @@ const SHOWN: Readonly<
   ],
   'a prediction': [CHAT, (content) => ({ messages, prediction: { type: 'content', content } })],
   'a value for a template': [CHAT, (note) => ({ messages, chat_template_kwargs: { note } })],
-  'the name of a speaker': [CHAT, (name) => aMessage({ name }), true],
+  "the name of a message's author": [CHAT, (name) => aMessage({ name }), true],
   'escaped arguments of a call': [
     CHAT,
     (words) => ({
@@ -279,7 +282,7 @@ test('files and recordings, which guardrails cannot read, are refused, and pictu
   assert.equal((await post(CHAT, aMessage({ content: [picture] }))).status, 200)
 })
 
-test('a route that is downgraded to one without guardrails keeps its own', async () => {
+test('a route that is downgraded to a route without guardrails keeps its own', async () => {
   const usage = { prompt_tokens: 1_000_000, completion_tokens: 1, total_tokens: 1_000_001 }
   upstream.reply = whole('hello', usage)
   await post(CHAT, { messages }, 'open')
@@ -288,7 +291,7 @@ test('a route that is downgraded to one without guardrails keeps its own', async
   assert.equal(upstream.asked.length, 1)
 })
 
-test('a large request is judged and sent whole, and a member in another case is found in it', async () => {
+test('a large request is judged and sent whole, including a member in another case', async () => {
   const long = 'word '.repeat(20_000)
   const prediction = { type: 'content', content: `${long}secret-7` }
   const large = { messages: [{ role: 'user', content: long }], prediction }

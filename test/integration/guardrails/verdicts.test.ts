@@ -1,4 +1,7 @@
-/** Guardrails judge requests and answers: let them pass, change them, block them; and what holds when they are away. */
+/**
+ * Guardrails judge requests and answers: they let them pass, change them or block them; and the
+ * behaviour without a sidecar.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -53,7 +56,7 @@ beforeEach(() => {
 const ask = (model: string, content: string, more: object = {}) =>
   front.ask({ model, messages: [{ role: 'user', content }], ...more }).over
 
-test('a request that passes goes on as it came', async () => {
+test('a request that passes is forwarded unchanged', async () => {
   const heard = await ask('input', 'hello')
   assert.equal(heard.status, 200)
   assert.partialDeepStrictEqual(sidecar.asked[0], {
@@ -65,7 +68,7 @@ test('a request that passes goes on as it came', async () => {
 })
 
 for (const model of ['input', 'litellm']) {
-  test(`${model}: a request that is blocked is a 400 with the sidecar's words, and no upstream is asked`, async () => {
+  test(`${model}: a blocked request returns 400 with the sidecar's words, and reaches no upstream`, async () => {
     const heard = await ask(model, `say ${FORBIDDEN}`)
     assert.equal(heard.status, 400)
     const { code, message, guardrail: name } = errorOf(heard)
@@ -77,7 +80,7 @@ for (const model of ['input', 'litellm']) {
 }
 
 for (const model of ['masking', 'litellm']) {
-  test(`${model}: an upstream and a client read masked words`, async () => {
+  test(`${model}: upstream and client receive masked words`, async () => {
     upstream.reply = whole('it was secret-7')
     const heard = await ask(model, 'my secret-42', { seed: 7 })
     const asked = upstream.asked[0]?.body
@@ -87,7 +90,7 @@ for (const model of ['masking', 'litellm']) {
   })
 }
 
-test('parts of a message are judged one by one', async () => {
+test('each part of a message is judged separately', async () => {
   const content = [
     { type: 'text', text: 'a secret-1' },
     { type: 'image_url', image_url: { url: 'https://x/y.png' } },
@@ -111,7 +114,7 @@ test('without redact, a text that the sidecar would change is blocked', async ()
   assert.equal(errorOf(heard).code, 'ERR_GW_GUARDRAIL_BLOCKED')
 })
 
-test('an answer that is blocked is a 400, and what it used is charged', async () => {
+test('a blocked answer returns 400, and its usage is charged', async () => {
   upstream.reply = whole(`so ${FORBIDDEN}`)
   const heard = await ask('output', 'hello')
   assert.equal(heard.status, 400)
@@ -140,7 +143,7 @@ test('a stream that has begun ends with an error event and an abort', async () =
   assert.equal(eventsOf(heard).at(-1).error.code, 'ERR_GW_GUARDRAIL_BLOCKED')
 })
 
-test('a stream is masked wherever it is cut, and otherwise complete', async () => {
+test('a stream is masked wherever it is split, and is otherwise complete', async () => {
   const words = [...`${LONG}secret-99 ${LONG}`]
   upstream.reply = streaming({ words })
   const heard = await ask('masking', 'hello', { stream: true })
@@ -148,12 +151,12 @@ test('a stream is masked wherever it is cut, and otherwise complete', async () =
   assert.equal(eventsOf(heard).at(-1), '[DONE]')
 })
 
-test('a short stream that is blocked before its first word is a 400', async () => {
+test('a short stream that is blocked before its first word returns 400', async () => {
   upstream.reply = streaming({ words: [FORBIDDEN] })
   assert.equal((await ask('output', 'hello', { stream: true })).status, 400)
 })
 
-test('a sidecar that is gone is refused at once after some failures', async () => {
+test('after some failures, requests to a missing sidecar are refused at once', async () => {
   for (let time = 0; time < 6; time++) assert.equal((await ask('gone', 'hello')).status, 503)
   const count = (outcome: string) =>
     front.value(`gw_auxiliary_requests_total{kind="guardrail",name="gone",outcome="${outcome}"}`)
@@ -176,7 +179,7 @@ test('a sidecar that is gone is refused at once after some failures', async () =
   assert.match(tree.stdout, /guardrail input \(input\): block in \d+ ms: Not here\./)
 })
 
-test('texts that a route keeps are those that guardrails let pass', async () => {
+test('a route that keeps texts keeps those that guardrails let pass', async () => {
   const { headers, status } = await ask('kept', 'it is secret-7')
   assert.equal(status, 200)
   const { texts } = await front.admin(`/context/${headers['x-request-id']}`)
@@ -185,7 +188,7 @@ test('texts that a route keeps are those that guardrails let pass', async () => 
   assert.equal((await front.admin(`/context/${blocked.headers['x-request-id']}`)).texts, null)
 })
 
-test('explain foretells a guardrail that is refused at once, and what on_error and its side mean', async () => {
+test('explain predicts a guardrail that is refused at once, and the effect of on_error and side', async () => {
   const explained = async (model: string, query = '') =>
     await front.admin(`/explain?model=${model}${query}`)
   await until('the breaker is open', async () => {
@@ -246,7 +249,7 @@ test('/v1/completions and /v1/embeddings are judged alike', async () => {
   assert.equal(upstream.asked.at(-1)?.body.input, 'a [hidden]')
 })
 
-/** Requests that hold a forbidden word elsewhere than in the text of a message. */
+/** Requests with a forbidden word outside the text of a message. */
 const HIDDEN: Readonly<Record<string, readonly [string, object]>> = {
   'an earlier call of a tool': [
     '/v1/chat/completions',
@@ -298,7 +301,7 @@ for (const [where, [path, body]] of Object.entries(HIDDEN)) {
   })
 }
 
-test('numbers of tokens are refused where a guardrail would have to read them', async () => {
+test('token numbers are refused if a guardrail would have to read them', async () => {
   for (const [path, body] of [
     ['/v1/completions', { prompt: [1, 2] }],
     ['/v1/embeddings', { input: [[1], [2]] }],

@@ -1,4 +1,4 @@
-/** Chunked bodies: sizes, extensions, line ends and trailers that are not as they should be. */
+/** Chunked bodies with invalid sizes, extensions, line ends and trailers. */
 import { CHAT_BODY, chatBytes, chunk, framedBytes } from './front.ts'
 import { type Row, refused, served } from './rows.ts'
 
@@ -62,7 +62,7 @@ export const CHUNK_ROWS: readonly Row[] = [
   chunks('last chunk ended by CR', `${chunk(CHAT_BODY)}0\r\r`),
   chunks('last chunk with garbage', `${chunk(CHAT_BODY)}0\r\ngarbage\r\n\r\n`),
   chunks('trailer with a space before the colon', `${chunk(CHAT_BODY)}0\r\nX-Trailer : a\r\n\r\n`),
-  chunks('trailer that would frame', `${chunk(CHAT_BODY)}0\r\nContent-Length: 5\r\n\r\n`),
+  chunks('trailer that would frame a message', `${chunk(CHAT_BODY)}0\r\nContent-Length: 5\r\n\r\n`),
   chunks('trailer with a NUL', `${chunk(CHAT_BODY)}0\r\nX-Trailer: a\0b\r\n\r\n`),
   chunks('trailer with a bare LF', `${chunk(CHAT_BODY)}0\r\nX-Trailer: a\nb\r\n\r\n`),
   chunks('trailer folded', `${chunk(CHAT_BODY)}0\r\nX-Trailer: a\r\n b\r\n\r\n`),
@@ -71,10 +71,10 @@ export const CHUNK_ROWS: readonly Row[] = [
     bytesOf(`${chunk(CHAT_BODY)}0\r\nX-Trailer: ${'a'.repeat(17_408)}\r\n\r\n`),
     431,
   ),
-  chunks('smuggled behind a bad size', `0x0\r\n\r\n${SMUGGLED}`),
-  chunks('smuggled behind an LF terminator', `0\n\n${SMUGGLED}`),
+  chunks('smuggled after a bad size', `0x0\r\n\r\n${SMUGGLED}`),
+  chunks('smuggled after an LF terminator', `0\n\n${SMUGGLED}`),
   chunks('smuggled in an extension', `5;\n${SMUGGLED}`),
-  chunks('smuggled behind data without an end', `1\r\nab${END}${SMUGGLED}`),
+  chunks('smuggled after data without an end', `1\r\nab${END}${SMUGGLED}`),
   served('chunks: upper-case size', bytesOf(`${SIZE.toUpperCase()}\r\n${CHAT_BODY}\r\n${END}`)),
   served('chunks: leading zeros', bytesOf(`000${SIZE}\r\n${CHAT_BODY}\r\n${END}`)),
   served('chunks: an extension', bytesOf(`${chunk(CHAT_BODY, ';name=value')}${END}`)),

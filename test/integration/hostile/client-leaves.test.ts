@@ -1,4 +1,6 @@
-/** Clients that go away: the upstream is let go at once, and nothing is left in flight. */
+/**
+ * Clients that disconnect: the upstream request is aborted at once, and nothing remains in flight.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { until } from '../../helpers/until.ts'
@@ -13,7 +15,7 @@ const { upstream } = front
 const STREAM_BODY = CHAT_BODY.replace('{', '{"stream":true,')
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"word "}}]}\n\n'
 const WAYS = ['leave', 'reset', 'sendEnd'] as const
-/** No clock of the gateway would have let anything go by then. */
+/** No timer of the gateway would have aborted anything by then. */
 const SECONDS_MAX = 20
 
 beforeEach(() => {
@@ -22,7 +24,7 @@ beforeEach(() => {
   upstream.reply = answerWhole
 })
 
-/** Values of a family, labels and all. */
+/** All values of a metric, with their labels. */
 async function gauge(name: string): Promise<number> {
   const text = await (await fetch(`${front.gateway.metricsUrl}/metrics`)).text()
   const values = text.split('\n').filter((line) => line.startsWith(name))
@@ -37,10 +39,10 @@ async function nothingIsLeft(): Promise<void> {
 }
 
 async function upstreamIsLetGo(count = 1): Promise<void> {
-  await until('the upstream is let go', () => upstream.abandoned === count, SECONDS_MAX)
+  await until('the upstream request is aborted', () => upstream.abandoned === count, SECONDS_MAX)
 }
 
-/** A stream that says something every 20 ms and never ends. */
+/** A stream that sends something every 20 ms and never ends. */
 function endlessly(events: string): void {
   upstream.reply = (_asked, outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -56,7 +58,7 @@ function silently(): void {
 
 async function asked(bytes: string): Promise<RawSocket> {
   const socket = open(front, bytes)
-  await until('the upstream is asked', () => upstream.asked.length === 1)
+  await until('the upstream has the request', () => upstream.asked.length === 1)
   return socket
 }
 
@@ -87,7 +89,7 @@ for (const way of WAYS) {
     await nothingIsLeft()
   })
 
-  test(`before an answer that is no stream (${way})`, async () => {
+  test(`before an answer that is not a stream (${way})`, async () => {
     silently()
     const socket = await asked(chatBytes())
     socket[way]()
@@ -111,7 +113,7 @@ for (const way of WAYS) {
   })
 }
 
-test('while the answer it does not read fills every buffer', async () => {
+test('while an answer that it does not read fills every buffer', async () => {
   endlessly(EVENT.replace('word ', 'x'.repeat(900_000)))
   const socket = await asked(chatBytes({ body: STREAM_BODY }))
   socket.stall()
@@ -133,7 +135,7 @@ test('a hundred at once, at random moments', async () => {
   await upstreamIsLetGo(upstream.asked.length)
 })
 
-test('what was seen of an abandoned stream is counted, and said to be estimated', async () => {
+test('the received part of an abandoned stream is counted and marked as an estimate', async () => {
   endlessly(EVENT)
   const socket = await asked(chatBytes({ body: STREAM_BODY }))
   assert.ok(await socket.until(() => socket.heard.split('word ').length > 3))

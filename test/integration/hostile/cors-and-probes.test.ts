@@ -1,4 +1,4 @@
-/** Browsers and load balancers: who may read an answer, and who needs no key. */
+/** Browsers and load balancers: which pages may read an answer, and which requests need no key. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { until } from '../../helpers/until.ts'
@@ -61,7 +61,7 @@ for (const origin of [
   })
 }
 
-test('a preflight is answered without a key, with what was asked for', async () => {
+test('a preflight gets an answer without a key, with the requested methods and headers', async () => {
   const answer = await sendTo(front, {
     method: 'OPTIONS',
     headers: {
@@ -78,7 +78,7 @@ test('a preflight is answered without a key, with what was asked for', async () 
   assert.match(String(answer.headers['access-control-allow-methods']), /POST/)
 })
 
-test('a refused preflight leaves a line in the log that says which origin and why', async () => {
+test('a refused preflight writes a log line with the origin and the reason', async () => {
   for (const [one, origin, why] of [
     [front, 'https://unlisted.test', /is not in gateway\.cors\.allowed_origins/],
     [silent, 'https://a.test', /gateway\.cors\.allowed_origins is empty/],
@@ -99,14 +99,14 @@ test('a refused preflight leaves a line in the log that says which origin and wh
   }
 })
 
-test('any origin means any, without credentials', async () => {
+test('any origin allows every page, without credentials', async () => {
   const headers = { authorization: `Bearer ${open.key}`, origin: 'https://a.test' }
   const answer = await sendTo(open, { headers })
   assert.equal(answer.headers['access-control-allow-origin'], '*')
   assert.equal(answer.headers['access-control-allow-credentials'], undefined)
 })
 
-test('a gateway without origins says nothing to pages', async () => {
+test('a gateway without origins sends no CORS headers', async () => {
   const headers = { authorization: `Bearer ${silent.key}`, origin: 'https://a.test' }
   const answer = await sendTo(silent, { headers })
   const names = Object.keys(answer.headers)

@@ -1,4 +1,4 @@
-/** An upstream over loopback that remembers its requests and answers as the test says. */
+/** A loopback upstream that records its requests and answers as the test says. */
 import { once } from 'node:events'
 import {
   createServer,
@@ -19,9 +19,9 @@ export type Reply = (asked: Asked, outgoing: ServerResponse) => void
 
 export interface FakeUpstream {
   readonly url: string
-  /** Every request that arrived whole, probes excepted. */
+  /** Every complete request, without probes. */
   readonly asked: Asked[]
-  /** Answers from now on. */
+  /** Sets the answer for later requests. */
   reply: Reply
   /** The requests whose connection closed before their answer was complete. */
   abandoned: number
@@ -68,7 +68,7 @@ export async function startFakeUpstream(): Promise<FakeUpstream> {
     }
     const asked = { method, path: url, headers, body: Buffer.concat(chunks) }
     upstream.asked.push(asked)
-    // Also where it closed before the body had been read here.
+    // Also if it closed before the body had been read here.
     const over = () => {
       if (!outgoing.writableFinished) upstream.abandoned++
     }

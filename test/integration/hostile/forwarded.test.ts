@@ -1,4 +1,7 @@
-/** The parts of a request that reach an upstream: its body's bytes but for the model, and no header of the client's. */
+/**
+ * Upstreams receive the bytes of the client's body with another model, and none of the client's
+ * headers.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { CHAT_BODY, startFront } from './front.ts'
@@ -16,18 +19,18 @@ const BODIES: Readonly<Record<string, string>> = {
   'the plain one': CHAT_BODY,
   'spaces everywhere': ` {\n\t"model" :\r\n "chat" , ${MESSAGES} , "seed"\t:\t1.50e+1 }\n`,
   'the model last': `{${MESSAGES},"model":"chat"}`,
-  'the model in escapes': `{"\\u006dodel":"\\u0063hat",${MESSAGES}}`,
+  'the model with escapes': `{"\\u006dodel":"\\u0063hat",${MESSAGES}}`,
   'the model elsewhere too': `{"metadata":{"model":"chat"},"model":"chat",${MESSAGES},"x":["model","chat"]}`,
   'numbers that no double holds': `{"model":"chat",${MESSAGES},"x":[1e400,123456789012345678901234567890,-0,1.0]}`,
-  'letters of four bytes': `{"model":"chat","messages":[{"role":"user","content":"𝒳😀\\ud83d\\ude00"}]}`,
+  'four-byte letters': `{"model":"chat","messages":[{"role":"user","content":"𝒳😀\\ud83d\\ude00"}]}`,
   'members twice': `{"model":"chat",${MESSAGES},"seed":1,"seed":2}`,
-  'members of every object': `{"model":"chat",${MESSAGES},"__proto__":{"a":1},"constructor":{"prototype":{}}}`,
+  'member names that every object has': `{"model":"chat",${MESSAGES},"__proto__":{"a":1},"constructor":{"prototype":{}}}`,
   'quotes and backslashes': `{"a":"\\\\\\"}{,model","model":"chat",${MESSAGES},"b":"\\\\"}`,
   'one megabyte': `{"model":"chat",${MESSAGES},"x":"${'é"'.replace('"', '').repeat(500_000)}"}`,
 }
 
 for (const [what, body] of Object.entries(BODIES)) {
-  test(`${what}: the model is replaced and every other byte is the client's`, async () => {
+  test(`${what}: the model is replaced and every other byte is unchanged`, async () => {
     const answer = await sendTo(front, { body })
     assert.equal(answer.status, 200, answer.text)
     const [asked] = front.upstream.asked
@@ -51,7 +54,7 @@ const ROUTING = {
 }
 
 for (const [name, value] of Object.entries(ROUTING)) {
-  test(`the member ${name} chooses nothing and is not forwarded`, async () => {
+  test(`the member ${name} selects nothing and is not forwarded`, async () => {
     const body = CHAT_BODY.replace('{', `{${JSON.stringify(name)}:${JSON.stringify(value)},`)
     const escaped = body.replace(`"${name[0]}`, `"\\u00${name.charCodeAt(0).toString(16)}`)
     for (const text of [body, escaped]) {
@@ -125,7 +128,7 @@ test(`${HEADERS.length} headers of the client: none reaches the upstream`, async
 })
 
 for (const name of ['x-api-key', 'api-key']) {
-  test(`a key in ${name} is taken, and stays here`, async () => {
+  test(`a key in ${name} is accepted and not forwarded`, async () => {
     const headers = { authorization: undefined, [name]: front.key }
     assert.equal((await sendTo(front, { headers })).status, 200)
     const [asked] = front.upstream.asked
@@ -134,7 +137,7 @@ for (const name of ['x-api-key', 'api-key']) {
   })
 }
 
-test("headers of the upstream's answer stay behind", async () => {
+test("headers of the upstream's answer are not forwarded", async () => {
   const { reply } = front.upstream
   front.upstream.reply = (asked, outgoing) => {
     for (const name of ['set-cookie', 'x-canary', 'server', 'openai-organization', 'x-gw-route'])
@@ -147,7 +150,7 @@ test("headers of the upstream's answer stay behind", async () => {
   assert.ok(!JSON.stringify(answer.headers).includes(CANARY), JSON.stringify(answer.headers))
 })
 
-test('what reaches every object through JSON, query and headers reaches none', async () => {
+test('prototype members in JSON, query and headers change no other object', async () => {
   const probes = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']
   for (const probe of probes) {
     const body = CHAT_BODY.replace('{', `{"${probe}":{"stream":true,"model":"x","polluted":1},`)

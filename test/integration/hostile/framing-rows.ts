@@ -1,4 +1,4 @@
-/** Where a body ends: lengths and codings that two readers take differently. */
+/** Ends of a body: lengths and codings that two parsers interpret differently. */
 import { CHAT_BODY, CHAT_LINE, chatBytes, chunk, framedBytes } from './front.ts'
 import { type Row, refused, served } from './rows.ts'
 
@@ -105,7 +105,7 @@ export const FRAMING_ROWS: readonly Row[] = [
     ['Transfer-Encoding: chunked', 'transfer-encoding: identity'],
     CHUNKED,
   ),
-  framing('coding behind a bare LF', ['X: y\nTransfer-Encoding: chunked'], CHUNKED),
+  framing('coding after a bare LF', ['X: y\nTransfer-Encoding: chunked'], CHUNKED),
   framing('coding folded', ['Transfer-Encoding:', ' chunked'], CHUNKED),
   framing('coding with a byte above 127', ['Transfer-Encoding: \xa0chunked'], CHUNKED),
   framing('coding with a vertical tab', ['Transfer-Encoding: \x0bchunked'], CHUNKED),
@@ -139,35 +139,35 @@ export const FRAMING_ROWS: readonly Row[] = [
       'POST /v1/chat/completions HTTP/1.0',
     ),
   ),
-  // The bytes after a refused request must never be read as another one.
+  // The bytes after a refused request must never be read as another request.
   refused(
-    'smuggled behind a doubled length',
+    'smuggled after a doubled length',
     framedBytes(
       [`Content-Length: ${LENGTH}`, `Content-Length: ${LENGTH + SMUGGLED.length}`],
       CHAT_BODY + SMUGGLED,
     ),
   ),
   refused(
-    'smuggled behind length and coding',
+    'smuggled after length and coding',
     framedBytes(['Content-Length: 5', 'Transfer-Encoding: chunked'], `0\r\n\r\n${SMUGGLED}`),
   ),
   refused(
-    'smuggled behind a hidden coding',
+    'smuggled after a hidden coding',
     framedBytes(
       [`Content-Length: ${LENGTH}`, 'Transfer-Encoding : chunked'],
       `0\r\n\r\n${SMUGGLED}`,
     ),
   ),
   refused(
-    'smuggled behind an unknown coding',
+    'smuggled after an unknown coding',
     framedBytes(['Transfer-Encoding: chunked, identity'], `0\r\n\r\n${SMUGGLED}`),
   ),
   refused(
-    'smuggled behind a refused target',
+    'smuggled after a refused target',
     chatBytes({ line: 'POST http://other.test/ HTTP/1.1' }) + SMUGGLED,
   ),
   refused(
-    'smuggled behind a doubled key',
+    'smuggled after a doubled key',
     chatBytes({ more: ['Authorization: Bearer x'] }) + SMUGGLED,
   ),
   refused('smuggled behind CONNECT', `CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n${SMUGGLED}`),
@@ -176,7 +176,7 @@ export const FRAMING_ROWS: readonly Row[] = [
     chatBytes({ more: Array.from({ length: 97 }, () => 'a: b') }) + SMUGGLED,
     431,
   ),
-  // Inside of a body it is text: no JSON, and so refused, and the connection may go on.
+  // Inside a body it is text but not JSON, so it is refused, and the connection stays open.
   {
     ...refused('a request as body', framedBytes([`Content-Length: ${SMUGGLED.length}`], SMUGGLED)),
     afterwards: 'serves',
@@ -204,13 +204,13 @@ export const FRAMING_ROWS: readonly Row[] = [
     afterwards: 'closes',
   },
   {
-    name: 'garbage behind a request',
+    name: 'garbage after a request',
     bytes: `${chatBytes()}\0\0\0\0\r\n\r\n`,
     answers: [200],
     asked: 1,
     afterwards: 'closes',
   },
-  // The answer before it is whole; the connection was good until then.
+  // The first answer is complete; the connection was good until then.
   refusedSecond('a second request with a bare LF', chatBytes({ more: ['a: b\nc: d'] })),
   refusedSecond('a second request with two lengths', chatBytes({ more: ['Content-Length: 0'] })),
   refusedSecond(

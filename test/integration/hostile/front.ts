@@ -41,7 +41,7 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
             endpoint: upstream.url,
             model: 'served',
             api_key: '${env:FRONT_CREDENTIAL}',
-            // The suite makes upstreams fail on purpose; an open breaker would hide what follows.
+            // The suite makes upstreams fail on purpose; an open breaker would hide later results.
             circuit_breaker: { failure_threshold: 1000 },
             ...options.upstream,
           },
@@ -63,7 +63,7 @@ export async function startFront(options: FrontOptions = {}): Promise<Front> {
   }
 }
 
-/** Stands for the key, and is as long, in bytes that are written down before there is one. */
+/** Placeholder of the same length for the key, in bytes that are written before the key exists. */
 export const KEY = '<key>'.padEnd(58, '=')
 
 export const CHAT_LINE = 'POST /v1/chat/completions HTTP/1.1'
@@ -76,21 +76,21 @@ export const CHAT_HEADERS = [
 
 export interface Parts {
   readonly line?: string
-  /** Behind those that a request needs. */
+  /** Added after the required headers. */
   readonly more?: readonly string[]
   /** Instead of those. */
   readonly headers?: readonly string[]
   readonly body?: string
 }
 
-/** A chat request as bytes; what is not given is right. */
+/** A chat request as bytes; omitted parts are correct. */
 export function chatBytes(parts: Parts = {}): string {
   const { line = CHAT_LINE, body = CHAT_BODY, more = [] } = parts
   const headers = parts.headers ?? [...CHAT_HEADERS, `Content-Length: ${Buffer.byteLength(body)}`]
   return `${[line, ...headers, ...more].join('\r\n')}\r\n\r\n${body}`
 }
 
-/** A chat request whose framing headers are the caller's. */
+/** A chat request whose framing headers the caller sets. */
 export function framedBytes(framing: readonly string[], body: string, line = CHAT_LINE): string {
   return chatBytes({ line, headers: [...CHAT_HEADERS, ...framing], body })
 }

@@ -1,4 +1,4 @@
-/** Header fields: doubled, folded, too many, too large, with bytes that do not belong there. */
+/** Header fields that are doubled, folded, too many or too large, or contain forbidden bytes. */
 import { CHAT_BODY, CHAT_HEADERS, CHAT_LINE, chatBytes, chunk, KEY } from './front.ts'
 import { answered, type Row, refused, served, wrongHeader } from './rows.ts'
 
@@ -17,7 +17,7 @@ function many(count: number): string[] {
   return Array.from({ length: count }, (_, index) => `X-Header-${index}: ${index}`)
 }
 
-/** Every control byte is tried inside of a name and of a value; a tab may stand in a value. */
+/** Every control byte is tried inside a name and inside a value; a value may contain a tab. */
 const CONTROLS = [0, 1, 7, 8, 9, 11, 12, 14, 27, 31, 127]
 const IN_NAMES = [...CONTROLS, ...Buffer.from(' "(),/;<=>?@[\\]{}\x80\xff', 'latin1')]
 
@@ -101,7 +101,7 @@ export const HEADER_ROWS: readonly Row[] = [
   served('upgrade: unknown', chatBytes({ more: ['Connection: upgrade', 'Upgrade: x'] })),
   served('upgrade: twice', chatBytes({ more: ['Upgrade: h2c', 'Upgrade: TLS/1.0'] })),
   served(
-    'upgrade: a second request behind the offer',
+    'upgrade: a second request after the offer',
     chatBytes({ more: ['Connection: Upgrade', 'Upgrade: h2c'] }) + chatBytes(),
     2,
   ),
@@ -161,7 +161,7 @@ export const HEADER_ROWS: readonly Row[] = [
   refused('a name of 64 KiB', chatBytes({ more: [`${'a'.repeat(65_536)}: b`] }), 431),
   refused('a value of 1 MiB', chatBytes({ more: [`X-Long: ${'a'.repeat(1_048_576)}`] }), 431),
   refused('17 KiB of headers', chatBytes({ more: [`X-Long: ${'a'.repeat(17_408)}`] }), 431),
-  // Leading space is skipped and never stored, so it counts for nothing.
+  // Leading space is skipped and not stored, so it does not count.
   served('17 KiB of spaces', chatBytes({ more: [`X-Long:${' '.repeat(17_408)}a`] })),
   refused('a key of 17 KiB', chatBytes({ more: [`Cookie: ${KEY.repeat(4000)}`] }), 431),
   served('100 headers', chatBytes({ more: many(96) })),
@@ -172,7 +172,7 @@ export const HEADER_ROWS: readonly Row[] = [
   served('the same key twice over', chatBytes({ more: [`X-Api-Key: ${KEY}`] })),
   served('a header named __proto__', chatBytes({ more: ['__proto__: x', 'constructor: y'] })),
   served(
-    'connection that names our headers',
+    'connection header that names our headers',
     chatBytes({ more: ['Connection: keep-alive, Authorization, Host'] }),
   ),
   served(

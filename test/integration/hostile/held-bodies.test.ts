@@ -1,4 +1,4 @@
-/** Bodies on their way count against their tenant, and what needs no body does not wait for one. */
+/** Unfinished bodies count against their tenant; requests that need no body do not wait for one. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../../helpers/a-key.ts'
@@ -86,7 +86,7 @@ for (const [how, framing, begun, rest] of [
     `${(CHAT.length - 20).toString(16)}\r\n${CHAT.slice(20)}\r\n0\r\n\r\n`,
   ],
 ] as const) {
-  test(`of 24 unfinished bodies ${how} by a tenant with two slots two are read, and their places come back`, async () => {
+  test(`24 unfinished bodies ${how} by a tenant with two slots: two are read, and their slots are released`, async () => {
     const sockets = Array.from({ length: 24 }, () => open(headOf('two', framing) + begun))
     const answered = () => sockets.filter(({ answers }) => answers.length === 1)
     await until('22 have their answer', () => answered().length === 22, 60)
@@ -122,14 +122,14 @@ test('a body in chunks of one byte is served', async () => {
   )
 })
 
-test('a key without the scope hears so before a byte of the body', async () => {
+test('a key without the scope is refused before a byte of the body arrives', async () => {
   const socket = open(headOf('lister', LENGTH))
   assert.ok(await socket.until(() => socket.answers.length === 1))
   assert.equal(socket.answers[0]?.status, 403)
   assert.match(socket.answers[0]?.body ?? '', /lacks the scope models:invoke/)
 })
 
-test('a wrong type and a length that is too large win over the scope', async () => {
+test('a wrong type and a too large length take precedence over the scope', async () => {
   const typed = headOf('lister', LENGTH).replace('application/json', 'text/plain')
   for (const [status, head] of [
     [415, typed],
@@ -148,7 +148,7 @@ test('a route that the key may not use is refused before the body is parsed', as
   assert.equal(socket.answers[0]?.status, 403)
 })
 
-test('what the store has refused until a moment is refused before a byte of the body', async () => {
+test('a request that the store has refused for a period is refused again before a byte of the body', async () => {
   const whole = headOf('slow', `Content-Length: ${CHAT.length}`) + CHAT
   for (const status of [200, 429]) {
     const socket = open(whole)
@@ -166,7 +166,7 @@ test('what the store has refused until a moment is refused before a byte of the 
   assert.equal(answer.headers['x-gw-ratelimit-remaining'], '0')
 })
 
-test('large bodies that are refused once they are read cost the rate', async () => {
+test('large bodies that are refused after reading count towards the rate', async () => {
   const large = CHAT.replace('hi', 'x'.repeat(200_000))
   const whole = headOf('wrong', `Content-Length: ${large.length}`) + large
   for (const status of [403, 403, 429]) {
@@ -177,7 +177,7 @@ test('large bodies that are refused once they are read cost the rate', async () 
   }
 })
 
-test('a body has no longer to come than the whole request', async () => {
+test('a body must arrive within the timeout of the whole request', async () => {
   const socket = open(headOf('cut', LENGTH), hasty)
   assert.ok(await socket.until(() => socket.answers.length === 1, 30))
   assert.equal(socket.answers[0]?.status, 408)

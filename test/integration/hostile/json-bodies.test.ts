@@ -1,4 +1,4 @@
-/** Bodies that are no chat completion: refused by their first fault, quickly, and never seen by an upstream. */
+/** Invalid chat bodies: refused quickly for their first fault, and never sent to an upstream. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -31,7 +31,7 @@ function withMember(member: string): string {
   return `{"model":"chat",${MESSAGES},${member}}`
 }
 
-/** Fills a body up to a number of bytes. */
+/** Pads a body to a number of bytes. */
 function ofLength(bytes: number): string {
   return GOOD.replace('hi', 'x'.repeat(bytes - GOOD.length + 2))
 }
@@ -103,8 +103,8 @@ const CASES: readonly Case[] = [
   bad('null', 'null'),
   bad('an object without members', '{}', 'model'),
   bad('words behind it', `${GOOD} and more`),
-  bad('a second object behind it', `${GOOD}${GOOD}`),
-  bad('a NUL behind it', `${GOOD}\0`),
+  bad('a second object after it', `${GOOD}${GOOD}`),
+  bad('a NUL after it', `${GOOD}\0`),
   bad('a NUL before it', `\0${GOOD}`),
   bad('a byte order mark', `\ufeff${GOOD}`),
   bad('a trailing comma', `{"model":"chat",${MESSAGES},}`),
@@ -135,17 +135,17 @@ const CASES: readonly Case[] = [
   bad('4 MiB of backslashes', `{"model":"${'\\'.repeat(LIMIT - 100)}`),
   bad('a million quotes', `{${'"'.repeat(1e6)}`),
   bad('no model', `{${MESSAGES}}`, 'model'),
-  bad('a model that is no string', GOOD.replace('"chat"', '["chat"]'), 'model'),
+  bad('a model that is not a string', GOOD.replace('"chat"', '["chat"]'), 'model'),
   bad('an empty model', GOOD.replace('"chat"', '""'), 'model'),
   bad('no messages', '{"model":"chat"}', 'messages'),
-  bad('messages that are none', '{"model":"chat","messages":[]}', 'messages'),
+  bad('messages that are not a list', '{"model":"chat","messages":[]}', 'messages'),
   bad('messages in an object', '{"model":"chat","messages":{"0":{"role":"user"}}}', 'messages'),
-  bad('a message that is no object', '{"model":"chat","messages":["hi"]}', 'messages[0].role'),
+  bad('a message that is not an object', '{"model":"chat","messages":["hi"]}', 'messages[0].role'),
   bad('a message without a role', '{"model":"chat","messages":[{}]}', 'messages[0].role'),
   bad('content that is a number', GOOD.replace('"hi"', '1'), 'messages[0].content'),
   bad('stream as a string', withMember('"stream":"true"'), 'stream'),
   bad('stream as a number', withMember('"stream":1'), 'stream'),
-  bad('stream options that are no object', withMember('"stream_options":[]'), 'stream_options'),
+  bad('stream options that are not an object', withMember('"stream_options":[]'), 'stream_options'),
   bad('n of 129', withMember('"n":129'), 'n'),
   ...COUNTED.flatMap((name) =>
     COUNTS.map((value) => bad(`${name} ${value}`, withMember(`"${name}":${value}`), name)),
@@ -172,9 +172,9 @@ const CASES: readonly Case[] = [
   ...['gzip', 'br', 'zstd', 'deflate', 'gzip, gzip', 'x-gzip', 'IDENTITY, gzip'].map(
     (encoding) => ({ what: `encoding ${encoding}`, body: gzipSync(GOOD), encoding, status: 415 }),
   ),
-  bad('gzip that does not say so', gzipSync(GOOD)),
-  { what: 'a body of the limit and one byte', body: ofLength(LIMIT + 1), status: 413 },
-  fine('a body of the limit', ofLength(LIMIT)),
+  bad('gzip without its header', gzipSync(GOOD)),
+  { what: 'a body one byte above the limit', body: ofLength(LIMIT + 1), status: 413 },
+  fine('a body at the limit', ofLength(LIMIT)),
   fine('__proto__ as a member', withMember('"__proto__":{"polluted":true}')),
   fine('constructor as a member', withMember('"constructor":{"prototype":{"polluted":true}}')),
   fine('__proto__ in a message', GOOD.replace('"role"', '"__proto__":{"polluted":true},"role"')),

@@ -1,4 +1,7 @@
-/** Bodies whose model stands in their beginning: a refusal comes before the rest, which costs no work. */
+/**
+ * If a body names its model near its beginning, a refusal comes before the rest of the body and
+ * costs no work.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CHAT_HEADERS, chatBytes, open, startFront } from './front.ts'
@@ -11,7 +14,7 @@ const LIMITED = {
 const begun = (length: number) =>
   chatBytes({ headers: [...CHAT_HEADERS, `Content-Length: ${length}`], body: BEGINNING })
 
-test('a model that leads nowhere is refused before the rest of the body has come, and a long body costs a request', async () => {
+test('an unknown model is refused before the rest of the body arrives, and a long body counts as one request', async () => {
   for (const [length, then] of [
     [60_000, 200],
     [900_000, 429],

@@ -1,4 +1,7 @@
-/** No request of one caller stalls the others: their mean time under attack is within a multiple of that without. */
+/**
+ * No request of one client stalls other clients: their mean time during an attack is within a
+ * multiple of the normal time.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, test } from 'node:test'
@@ -16,9 +19,9 @@ const KEYS = {
   plain: aKey({ id: 'plain', tenant: 'plain' }),
 }
 const REQUESTS = 60
-/** A stall of the event loop costs hundreds of times a request; a busy machine costs some. */
+/** A stall of the event loop multiplies the time by hundreds; a busy machine by less. */
 const TIMES_MAX = 15
-/** Below this a request is as quick as anybody asks for, on any machine. */
+/** Below this time a request is quick enough on any machine. */
 const MS_MIN = 4
 
 const upstream = await startFakeUpstream()
@@ -51,7 +54,7 @@ after(async () => {
   await upstream.close()
 })
 
-/** The mean: a stall is rare, and as long as hundreds of requests. */
+/** The mean, because a stall is rare and as long as hundreds of requests. */
 async function meanMs(): Promise<number> {
   const began = performance.now()
   for (let count = 0; count < REQUESTS; count++) {
@@ -82,7 +85,7 @@ const ATTACKS: readonly Attack[] = [
 ]
 
 for (const attack of ATTACKS) {
-  test(`others are served at once while ${attack}`, async (t) => {
+  test(`other clients are served at once while ${attack}`, async (t) => {
     const quiet = Math.max(MS_MIN, await meanMs())
     const keys = Object.fromEntries(Object.entries(KEYS).map(([name, { key }]) => [name, key]))
     const isOn = new Int32Array(new SharedArrayBuffer(4)).fill(1)

@@ -1,4 +1,4 @@
-/** Clients can write one line a request into logs, and no series into metrics. */
+/** Clients can add one log line per request, and no metric series. */
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, test } from 'node:test'
@@ -29,7 +29,10 @@ const METHODS = [
   'M-SEARCH',
 ]
 
-/** A request with a random model, path or method; all are refused, and all may keep their connection. */
+/**
+ * A request with a random model, path or method; all are refused, and all may keep their
+ * connection.
+ */
 function randomRequest(index: number): string {
   const word = randomBytes(randomInt(1, 40)).toString('base64url')
   if (index % 3 === 0) {
@@ -38,7 +41,7 @@ function randomRequest(index: number): string {
   }
   const method = METHODS[index % METHODS.length]
   const path = index % 3 === 1 ? `/${word}` : `/v1/models/${word}?${word}=${word}`
-  // An answer to HEAD has no body, which the reader of raw answers cannot know.
+  // The answer to HEAD has no body, which the parser of raw answers cannot know.
   return chatBytes({
     line: `${method === 'HEAD' ? 'GET' : method} ${path} HTTP/1.1`,
     headers: [
@@ -51,7 +54,7 @@ function randomRequest(index: number): string {
   })
 }
 
-test('10,000 random models, paths and methods make no series', { timeout: 900_000 }, async () => {
+test('10,000 random models, paths and methods add no series', { timeout: 900_000 }, async () => {
   const kinds = Array.from({ length: 66 }, (_, index) => index)
   await askAll(kinds)
   const before = await series(front)
@@ -105,14 +108,14 @@ const EVIL = [
   'a'.repeat(100_000),
 ]
 
-test('each request is one line of JSON, for any text of a client', async () => {
+test("each request is one line of JSON, regardless of the client's text", async () => {
   const start = front.gateway.output().length
   const ids = new Set<string>()
   for (const evil of EVIL) {
     const byModel = await sendTo(front, { body: CHAT_BODY.replace('"chat"', JSON.stringify(evil)) })
     assert.ok(byModel.status === 404, byModel.text)
     ids.add(String(byModel.headers['x-request-id']))
-    // The root is an API: it is what load balancers probe.
+    // The root is an API for probes of load balancers.
     const path = `/x${encodeURIComponent(evil.toWellFormed())
       .replaceAll(/%2F|%00|%5C/g, '')
       .slice(0, 5000)}`
@@ -129,7 +132,7 @@ test('each request is one line of JSON, for any text of a client', async () => {
     assert.ok(await socket.until(() => socket.answers.length === 1))
     socket.leave()
   }
-  // A pipe may carry the first and the last line in parts.
+  // A pipe may split the first and the last line.
   const lines = () => {
     const text = front.gateway.output()
     const before = text.indexOf('\n', start - 1)
@@ -144,7 +147,7 @@ test('each request is one line of JSON, for any text of a client', async () => {
     assert.equal(event, 'request')
     assert.equal(level, 'info')
     assert.ok(String(path).length <= 200)
-    assert.ok(line.length < 4096, 'a line as long as the client likes')
+    assert.ok(line.length < 4096, 'a line with the longest text of a client')
     assert.doesNotMatch(line, /[\p{Cc}\u2028\u2029]/u)
   }
 })

@@ -1,4 +1,4 @@
-/** Bytes to the gateway and back over a bare socket: what no HTTP client would send. */
+/** Sends raw bytes to the gateway over a bare socket, as no HTTP client would. */
 import { EventEmitter, once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
@@ -7,13 +7,13 @@ const SECONDS_MAX = 60
 
 export interface RawAnswer {
   readonly status: number
-  /** Lower-case names; of a repeated header the last value. */
+  /** Lower-case names; the last value of a repeated header. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
 export class RawSocket {
-  /** 'reset' when the end was an error and no proper close. */
+  /** 'reset' if the end was an error and not a proper close. */
   end: 'closed' | 'reset' | undefined
   readonly #socket: Socket
   readonly #changes = new EventEmitter()
@@ -21,7 +21,7 @@ export class RawSocket {
 
   constructor(url: string) {
     const { hostname, port } = new URL(url)
-    // Half open, so that what is still answered behind our end is heard as well.
+    // Half open, to receive answers after our end.
     this.#socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
     this.#socket.setNoDelay(true)
     this.#socket.on('data', (chunk: Buffer) => {
@@ -38,27 +38,27 @@ export class RawSocket {
     this.#socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   }
 
-  /** Whether all that was sent has left this process. */
+  /** Whether all sent bytes have left this process. */
   get drained(): boolean {
     return this.#socket.writableLength === 0
   }
 
-  /** Says that nothing more will be sent, and goes on listening. */
+  /** Ends the sending side and keeps reading. */
   sendEnd(): void {
     this.#socket.end()
   }
 
-  /** Reads nothing from now on. */
+  /** Stops reading. */
   stall(): void {
     this.#socket.pause()
   }
 
-  /** Leaves without a word. */
+  /** Closes the connection without sending more. */
   leave(): void {
     this.#socket.destroy()
   }
 
-  /** Leaves with a reset, as a crashed client does. */
+  /** Resets the connection, as a crashed client does. */
   reset(): void {
     this.#socket.resetAndDestroy()
   }
@@ -77,7 +77,10 @@ export class RawSocket {
     return parseAnswers(this.#heard).remainder
   }
 
-  /** Whether the condition came true within the time; it is asked whenever something was heard, so only of what that can change. */
+  /**
+   * Whether the condition becomes true within the time; it is checked after each received byte, so
+   * it may depend only on received data.
+   */
   async until(condition: () => boolean, secondsMax = SECONDS_MAX): Promise<boolean> {
     const signal = AbortSignal.timeout(secondsMax * 1000)
     while (!condition()) {

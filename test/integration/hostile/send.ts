@@ -1,4 +1,4 @@
-/** Well-formed requests with one thing about them that is not as it should be. */
+/** Well-formed requests with a single fault. */
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { CHAT_BODY, type Front } from './front.ts'
@@ -16,7 +16,9 @@ export interface Answer {
   readonly text: string
 }
 
-/** A chat request that is right but for what is given; a header of `undefined` is left out. */
+/**
+ * A chat request that is correct except for the given parts; a header of `undefined` is left out.
+ */
 export async function sendTo(front: Front, sent: Sent = {}): Promise<Answer> {
   const { method = 'POST', path = '/v1/chat/completions' } = sent
   const body = sent.body ?? (method === 'POST' ? CHAT_BODY : undefined)
@@ -33,7 +35,8 @@ export async function sendTo(front: Front, sent: Sent = {}): Promise<Answer> {
     headers: Object.fromEntries(headers),
     agent: false,
   })
-  // A gateway that refuses closes while the body is under way, and the answer may have been read by then.
+  // A refusing gateway closes while the body is being sent, and the answer may already have been
+  // read.
   outgoing.on('error', () => {})
   outgoing.end(body)
   const [incoming] = await once(outgoing, 'response')

@@ -1,4 +1,4 @@
-/** Keys that clients put where they do not belong: neither logs, traces nor answers show them. */
+/** Keys that clients send in the wrong place: logs, traces and answers do not show them. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { until } from '../../helpers/until.ts'
@@ -37,7 +37,7 @@ function requestsWith(key: string): readonly Sent[] {
   ]
 }
 
-test('a key in a path, a query, a model or a header stands in no log, trace or answer', async () => {
+test('a key in a path, a query, a model or a header appears in no log, trace or answer', async () => {
   const ids = new Set<string>()
   for (const key of PLANTED) {
     for (const sent of requestsWith(key)) {

@@ -1,4 +1,4 @@
-/** Clients that take their time: their connections end when their time is up, and no other client notices. */
+/** Slow clients: their connections end at their timeout, and other clients do not notice. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setInterval as every } from 'node:timers/promises'
@@ -14,9 +14,12 @@ import {
 } from './front.ts'
 import type { RawSocket } from './raw-socket.ts'
 
-/** The gateway's, for a head; it looks once a second. */
+/** The gateway's timeout for a head; it checks once a second. */
 const HEAD_SECONDS = 10
-/** The gateway's 60 s for a whole request have no setting, so that Node's own is turned down in its process. */
+/**
+ * The gateway's 60 s for a whole request have no setting, so the test shortens Node's own timeout
+ * in the process.
+ */
 const BODY_SECONDS = 3
 const IMPATIENT = `import { Server } from 'node:http'
 import net from 'node:net'
@@ -24,7 +27,7 @@ Server.prototype.listen = function (...where) {
   this.headersTimeout = this.requestTimeout = ${BODY_SECONDS * 1000}
   return net.Server.prototype.listen.apply(this, where)
 }`
-/** How late a busy machine may be; a connection that is not closed stays open much longer. */
+/** The allowed delay of a busy machine; a connection that is not closed stays open much longer. */
 const LATE_SECONDS = 20
 const CLIENTS = 200
 
@@ -34,7 +37,7 @@ const impatient = await startFront({
 })
 after(() => Promise.all([front.stop(), impatient.stop()]))
 
-/** Sends a byte a second until the other side has closed; how long that took, in seconds. */
+/** Sends a byte a second until the peer closes; returns the seconds. */
 async function drip(socket: RawSocket, bytes: string, secondsMax: number): Promise<number> {
   const start = performance.now()
   const passed = () => (performance.now() - start) / 1000
@@ -51,7 +54,7 @@ function within(seconds: number, limit: number): void {
 }
 
 describe('slow clients', { concurrency: true }, () => {
-  test(`${CLIENTS} clients that drip their heads are closed in time, and others are served`, async () => {
+  test(`${CLIENTS} clients that drip their heads are closed in time, and other clients are served`, async () => {
     const sockets = Array.from({ length: CLIENTS }, () => open(front, `${CHAT_LINE}\r\n`))
     const drips = sockets.map((socket) => drip(socket, 'X-Drip: drop\r\n', 100))
     await until('another client is served', () => answers(`${front.gateway.url}/healthz`))
@@ -64,12 +67,12 @@ describe('slow clients', { concurrency: true }, () => {
     assert.ok(front.upstream.asked.length <= 1)
   })
 
-  test('a client that says nothing is closed as well', async () => {
+  test('a client that sends nothing is closed too', async () => {
     const socket = open(front)
     assert.ok(await socket.closes(HEAD_SECONDS + LATE_SECONDS))
   })
 
-  test('a client that stops in the middle of its second head is closed as well', async () => {
+  test('a client that stops in the middle of its second head is closed too', async () => {
     const socket = open(front, chatBytes())
     assert.ok(await socket.until(() => socket.answers.length === 1))
     socket.send(`${CHAT_LINE}\r\nHost: a`)

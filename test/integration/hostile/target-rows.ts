@@ -1,4 +1,4 @@
-/** Request lines and targets: what is no request of HTTP/1.1, and paths that two readers resolve differently. */
+/** Invalid HTTP/1.1 request lines and targets, and paths that two parsers resolve differently. */
 import { CHAT_HEADERS, chatBytes } from './front.ts'
 import { answered, dropped, type Row, refused, served } from './rows.ts'
 
@@ -16,7 +16,7 @@ function get(path: string, method = 'GET'): string {
   return chatBytes({ line: `${method} ${path} HTTP/1.1`, headers: CHAT_HEADERS, body: '' })
 }
 
-/** Paths that a lenient reader takes for the one that is served. */
+/** Paths that a lenient parser takes for the served path. */
 const SPELLINGS = [
   '/%76%31/chat/completions',
   '/v1/chat/completion%73',
@@ -37,7 +37,7 @@ const SPELLINGS = [
   '/V1/chat/completions',
 ]
 
-/** Spellings that base URLs make of it. */
+/** Spellings that result from base URLs. */
 const FORGIVEN = [
   '/chat/completions',
   '//chat/completions',
@@ -94,7 +94,7 @@ export const TARGET_ROWS: readonly Row[] = [
   target('encoded NUL', '/v1/chat/completions%00'),
   target('encoded NUL before an extension', '/v1/chat/completions%00.json'),
   target('backslash', '\\v1\\chat\\completions'),
-  target('backslash behind a slash', '/\\other.test/v1'),
+  target('backslash after a slash', '/\\other.test/v1'),
   target('backslash dot segments', '/v1/..\\admin'),
   target('NUL byte', '/v1/chat\0/completions'),
   target('tab inside', '/v1/chat\tcompletions'),
@@ -122,13 +122,13 @@ export const TARGET_ROWS: readonly Row[] = [
     served(`target: ${path}`, chatBytes({ line: `POST ${path} HTTP/1.1` })),
   ),
   answered('target: models without a version', 200, get('/models')),
-  answered('target: models with a slash behind', 200, get('/v1/models/')),
+  answered('target: models with a trailing slash', 200, get('/v1/models/')),
   answered(
     'target: a model with an encoded slash, without a version',
     200,
     get('/models/team%2Fchat'),
   ),
-  answered('target: a model with a slash behind', 200, get('/v1/models/chat/')),
+  answered('target: a model with a trailing slash', 200, get('/v1/models/chat/')),
   target('dot segments in a model name without a version', '/models/team%2F..%2Fchat'),
   target('dot segments in a deployment', '/openai/deployments/../chat/completions'),
   target('encoded dot segments in a deployment', '/openai/deployments/a%2F%2e%2e/chat/completions'),
@@ -174,10 +174,10 @@ export const TARGET_ROWS: readonly Row[] = [
   line('HTTP/01.1', `POST ${PATH} HTTP/01.1`),
   line('version with a sign', `POST ${PATH} HTTP/+1.1`),
   line('lower-case protocol', `POST ${PATH} http/1.1`),
-  // Node's parser reads these as HTTP/1.0, where every answer is the last one.
+  // Node's parser reads these as HTTP/1.0, whose answers close the connection.
   { ...served('line: RTSP', chatBytes({ line: `POST ${PATH} RTSP/1.0` })), afterwards: 'closes' },
   refused('line: ICE', chatBytes({ line: `SOURCE ${PATH} ICE/1.0` }), 405),
-  line('words behind the version', `POST ${PATH} HTTP/1.1 and more`),
+  line('words after the version', `POST ${PATH} HTTP/1.1 and more`),
   line('two spaces before the version', `POST ${PATH}  HTTP/1.1x`),
   refused('line: HTTP/0.9 simple request', 'GET /\r\n\r\n'),
   refused('line: HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
@@ -191,5 +191,5 @@ export const TARGET_ROWS: readonly Row[] = [
   refused('line: byte order mark', `\xef\xbb\xbf${chatBytes()}`),
   refused('line: PROXY protocol 1', `PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n${chatBytes()}`),
   refused('line: PROXY protocol 2', '\r\n\r\n\0\r\nQUIT\n\x21\x11\x00\x0c'),
-  dropped('line: nothing but blank lines, then the end', '\r\n\r\n\r\n'),
+  dropped('line: only blank lines, then the end', '\r\n\r\n\r\n'),
 ]

@@ -1,4 +1,4 @@
-/** Answers that come before a body is read: they arrive, and the connection behaves. */
+/** Answers sent before a body is read: they arrive, and the connection remains correct. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
@@ -12,7 +12,7 @@ after(() => front.stop())
 const BAD_KEY = { authorization: 'Bearer ghost' }
 const LARGE = Buffer.alloc(5 * MEBIBYTE, 'x')
 
-test('a bad key hears 401 with 5 MiB under way, every time', async () => {
+test('a bad key gets 401 while 5 MiB are being sent, every time', async () => {
   for (let time = 0; time < 20; time++) {
     const answer = await sendTo(front, { headers: BAD_KEY, body: LARGE })
     assert.equal(answer.status, 401)
@@ -20,7 +20,7 @@ test('a bad key hears 401 with 5 MiB under way, every time', async () => {
   }
 })
 
-test('a body that is too large hears 413 with 5 MiB under way, with and without a length', async () => {
+test('a body that is too large gets 413 while 5 MiB are being sent, with and without a length', async () => {
   for (let time = 0; time < 20; time++) {
     const headers = time % 2 === 0 ? {} : { 'transfer-encoding': 'chunked' }
     const answer = await sendTo(front, { headers, body: LARGE })
@@ -29,7 +29,7 @@ test('a body that is too large hears 413 with 5 MiB under way, with and without 
   assert.equal(front.upstream.asked.length, 0)
 })
 
-test('a wrong type, path, method and target are heard with 5 MiB under way', async () => {
+test('a wrong type, path, method and target get their answers while 5 MiB are being sent', async () => {
   const rows = [
     [415, { headers: { 'content-type': 'text/plain' } }],
     [404, { path: '/x' }],
@@ -43,7 +43,7 @@ test('a wrong type, path, method and target are heard with 5 MiB under way', asy
   }
 })
 
-test('a client that only writes until it is done hears 401 afterwards', async () => {
+test('a client that reads only after writing gets 401', async () => {
   const socket = open(
     front,
     `${chatBytes({ headers: ['Host: a', 'Authorization: Bearer x', `Content-Length: ${LARGE.length}`], body: '' })}`,
@@ -55,7 +55,7 @@ test('a client that only writes until it is done hears 401 afterwards', async ()
   assert.equal(socket.answers[0]?.status, 401)
 })
 
-test('what follows a refused body on its connection is no request', async () => {
+test('bytes after a refused body are not read as a request', async () => {
   front.upstream.asked.length = 0
   const refused = chatBytes({
     headers: ['Host: a', 'Authorization: Bearer x', `Content-Length: ${CHAT_BODY.length}`],
@@ -71,7 +71,7 @@ test('what follows a refused body on its connection is no request', async () => 
   assert.equal(front.upstream.asked.length, 0)
 })
 
-test('a client that never closes behind its last answer is cut', async () => {
+test('a client that keeps its connection open after its last answer is cut', async () => {
   const { hostname, port } = new URL(front.gateway.url)
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
   socket.write(
@@ -93,7 +93,7 @@ test('a client that never closes behind its last answer is cut', async () => {
 
 const EXPECTING = [`Content-Length: ${CHAT_BODY.length}`, 'Expect: 100-continue']
 
-test('an expectation with a bad key hears 401 and no 100', async () => {
+test('an expectation with a bad key gets 401 and no 100', async () => {
   const socket = open(
     front,
     chatBytes({ headers: ['Host: a', 'Authorization: Bearer x', ...EXPECTING], body: '' }),
@@ -109,7 +109,7 @@ for (const [what, headers, status] of [
   ['too large a length', [...CHAT_HEADERS, 'Content-Length: 9000000', 'Expect: 100-continue'], 413],
   ['a wrong type', [...CHAT_HEADERS.slice(0, 2), 'Content-Type: a/b', ...EXPECTING], 415],
 ] as const) {
-  test(`an expectation with ${what} hears ${status} and no 100`, async () => {
+  test(`an expectation with ${what} gets ${status} and no 100`, async () => {
     const socket = open(front, chatBytes({ headers, body: '' }))
     assert.ok(await socket.closes())
     assert.deepEqual(
@@ -120,7 +120,7 @@ for (const [what, headers, status] of [
 }
 
 for (const expect of ['100-continue', '100-Continue']) {
-  test(`a good key hears 100 for ${expect}, then its answer, and goes on`, async () => {
+  test(`a good key gets 100 for ${expect}, then its answer, and the connection stays open`, async () => {
     const head = chatBytes({
       headers: [...CHAT_HEADERS, EXPECTING[0] ?? '', `Expect: ${expect}`],
       body: '',
@@ -156,7 +156,7 @@ function nth(count: number): string {
   return `GET /v1/models HTTP/1.1\r\nHost: a\r\n${key}\r\n\r\n`
 }
 
-test('a client of HTTP/1.0 has its answer without chunks, and the end of the connection', async () => {
+test('a client of HTTP/1.0 gets its answer without chunks, and the connection ends', async () => {
   const line = 'POST /v1/chat/completions HTTP/1.0'
   const socket = open(front, framedBytes([`Content-Length: ${CHAT_BODY.length}`], CHAT_BODY, line))
   assert.ok(await socket.closes())
@@ -164,7 +164,7 @@ test('a client of HTTP/1.0 has its answer without chunks, and the end of the con
   assert.equal(socket.answers[0]?.headers['transfer-encoding'], undefined)
 })
 
-test('a stream to a client of HTTP/1.0 is the bytes up to the end', async () => {
+test('a stream to a client of HTTP/1.0 is the bytes until the end of the connection', async () => {
   const events =
     'data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
   front.upstream.reply = (_asked, outgoing) => {

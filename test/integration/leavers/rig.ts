@@ -1,4 +1,7 @@
-/** A gateway in front of every kind of upstream, which write down what they make, and clients that leave when they like. */
+/**
+ * A gateway in front of every kind of upstream, which records what it generates, and clients that
+ * disconnect at random.
+ */
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
@@ -20,22 +23,22 @@ import { aPrompt, type Draw, type Prompt, pieces } from './writing.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** How one request goes. */
+/** The course of one request. */
 export interface Plan {
   readonly prompt: Prompt
   readonly stream: boolean
-  /** Events, and the most tokens in one. */
+  /** The number of events, and the most tokens in one event. */
   readonly events: number
   readonly most: number
   readonly headMs: number
   readonly gapMs: number
-  /** undefined: the client hears the answer to its end. */
+  /** undefined: the client reads the answer to its end. */
   readonly leavesAfterMs: number | undefined
 }
 
 const CHAT = ['chat/completions', 'messages', 'responses']
 const BOTH = [...CHAT, 'completions']
-/** The client APIs by which each kind of upstream is asked. */
+/** The client APIs for each kind of upstream. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   openai: [...BOTH, 'embeddings'],
   vllm: [...BOTH, 'embeddings'],
@@ -54,17 +57,20 @@ export const WAYS = Object.entries(PATHS).flatMap(([provider, paths]) =>
   paths.map((path) => ({ provider, path })),
 )
 
-/** The route by which a gateway is warmed up. */
+/** The route that warms up a gateway. */
 const warming = (provider: string) => `warm-${provider}`
 
-/** An answer that is no stream is written at one pace, as a model writes; a few hundred tokens a second. */
+/**
+ * An answer that is not a stream is generated at a constant pace, as by a model; a few hundred
+ * tokens a second.
+ */
 const WHOLE = { most: 4, events: 100, gapMs: 7 }
 
-/** The part of its prompts that an upstream has had before. */
+/** The part of its prompts that an upstream has cached. */
 const CACHED = 0.25
 
 export class Leavers {
-  /** The tokens that the upstreams have made, by kind. */
+  /** The tokens that the upstreams have generated, by kind. */
   readonly made = new Map<string, number>()
   readonly #plans: Plan[] = []
   readonly #random: Draw
@@ -128,14 +134,14 @@ export class Leavers {
     }
   }
 
-  /** The tokens that the tenant of this kind of upstream has been charged. */
+  /** The tokens charged to the tenant of this kind of upstream. */
   async charged(provider: string): Promise<number> {
     const front = (this.#gateway as Limited).as(provider)
     await untilIdle(front, provider)
     return Number((await standing(front, provider)).tokens_per_day.used)
   }
 
-  /** Lets the gateway compile its code, on routes from which the others learn nothing. */
+  /** Makes the gateway compile its code, with routes that teach the other routes nothing. */
   async warm(): Promise<void> {
     await Promise.all(WAYS.map((way) => this.ask(way, this.plan(false), warming(way.provider))))
   }

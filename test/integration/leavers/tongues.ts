@@ -1,4 +1,7 @@
-/** How each kind of upstream writes an answer: its beginning, its pieces, its end with the usage, and all of it at once. */
+/**
+ * How each kind of upstream writes an answer: its beginning, its pieces, its end with the usage,
+ * and the whole answer.
+ */
 import { event } from '../../helpers/fake-upstream.ts'
 import { eventFrame } from '../../helpers/providers/fakes/event-stream.ts'
 
@@ -11,7 +14,7 @@ export interface Used {
 export interface Tongue {
   readonly type: string
   begin(used: Used): string | Buffer
-  /** `used` counts this piece too. */
+  /** `used` includes this piece. */
   piece(text: string, used: Used): string | Buffer
   finish(used: Used): string | Buffer
   whole(text: string, used: Used): unknown
@@ -181,7 +184,7 @@ const CHAT = openAi(false)
 
 const TONGUES: Readonly<Record<string, Tongue>> = { anthropic, bedrock, cohere, gemini, ollama }
 
-/** `repeats`: whether the upstream was asked for usage beside each piece. */
+/** `repeats`: whether the upstream sends usage with each piece. */
 export function tongueOf(provider: string, path: string, repeats: boolean): Tongue {
   const own = TONGUES[provider]
   if (own !== undefined && !path.includes('/v1/completions')) return own

@@ -1,4 +1,7 @@
-/** Texts as a model makes them: a row of tokens of a real tokenizer, and prompts of which the number of tokens is known. */
+/**
+ * Texts as models generate them: tokens of a real tokenizer, and prompts with a known number of
+ * tokens.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countTokens, decode, encode } from 'gpt-tokenizer/encoding/o200k_base'
@@ -21,7 +24,7 @@ const TEXTS = [
 
 const TOKENS = TEXTS.map((text) => encode(text))
 
-/** The tokens that a template puts around a message, and before the answer. */
+/** The tokens that a template adds around a message, and before the answer. */
 const AROUND = 7
 
 export interface Prompt {

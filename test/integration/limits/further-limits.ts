@@ -1,4 +1,6 @@
-/** Entries of `limits[]` over gateways that share a store: the same tests for memory and for Redis. */
+/**
+ * Entries of `limits[]` over gateways that share a store: the same tests for memory and for Redis.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../../helpers/a-key.ts'
@@ -118,7 +120,9 @@ const LIMITS: readonly Fields[] = [
 
 const ROUTES = ['chat', 'limited', 'big-route', 'small-route', 'vectors', 'cheap']
 
-/** `backend`: the section rate_limits without its default. Requests alternate between the gateways. */
+/**
+ * `backend`: the section rate_limits without its default. Requests alternate between the gateways.
+ */
 export async function testFurtherLimits(backend: Fields, gateways: number): Promise<void> {
   const [upstream, receiver] = await Promise.all([startUpstream(), startUpstream()])
   const keys = PAIRS.map((pair) => {
@@ -167,7 +171,9 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     return heard
   }
 
-  /** Asks until the budget is spent; an answer may be settled a moment after it was read. */
+  /**
+   * Sends requests until the budget is spent; an answer may be settled a moment after it was read.
+   */
   const spend = async (id: string, reason: string) => {
     const answers: Heard[] = []
     let last: Heard | undefined
@@ -180,7 +186,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     return { answers, error: assertSpent(last as Heard, reason) }
   }
 
-  test('a limit of a tenant refuses with its name, its holder and its end', async () => {
+  test("a tenant's limit refuses with its name, its holder and its end", async () => {
     await served('alone-1')
     const error = await refused('alone-1')
     assert.match(
@@ -195,7 +201,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     assert.ok(left > 0 && left <= 60_000, error.resets_at)
   })
 
-  test('tenants share the counter of a list, and no refusal names the other', async () => {
+  test('tenants share the counter of a list, and no refusal names another tenant', async () => {
     await served('pair-1')
     await served('pair-2')
     const error = await refused('pair-1')
@@ -211,13 +217,13 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     await served('keys-2')
   })
 
-  test('a limit of a route counts all of its callers, and no other route', async () => {
+  test("a route's limit counts all of its callers, and no other route", async () => {
     await served('route-1', { model: 'limited' })
     await refused('route-2', { model: 'limited' })
     await served('route-2', { model: 'chat' })
   })
 
-  test('a limit of a model knows the alias and the model of the upstream, by a pattern', async () => {
+  test("a limit of a model matches the alias and the upstream's model, by a pattern", async () => {
     await served('model-1', { model: 'big-route' })
     await refused('model-1', { model: 'big-route' })
     await refused('model-1', { model: 'big-alias' })
@@ -225,14 +231,14 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     await served('model-1', { model: 'chat' })
   })
 
-  test('a limit of an operation leaves the others alone', async () => {
+  test('a limit of an operation does not affect other operations', async () => {
     await served('ops-1')
     await refused('ops-1')
     await served('ops-2')
     await served('ops-2')
   })
 
-  test('a limit of a tag counts only what has the tag', async () => {
+  test('a limit of a tag counts only requests with the tag', async () => {
     const blue = { 'x-gw-tags': 'team=blue' }
     await served('tag-1', {}, blue)
     await refused('tag-1', {}, blue)
@@ -251,7 +257,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     await served('each-tag-1')
   })
 
-  test('each end user of a tenant has a counter, by the body and by the declared header', async () => {
+  test('each end user of a tenant has a counter, identified by the body or the declared header', async () => {
     await served('users-1', { user: 'alice' })
     const error = await refused('users-2', { user: 'alice' })
     assert.equal(error.limit_holder, 'user "alice"')
@@ -271,7 +277,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     assert.equal(error.limit_holder, 'tenant "each-too"')
   })
 
-  test('a limit of concurrent requests counts what runs', async () => {
+  test('a limit of concurrent requests counts running requests', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>()
     const before = upstream.asked.length
     const { reply } = upstream
@@ -280,7 +286,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
       await reply(outgoing, asked)
     })
     const first = as('slots-1').ask()
-    await until('the upstream is asked', () => upstream.asked.length > before)
+    await until('the upstream has the request', () => upstream.asked.length > before)
     const error = assertLimited(await as('slots-1').chat(), 'concurrency')
     assert.deepEqual([error.limit_name, error.limit_holder], ['slots', 'key "slots-1"'])
     release()
@@ -288,7 +294,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     await until('its slot is free', async () => (await as('slots-1').chat()).status === 200)
   })
 
-  test('a limit of tokens a minute is charged by what was used', async () => {
+  test('a limit of tokens a minute charges actual usage', async () => {
     const first = await served('rated-1', { max_tokens: 3 })
     assert.equal(first.headers['x-ratelimit-limit-tokens'], '12')
     let error: Record<string, unknown> = {}
@@ -304,7 +310,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     )
   })
 
-  test('tokens of prompts and of answers are limited apart', async () => {
+  test('tokens of prompts and of answers have separate limits', async () => {
     for (const [id, limitedBy, limit] of [
       ['input-1', 'input_tokens_per_minute', 6],
       ['output-1', 'output_tokens_per_minute', 4],
@@ -321,12 +327,12 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     }
   })
 
-  test('a budget has the window that it names', async () => {
+  test('a budget uses its configured window', async () => {
     const HOUR_MS = 3_600_000
     const cases = [
-      ['hour-1', 'budget_tokens', 'of this hour are used', HOUR_MS],
-      ['week-1', 'budget_tokens', 'of this week are used', 7 * 24 * HOUR_MS],
-      ['long-1', 'budget_spend', 'of these 30 days are spent', 30 * 24 * HOUR_MS],
+      ['hour-1', 'budget_tokens', 'used in this hour', HOUR_MS],
+      ['week-1', 'budget_tokens', 'used in this week', 7 * 24 * HOUR_MS],
+      ['long-1', 'budget_spend', 'spent in these 30 days', 30 * 24 * HOUR_MS],
     ] as const
     for (const [id, reason, words, length] of cases) {
       const { answers, error } = await spend(id, reason)
@@ -346,18 +352,18 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     assert.equal(error.resets_at, null)
   })
 
-  test('a day begins in the time zone that it names', async () => {
+  test('a day begins in the configured time zone', async () => {
     const { error } = await spend('zone-1', 'budget_tokens')
     assert.match(error.resets_at, /T18:30:00\.000Z$/)
   })
 
-  test('a raised budget is larger for as long as it is raised', async () => {
+  test('a raised budget is larger while the raise lasts', async () => {
     const { answers, error } = await spend('raise-1', 'budget_tokens')
     assert.equal(answers.length, 2)
     assert.equal(error.limit, 2 * ANSWER_TOKENS)
   })
 
-  test('a budget of tokens a day is spent over all gateways', async () => {
+  test('all gateways together spend a daily token budget', async () => {
     const { answers, error } = await spend('day-1', 'budget_tokens')
     const left = answers.map((one) => limitHeaders(one)['budget-tokens-remaining'])
     assert.deepEqual(left, [String(2 * ANSWER_TOKENS), String(ANSWER_TOKENS)])
@@ -371,7 +377,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     )
   })
 
-  test('a budget of money a month is spent by each key', async () => {
+  test('each key spends a monthly money budget', async () => {
     const { answers, error } = await spend('month-1', 'budget_spend')
     assert.equal(answers.length, 2)
     assert.match(error.message, /USD of this month are spent/)
@@ -387,14 +393,14 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     })
   })
 
-  test('headers carry the tightest of all limits', async () => {
+  test('headers show the tightest of all limits', async () => {
     const heard = limitHeaders(await served('many-1'))
     assert.deepEqual([heard['ratelimit-limit'], heard['ratelimit-remaining']], ['30', '19'])
     const other = limitHeaders(await served('many-1', { model: 'cheap' }))
     assert.deepEqual([other['ratelimit-limit'], other['ratelimit-remaining']], ['50', '38'])
   })
 
-  test('counters are shown by tenant, key, end user and limit', async () => {
+  test('counters can be read by tenant, key, end user and limit', async () => {
     await served('slots-1')
     const front = as('slots-1')
     const counters = async (query: string) => await front.admin(`/limit-counters?${query}`)

@@ -1,4 +1,7 @@
-/** A gateway whose tenants have limits, and short ways to ask as one of them and to see how it stands. */
+/**
+ * A gateway whose tenants have limits, with helpers to send requests as a tenant and to read its
+ * limits.
+ */
 import assert from 'node:assert/strict'
 import { aKey } from '../../helpers/a-key.ts'
 import type { Heard } from '../../helpers/fake-upstream.ts'
@@ -18,7 +21,7 @@ export interface Keys {
   readonly byTenant: ReadonlyMap<string, string>
 }
 
-/** A key for each tenant; `routes` names those that are not allowed every route. */
+/** A key for each tenant; `routes` limits some tenants to their routes. */
 export function keysOf(
   tenants: readonly string[],
   routes: Readonly<Record<string, readonly string[]>> = {},
@@ -33,7 +36,7 @@ export function keysOf(
   }
 }
 
-/** `gw` is the configuration below that word, without keys; upstreams may leave out what all have in common. */
+/** `gw` is the configuration below that key, without keys; upstreams may omit common fields. */
 export async function startLimited(
   gw: Fields & { readonly upstreams: readonly Fields[] },
   keys: Keys,
@@ -58,11 +61,13 @@ export function limitedDocument(
 /** A budget counts prompt and answer of the default usage: seven and three tokens. */
 export const ANSWER_TOKENS = 10
 
-/** USD per million tokens: an answer of the default usage costs 7 * 10 + 3 * 20 = 130 millionths. */
+/**
+ * USD per million tokens: an answer of the default usage costs 7 * 10 + 3 * 20 = 130 millionths.
+ */
 export const PRICES = [{ model: 'served', input: 10, output: 20 }]
 export const ANSWER_USD = 0.000_13
 
-/** The headers by which an answer tells how its tenant stands. */
+/** The headers that report a tenant's limits. */
 export function limitHeaders({ headers }: Pick<Heard, 'headers'>): Record<string, unknown> {
   const ours = Object.entries(headers).filter(([name]) => /^x-gw-(ratelimit|budget)-/.test(name))
   return Object.fromEntries(ours.map(([name, value]) => [name.slice('x-gw-'.length), value]))
@@ -72,7 +77,7 @@ export async function standing(front: Front, tenant: string) {
   return await front.admin(`/limits/${tenant}`)
 }
 
-/** Resolves once nothing of the tenant runs or is reserved any more. */
+/** Resolves once the tenant has no running request and no reservation. */
 export async function untilIdle(front: Front, tenant: string): Promise<void> {
   await until(
     `nothing of ${tenant} is held`,
@@ -86,7 +91,7 @@ export async function untilIdle(front: Front, tenant: string): Promise<void> {
         (tokens_per_day?.reserved ?? 0) === 0 &&
         Number(spend_per_month_usd?.reserved ?? 0) === 0
       )
-      // By then no clock of the gateway would have ended anything.
+      // No timer of the gateway would have ended anything by then.
     },
     20,
   )
@@ -101,7 +106,7 @@ export function assertRefused(heard: Heard, status: number, code: string, reason
   return error
 }
 
-/** 429 of the gateway with a Retry-After; returns what the error says. */
+/** The gateway's 429 with a Retry-After; returns the error. */
 export function assertLimited(heard: Heard, reason: string) {
   const error = assertRefused(heard, 429, 'ERR_GW_RATE_LIMIT_LOCAL', reason)
   assert.equal(error.type, 'rate_limit_error')
@@ -110,7 +115,7 @@ export function assertLimited(heard: Heard, reason: string) {
   return error
 }
 
-/** 402 that no client is to repeat; returns what the error says. */
+/** A 402 that no client should retry; returns the error. */
 export function assertSpent(heard: Heard, reason: string) {
   const error = assertRefused(heard, 402, 'ERR_GW_BUDGET_EXCEEDED', reason)
   assert.equal(error.type, 'insufficient_quota')
@@ -119,7 +124,7 @@ export function assertSpent(heard: Heard, reason: string) {
   return error
 }
 
-/** When the budget windows of this moment end. */
+/** The end of the current budget windows. */
 export function windowEnds(now = new Date()) {
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()]
   return {

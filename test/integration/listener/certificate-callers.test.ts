@@ -1,4 +1,4 @@
-/** Certificates of clients in the place of a key: the tenant by name, with its routes and limits. */
+/** Client certificates instead of a key: they identify the tenant, with its routes and limits. */
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -81,7 +81,7 @@ async function call(
   return { status, tenant, key, text }
 }
 
-test('a certificate stands for its tenant, by URI or host, the closest name first', async () => {
+test('a certificate identifies its tenant, by URI or host; the closest name comes first', async () => {
   const { status, tenant, key } = await call('batch')
   assert.deepEqual(
     [status, tenant, key],
@@ -90,18 +90,18 @@ test('a certificate stands for its tenant, by URI or host, the closest name firs
   assert.equal((await call('chief', { model: 'large' })).tenant, 'chiefs')
 })
 
-test('its tenant has its limits, and the entry its routes', async () => {
+test('the tenant has its limits, and the certificate entry sets its routes', async () => {
   assert.equal((await call('host')).status, 200)
   assert.equal((await call('host')).status, 429)
   assert.equal((await call('batch', { model: 'large' })).status, 403)
 })
 
-test('a request that Node reads has the same caller', async () => {
+test('a request read by Node has the same caller', async () => {
   const { status, tenant } = await call('batch', { headers: { 'x-note': '\u00e9' } })
   assert.deepEqual([status, tenant], [200, 'research'])
 })
 
-test('a certificate whose names are not listed is refused by name', async () => {
+test('a certificate with unlisted names is refused by name', async () => {
   const { status, text } = await call('stranger')
   assert.equal(status, 403)
   assert.match(text, /"code":"ERR_GW_AUTH_SCOPE_DENIED"/)
@@ -109,14 +109,14 @@ test('a certificate whose names are not listed is refused by name', async () => 
   assert.equal((await call('nameless')).status, 403)
 })
 
-test('a key that is sent decides alone; the word "certificate" stands for none', async () => {
+test('if a key is sent, only the key counts, even the key "certificate"', async () => {
   assert.equal((await call('batch', { key })).tenant, 'apps')
   assert.equal((await call('stranger', { key })).tenant, 'apps')
   assert.equal((await call('batch', { key: 'gw_test_unknown' })).status, 401)
   assert.equal((await call('batch', { key: 'certificate' })).tenant, 'research')
 })
 
-test('nothing at all is a 401', async () => {
+test('without key and certificate the answer is 401', async () => {
   assert.equal((await call(undefined)).status, 401)
   assert.equal((await call(undefined, { key: 'certificate' })).status, 401)
 })

@@ -1,4 +1,7 @@
-/** Certificates of clients: which are refused before a request is read, and an exchange of the authority under way. */
+/**
+ * Client certificates: which are refused before a request is read, and the exchange of an authority
+ * while running.
+ */
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -68,13 +71,13 @@ const ROWS = [
 ] as const
 
 for (const [what, shown, required, requested] of ROWS) {
-  test(`${what} is ${required ? 'taken' : 'refused'} where one is required, and ${requested ? 'taken' : 'refused'} where one is asked for`, async () => {
+  test(`${what} is ${required ? 'accepted' : 'refused'} if a certificate is required, and ${requested ? 'accepted' : 'refused'} if it is optional`, async () => {
     assert.equal(await failsToShake(clientOf(requiring, shown)), !required)
     assert.equal(await failsToShake(clientOf(requesting, shown)), !requested)
   })
 }
 
-test('a certificate without a tenant replaces no key', async () => {
+test('a certificate without a tenant does not replace a key', async () => {
   const { status } = await ask({ ...clientOf(requiring, good), key: 'none' }, { model: 'chat' })
   assert.equal(status, 401)
 })
@@ -91,6 +94,6 @@ test('an authority is exchanged with an overlap, and no client fails', async () 
   await until('both are taken', async () => !(await failsToShake(clientOf(requiring, nextGood))))
   assert.equal((await ask(clientOf(requiring, good), { model: 'chat' })).status, 200)
   await trust(next)
-  await until('the old one is refused', () => failsToShake(clientOf(requiring, good)))
+  await until('the old certificate is refused', () => failsToShake(clientOf(requiring, good)))
   assert.equal((await ask(clientOf(requiring, nextGood), { model: 'chat' })).status, 200)
 })

@@ -1,4 +1,7 @@
-/** A pod whose configuration asks for TLS: probes before the first configuration, and the certificate in its report. */
+/**
+ * A pod whose configuration enables TLS: probes before the first configuration, and the certificate
+ * in its report.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request } from 'node:https'
@@ -38,7 +41,7 @@ const document = aConfiguration(
   { sequence: 1 },
 )
 
-/** Probes as the kubelet does: with any certificate. */
+/** Probes as the kubelet does: it accepts any certificate. */
 async function probed(path: string): Promise<number> {
   const outgoing = request(`${secureUrl}${path}`, { rejectUnauthorized: false, agent: false }).end()
   const [incoming] = await once(outgoing, 'response')
@@ -55,7 +58,7 @@ test('a waiting pod answers probes with and without TLS', async () => {
   assert.equal(await statusOf(`${pushUrl}/readyz`), 503)
 })
 
-test('a Secret that is missing refuses the configuration, and heals when it is made', async () => {
+test('a missing Secret refuses the configuration, and creating it heals the pod', async () => {
   await pod.push(allKeys([record], { sequence: 1 }))
   const { status, body } = await pod.push(document)
   assert.equal(status, 422)
@@ -68,14 +71,14 @@ test('a Secret that is missing refuses the configuration, and heals when it is m
   await until('it serves', async () => (await statusOf(`${pod.pushUrl}/readyz`)) === 200)
 })
 
-test('probes need no certificate of a client, and clients do', async () => {
+test('probes need no client certificate, and clients do', async () => {
   const client = { url: secureUrl, key, ca: authority.cert }
   assert.ok(await failsToShake(client))
   const shown = { ...client, cert: pair.cert, certKey: pair.key }
   assert.equal((await ask(shown, { model: 'chat' })).status, 200)
 })
 
-test('the pod reports when its certificate ends, and nothing else of it', async () => {
+test('the pod reports when its certificate expires, and nothing else about it', async () => {
   const report = await pod.status()
   assert.deepEqual(report.certificate, {
     name: 'localhost',

@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect } from 'node:tls'
 
 export interface SecureClient extends Pick<ConnectionOptions, 'ca' | 'cert' | 'maxVersion'> {
   readonly url: string
-  /** Empty: none is sent. */
+  /** Empty: no certificate is sent. */
   readonly key: string
   readonly headers?: Readonly<Record<string, string>>
   /** The private key of `cert`. */
@@ -20,7 +20,7 @@ interface Heard {
   readonly text: string
 }
 
-/** Rejects where no connection comes about. */
+/** Rejects if no connection is established. */
 export async function ask(
   { url, key, certKey, headers = {}, ...secure }: SecureClient,
   body: Readonly<Record<string, unknown>>,
@@ -58,7 +58,7 @@ export async function handshake(client: SecureClient, protocols: string[] = ['ht
     await once(socket, 'secureConnect')
     const { fingerprint256 } = socket.getPeerCertificate()
     const { alpnProtocol: protocol } = socket
-    // The server has the end of the handshake before the connection goes.
+    // The server receives the end of the handshake before the connection closes.
     socket.resume().end()
     await once(socket, 'close')
     return { fingerprint256, protocol }
@@ -67,7 +67,10 @@ export async function handshake(client: SecureClient, protocols: string[] = ['ht
   }
 }
 
-/** Whether the server ends the handshake, or the connection right behind it, as TLS 1.3 shows a refused certificate. */
+/**
+ * Whether the server ends the handshake, or the connection right after it, which is how TLS 1.3
+ * refuses a certificate.
+ */
 export async function failsToShake(client: SecureClient): Promise<boolean> {
   return await ask(client, { model: 'chat' }).then(
     () => false,

@@ -1,4 +1,7 @@
-/** The client listener over TLS: a pair from a mounted Secret, renewed under load, and bad pairs that change nothing. */
+/**
+ * The client listener over TLS: a key pair from a mounted Secret, renewed under load, and bad pairs
+ * that change nothing.
+ */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
@@ -47,7 +50,7 @@ after(async () => {
 const fingerprintOf = ({ cert }: { cert: string }) => new X509Certificate(cert).fingerprint256
 const servedOne = async () => (await handshake(client)).fingerprint256
 
-test('clients are served over TLS with the certificate of the Secret, as HTTP/1.1', async () => {
+test("clients are served over TLS with the Secret's certificate, as HTTP/1.1", async () => {
   assert.equal((await ask(client, { model: 'chat' })).status, 200)
   const { protocol, fingerprint256 } = await handshake(client, ['h2', 'http/1.1'])
   assert.equal(protocol, 'http/1.1')
@@ -55,7 +58,7 @@ test('clients are served over TLS with the certificate of the Secret, as HTTP/1.
   assert.match(front.process.output(), /Clients: https:/)
 })
 
-test('a client of TLS 1.2 shakes hands once on a connection', async () => {
+test('a client of TLS 1.2 performs one handshake per connection', async () => {
   const { hostname: host, port } = new URL(client.url)
   const socket = connectSecurely({
     ...{ host, port: Number(port), ca: client.ca, servername: 'localhost', maxVersion: 'TLSv1.2' },
@@ -69,7 +72,7 @@ test('a client of TLS 1.2 shakes hands once on a connection', async () => {
   socket.destroy()
 })
 
-test('renewals under load fail no connection, and streams go on', async () => {
+test('renewals under load break no connection, and streams continue', async () => {
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   upstream.script.push(streaming({ hold: held }))
   const stream = ask(client, { model: 'chat', stream: true })
@@ -97,7 +100,7 @@ test('renewals under load fail no connection, and streams go on', async () => {
   assert.deepEqual(failures, [])
 })
 
-test('a key of another certificate changes nothing, and the log names the field', async () => {
+test('a key that does not match the certificate changes nothing, and the log names the field', async () => {
   const before = await servedOne()
   await bring({ cert: pairOf().cert, key: first.key })
   const said = /gw\.gateway\.tls\.key: is not the key of cert/
@@ -106,14 +109,14 @@ test('a key of another certificate changes nothing, and the log names the field'
   assert.equal((await ask(client, { model: 'chat' })).status, 200)
 })
 
-test('a pair that is older than the one in force changes nothing', async () => {
+test('a pair that is older than the current one changes nothing', async () => {
   const before = await servedOne()
   await bring(older)
   await until('it is refused', () => /tls\.cert is older than/.test(front.process.output()))
   assert.equal(await servedOne(), before)
 })
 
-test('metrics say how long the certificate holds, and why handshakes failed', async () => {
+test('metrics show how long the certificate is valid, and why handshakes failed', async () => {
   const seconds = await front.value('gw_listener_certificate_expiry_seconds{name="localhost"}')
   const left = (Date.UTC(2040, 0, 1) - Date.now()) / 1000
   assert.ok(Math.abs(Number(seconds) - left) < 60, `${seconds} is about ${left}`)
@@ -127,7 +130,7 @@ test('metrics say how long the certificate holds, and why handshakes failed', as
   assert.ok(await failsToShake({ ...client, maxVersion: 'TLSv1.1' }))
 })
 
-test('no part of the key is in the log, the metrics or the admin API', async () => {
+test('no part of the key appears in the log, the metrics or the admin API', async () => {
   const { adminUrl, adminHeaders: headers } = front.process
   const shown = await (await fetch(`${adminUrl}/config`, { headers })).text()
   assert.match(shown, /secret:listener\/tls.key/)
