@@ -1,4 +1,7 @@
-/** Agents and SDKs of Anthropic's API rely on this in POST /v1/messages in front of other models. */
+/**
+ * Agents and SDKs of Anthropic's API rely on this behaviour of POST /v1/messages when other models
+ * answer.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
@@ -86,7 +89,7 @@ async function bodyOf(answer: Response): Promise<any> {
   return await answer.json()
 }
 
-test('a key may come twice, two keys may not, and none is refused in the envelope', async () => {
+test("one key may be sent twice, two different keys may not, and the refusal uses the client's envelope", async () => {
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
   const both = await post({}, { 'x-api-key': mine.key, ...bearer(mine.key) })
   assert.equal(both.status, 200)
@@ -100,7 +103,7 @@ test('a key may come twice, two keys may not, and none is refused in the envelop
   })
 })
 
-test('versions, queries and probes of these clients are taken', async () => {
+test('versions, queries and probes of these clients are accepted', async () => {
   const headers = { 'x-api-key': mine.key, 'anthropic-version': '2026-10-21' }
   const answer = await post({ temperature: 0.5 }, headers, '/v1/messages?beta=true')
   assert.equal(answer.status, 200)
@@ -109,7 +112,7 @@ test('versions, queries and probes of these clients are taken', async () => {
   assert.ok([200, 404].includes(probe.status), String(probe.status))
 })
 
-test('what Anthropic refuses is refused in its own words', async () => {
+test("a request that Anthropic refuses is refused in Anthropic's words", async () => {
   const words = {
     type: 'error',
     error: {
@@ -135,7 +138,7 @@ const HEADERS = {
   'anthropic-beta': 'claude-code-20250219,context-management-2025-06-27',
 }
 
-test('the request of a coding agent is served by another model, and the answer says what was left out', async () => {
+test('another model serves the request of a coding agent, and the answer names omitted members', async () => {
   model.reply = streaming()
   const answer = await post(AGENT, HEADERS, '/v1/messages?beta=true')
   assert.match(await answer.text(), /event: message_stop\n/)
@@ -146,7 +149,7 @@ test('the request of a coding agent is served by another model, and the answer s
   assert.doesNotMatch(JSON.stringify(body), /x-anthropic-billing-header|cache_control/)
 })
 
-test('Anthropic gets the same request as it is, and nothing is left out', async () => {
+test('Anthropic receives the same request unchanged, and nothing is omitted', async () => {
   claude.reply = (outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     outgoing.end('event: message_stop\ndata: {"type":"message_stop"}\n\n')
@@ -158,7 +161,7 @@ test('Anthropic gets the same request as it is, and nothing is left out', async 
   assert.equal(answer.headers.get('x-gw-dropped-parameters'), null)
 })
 
-test('other members that have no counterpart are named as well, shortly and in one line', async () => {
+test('other members without a counterpart are named too, briefly and in one line', async () => {
   const odd = { 'a\r\nx-evil: 1': 1, ä: 1, [`k${'x'.repeat(5000)}`]: 1 }
   const many = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`m${at}`, 1]))
   const answer = await post({ top_k: 3, ...odd, ...many })
@@ -193,13 +196,13 @@ for (const [what, calls, input] of [
   })
 }
 
-test('an empty list of calls is no call', async () => {
+test('an empty list of calls is not a call', async () => {
   model.reply = chunks({ content: 'Yes.', tool_calls: [] }, 'stop')
   const text = await (await post({ stream: true })).text()
   assert.doesNotMatch(text, /tool_use/)
 })
 
-test('cached tokens stand apart in the usage and are charged once, at their price', async () => {
+test('usage shows cached tokens separately, and they are charged once, at their price', async () => {
   const before = await spent()
   model.reply = whole('hello', {
     prompt_tokens: 140,
@@ -222,7 +225,7 @@ async function spent(): Promise<number> {
   return Math.round(Number(month.used) * 1e6)
 }
 
-test('while only pings were sent another model may still answer', async () => {
+test('another model may still answer while only pings have been sent', async () => {
   const waiting = Promise.withResolvers<void>()
   model.reply = afterwards(waiting.promise, failing(500))
   spare.reply = streaming()
@@ -236,7 +239,7 @@ test('while only pings were sent another model may still answer', async () => {
   assert.equal(text.match(/event: message_start/g)?.length, 1)
 })
 
-test('a model whose queue is full is 529 with a time to come back', async () => {
+test('a model with a full queue returns 529 and a time to retry', async () => {
   const hold = Promise.withResolvers<void>()
   model.reply = afterwards(hold.promise, whole())
   const first = post({ model: 'narrow' })
@@ -263,7 +266,7 @@ for (const [param, fields] of [
   ['tools.0', { tools: [{ type: 'code_execution_20250825', name: 'code_execution' }] }],
   ['max_tokens', { max_tokens: 0 }],
 ] as const) {
-  test(`${param} that another model cannot take is refused by name: ${JSON.stringify(fields).slice(0, 60)}`, async () => {
+  test(`${param}, which another model does not accept, is refused by name: ${JSON.stringify(fields).slice(0, 60)}`, async () => {
     const answer = await post(fields)
     const { error } = await bodyOf(answer)
     assert.deepEqual([answer.status, error.details.param], [400, param])
@@ -271,7 +274,7 @@ for (const [param, fields] of [
   })
 }
 
-test('a count of tokens takes of the rate', async () => {
+test('a token count counts towards the rate', async () => {
   const count = () => post({}, { 'x-api-key': limited.key }, '/v1/messages/count_tokens')
   const first = await count()
   assert.ok((await bodyOf(first)).input_tokens > 0)
@@ -280,7 +283,7 @@ test('a count of tokens takes of the rate', async () => {
   assert.partialDeepStrictEqual(await second.json(), { error: { type: 'rate_limit_error' } })
 })
 
-test('an upstream that finds the prompt too long says so in the words by which agents compact', async () => {
+test('an upstream that finds the prompt too long is reported in the words that make agents compact', async () => {
   model.reply = failing(400, {
     message: "This model's maximum context length is 4096 tokens.",
     code: 'context_length_exceeded',
@@ -292,7 +295,7 @@ test('an upstream that finds the prompt too long says so in the words by which a
   assert.equal(error.type, 'invalid_request_error')
 })
 
-test('an agent that asks again after a broken stream is charged for both, and both name its session', async () => {
+test('an agent that retries after a broken stream is charged for both, and both records name its session', async () => {
   model.script.push(streaming({ end: 'cut' }), whole())
   const before = await spent()
   const headers = { ...HEADERS, 'x-claude-code-session-id': 'session-1' }

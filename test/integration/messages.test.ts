@@ -1,4 +1,7 @@
-/** POST /v1/messages as Anthropic's own SDK asks for it: translated for other models, passed to Anthropic's. */
+/**
+ * POST /v1/messages as Anthropic's own SDK sends it: translated for other models, passed through to
+ * Anthropic's.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
@@ -149,7 +152,7 @@ test('a conversation with tools, results and pictures is translated', async () =
   assert.doesNotMatch(JSON.stringify(model.asked[0]?.body), /cache_control|signature|billing/)
 })
 
-test('reasoning, text, two calls at once and text again are blocks in a row', async () => {
+test('reasoning, text, two parallel calls and more text become consecutive blocks', async () => {
   model.reply = chunks(
     { reasoning_content: 'Hm.' },
     { content: 'I ' },
@@ -177,7 +180,7 @@ test('reasoning, text, two calls at once and text again are blocks in a row', as
   })
 })
 
-test('a call without arguments has an empty input, and no empty text stands beside it', async () => {
+test('a call without arguments has an empty input, and no empty text beside it', async () => {
   model.reply = chunks(
     { content: '' },
     callChunk(0, { name: 'look', arguments: '' }, 'a'),
@@ -187,7 +190,7 @@ test('a call without arguments has an empty input, and no empty text stands besi
   assert.deepEqual(content, [{ type: 'tool_use', id: 'a', name: 'look', input: {} }])
 })
 
-test('every frame has its name, and a slow model is bridged by pings', async () => {
+test('every frame is named, and pings fill the wait for a slow model', async () => {
   let speak = () => {}
   const hold = new Promise<void>((resolve) => {
     speak = resolve
@@ -214,7 +217,7 @@ test('every frame has its name, and a slow model is bridged by pings', async () 
   ])
 })
 
-/** The names of the events, as they come. */
+/** The names of the events, in order. */
 async function rawStream(): Promise<AsyncIterable<string>> {
   const answer = await fetch(`${baseURL}/v1/messages?beta=true`, {
     method: 'POST',
@@ -233,7 +236,7 @@ async function rawStream(): Promise<AsyncIterable<string>> {
 test('a stream that is cut after its first words raises an error', async () => {
   model.reply = streaming({ end: 'cut' })
   const error = await refusal(client.messages.stream(question).finalMessage())
-  // The code stands in the words, too: clients show nothing else of an event.
+  // The text contains the code too, because clients show only the text of an event.
   assert.match(error.message, /ERR_GW_STREAM_ABORTED: /)
 })
 
@@ -262,7 +265,7 @@ const REFUSALS = [
     () => as('gw_x').create(question),
   ],
   [
-    'a route that is not the key’s',
+    'a route that the key may not use',
     403,
     'permission_error',
     'ERR_GW_AUTH_SCOPE_DENIED',
@@ -317,7 +320,7 @@ for (const [what, status, type, code, ask] of REFUSALS) {
   })
 }
 
-test('a reached rate: 429 with retry-after and the limits in Anthropic’s names', async () => {
+test("a reached rate: 429 with retry-after, and the limits under Anthropic's names", async () => {
   await as(limited.key).create(question)
   const { status, headers, error } = await refusal(as(limited.key).create(question))
   assert.equal(status, 429)
@@ -328,7 +331,7 @@ test('a reached rate: 429 with retry-after and the limits in Anthropic’s names
   assert.partialDeepStrictEqual(error, { error: { type: 'rate_limit_error' } })
 })
 
-test('a spent budget: 402 as a billing error, and tokens are counted all the same', async () => {
+test('a spent budget: 402 as a billing error, and tokens are still counted', async () => {
   await as(spent.key).create(question)
   const { status, error } = await refusal(as(spent.key).create(question))
   assert.equal(status, 402)
@@ -337,7 +340,7 @@ test('a spent budget: 402 as a billing error, and tokens are counted all the sam
   assert.ok((await as(spent.key).countTokens(asked)).input_tokens > 0)
 })
 
-test('a prompt that is too long says so in the words that clients look for', async () => {
+test('a prompt that is too long is refused in the words that clients look for', async () => {
   const messages = [{ role: 'user' as const, content: 'word '.repeat(5000) }]
   const { status, message } = await refusal(client.messages.create({ ...question, messages }))
   assert.equal(status, 400)
@@ -357,7 +360,7 @@ test('no upstream left: 529, which clients of this API know', async () => {
   })
 })
 
-test('tokens are counted for a request of the rate and no budget', async () => {
+test('counting tokens counts as one request of the rate and costs no budget', async () => {
   const { input_tokens } = await client.messages.countTokens({
     model: 'chat',
     messages: [{ role: 'user', content: 'word '.repeat(400) }],
@@ -370,7 +373,7 @@ test('tokens are counted for a request of the rate and no budget', async () => {
   assert.equal(denied.status, 403)
 })
 
-test('an upstream of the same API counts tokens itself, and the answer says who counted', async () => {
+test('an upstream with the same API counts tokens itself, and the answer names the counter', async () => {
   const asked = { messages: question.messages, system: 'Be brief.' }
   const counting: Reply = (outgoing, { path }) => {
     const [status, answer] = path.endsWith('/count_tokens')
@@ -395,14 +398,14 @@ test('an upstream of the same API counts tokens itself, and the answer says who 
   assert.equal(response.headers.get('x-gw-token-count'), 'estimated')
 })
 
-test('tokens are counted here where the upstream does not, and a fault of the request is passed on', async () => {
+test('the gateway counts tokens if the upstream does not, and returns a fault of the request', async () => {
   const asked = { model: 'claude', messages: question.messages }
   for (const status of [500, 404, 404]) {
     claude.reply = failing(status)
     const { response } = await client.messages.countTokens(asked).withResponse()
     assert.equal(response.headers.get('x-gw-token-count'), 'estimated')
   }
-  // It has said that there is no such path.
+  // It has answered that the path does not exist.
   assert.equal(claude.asked.length, 2)
   const fault = { type: 'invalid_request_error', message: 'messages: must not be empty' }
   model.reply = failing(400, fault)
@@ -411,7 +414,7 @@ test('tokens are counted here where the upstream does not, and a fault of the re
   assert.partialDeepStrictEqual(error.error, { error: { message: fault.message } })
 })
 
-test('Anthropic’s own model gets the bytes as they came, and the headers of the wire', async () => {
+test("Anthropic's own model gets the original bytes, and the headers of the wire", async () => {
   const file = new URL('../fixtures/providers/anthropic/chat/stream.sse', import.meta.url)
   const sse = readFileSync(file, 'utf8')
   claude.reply = (outgoing) => {
@@ -451,7 +454,7 @@ test('Anthropic’s own model gets the bytes as they came, and the headers of th
   assert.equal(heard?.headers.authorization, undefined)
 })
 
-test('thinking of another model does not go to Anthropic’s', async () => {
+test("thinking of another model is not sent to Anthropic's", async () => {
   claude.reply = (outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'application/json' })
     outgoing.end(
@@ -484,13 +487,13 @@ test('thinking of another model does not go to Anthropic’s', async () => {
   })
 })
 
-test('a message that Anthropic cannot take goes to the next model, translated', async () => {
+test('a message that Anthropic cannot accept is translated for the next model', async () => {
   claude.reply = failing(529)
   const message = await client.messages.create({ ...question, model: 'pair' })
   assert.deepEqual(message.content, [{ type: 'text', text: 'hello' }])
 })
 
-test('the SDK lists the models and finds one, and a missing one is refused in its envelope', async () => {
+test('the SDK lists the models and finds one; a missing model is refused in its envelope', async () => {
   const listed = await Array.fromAsync(await client.models.list())
   assert.deepEqual(
     listed.map(({ id }) => id),
@@ -503,7 +506,7 @@ test('the SDK lists the models and finds one, and a missing one is refused in it
   assert.partialDeepStrictEqual(missing.error, { error: { type: 'not_found_error' } })
 })
 
-test('a path that is not offered says what is, in the envelope of its client', async () => {
+test("the answer to an unknown path lists the known ones, in the client's envelope", async () => {
   const error = await refusal(client.messages.batches.list().then(String))
   assert.equal(error.status, 404)
   assert.match(

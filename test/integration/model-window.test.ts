@@ -1,4 +1,7 @@
-/** A context window that no configuration has: the gateway asks the runtime, and knows it for hosted models. */
+/**
+ * A context window that is not configured: the gateway asks the runtime, and knows the windows of
+ * hosted models.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -11,7 +14,7 @@ import { until } from '../helpers/until.ts'
 
 const CREDENTIAL = 'upstream-credential'
 const runtime = await startSimulator({ apiKey: CREDENTIAL })
-/** Answers GET and POST by path, as runtimes with native ways to report it do. */
+/** Answers GET and POST by path, like runtimes that report their window natively. */
 const native = createServer((incoming, outgoing) => {
   const answers: Record<string, unknown> = {
     '/v1/models': { data: [{ id: 'm.gguf', meta: { n_ctx: 3000, n_ctx_train: 100_000 } }] },
@@ -46,7 +49,7 @@ after(async () => {
   await Promise.all([runtime.stop(), silent.close(), hosted.close()])
 })
 
-test("the window that the runtime's list of models tells is the one that is checked", async () => {
+test("requests are checked against the window in the runtime's list of models", async () => {
   const ask = () => front.chat({ model: 'runtime', max_tokens: 200_000 })
   await until('the runtime has reported it', async () => (await ask()).status === 400)
   const heard = await ask()
@@ -59,7 +62,7 @@ for (const [model, tokens] of [
   ['llamacpp', 3000],
   ['ollama', 2000],
 ] as const) {
-  test(`the window that ${model} serves is the one that is checked`, async () => {
+  test(`requests are checked against the window that ${model} serves`, async () => {
     const ask = () => front.chat({ model, max_tokens: 50_000 })
     await until('the runtime has reported it', async () => (await ask()).status === 400)
     const { code, context_window } = errorOf(await ask())
@@ -67,25 +70,25 @@ for (const [model, tokens] of [
   })
 }
 
-test('a window that is written counts, regardless of the report of the runtime', async () => {
+test("a configured window counts, regardless of the runtime's report", async () => {
   const heard = await front.chat({ model: 'written', max_tokens: 2000 })
   assert.equal(heard.status, 400)
   assert.equal(errorOf(heard).context_window, 1000)
 })
 
-test('a runtime whose list tells nothing is not checked', async () => {
-  await until('it has been asked', () => silent.probes > 1)
+test('a runtime whose list contains no window is not checked', async () => {
+  await until('the gateway has asked it', () => silent.probes > 1)
   assert.equal((await front.chat({ model: 'silent', max_tokens: 10_000_000 })).status, 200)
 })
 
-test('the published window of a hosted model is checked', async () => {
+test('requests are checked against the published window of a hosted model', async () => {
   const heard = await front.chat({ model: 'hosted', max_tokens: 128_001 })
   assert.equal(heard.status, 400)
   assert.equal(errorOf(heard).context_window, 128_000)
   assert.equal(hosted.asked.length, 0)
 })
 
-test('of a list the entry of the model counts, else the only one, and only whole numbers', () => {
+test('in a list, the entry of the model counts, or the only entry, and only whole numbers', () => {
   const list = (...data: unknown[]) => ({ object: 'list', data })
   const a = { id: 'a', max_model_len: 100 }
   const rows: readonly [unknown, number | undefined][] = [

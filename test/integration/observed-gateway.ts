@@ -1,7 +1,7 @@
 /** A gateway that a collector observes: its route tries one upstream twice, and then another. */
 import { type FakeUpstream, startFront } from '../helpers/fake-upstream.ts'
 
-/** The settings of telemetry for each form of OTLP's wire. */
+/** The telemetry settings for each OTLP format. */
 export const WIRE_FORMS = [
   { otlp_protocol: 'http/protobuf', otlp_compression: 'none' },
   { otlp_protocol: 'http/protobuf', otlp_compression: 'gzip' },

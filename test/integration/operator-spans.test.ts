@@ -30,7 +30,7 @@ const NOTHING_YET = {
   keys: { hash: null, sequence: 0 },
 }
 
-/** Two pods: one takes the configuration, the other refuses it. */
+/** Two pods: one accepts the configuration, the other refuses it. */
 async function call({ method, origin }: Request): Promise<ApiResponse> {
   const answer = (status: number, body: object) => ({
     ...{ status, headers: {} },
@@ -41,7 +41,7 @@ async function call({ method, origin }: Request): Promise<ApiResponse> {
   return answer(422, { problems: [{ pointer: '/gw', message: 'is wrong', fix: 'Fix it.' }] })
 }
 
-test('the pushes to all pods stand below the reconcile that they follow from, and say how they ended', async () => {
+test('the spans of pushes to all pods are children of their reconcile, and record their results', async () => {
   const lines: string[] = []
   const telemetry = createTelemetry()
   const tracing = startTracing({

@@ -1,4 +1,4 @@
-/** The package of npm: compiled, without a test or a source in it, and the tool and the gateway run from it. */
+/** The npm package: compiled, without tests or sources; the tool and the gateway run from it. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -19,7 +19,7 @@ import { node } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Copied out of the tree, so that no other test meets the compiled files while npm packs. */
+/** Copied out of the tree, so that no other test finds the compiled files while npm packs. */
 const COPIED = [
   'package.json',
   'tsconfig.json',
@@ -47,13 +47,13 @@ execFileSync('tar', [
   '-C',
   installed,
 ])
-// Beside the package, as npm puts what it depends on.
+// Beside the package, where npm installs dependencies.
 for (const name of readdirSync(join(ROOT, 'node_modules'))) {
   symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name))
 }
 const tool = join(installed, 'cli/gw.js')
 
-test('nothing is in it but compiled code, and the tree is left as it was', () => {
+test('the package contains only compiled code, and packing leaves the tree unchanged', () => {
   const files = execFileSync('find', [installed, '-type', 'f'], { encoding: 'utf8' }).split('\n')
   assert.deepEqual(
     files.filter((file) => /\.ts$|\.test\.|\/test\//.test(file)),
@@ -68,7 +68,7 @@ test('the tool validates a file', async () => {
   assert.deepEqual([code, stderr], [0, ''], stdout)
 })
 
-test('the gateway answers, and counts in its thread', async () => {
+test('the gateway answers, and counts tokens in its thread', async () => {
   const fake = await startUpstream()
   const front = await startFront(
     {

@@ -1,4 +1,7 @@
-/** A model that paints, through the whole gateway: pictures of megabytes reach OpenAI's SDK, come back, and are charged with a word. */
+/**
+ * A model that generates pictures, through the whole gateway: pictures of megabytes reach OpenAI's
+ * SDK, are sent back, and are charged.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
@@ -66,17 +69,17 @@ const openai = new OpenAI({
 const QUESTION = { role: 'user' as const, content: 'Paint.' }
 const ASKED = { model: 'paint', messages: [QUESTION] }
 
-/** The SDK's type does not know the member. */
+/** The SDK's type lacks the member. */
 function imagesIn(message: object): unknown {
   return (message as { images?: unknown }).images
 }
 
-/** The parts of a turn of the last request. */
+/** The parts of a turn in the last request. */
 function sentTurn(index: number): unknown {
   return valueBelow(painter.asked.at(-1)?.body, 'contents', index, 'parts')
 }
 
-test('a chat completion and its stream have the picture in images, and the picture comes back', async () => {
+test('a chat completion and its stream have the picture in images, and the client can send it back', async () => {
   const image = { type: 'image_url', image_url: { url: URL }, index: 0 }
   const { choices, usage } = await openai.chat.completions.create({ ...ASKED })
   const [choice = assert.fail()] = choices
@@ -96,7 +99,7 @@ test('a chat completion and its stream have the picture in images, and the pictu
   assert.deepEqual(sentTurn(1), PARTS)
 })
 
-test('a stream of a service that speaks chat completions may begin with a picture of megabytes', async () => {
+test('a chat completions stream may begin with a picture of megabytes', async () => {
   const asked = { ...ASKED, model: 'routed', stream: true as const }
   const chunks = await Array.fromAsync(await openai.chat.completions.create(asked))
   const images = chunks.flatMap((chunk) => imagesIn(chunk.choices[0]?.delta ?? {}) ?? [])
@@ -104,7 +107,7 @@ test('a stream of a service that speaks chat completions may begin with a pictur
   assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop')
 })
 
-test('a response and its stream have the picture as an item, and the item comes back', async () => {
+test('a response and its stream have the picture as an item, and the client can send it back', async () => {
   const { output } = await openai.responses.create({ model: 'paint', input: 'Paint.' })
   const item = output.find((one) => one.type === 'image_generation_call') ?? assert.fail()
   assert.equal(item.result, DATA)
@@ -117,7 +120,7 @@ test('a response and its stream have the picture as an item, and the item comes 
   assert.deepEqual(sentTurn(0), PARTS.slice(1))
 })
 
-test('messages, which has no place for pictures, are refused before the model is asked', async () => {
+test('/v1/messages has no place for pictures, so requests are refused before they reach the model', async () => {
   const before = painter.asked.length
   const answer = await fetch(`${front.process.url}/v1/messages`, {
     method: 'POST',
@@ -130,7 +133,7 @@ test('messages, which has no place for pictures, are refused before the model is
   assert.equal(painter.asked.length, before)
 })
 
-test('a picture of a model that is not known to paint is painted once, and its refusal says where to ask', async () => {
+test('a model not known to generate pictures generates once, and later refusals name where to ask', async () => {
   const before = painter.asked.length
   const answer = await fetch(`${front.process.url}/v1/messages`, {
     method: 'POST',

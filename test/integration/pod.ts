@@ -27,7 +27,7 @@ const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 export const UID = '5f1c0d9e-5a43-4f5c-9d4b-0a4f4f1f2b11'
 const IDENTITY = { uid: UID, namespace: 'ai', name: 'production' }
 
-/** An operator's key pair. */
+/** A key pair of an operator. */
 export function aSigner(): { readonly privateKey: KeyObject; readonly pem: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   return { privateKey, pem: publicKey.export({ type: 'spki', format: 'pem' }).toString() }
@@ -57,7 +57,7 @@ export async function makeMounts(): Promise<Mounts> {
   return mounts
 }
 
-/** As the kubelet does it: the files of a Secret are links through `..data`, which is swapped whole. */
+/** As the kubelet does: a Secret's files are links through `..data`, which is replaced at once. */
 export async function mountSecret(
   { secrets }: Mounts,
   name: string,
@@ -82,7 +82,7 @@ export interface Numbers {
   readonly uid?: string
 }
 
-/** A configuration of the gateway; upstreams may leave out what all have in common. */
+/** A configuration of the gateway; upstreams may omit common fields. */
 export function aConfiguration(
   gw: Fields & { readonly upstreams: readonly Fields[] },
   { sequence, generation = 1, uid = UID }: Numbers,
@@ -132,14 +132,14 @@ export function proofFor(
   return proofOf(body, { path, uid: UID }, { privateKey, keyId })
 }
 
-/** The same as the head of a request that is written by hand. */
+/** The same as the head of a raw request. */
 export function headFor(mounts: Mounts, path: PushPath, body: string): string {
   const proof = Object.entries(proofFor(mounts, path, body))
   const lines = proof.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   return `PUT ${path} HTTP/1.1\r\nHost: pod\r\n${lines}Content-Length: ${body.length}\r\n\r\n`
 }
 
-/** Writes a file of the bundle by renaming, so that it is never seen half. */
+/** Writes a file of the bundle by renaming, so that no reader sees half of it. */
 export async function mountBundle(
   mounts: Mounts,
   file: 'config.json' | 'lkg-config.json' | 'keys.json.gz' | 'endpoints.json',
@@ -195,13 +195,13 @@ export class PodProcess extends Front {
 
 export interface PodOptions {
   readonly mounts: Mounts
-  /** The key that is asked with. */
+  /** The key for requests. */
   readonly key?: string
-  /** Over what the operator sets; undefined leaves a name out. */
+  /** Overrides the operator's variables; undefined removes a name. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** The state in which the start is over. */
+  /** The state that ends the start. */
   readonly until?: 'ready' | 'waiting'
-  /** The folders stay when the process is over. */
+  /** The folders remain after the process has ended. */
   readonly keeps?: boolean
 }
 
@@ -265,14 +265,14 @@ export async function startPod(options: PodOptions): Promise<PodProcess> {
   return new PodProcess(front, mounts, `http://127.0.0.1:${push}`)
 }
 
-/** 0 without an answer. */
+/** 0 if there was no answer. */
 export async function statusOf(address: string): Promise<number> {
   const response = await fetch(address, { signal: AbortSignal.timeout(10_000) }).catch(() => null)
   await response?.body?.cancel()
   return response?.status ?? 0
 }
 
-/** Hears the answer also where it comes before the end of the body. */
+/** Reads the answer even if it comes before the end of the body. */
 function ask(
   address: string,
   {

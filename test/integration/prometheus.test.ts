@@ -1,4 +1,4 @@
-/** A real Prometheus scrapes a gateway in both formats, and stores the same series of both. */
+/** A real Prometheus scrapes a gateway in both formats, and stores the same series from both. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -45,14 +45,14 @@ async function scraped(accept: string): Promise<{ type: string; text: string }> 
   return { type: answer.headers.get('content-type') ?? '', text: await answer.text() }
 }
 
-/** Each format that Prometheus asked for, and the type of the answer. */
+/** Each format that Prometheus requested, and the type of the answer. */
 const asked: { accept: string; type: string }[] = []
 const open = createServer(async ({ headers: { accept = '' } }, outgoing) => {
   const { type, text } = await scraped(accept)
   asked.push({ accept, type })
   outgoing.setHeader('content-type', type).end(text)
 })
-/** A scraper that knows the older format alone. */
+/** A scraper that supports only the older format. */
 const plain = createServer(async (_, outgoing) => {
   const { type, text } = await scraped('text/plain;version=0.0.4')
   outgoing.setHeader('content-type', type).end(text)
@@ -70,7 +70,7 @@ before(async () => {
 })
 
 after(async () => {
-  // It would go on to ask the others.
+  // It would continue to ask the others.
   await prometheus?.stop()
   await Promise.all([front.process.stop(), upstream.close()])
   for (const server of [collector, open, plain]) {
@@ -90,7 +90,7 @@ async function stored(
   }))
 }
 
-/** The series that a job has stored, by name and labels; those of the runtime come and go. */
+/** The stored series of a job, by name and labels, without those of the runtime, which change. */
 async function seriesOf(job: string): Promise<string[]> {
   const all: Series[] = await prometheus.ask('series', {
     'match[]': `{job="${job}",__name__=~"(gw|process)_.*"}`,
@@ -99,7 +99,7 @@ async function seriesOf(job: string): Promise<string[]> {
   return named.map((labels) => JSON.stringify(labels)).sort()
 }
 
-test('it asks for OpenMetrics and gets it, without a fault in any target', async () => {
+test('it requests OpenMetrics and gets it, without an error in any target', async () => {
   assert.match(asked[0]?.accept ?? '', /^application\/openmetrics-text/)
   assert.equal(asked[0]?.type, 'application/openmetrics-text; version=1.0.0; charset=utf-8')
   const { activeTargets } = await prometheus.ask('targets')
@@ -109,7 +109,7 @@ test('it asks for OpenMetrics and gets it, without a fault in any target', async
 
 test('both formats are stored as the same series', async () => {
   // A series may be new between two scrapes.
-  await until('each has scraped the same', async () => {
+  await until('each scraper has scraped the same', async () => {
     const [first, ...others] = await Promise.all(['direct', 'open', 'plain'].map(seriesOf))
     assert.ok((first?.length ?? 0) > 50, String(first?.length))
     return others.every((one) => String(one) === String(first))
@@ -125,7 +125,7 @@ test('both formats are stored as the same series', async () => {
   assert.equal(known?.[0]?.type, 'counter')
 })
 
-test('the exemplars of both histograms lead to the trace that was sent', async () => {
+test('the exemplars of both histograms lead to the exported trace', async () => {
   for (const name of ['gw_request_duration_seconds', 'gw_time_to_first_token_seconds']) {
     const found = await prometheus.ask('query_exemplars', {
       query: `${name}_bucket{job="direct"}`,

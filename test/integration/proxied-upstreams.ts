@@ -1,4 +1,7 @@
-/** Gateways behind egress proxies, with the upstreams beyond: plain and secure, whole and endless. */
+/**
+ * Gateways behind egress proxies, and their upstreams: with and without TLS, with whole and endless
+ * answers.
+ */
 import { Certificates } from '../helpers/certificates.ts'
 import { startProxy } from './connect-proxy.ts'
 import { startEgressGateway } from './egress-gateway.ts'
@@ -26,7 +29,7 @@ export const misnamedProxy = await startProxy(
   certificates.make({ by: authority, names: 'DNS:a.example' }),
 )
 
-/** The credential in the proxies' URLs, as a proxy is sent it. */
+/** The credential in the proxies' URLs, as sent to a proxy. */
 export const PROXY_USER = 'Basic dXNlcjpwQHNzd29yZA=='
 const upstreams = {
   plain: { endpoint: `http://localhost:${plain.port}` },
@@ -36,7 +39,7 @@ const upstreams = {
     endpoint: `https://localhost:${secure.port}`,
     connect_timeout_seconds: 2,
   },
-  // A name that only the proxy can resolve, as far as the gateway is concerned.
+  // Only the proxy can resolve this name.
   unknown: { endpoint: 'https://no-such-name.invalid' },
   wrong_name: { endpoint: `https://localhost:${wrongName.port}` },
   endless: { endpoint: `http://localhost:${endless.port}` },

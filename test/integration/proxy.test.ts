@@ -1,4 +1,7 @@
-/** Upstreams through an egress proxy: which ones, in which form, and which host gets the proxy's credential. */
+/**
+ * Upstreams through an egress proxy: which use it, in which form, and which host gets the proxy's
+ * credential.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -37,7 +40,7 @@ for (const [what, through, by] of [
   ['http', gateway, proxy],
   ['https', throughSecure, secureProxy],
 ] as const) {
-  test(`${what} proxy: a plain upstream is asked with its whole URL, loopback or not`, async () => {
+  test(`${what} proxy: a plain upstream gets requests with their full URL, on loopback or not`, async () => {
     assert.equal((await through.ask('plain')).status, 200)
     const line = `POST http://localhost:${plain.port}/v1/chat/completions`
     assert.deepEqual(by.asked, [{ line, authorization: PROXY_USER }])
@@ -57,14 +60,14 @@ for (const [what, through, by] of [
     )
   })
 
-  test(`${what} proxy: a secure upstream is asked in a tunnel, which is then used again`, async () => {
+  test(`${what} proxy: a TLS upstream gets requests through a tunnel, which is reused`, async () => {
     assert.equal((await through.ask('secure')).status, 200)
     assert.equal((await through.ask('secure')).status, 200)
     const line = `CONNECT localhost:${secure.port}`
     assert.deepEqual(by.asked, [{ line, authorization: PROXY_USER }])
   })
 
-  test(`${what} proxy: a certificate is verified through the tunnel too`, async () => {
+  test(`${what} proxy: a certificate is also verified through the tunnel`, async () => {
     const answer = await through.ask('wrong_name')
     assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')
     assert.match(await through.lastReason(), /ERR_TLS_CERT_ALTNAME_INVALID: .*other\.example/)
@@ -72,7 +75,7 @@ for (const [what, through, by] of [
     assert.equal(wrongName.received(), '')
   })
 
-  test(`${what} proxy: a stream that it cuts is cut for the client`, async () => {
+  test(`${what} proxy: a stream cut by the upstream is cut for the client`, async () => {
     for (const name of ['endless', 'endless_secure']) {
       const { received } = name === 'endless' ? endless : endlessSecure
       const before = requestsIn(received())
@@ -85,7 +88,7 @@ for (const [what, through, by] of [
   })
 }
 
-test("the upstream never sees the proxy's credential, nor a tunnelling proxy the upstream's", () => {
+test("the upstream never sees the proxy's credential, and a tunnelling proxy never sees the upstream's", () => {
   for (const server of servers) {
     assert.ok(!server.received().toLowerCase().includes('proxy-'), server.received())
   }
@@ -102,7 +105,7 @@ for (const status of [407, 403, 502]) {
   })
 }
 
-test('a proxy that wants another credential is a failed connection for plain upstreams too', async () => {
+test('a proxy that requires another credential is a failed connection for plain upstreams too', async () => {
   proxy.refuse = 407
   const answer = await gateway.ask('plain')
   assert.equal(answer.code, 'ERR_GW_UPSTREAM_ERROR')
@@ -114,11 +117,11 @@ test('a proxy that never answers is a timeout', async () => {
   proxy.refuse = 0
   const answer = await gateway.ask('hasty')
   assert.equal(answer.code, 'ERR_GW_PROXY_TIMEOUT')
-  // The tunnel itself was given up, and not only the request that waited for it.
+  // The gateway gave up the tunnel, and not only the waiting request.
   assert.match(await gateway.lastReason(), /UND_ERR_HEADERS_TIMEOUT/)
 })
 
-test('a proxy that is not there is a failed connection', async () => {
+test('an unreachable proxy is a failed connection', async () => {
   for (const name of ['plain', 'secure']) {
     const answer = await unreachable.ask(name)
     assert.equal(answer.code, 'ERR_GW_UPSTREAM_ERROR')
@@ -127,7 +130,7 @@ test('a proxy that is not there is a failed connection', async () => {
   }
 })
 
-test('a proxy with the certificate of another gets nothing', async () => {
+test("a proxy with another proxy's certificate gets nothing", async () => {
   for (const name of ['plain', 'secure']) {
     const answer = await throughMisnamed.ask(name)
     assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')
@@ -137,7 +140,7 @@ test('a proxy with the certificate of another gets nothing', async () => {
   assert.deepEqual(misnamedProxy.asked, [])
 })
 
-test('names are left to the proxy to resolve', async () => {
+test('the proxy resolves names', async () => {
   const answer = await gateway.ask('unknown')
   assert.deepEqual(
     proxy.asked.map(({ line }) => line),
@@ -146,7 +149,7 @@ test('names are left to the proxy to resolve', async () => {
   assert.equal(answer.status, 502)
 })
 
-test('what no_proxy names is reached directly', async () => {
+test('hosts in no_proxy are reached directly', async () => {
   for (const name of ['plain', 'plain_address', 'secure']) {
     const answer = await direct.ask(name)
     assert.equal(answer.status, 200, answer.message)

@@ -1,4 +1,7 @@
-/** The start of a pod from what is mounted: what is desired, else what was good last, else it waits; always the newest keys. */
+/**
+ * The start of a pod from mounted files: it uses the desired configuration, or the last good one,
+ * or it waits; always with the newest keys.
+ */
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -55,7 +58,7 @@ async function withPod(
 
 const serves = async (pod: PodProcess, model: string) => (await pod.chat({ model })).status === 200
 
-test('it starts with what is desired, and follows the mounted file', async () => {
+test('it starts with the desired configuration, and follows the mounted file', async () => {
   const mounts = await mountsWithKeys()
   await mountBundle(mounts, 'config.json', signed(mounts, aDocument('desired', 7)))
   await mountBundle(mounts, 'lkg-config.json', signed(mounts, aDocument('good', 5)))
@@ -89,7 +92,7 @@ const useless: Readonly<Record<string, (mounts: Mounts) => Promise<unknown>>> = 
 }
 
 for (const [what, spoil] of Object.entries(useless)) {
-  test(`where what is desired ${what}, it starts with what was good last and the newest keys`, async () => {
+  test(`if the desired configuration ${what}, it starts with the last good one and the newest keys`, async () => {
     const mounts = await mountsWithKeys()
     await mountBundle(mounts, 'lkg-config.json', signed(mounts, aDocument('good', 5)))
     await spoil(mounts)
@@ -101,7 +104,7 @@ for (const [what, spoil] of Object.entries(useless)) {
       if (what === 'is invalid') {
         assert.equal(configuration.lastError.sequence, 7)
         assert.equal(configuration.lastError.problems[0].pointer, '/gw/aliases/a')
-        // The desired number has been seen: nothing between the two is accepted any more.
+        // The desired sequence has been seen: no sequence between the two is accepted after that.
         assert.equal((await pod.push(aDocument('between', 6))).status, 409)
       }
       if (what === 'is cut off') assert.match(configuration.mountFault, /config\.json/)
@@ -113,7 +116,7 @@ for (const [what, spoil] of Object.entries(useless)) {
   })
 }
 
-test('with nothing valid it is alive and waits; a push of both documents makes it ready', async () => {
+test('without a valid configuration it is alive and waits; a push of both documents makes it ready', async () => {
   const mounts = await makeMounts()
   await mountBundle(mounts, 'config.json', signed(mounts, invalid(7)))
   await withPod({ mounts, until: 'waiting' }, async (pod) => {
@@ -136,7 +139,7 @@ test('with nothing valid it is alive and waits; a push of both documents makes i
   })
 })
 
-test('a bundle that is mounted late is taken, and a secret that was missing heals the start', async () => {
+test('a bundle mounted late is used, and creating a missing secret completes the start', async () => {
   const mounts = await makeMounts()
   const alerts = {
     webhook_url: 'http://127.0.0.1:1',
@@ -146,7 +149,7 @@ test('a bundle that is mounted late is taken, and a secret that was missing heal
     await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([record], { sequence: 1 })))
     await mountBundle(mounts, 'config.json', signed(mounts, aDocument('chat', 1, { alerts })))
     await until(
-      'the secret is missed',
+      'the missing secret is reported',
       async () => (await pod.status()).configuration.lastError !== undefined,
     )
     assert.equal(await statusOf(`${pod.process.url}/readyz`), 503)
@@ -156,7 +159,7 @@ test('a bundle that is mounted late is taken, and a secret that was missing heal
   })
 })
 
-test('without a trusted key it says so and refuses everything', async () => {
+test('without a trusted key it reports that and refuses everything', async () => {
   const mounts = await mountsWithKeys()
   await rm(`${mounts.trust}/one.pem`)
   await mountBundle(mounts, 'config.json', signed(mounts, aDocument('chat', 1)))
@@ -167,10 +170,10 @@ test('without a trusted key it says so and refuses everything', async () => {
   })
 })
 
-test('a pod restarts with the configuration that it had, without anybody to push', async () => {
+test('a pod restarts with its last configuration, without an operator', async () => {
   const mounts = await mountsWithKeys()
   await mountBundle(mounts, 'config.json', signed(mounts, aDocument('chat', 7)))
-  // The first pod must not take the folders with it.
+  // The first pod must not remove the folders.
   for (const env of [{}, { GW_POD_NAME: 'again' }]) {
     const pod = await startPod({ mounts, key, env, keeps: true })
     assert.ok(await serves(pod, 'chat'))

@@ -1,4 +1,7 @@
-/** Configurations pushed to a real pod: taken when they are proven, newer and valid; refused otherwise, and nothing changes. */
+/**
+ * Configurations pushed to a real pod: accepted if they are signed, newer and valid; otherwise
+ * refused without a change.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
@@ -51,7 +54,7 @@ beforeEach(async () => {
   assert.equal(status, 200)
 })
 
-/** Nothing but the configuration of before is enforced. */
+/** Only the previous configuration is enforced. */
 async function isKept(why: string): Promise<void> {
   const { configuration } = await pod.status()
   assert.equal(configuration.sequence, sequence, why)
@@ -65,7 +68,7 @@ function refusedWith({ status, body }: Pushed, wanted: number, reason: string): 
   assert.ok(body.message.length > 10)
 }
 
-test('a pushed configuration is enforced when the answer comes', async () => {
+test('a pushed configuration is enforced when the answer arrives', async () => {
   sequence += 1
   const document = withRoute('other')
   const { status, body } = await pod.push(document)
@@ -83,7 +86,7 @@ test('a pushed configuration is enforced when the answer comes', async () => {
   assert.equal(reported.configuration.documentHash, signed(mounts, document).sha256)
 })
 
-test('the hash of the configuration is not moved by a new signature, sequence or generation', async () => {
+test("a new signature, sequence or generation does not change the configuration's hash", async () => {
   const before = (await pod.status()).configuration
   sequence += 1
   await pod.push(withRoute('chat', { generation: 99 }))
@@ -93,7 +96,7 @@ test('the hash of the configuration is not moved by a new signature, sequence or
   assert.equal(now.generation, 99)
 })
 
-test('a document that is not proven is refused', async () => {
+test('a document without a valid signature is refused', async () => {
   const other = withRoute('other', { sequence: sequence + 1 })
   const envelope = signed(mounts, other)
   const changed = envelope.document.replaceAll('other', 'moved')
@@ -114,7 +117,7 @@ test('a document that is not proven is refused', async () => {
   await isKept('not proven')
 })
 
-test('a body whose headers do not prove it is refused, and not a byte of it is unpacked', async () => {
+test('a body whose headers do not prove it is refused without unpacking a byte', async () => {
   const envelope = JSON.stringify(signed(mounts, withRoute('other', { sequence: sequence + 1 })))
   const none = { 'x-gw-key-id': '', 'x-gw-body-sha256': '', 'x-gw-signature': '' }
   refusedWith(await pod.put('/config', envelope, none), 401, 'bad_signature')
@@ -132,7 +135,7 @@ test('a body whose headers do not prove it is refused, and not a byte of it is u
   await isKept('not proven by headers')
 })
 
-test('a refusal does not wait for the body that it refuses', async () => {
+test('a refusal does not wait for the refused body', async () => {
   const { hostname, port } = new URL(pod.pushUrl)
   const socket = connect({ host: hostname, port: Number(port) }).setEncoding('utf8')
   socket.on('error', () => {})
@@ -157,7 +160,7 @@ test('a document for another gateway, or of another kind, is refused', async () 
   await isKept('for another')
 })
 
-test('an older document is refused, and the one in force may come again', async () => {
+test('an older document is refused, and the current one may come again', async () => {
   const inForce = withRoute('chat')
   const older = await pod.push(withRoute('other', { sequence: sequence - 1 }))
   refusedWith(older, 409, 'older_sequence')
@@ -170,7 +173,7 @@ test('an older document is refused, and the one in force may come again', async 
   await isKept('older')
 })
 
-test('an invalid configuration is answered with every problem and its fix', async () => {
+test('an invalid configuration gets every problem and its fix', async () => {
   const bad = {
     upstreams: [{ name: 'fake', endpoint: upstream.url, timeout_seconds: 'soon' }],
     routes: [{ name: 'other', strategy: 'single', primary: 'ghost' }],
@@ -185,7 +188,7 @@ test('an invalid configuration is answered with every problem and its fix', asyn
   assert.equal(configuration.lastError.sequence, sequence + 1)
   assert.deepEqual(configuration.lastError.problems, body.problems)
   await isKept('invalid')
-  // A refused document is no reason to go back to an earlier sequence.
+  // A refused document does not allow an earlier sequence.
   const between = await pod.push(withRoute('other', { sequence: sequence + 1 }))
   refusedWith(between, 409, 'sequence_conflict')
   sequence += 2
@@ -213,7 +216,7 @@ test('fields of a newer operator are reported and change nothing', async () => {
   assert.ok(await serves('chat'))
 })
 
-test('a document that is too large is refused, as it is and unpacked', async () => {
+test('a document that is too large, packed or unpacked, is refused', async () => {
   const bytes = 5_000_000
   refusedWith(await pod.put('/config', 'x'.repeat(bytes)), 413, 'too_large')
   const bomb = gzipSync(Buffer.alloc(50_000_000))
@@ -228,7 +231,7 @@ test('a document that is too large is refused, as it is and unpacked', async () 
     })
     outgoing.on('error', reject)
     const piece = Buffer.alloc(65_536, 'x')
-    // 100 MiB, of which only the first pieces are ever read.
+    // 100 MiB, of which only the first pieces are read.
     let left = 1600
     const more = () => {
       while (left-- > 0) if (!outgoing.write(piece)) return void outgoing.once('drain', more)
@@ -240,7 +243,7 @@ test('a document that is too large is refused, as it is and unpacked', async () 
   await isKept('too large')
 })
 
-test('a document may come as gzip, and no other encoding is read', async () => {
+test('a document may be compressed with gzip, and no other encoding is read', async () => {
   sequence += 1
   const text = JSON.stringify(signed(mounts, withRoute('chat')))
   const packed = gzipSync(text)
@@ -250,7 +253,7 @@ test('a document may come as gzip, and no other encoding is read', async () => {
   assert.equal((await pod.put('/config', packed, gzip)).status, 200)
 })
 
-test('half a body is cut off and changes nothing, and so is one whose sender left', async () => {
+test('an incomplete body changes nothing; it is cut after a timeout, or when its sender disconnects', async () => {
   const { hostname, port } = new URL(pod.pushUrl)
   const text = JSON.stringify(signed(mounts, withRoute('other', { sequence: sequence + 1 })))
   const head = headFor(mounts, '/config', text)
@@ -259,12 +262,12 @@ test('half a body is cut off and changes nothing, and so is one whose sender lef
   const left = connect({ host: hostname, port: Number(port) })
   left.write(head + text.slice(0, 100), () => left.destroy())
   half.on('error', () => {}).resume()
-  await until('the half body is cut', () => half.destroyed || half.readableEnded)
+  await until('the incomplete body is cut', () => half.destroyed || half.readableEnded)
   half.destroy()
   await isKept('half')
 })
 
-test('unproven bodies that do not end hold up no other request', async () => {
+test('unproven bodies that do not end delay no other request', async () => {
   const { hostname, port } = new URL(pod.pushUrl)
   const halves = Array.from({ length: 16 }, () => {
     const half = connect({ host: hostname, port: Number(port) }).on('error', () => {})
@@ -277,7 +280,7 @@ test('unproven bodies that do not end hold up no other request', async () => {
   for (const half of halves) half.destroy()
 })
 
-test('a nested document is refused without harm', async () => {
+test('a deeply nested document is refused without harm', async () => {
   let deep: unknown = 1
   for (let depth = 0; depth < 60; depth += 1) deep = { deep }
   const { status } = await pod.push(
@@ -293,14 +296,14 @@ test('a nested document is refused without harm', async () => {
   await isKept('nested')
 })
 
-test('another path or method says what there is', async () => {
+test('the answer to another path or method lists what exists', async () => {
   const other = await fetch(`${pod.pushUrl}/config`)
   assert.equal(other.status, 405)
   assert.match(await other.text(), /PUT/)
   assert.equal((await fetch(`${pod.pushUrl}/`)).status, 404)
 })
 
-test('a new public key is trusted without a restart, and the old one no longer when it is gone', async () => {
+test('a new public key is trusted without a restart, and a removed one no longer', async () => {
   const next = aSigner()
   sequence += 1
   const envelope = sign(withRoute('chat'), next.privateKey)
@@ -321,7 +324,7 @@ test('the admin API is read-only', async () => {
   assert.equal(status.config.keys, 1)
 })
 
-test('an address that changed waits for a new pod', async () => {
+test('a changed address applies only to a new pod', async () => {
   sequence += 1
   const gateway = { listen_port: 9999 }
   const { status, body } = await pod.push(withRoute('chat', {}, { gateway }))
@@ -334,7 +337,7 @@ test('an address that changed waits for a new pod', async () => {
   assert.ok(await serves('chat'))
 })
 
-test('limits that are written for the first time wait for no new pod', async () => {
+test('limits that are set for the first time apply without a new pod', async () => {
   sequence += 1
   const rate_limits = { default: { requests_per_minute: 60 } }
   const { status, body } = await pod.push(withRoute('chat', {}, { rate_limits }))
@@ -342,7 +345,7 @@ test('limits that are written for the first time wait for no new pod', async () 
   assert.deepEqual(body.waitsForStart, [])
 })
 
-test('100 pushes under load lose no request, and each is enforced when it is answered', async () => {
+test('100 pushes under load fail no request, and each is enforced when it is answered', async () => {
   let over = false
   let answered = 0
   const lanes = Array.from({ length: 4 }, async () => {

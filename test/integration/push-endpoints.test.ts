@@ -23,7 +23,7 @@ const hosts = ['127.0.0.2', '127.0.0.3'] as const
 const port = await freePort()
 const replicas = new Map<string, FakeUpstream>()
 for (const host of hosts) replicas.set(host, await startUpstream(whole(host), { host, port }))
-/** Behind the name of a Service. */
+/** The endpoints of a Service's name. */
 replicas.set('localhost', await startUpstream(whole('localhost'), { host: '127.0.0.1', port }))
 
 const { key, record } = aKey({ id: 'client' })
@@ -82,18 +82,18 @@ async function answeredBy(requests: number, model = 'chat'): Promise<readonly st
   return [...seen].sort()
 }
 
-test('requests go to the addresses that were sent, though the name leads nowhere', async () => {
+test('requests go to the pushed addresses, although the name does not resolve', async () => {
   const { status, body } = await push(endpoints(chat(['a', hosts[0]], ['b', hosts[1]]), 10))
   assert.deepEqual([status, body.sequence, body.count], [200, 10, 2])
   assert.deepEqual(await answeredBy(6), hosts)
 })
 
-test('an address that is no longer sent gets no request any more', async () => {
+test('a removed address gets no more requests', async () => {
   await push(endpoints(chat(['b', hosts[1]]), 11))
   assert.deepEqual(await answeredBy(6), [hosts[1]])
 })
 
-test('older endpoints, and other ones of the same sequence, are refused with the one that is there', async () => {
+test('older endpoints, and other ones of the same sequence, are refused with the current sequence', async () => {
   for (const sequence of [10, 11]) {
     const { status, body } = await push(endpoints(chat(['a', hosts[0]]), sequence))
     assert.deepEqual([status, body.have], [409, 11])
@@ -101,7 +101,7 @@ test('older endpoints, and other ones of the same sequence, are refused with the
   assert.deepEqual(await answeredBy(3), [hosts[1]])
 })
 
-test('endpoints of another signer or for another gateway are refused', async () => {
+test('endpoints from another signer or for another gateway are refused', async () => {
   const forged = endpoints(chat(['x', '127.0.0.9']), 99)
   const stranger = { ...mounts, signer: aSigner() }
   assert.equal((await pod.put('/endpoints', signed(stranger, forged))).status, 403)
@@ -110,7 +110,7 @@ test('endpoints of another signer or for another gateway are refused', async () 
   assert.deepEqual(await answeredBy(3), [hosts[1]])
 })
 
-test('more endpoints than the bounds are refused with their number', async () => {
+test('more endpoints than allowed are refused with their number', async () => {
   const many = (count: number) =>
     Array.from(
       { length: count },
@@ -137,7 +137,7 @@ const pooled = (...placed: readonly (readonly [address: string, zone?: string])[
   },
 ]
 
-test('a pool without endpoints is out, and its pods are asked once they are sent', async () => {
+test('a pool without endpoints is unavailable, and its pods get requests once they are pushed', async () => {
   const refused = await pod.chat({ model: 'pooled' })
   assert.equal(refused.status, 503)
   assert.match(refused.text, /ERR_GW_NO_HEALTHY_UPSTREAM/)
@@ -146,7 +146,7 @@ test('a pool without endpoints is out, and its pods are asked once they are sent
   assert.equal(replicas.get(hosts[0])?.asked.at(-1)?.headers.host, 'vllm.models.inferencepool')
 })
 
-test('what the operator does not know for the moment stays as it was sent', async () => {
+test('endpoints that the operator does not currently know stay unchanged', async () => {
   const lists = pooled()
   await push({ ...endpoints([], 14), unknown: ['pooled', 'chat'] })
   assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
@@ -154,7 +154,7 @@ test('what the operator does not know for the moment stays as it was sent', asyn
   assert.equal((await pod.chat({ model: 'pooled' })).status, 503)
 })
 
-test('endpoints of the own zone come first, where the operator says which that is', async () => {
+test("endpoints in the pod's own zone come first, if the operator sends zones", async () => {
   const lists = pooled([hosts[0], 'a'], [hosts[1], 'b'])
   await push({ ...endpoints(lists, 16), zones: { 'production-1': 'b' } })
   assert.deepEqual(await answeredBy(6, 'pooled'), [hosts[1]])
@@ -162,7 +162,7 @@ test('endpoints of the own zone come first, where the operator says which that i
   assert.deepEqual(await answeredBy(6, 'pooled'), hosts)
 })
 
-test('a hundred streams finish at an endpoint that goes, and no request begins there any more', async () => {
+test('a hundred streams finish at a removed endpoint, and no new request starts there', async () => {
   const first = replicas.get(hosts[0]) ?? assert.fail('no replica has this host')
   const held = Promise.withResolvers<void>()
   first.reply = streaming({ hold: held.promise })
@@ -180,13 +180,13 @@ test('a hundred streams finish at an endpoint that goes, and no request begins t
   first.reply = whole(hosts[0])
 })
 
-test('where every listed endpoint is gone, the name of the Service is the last resort', async () => {
+test("if every listed endpoint is gone, the Service's name is the last resort", async () => {
   const stale = { name: 'named', endpoints: [{ id: 'gone', address: '127.0.0.9', port }] }
   await push(endpoints([...chat(['b', hosts[1]]), stale], 20))
   assert.deepEqual(await answeredBy(3, 'named'), ['localhost'])
 })
 
-test('gw upstream test reaches the pods of a pool, and says where there are none', async () => {
+test('gw upstream test reaches the pods of a pool, and reports a pool without pods', async () => {
   const ask = async () => {
     const { adminUrl, adminHeaders: headers } = pod.process
     const answer = await fetch(`${adminUrl}/upstreams/test?name=pooled`, {
@@ -201,7 +201,7 @@ test('gw upstream test reaches the pods of a pool, and says where there are none
   assert.match(JSON.stringify(await ask()), /the operator has sent no endpoint/)
 })
 
-test('a pod that starts again takes the mounted endpoints, without an operator', async () => {
+test('a restarted pod uses the mounted endpoints, without an operator', async () => {
   await pod.process.stop()
   const document = endpoints(chat(['a', hosts[0]]), 30)
   await mountBundle(mounts, 'endpoints.json', signed(mounts, document))
@@ -223,7 +223,7 @@ test('a Service without ready pods holds requests, and its first pod gets them',
   assert.equal((await pod.trace(heard)).attempts.length, 1)
 })
 
-test('a Service without a pod that takes requests: explain foretells the 503, and the health is not known', async () => {
+test('a Service without an available pod: explain predicts the 503, and the health is unknown', async () => {
   await push(endpoints([{ name: 'chat', endpoints: [] }], 40))
   const { verdict, upstreams } = await pod.admin('/explain?model=chat')
   assert.deepEqual([verdict.status, verdict.code], [503, 'ERR_GW_NO_HEALTHY_UPSTREAM'])

@@ -1,4 +1,6 @@
-/** Keys pushed to a real pod: they hold from the next request on, in every state of the configuration. */
+/**
+ * Keys pushed to a real pod: they apply from the next request, in every state of the configuration.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -59,7 +61,7 @@ async function put(...records: readonly KeyRecord[]): Promise<void> {
   assert.deepEqual((await pod.status()).keys, { sequence, hash, setHash, count: records.length })
 }
 
-test('keys that the pod has already are taken in silence: pushed and mounted, they are logged once', async () => {
+test('keys that the pod already has are accepted silently: pushed and mounted, they are logged once', async () => {
   await put(one.record)
   const again = sequence
   for (let times = 0; times < 2; times += 1) await pod.push(allKeys([one.record], { sequence }))
@@ -75,7 +77,7 @@ test('keys that the pod has already are taken in silence: pushed and mounted, th
   assert.equal(takenAs(again).length, 1)
 })
 
-test('a pod knows the keys of the signed document, and none of the configuration', async () => {
+test('a pod uses the keys of the signed document, and none of the configuration', async () => {
   const own = aKey({ id: 'own' })
   const document = aConfiguration({ ...gw, api_keys: [own.record] }, { sequence: 2 })
   const { status, body } = await pod.push(document)
@@ -91,7 +93,7 @@ test('a full copy replaces all keys at once', async () => {
   assert.deepEqual([await statusWith(one), await statusWith(two)], [200, 200])
 })
 
-test('changes add, replace and remove keys, and lead to the same hash as the full copy', async () => {
+test('changes add, replace and remove keys, and result in the same hash as the full copy', async () => {
   await put(one.record)
   const revoked = { ...one.record, revoked_at: '2026-01-01T00:00:00Z' }
   const base = sequence
@@ -113,7 +115,7 @@ test('changes add, replace and remove keys, and lead to the same hash as the ful
   assert.equal((await pod.status()).keys.setHash, keysHashOf([revoked]))
 })
 
-test('changes to keys that the pod does not have are answered with what it has', async () => {
+test('changes to keys that the pod lacks are answered with its current keys', async () => {
   await put(one.record)
   const changes = { base: sequence + 5, put: [two.record], remove: [] }
   const { status, body } = await pod.push(someKeys(changes, { sequence: sequence + 6 }))
@@ -126,7 +128,7 @@ test('changes to keys that the pod does not have are answered with what it has',
 test('older keys are refused: a revocation is not undone', async () => {
   const before = allKeys([one.record], { sequence })
   await put(two.record)
-  // Also one that says the same as the newer ones: the sequence never goes back.
+  // Even a copy equal to the newer keys is refused: the sequence never goes back.
   for (const older of [before, allKeys([two.record], { sequence: sequence - 1 })]) {
     const { status, body } = await pod.push(older)
     assert.deepEqual([status, body.reason, body.have], [409, 'older_sequence', sequence])
@@ -149,7 +151,7 @@ test('a key is revoked while the configuration is refused', async () => {
   assert.deepEqual([await statusWith(one), await statusWith(two)], [401, 200])
 })
 
-test('tags of a key count as far as the configuration declares them, also once that changes', async () => {
+test('tags of a key count only if the configuration declares them, even after it changes', async () => {
   const tagged = { ...one.record, tags: { team: 'blue', hidden: 'x' } }
   await put(tagged)
   const tagsWith = async (tags: readonly string[], next: number) => {
@@ -164,14 +166,14 @@ test('tags of a key count as far as the configuration declares them, also once t
   assert.equal(await tagsWith(['team'], 62), 'team=green')
 })
 
-test('a request in flight of a revoked key is finished', async () => {
+test('a request of a revoked key finishes if it is in flight', async () => {
   await put(one.record)
   const hold = Promise.withResolvers<void>()
   upstream.script.push(streaming({ hold: hold.promise }), afterwards(hold.promise, whole()))
   const stream = pod.ask({ stream: true })
   await until('the first word arrives', () => stream.text().includes('hel'))
   const waiting = pod.ask()
-  await until('the upstream is asked', () => upstream.script.length === 0)
+  await until('the upstream has the request', () => upstream.script.length === 0)
   await put()
   assert.equal(await statusWith(one), 401)
   hold.resolve()
@@ -179,7 +181,7 @@ test('a request in flight of a revoked key is finished', async () => {
   assert.equal((await waiting.over).status, 200)
 })
 
-test('a record that cannot be read costs its own key alone', async () => {
+test('an unreadable record affects only its own key', async () => {
   sequence += 1
   const records = [
     { ...one.record, routes: [] },
@@ -193,7 +195,7 @@ test('a record that cannot be read costs its own key alone', async () => {
   assert.deepEqual([await statusWith(one), await statusWith(two)], [401, 200])
 })
 
-test('mounted keys are taken when they are newer, and older ones are passed over', async () => {
+test('newer mounted keys are used, and older ones are skipped', async () => {
   await put(one.record)
   sequence += 1
   await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([two.record], { sequence })))
@@ -202,14 +204,17 @@ test('mounted keys are taken when they are newer, and older ones are passed over
   await put(one.record)
   const seen = sequence
   await mountBundle(mounts, 'keys.json.gz', signed(mounts, allKeys([], { sequence: 1 })))
-  // A configuration is looked for behind the keys: when it is taken, they were looked at.
+  // The pod checks keys before configurations: a new configuration means that it has checked the
+  // keys.
   await mountBundle(mounts, 'config.json', signed(mounts, aConfiguration(gw, { sequence: 90 })))
   await until('it is taken', async () => (await pod.status()).configuration.sequence === 90)
   assert.equal((await pod.status()).keys.sequence, seen)
   assert.equal(await statusWith(one), 200)
 })
 
-test('10,000 keys are taken whole, and requests run in between', { timeout: 600_000 }, async () => {
+test('10,000 keys are applied completely, and requests run in between', {
+  timeout: 600_000,
+}, async () => {
   const many = Array.from({ length: 9_999 }, (_, index) => aKey({ id: `many-${index}` }).record)
   let answered = 0
   let over = false

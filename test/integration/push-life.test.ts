@@ -1,4 +1,7 @@
-/** The life of a pod's process: its arguments, its end in the middle of a push, and the age of its clients' connections. */
+/**
+ * The life of a pod's process: its arguments, its end in the middle of a push, and the age of
+ * client connections.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -49,7 +52,7 @@ async function ending(args: readonly string[], env: Readonly<Record<string, stri
   return { code, said: stderr.join('') }
 }
 
-test('what is missing to be a pod ends it with one sentence', async () => {
+test('a missing setting of a pod ends the process with one sentence', async () => {
   const mounts = await makeMounts()
   const env = { GW_GATEWAY_UID: 'uid', GW_TRUST_DIR: mounts.trust }
   const bundle = ['--bundle', mounts.bundle]
@@ -68,7 +71,7 @@ test('what is missing to be a pod ends it with one sentence', async () => {
   await removeMounts(mounts)
 })
 
-test('SIGTERM in the middle of a push ends it with 0, and the document is taken whole or not at all', async (t) => {
+test('SIGTERM in the middle of a push ends the process with 0, and the document is applied completely or not at all', async (t) => {
   const pod = await aPod(t)
   const { hostname, port } = new URL(pod.pushUrl)
   const text = JSON.stringify(signed(pod.mounts, aConfiguration(gw, { sequence: 2 })))
@@ -88,7 +91,7 @@ test('SIGTERM in the middle of a push ends it with 0, and the document is taken 
   assert.equal(pod.logged('crash').length, 0)
 })
 
-test('while it waits, its refusals are like all others', async (t) => {
+test('while it waits, it refuses requests in the usual form', async (t) => {
   const pod = await startPod({ mounts: await makeMounts(), until: 'waiting' })
   t.after(() => pod.process.stop())
   const heard = await pod.chat()
@@ -107,18 +110,18 @@ test('while it waits, its refusals are like all others', async (t) => {
   assert.equal((await fetch(`${pod.process.url}/healthz?from=balancer`)).status, 200)
 })
 
-test('SIGTERM while it waits ends it with 0', async () => {
+test('SIGTERM while it waits ends the process with 0', async () => {
   const pod = await startPod({ mounts: await makeMounts(), until: 'waiting' })
   pod.process.signal('SIGTERM')
   assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
 })
 
-test('while it drains, it still takes a revocation and says that it is not ready', async (t) => {
+test('while it drains, it still accepts a revocation and reports that it is not ready', async (t) => {
   const pod = await aPod(t, { GW_DRAIN_DELAY_SECONDS: undefined, GW_DRAIN_TIMEOUT_SECONDS: '60' })
   const hold = Promise.withResolvers<void>()
   upstream.script.push(afterwards(hold.promise, whole()))
   const waiting = pod.ask()
-  await until('the upstream is asked', () => upstream.script.length === 0)
+  await until('the upstream has the request', () => upstream.script.length === 0)
   pod.process.signal('SIGTERM')
   await until('it drains', async () => (await pod.status()).draining)
   await until('it is logged', () => pod.logged('drain').length > 0)
@@ -133,7 +136,7 @@ test('while it drains, it still takes a revocation and says that it is not ready
   assert.deepEqual(await pod.process.exited, { code: 0, signal: null })
 })
 
-test('a connection that has become old is closed behind an answer, and no request is lost', async (t) => {
+test('an old connection is closed after an answer, and no request fails', async (t) => {
   const pod = await aPod(t, { GW_CONNECTION_AGE_SECONDS: '3' })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const ask = async () => {

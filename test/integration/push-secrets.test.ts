@@ -1,4 +1,7 @@
-/** Secrets mounted into a real pod: missing, made later, rotated, gone; only the upstream that needs one is out. */
+/**
+ * Secrets mounted into a real pod: missing, created later, rotated, removed; only the upstream that
+ * needs a missing one is unavailable.
+ */
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -68,7 +71,7 @@ function lastCredential(): string | undefined {
   return upstream.asked.at(-1)?.headers.authorization
 }
 
-test('a rotated secret is used without a restart, and no request is lost', async () => {
+test('a rotated secret is used without a restart, and no request fails', async () => {
   assert.equal(await ask('secret'), 200)
   assert.equal(lastCredential(), `Bearer ${CANARY}-1`)
   await mountSecret(mounts, 'there', { key: `${CANARY}-2` })
@@ -79,7 +82,7 @@ test('a rotated secret is used without a restart, and no request is lost', async
   assert.equal((await pod.status()).configuration.sequence, sequence)
 })
 
-test('a missing secret puts its upstream out alone, and heals when it is made', async () => {
+test('a missing secret disables only its upstream, and creating the secret heals it', async () => {
   sequence += 1
   const { status, body } = await push(aDocumentWith('${secret:later/key}'))
   assert.equal(status, 200)
@@ -103,7 +106,7 @@ test('a missing secret puts its upstream out alone, and heals when it is made', 
   assert.deepEqual((await pod.status()).unresolved, [])
 })
 
-test('a secret that goes takes its upstream out, and one that cannot be used as well', async () => {
+test('a removed or unusable secret disables its upstream', async () => {
   await rm(join(mounts.secrets, 'later'), { recursive: true })
   await until('it is out', async () => (await ask('secret')) === 503)
   await mountSecret(mounts, 'later', { key: `${CANARY}\nsecond line` })
@@ -116,7 +119,7 @@ test('a secret that goes takes its upstream out, and one that cannot be used as 
   await until('it heals', async () => (await ask('secret')) === 200)
 })
 
-test('an endpoint may be a reference that leads nowhere', async () => {
+test('an endpoint may be a reference to a missing secret', async () => {
   sequence += 1
   const upstreams = [
     { name: 'open', endpoint: upstream.url },
@@ -128,7 +131,7 @@ test('an endpoint may be a reference that leads nowhere', async () => {
   assert.deepEqual([await ask('open'), await ask('secret')], [200, 503])
 })
 
-test("an upstream's certificate that is missing puts it out alone; the gateway's refuses the document", async () => {
+test("an upstream's missing certificate disables only that upstream; the gateway's refuses the document", async () => {
   sequence += 1
   const tls = { ca_bundle_path: join(mounts.folder, 'missing.pem') }
   const upstreams = [
@@ -144,7 +147,7 @@ test("an upstream's certificate that is missing puts it out alone; the gateway's
   assert.equal(refused.body.problems[0].pointer, '/gw/tls/ca_bundle_path')
 })
 
-test('a reference of another section that leads nowhere refuses the document, until it is there', async () => {
+test('a missing reference in another section refuses the document until it exists', async () => {
   sequence += 1
   const before = (await pod.status()).configuration.hash
   const alerts = {
@@ -162,7 +165,7 @@ test('a reference of another section that leads nowhere refuses the document, un
   assert.equal(await ask('secret'), 200)
 })
 
-test('a credential that the upstream refuses is reported, until another one is there', async () => {
+test('a credential that the upstream refuses is reported, until it is replaced', async () => {
   const before = upstream.reply
   upstream.reply = failing(401, { message: 'Incorrect API key provided.' })
   await ask('secret')
@@ -173,7 +176,7 @@ test('a credential that the upstream refuses is reported, until another one is t
   upstream.reply = before
 })
 
-test('no value of a secret is in an answer, a log line or a metric', async () => {
+test("no secret's value is in an answer, a log line or a metric", async () => {
   heard.push(await pod.status(), await pod.admin('/status'), await pod.admin('/config'))
   heard.push(await pod.admin('/traces'), await pod.admin('/explain'), [...(await pod.series())])
   await pod.process.stop()

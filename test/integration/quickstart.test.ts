@@ -1,4 +1,4 @@
-/** What `make run` prints for programs that a bare machine lacks. */
+/** What `make run` prints, for programs that a bare machine lacks. */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { after, test } from 'node:test'
@@ -15,13 +15,13 @@ test('the printed curl line gets an answer', async () => {
   assert.equal(answer.choices[0].message.content, 'You said: Hello there')
 })
 
-test('the second one gets a stream', async () => {
+test('the second curl line gets a stream', async () => {
   const lines = (await paste(curls[1] ?? 'false')).split('\n\n')
   assert.ok(lines.includes('data: [DONE]'))
   assert.ok(lines.length > 5)
 })
 
-test('the printed program for Python gets an answer', async () => {
+test('the printed Python program gets an answer', async () => {
   await preparePython()
   const [block = 'false'] = /^python3 [\s\S]*?^END$/m.exec(printed) ?? []
   assert.equal(await paste(block, dirname(PYTHON)), 'You said: Hello there\n')

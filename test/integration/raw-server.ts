@@ -1,4 +1,4 @@
-/** Servers that keep every byte they are sent and answer each request with bytes of the test's choice. */
+/** Servers that record all received bytes and answer each request with bytes of the test. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
@@ -8,9 +8,9 @@ export interface RawServer {
   readonly port: number
   /** The application data that arrived, joined. */
   received(): string
-  /** Connections that were made, whether or not anything came over them. */
+  /** The number of connections, with or without data. */
   readonly connections: () => number
-  /** Names that TLS clients asked for. */
+  /** Names in the handshakes of TLS clients. */
   readonly names: string[]
   close(): Promise<void>
 }
@@ -28,7 +28,7 @@ export const replyWell: Reply = (socket) => {
 
 export function startTlsServer(options: TlsOptions, reply: Reply = replyWell): Promise<RawServer> {
   const server = createTlsServer(options)
-  // A handshake that fails is what many tests want.
+  // Many tests expect a handshake that fails.
   server.on('tlsClientError', () => {})
   return listen(server, 'secureConnection', reply)
 }
@@ -52,7 +52,7 @@ async function listen(server: Server, event: string, reply: Reply): Promise<RawS
     socket.on('error', () => {})
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
-      // A server without TLS answers a ClientHello too, as it answers anything.
+      // A server without TLS answers a ClientHello as any other data.
       if (chunk.includes('POST ') || chunk[0] === CLIENT_HELLO) reply(socket)
     })
   })

@@ -1,4 +1,4 @@
-/** The gateway's knowledge of upstreams outlives a new configuration that does not touch them. */
+/** The gateway's knowledge of unchanged upstreams survives a new configuration. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
@@ -23,7 +23,7 @@ const front = await startFront({
 after(() => Promise.all([front.process.stop(), old.close(), fresh.close()]))
 const first = parse(await readFile(front.process.configFile, 'utf8'))
 
-/** Takes the document of the start with other sections. */
+/** Applies the document of the start with other sections. */
 async function serve(sections: Section): Promise<void> {
   const body = stringify({ ...first, gw: { ...first.gw, ...sections } })
   const { adminUrl, adminHeaders: headers } = front.process
@@ -31,7 +31,7 @@ async function serve(sections: Section): Promise<void> {
   assert.equal(answer.status, 200, await answer.text())
 }
 
-test('an open breaker stays open over a change that is not about its upstream', async () => {
+test('an open breaker stays open if a change does not affect its upstream', async () => {
   const upstream = anUpstream({
     name: 'old',
     endpoint: old.url,
@@ -52,12 +52,12 @@ test('an open breaker stays open over a change that is not about its upstream', 
   assert.equal(old.asked.length, 2)
   const [status] = (await front.admin('/status')).upstreams
   assert.partialDeepStrictEqual(status, { breaker: 'open', eligible: false })
-  // Another address is another upstream, of which nothing is known.
+  // Another address is another upstream, about which nothing is known.
   await serve(fragile({ upstreams: [{ ...upstream, endpoint: fresh.url }] }))
   assert.equal((await front.chat()).status, 200)
 })
 
-test('an unhealthy upstream stays out over a change that is not about it', async () => {
+test('an unhealthy upstream stays out if a change does not affect it', async () => {
   const health_check = { path: '/health', interval_seconds: 1, unhealthy_threshold: 1 }
   const upstream = anUpstream({ name: 'old', endpoint: old.url, health_check })
   old.reply = whole()
@@ -73,7 +73,7 @@ test('an unhealthy upstream stays out over a change that is not about it', async
   await until('it is back', async () => (await front.chat()).status === 200)
 })
 
-test('an upstream whose health check is removed is in again, and what the probes had said is forgotten', async () => {
+test('an upstream whose health check is removed is available again, and its probe results are forgotten', async () => {
   const health_check = { path: '/health', interval_seconds: 60, unhealthy_threshold: 1 }
   const quick = { ...health_check, interval_seconds: 1 }
   const upstream = anUpstream({ name: 'old', endpoint: old.url })

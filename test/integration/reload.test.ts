@@ -1,4 +1,7 @@
-/** A new configuration under way: taken whole or not at all, and no request notices but by where it goes. */
+/**
+ * A new configuration while running: applied completely or not at all, and requests notice only the
+ * new route.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { constants, type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -45,7 +48,7 @@ const withRoute = (name: string) =>
     ],
   }))
 
-/** The route is on the new upstream, and the old one is gone. */
+/** The route uses the new upstream, and the old one is gone. */
 const moved = written(() => ({
   upstreams: [anUpstream({ name: 'fresh', endpoint: fresh.url })],
   routes: [{ name: 'chat', strategy: 'single', primary: 'fresh' }],
@@ -55,7 +58,7 @@ async function reloads(result: string): Promise<number> {
   return await front.value(`gw_config_reload_total{result="${result}"}`)
 }
 
-/** Resolves when one more reload has gone so. */
+/** Resolves after one more reload with this result. */
 async function reloaded(how: () => unknown, result = 'success'): Promise<void> {
   const before = await reloads(result)
   await how()
@@ -67,7 +70,7 @@ async function put(document: string): Promise<Response> {
   return await fetch(`${adminUrl}/config`, { method: 'PUT', headers, body: document })
 }
 
-/** By PUT, so that nothing has to be waited for; the file has stayed the one of the start. */
+/** By PUT, so that the test need not wait; the file is still the one of the start. */
 async function serve(document: string): Promise<void> {
   const answer = await put(document)
   assert.equal(answer.status, 200, await answer.text())
@@ -114,7 +117,7 @@ test('SIGHUP reads the file again', async () => {
   assert.equal(await serves('put'), false)
 })
 
-test('a large file that changes while it is being read is taken as it is then, too', async () => {
+test('a large file that changes while it is being read is then applied too', async () => {
   const large = (text: string) => `${text}\n# ${'long '.repeat(100_000)}\n`
   const pipe = join(dirname(configFile), 'pipe')
   execFileSync('mkfifo', [pipe])
@@ -123,7 +126,8 @@ test('a large file that changes while it is being read is taken as it is then, t
   }))
   await writeFile(configFile, large(held))
   front.process.signal('SIGHUP')
-  // It opens once it is opened for reading: the file has been read then, and what it refers to has not.
+  // It blocks until it is opened for reading: the file has been read then, and its references have
+  // not.
   const writer = constants.O_WRONLY | constants.O_NONBLOCK
   let opened: FileHandle | undefined
   await until('the pipe is being read', async () => {
@@ -137,17 +141,17 @@ test('a large file that changes while it is being read is taken as it is then, t
   await until('the change is taken', () => serves('later'))
   await rm(pipe)
   await writeFile(configFile, first)
-  await until('the first one is back', async () => !(await serves('later')))
+  await until('the first configuration is active again', async () => !(await serves('later')))
 })
 
-test('a request in flight finishes on the upstream it began with, though that was removed', async () => {
+test('a request in flight finishes on its first upstream, although a reload removed it', async () => {
   const hold = Promise.withResolvers<void>()
   old.reply = streaming({ hold: hold.promise })
   const stream = front.ask({ stream: true })
   await until('the first word arrives', () => stream.text().includes('hel'))
   old.reply = afterwards(hold.promise, whole('from the old'))
   const waiting = front.ask()
-  await until('the old one is asked', () => old.asked.length === 2)
+  await until('the old upstream has the request', () => old.asked.length === 2)
   await serve(moved)
   fresh.reply = whole('from the fresh')
   assert.match((await front.chat()).text, /from the fresh/)
@@ -157,7 +161,7 @@ test('a request in flight finishes on the upstream it began with, though that wa
   assert.equal(fresh.asked.length, 1)
 })
 
-test('a retry or a body that ends late still reaches the upstream that was removed', async () => {
+test('a retry or a body that ends late still reaches the removed upstream', async () => {
   await serve(
     written(() => ({
       routes: [{ name: 'chat', strategy: 'single', primary: 'old', retry: { max_attempts: 2 } }],
@@ -171,7 +175,7 @@ test('a retry or a body that ends late still reaches the upstream that was remov
   late.send(
     `POST /v1/chat/completions HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${front.key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`,
   )
-  await until('the old one is asked', () => old.asked.length === 1)
+  await until('the old upstream has the request', () => old.asked.length === 1)
   await until(
     'the body is begun',
     async () => (await front.admin('/status')).requests_in_flight === 1,
@@ -205,7 +209,7 @@ test('a bad file changes nothing and is reported everywhere', async () => {
   assert.ok(Date.parse(status.config.last_reload.at) > Date.parse(config.last_reload.at))
 })
 
-test('keys come and go with the file of keys, and with the file that is named next', async () => {
+test('keys change with the key file, and with a newly configured key file', async () => {
   const [one, two] = [aKey({ id: 'one' }), aKey({ id: 'two' })]
   const folder = configFile.replace(/[^/]+$/, '')
   const status = async ({ key }: { key: string }) =>
@@ -234,7 +238,7 @@ test('keys come and go with the file of keys, and with the file that is named ne
   assert.deepEqual([await status(one), await status(two)], [200, 200])
 })
 
-test('a port that was changed is warned of until it is changed back', async () => {
+test('a changed port causes a warning until it is changed back', async () => {
   const warnings = () => front.logged('config_reload').filter(({ level }) => level === 'warn')
   const { gateway } = parse(first).gw
   const listen_port = await freePort()
@@ -245,14 +249,14 @@ test('a port that was changed is warned of until it is changed back', async () =
   assert.match(String(warnings()[0]?.message), /gateway\.listen_port .*next start/)
   assert.equal((await front.chat()).status, 200)
   await serve(other({ keepalive_seconds: 80 }))
-  await until('it warns of both', () => warnings().length === 3)
+  await until('it warns about both', () => warnings().length === 3)
   const taken = front.logged('config_reload').length
   await serve(first)
   await until('it is logged', () => front.logged('config_reload').length === taken + 1)
   assert.equal(warnings().length, 3)
 })
 
-test('the series of what was removed go, and a request that outlives its route leaves no debt', async () => {
+test('series of removed names are deleted, and a request that outlives its route leaves nothing', async () => {
   await serve(withRoute('brief'))
   const held = Promise.withResolvers<void>()
   assert.equal((await front.chat({ model: 'brief' })).status, 200)
@@ -276,7 +280,7 @@ test('the series of what was removed go, and a request that outlives its route l
   assert.deepEqual(await of('route="brief"'), [])
 })
 
-test('200 reloads under load lose no request', { timeout: 900_000 }, async () => {
+test('200 reloads under load fail no request', { timeout: 900_000 }, async () => {
   let over = false
   const counts = { whole: 0, streams: 0 }
   old.reply = (outgoing, asked) =>

@@ -1,4 +1,7 @@
-/** POST /v1/rerank and /v2/rerank through a gateway process: Cohere's SDKs in front, scripted upstreams behind. */
+/**
+ * POST /v1/rerank and /v2/rerank through a gateway process, between Cohere's SDKs and scripted
+ * upstreams.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { CohereClient, CohereClientV2 } from 'cohere-ai'
@@ -9,7 +12,10 @@ type Fields = Readonly<Record<string, unknown>>
 const TOKENS = 7
 const DOCUMENTS = ['zero', 'one', 'two']
 
-/** Answers as vLLM does: each document, its text beside it, in the order of the request; the later the better. */
+/**
+ * Answers as vLLM does: each document with its text, in the order of the request; later ones have
+ * better scores.
+ */
 const scoring: Reply = (outgoing, { body }) => {
   const results = [body.documents].flat().map((text, index) => ({
     index,
@@ -21,7 +27,7 @@ const scoring: Reply = (outgoing, { body }) => {
   outgoing.end(JSON.stringify({ id: 'rerank-1', model: 'served', usage, results }))
 }
 
-/** Answers as Cohere does: no text, no tokens, and what it bills. */
+/** Answers as Cohere does: no text, no tokens, and the billed amount. */
 const searching: Reply = (outgoing, { body }) => {
   const all = [body.documents].flat().map((_, index) => ({ index, relevance_score: index / 4 }))
   const results = all.reverse().slice(0, Number(body.top_n ?? all.length))
@@ -75,7 +81,7 @@ async function post(body: Fields, path = '/v1/rerank') {
 const scores = (...indices: readonly number[]) =>
   indices.map((index) => ({ index, relevance_score: index / 4 }))
 
-test("both of Cohere's SDKs read an order, from a runtime and from the vendor", async () => {
+test("both of Cohere's SDKs read a ranking from a runtime and from the vendor", async () => {
   const settings = { token: front.key, environment: front.process.url }
   for (const model of ['order', 'search']) {
     const asked = { model, query: 'Which?', documents: DOCUMENTS, topN: 2 }
@@ -98,7 +104,7 @@ test("both of Cohere's SDKs read an order, from a runtime and from the vendor", 
   assert.equal(vendor.asked.at(-1)?.headers.authorization, 'Bearer upstream-credential')
 })
 
-test('the best come first, without the documents unless a client asks for them', async () => {
+test('the best documents come first, and their texts only if a client asks for them', async () => {
   const { json } = await post({ documents: ['zero', { text: 'one' }, 'two'], user: 'u' })
   assert.deepEqual(json, {
     id: 'rerank-1',
@@ -115,7 +121,7 @@ test('the best come first, without the documents unless a client asks for them',
   ])
 })
 
-test('members of documents beside their texts, which no model reads, are named', async () => {
+test('the answer names members of documents that no model reads', async () => {
   const { headers } = await post({ documents: ['zero', { text: 'one', title: 'One', id: 1 }] })
   assert.equal(headers.get('x-gw-dropped-parameters'), 'documents.title, documents.id')
   assert.deepEqual(runtime.asked.at(-1)?.body.documents, ['zero', 'one'])
@@ -128,7 +134,7 @@ test('a search is charged at its price', async () => {
   assert.ok(Math.abs((await cost()) - before - 0.002) < 1e-12)
 })
 
-test('documents of a large body come back too', async () => {
+test('documents of a large body are returned too', async () => {
   const documents = [`zero ${'x'.repeat(600_000)}`, 'one', `two ${'y'.repeat(600_000)}`]
   const { status, json } = await post({ documents, return_documents: true })
   assert.equal(status, 200)
@@ -138,7 +144,7 @@ test('documents of a large body come back too', async () => {
   )
 })
 
-test('a request that no upstream should see is refused by name', async () => {
+test('an invalid request is refused by name and reaches no upstream', async () => {
   const before = runtime.asked.length
   const wrong: readonly (readonly [Fields, string])[] = [
     [{ query: undefined }, 'query'],
@@ -160,7 +166,7 @@ test('a request that no upstream should see is refused by name', async () => {
   assert.equal(runtime.asked.length, before)
 })
 
-test('each document has to fit the context window together with the query', async () => {
+test('each document must fit the context window together with the query', async () => {
   const many = { model: 'short', documents: Array(20).fill('x'.repeat(100)) }
   assert.equal((await post(many)).status, 200)
   const { status, error } = await post({ model: 'short', documents: ['a', 'x'.repeat(500)] })
@@ -170,19 +176,19 @@ test('each document has to fit the context window together with the query', asyn
   )
 })
 
-test('documents that only the upstream finds too long are refused by their name', async () => {
+test('documents that only the upstream finds too long are refused by name', async () => {
   runtime.script.push(failing(400, { code: 'context_length_exceeded' }))
   const { status, error } = await post({})
   assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_CONTEXT_OVERFLOW', 'documents'])
 })
 
-test('a route without an upstream that ranks is refused with the name of the provider', async () => {
+test('a route without an upstream that ranks refuses with the name of the provider', async () => {
   const { status, error } = await post({ model: 'words' })
   assert.deepEqual([status, error.code, error.param], [400, 'ERR_GW_INVALID_REQUEST', 'model'])
   assert.match(error.message, /rerank \(anthropic/)
 })
 
-test('a failed upstream is left for the next of the same model, and never for another model', async () => {
+test('the next upstream of the same model answers for a failed one, and another model never does', async () => {
   runtime.script.push(failing(500))
   const { status, headers, json } = await post({ model: 'safe' })
   assert.deepEqual([status, headers.get('x-gw-upstream')], [200, 'spare'])
@@ -194,7 +200,7 @@ test('a failed upstream is left for the next of the same model, and never for an
   assert.equal(spare.asked.length, before)
 })
 
-test('the tokens of query and documents are charged and traced, estimated where the upstream says nothing', async () => {
+test('the tokens of query and documents are charged and traced, and estimated if the upstream reports none', async () => {
   const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'
   const before = await front.value(spent)
   const { json, headers } = await post({
@@ -221,7 +227,7 @@ test('the tokens of query and documents are charged and traced, estimated where 
   assert.ok((await front.value(timed)) > 0)
 })
 
-test('what would happen to a request is explained', async () => {
+test('explain predicts the result of a request', async () => {
   const { verdict } = await front.admin('/explain?model=words&operation=rerank&prompt_tokens=50')
   assert.match(JSON.stringify(verdict), /no upstream for rerank/)
   const fine = await front.admin('/explain?model=order&operation=rerank&prompt_tokens=50')

@@ -1,4 +1,4 @@
-/** Responses that OpenAI itself keeps, for the tenant that asked for them, and for no other one. */
+/** Responses that OpenAI stores, available only to the tenant that requested them. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -71,7 +71,7 @@ function answerTo({ method, path, body }: Seen): readonly [number, object] {
   ]
 }
 
-/** Slow to begin where the model is asked to be. */
+/** Slow to begin if the prompt asks for it. */
 function framesOf(members: object): string[] {
   const started = aResponse({ ...members, status: 'in_progress', output: [], usage: null })
   const place = { item_id: 'msg_1', output_index: 0, content_index: 0 }
@@ -97,7 +97,7 @@ let slow: Promise<void> | undefined
 const server = createServer(async (incoming, outgoing) => {
   const body = Buffer.concat(await Array.fromAsync<Buffer>(incoming)).toString()
   const { method = '', url: path = '' } = incoming
-  // Probes and questions about the model.
+  // Probes and requests about the model.
   if (!path.includes('/responses')) return void outgoing.end('{}')
   const asked = { method, path, body: body === '' ? undefined : JSON.parse(body) }
   seen.push(asked)
@@ -174,7 +174,7 @@ async function refusal(asked: PromiseLike<unknown>): Promise<APIError> {
 const stored = async (model = 'home') =>
   (await client.responses.create({ model, input: 'hi', store: true })).id
 
-test('a response is kept where the client asks for it, and read, listed and deleted by its id', async () => {
+test('a response is stored if the client asks for it, and can be read, listed and deleted by its id', async () => {
   const id = await stored()
   assert.notEqual(id, 'resp_upstream')
   assert.equal(seen[0]?.body.store, true)
@@ -194,12 +194,12 @@ test('a response is kept where the client asks for it, and read, listed and dele
   )
 })
 
-test('without a word a response is not kept', async () => {
+test('by default a response is not stored', async () => {
   await client.responses.create({ model: 'home', input: 'hi' })
   assert.equal(seen[0]?.body.store, false)
 })
 
-test('a response goes on from an earlier one, at the upstream that keeps it', async () => {
+test('a response continues an earlier one, at the upstream that stores it', async () => {
   const id = await stored()
   const output = { type: 'function_call_output', call_id: 'call_before', output: '1' } as const
   const next = await client.responses.create({
@@ -222,7 +222,7 @@ test('a response goes on from an earlier one, at the upstream that keeps it', as
   assert.equal((await refusal(elsewhere)).param, 'previous_response_id')
 })
 
-test('a stream that is kept has one id, which a slow beginning does not change', async () => {
+test('a stored stream has one id, even if it begins slowly', async () => {
   const moment = Promise.withResolvers<void>()
   slow = moment.promise
   const asked = { model: 'home', input: 'hi', store: true, stream: true }
@@ -241,7 +241,7 @@ test('a stream that is kept has one id, which a slow beginning does not change',
   assert.equal((await stream.finalResponse()).output_text, 'hello')
 })
 
-test('a response in the background is charged for the most it may use, and cancelled by its id', async () => {
+test('a background response is charged for its maximum, and cancelled by its id', async () => {
   const labels = 'route="home",upstream="home",kind="completion"'
   const before = await front.value(`gw_tokens_total{${labels}}`)
   const asked = { model: 'home', input: 'hi', background: true }
@@ -263,7 +263,7 @@ test('a response that has spent the budget can still be read', async () => {
   assert.equal((await responses.retrieve(id)).id, id)
 })
 
-test('a response of another tenant, of another route and a made-up one are one and the same 404', async () => {
+test('a response of another tenant or route and an invented id get the same 404', async () => {
   const id = await stored()
   const changed = `${id.slice(0, -1)}${id.endsWith('A') ? 'B' : 'A'}`
   const words = new Set<string>()
@@ -306,7 +306,7 @@ test('azure keeps responses under its own paths', async () => {
   )
 })
 
-test('a route with one upstream that keeps nothing refuses by name', async () => {
+test('a route with one upstream that stores nothing refuses by name', async () => {
   for (const model of ['mixed', 'runtime']) {
     for (const [param, value] of Object.entries({
       store: true,
@@ -321,7 +321,7 @@ test('a route with one upstream that keeps nothing refuses by name', async () =>
   assert.equal(seen.length, 0)
 })
 
-test('what belongs to an account rather than to a tenant is refused on every route', async () => {
+test('every route refuses objects that belong to an account rather than to a tenant', async () => {
   for (const [param, value] of Object.entries({ prompt: { id: 'p' }, context_management: [] })) {
     const asked = { model: 'home', input: 'hi', [param]: value } as never
     assert.equal((await refusal(client.responses.create(asked))).param, param)
@@ -329,13 +329,13 @@ test('what belongs to an account rather than to a tenant is refused on every rou
   assert.equal(seen.length, 0)
 })
 
-test('a stream of a response that is there is refused by name', async () => {
+test('streaming an existing response is refused by name', async () => {
   const id = await stored()
   const error = await refusal(client.responses.retrieve(id, { stream: true }))
   assert.deepEqual([error.status, error.param], [400, 'stream'])
 })
 
-test('a conversation is made compact where the upstream can, and else refused', async () => {
+test('a conversation is compacted if the upstream can, and otherwise refused', async () => {
   const input = [{ role: 'user' as const, content: 'hi' }]
   const made = await client.responses.compact({ model: 'home' as never, input })
   assert.deepEqual([made.id, made.object], ['cmp_1', 'response.compaction'])

@@ -1,4 +1,7 @@
-/** POST /v1/responses in front of upstreams that have it themselves: bytes pass, and what the gateway promises holds. */
+/**
+ * POST /v1/responses with upstreams that support it: bytes pass through, and the gateway's promises
+ * hold.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
@@ -15,7 +18,7 @@ import {
 const mine = aKey({ id: 'mine' })
 const [own, other, chat] = await Promise.all([startUpstream(), startUpstream(), startUpstream()])
 for (const upstream of [own, other])
-  upstream.vendor = { takesAll: 'Members that nothing knows pass as they are.' }
+  upstream.vendor = { takesAll: 'Unknown members pass unchanged.' }
 const front = await startFront({
   upstreams: [
     { name: 'own', endpoint: own.url, native: ['responses'] },
@@ -94,7 +97,10 @@ function answering(members: object = {}): Reply {
 
 type Said = readonly [string, object]
 
-/** Events by type and members, numbered unless they say otherwise; those behind a promise wait for it. */
+/**
+ * Events by type and members, numbered unless they have a number; those after a promise wait for
+ * it.
+ */
 function saying(...events: readonly (Said | Promise<void>)[]): Reply {
   return async (outgoing) => {
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -167,7 +173,7 @@ async function refusal(asked: Promise<unknown>): Promise<APIError> {
 const tokens = async (kind: string, upstream = 'own', route = 'own') =>
   await front.value(`gw_tokens_total{route="${route}",upstream="${upstream}",kind="${kind}"}`)
 
-test('a request passes as it is, but for the model and for what would be stored', async () => {
+test('a request passes unchanged, except for the model and the storage', async () => {
   const text = `{"model":"own", "input":"hi","unknown_member": {"a":[1.50]},"temperature":0.50}`
   const answer = await fetch(`${baseURL}/responses`, {
     method: 'POST',
@@ -189,7 +195,7 @@ test('a request passes as it is, but for the model and for what would be stored'
   assert.partialDeepStrictEqual(response, { ...aResponse(), id: response.id })
 })
 
-test('both helpers of the SDK read a stream that passes, with one id from its beginning to its end', async () => {
+test('both helpers of the SDK read a passed-through stream, with one id from beginning to end', async () => {
   own.reply = saying(...BEGINNING, delta('hel'), delta('lo'), ...ENDING)
   const stream = client.responses.stream({ model: 'own', input: 'hi' })
   const final = await stream.finalResponse()
@@ -202,10 +208,10 @@ test('both helpers of the SDK read a stream that passes, with one id from its be
   assert.equal(events.filter(({ type }) => type === 'response.created').length, 1)
 })
 
-test('a slow upstream is waited for, and its events go on behind those of the gateway', async () => {
+test('the gateway waits for a slow upstream, and sends its events after its own', async () => {
   const head = Promise.withResolvers<void>()
   own.reply = saying(head.promise, ...BEGINNING, delta('hello'), ...ENDING)
-  // The heartbeat brings the head.
+  // The heartbeat sends the head.
   const events = await streamed({}, head.resolve)
   const types = events.map(({ type }) => type)
   assert.deepEqual(types.slice(0, 2), ['response.created', 'response.in_progress'])
@@ -227,7 +233,7 @@ test('usage of whole, incomplete and failed responses is counted', async () => {
   assert.equal(await tokens('prompt'), before + 21)
 })
 
-test('a stream that fails ends with both forms of the error, what it used is counted', async () => {
+test('a stream that fails ends with both forms of the error, and its usage is counted', async () => {
   const before = await tokens('completion')
   const error = { code: 'server_error', message: 'It broke.' }
   const head = Promise.withResolvers<void>()
@@ -266,7 +272,7 @@ test('an upstream with responses falls back to one with chat completions before 
   assert.equal(again.filter(({ type }) => type === 'response.created').length, 1)
 })
 
-test('what a chat completion cannot say goes to an upstream with responses, or is refused by name', async () => {
+test('members without a counterpart in chat completions go to an upstream with responses, or are refused by name', async () => {
   const format = { type: 'grammar' as const, syntax: 'regex' as const, definition: 'a' }
   const asked = { input: 'hi', tools: [{ type: 'custom' as const, name: 'grep', format }] }
   await client.responses.create({ model: 'own', ...asked })
@@ -277,7 +283,7 @@ test('what a chat completion cannot say goes to an upstream with responses, or i
   assert.equal(error.status, 502)
 })
 
-test('tools that the upstream would run are taken out and named', async () => {
+test('tools that the upstream would run are removed and named', async () => {
   const fn = { type: 'function', name: 'f', parameters: {}, strict: false } as const
   const { response } = await client.responses
     .create({
@@ -291,7 +297,7 @@ test('tools that the upstream would run are taken out and named', async () => {
   assert.deepEqual(own.asked[0]?.body.tools, [{ ...fn, parameters }, { type: 'apply_patch' }])
 })
 
-test('no item of the input brings tools that the upstream would run, changes the settings or names a file', async () => {
+test('no input item adds tools that the upstream would run, changes the settings or names a file', async () => {
   const search = { type: 'web_search' }
   const file = { type: 'input_image', file_id: 'file-1' }
   for (const [item, param] of [
@@ -315,7 +321,7 @@ test('no item of the input brings tools that the upstream would run, changes the
   assert.partialDeepStrictEqual(own.asked[0]?.body, { input: [{ tools }, {}] })
 })
 
-test('sealed reasoning of another account is taken out where the upstream cannot open it', async () => {
+test('sealed reasoning of another account is removed if the upstream cannot open it', async () => {
   const sealed = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }
   const input = [
     { role: 'user', content: 'hi' },
@@ -358,7 +364,7 @@ test('a runtime that ends its stream without a last event has failed, cleanly or
     outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const [type, members] of begun)
       outgoing.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`)
-    // Node keeps chunks back until the next tick.
+    // Node buffers chunks until the next tick.
     await new Promise(setImmediate)
     outgoing.socket?.destroySoon()
   }
@@ -373,7 +379,7 @@ test('a runtime that ends its stream without a last event has failed, cleanly or
   }
 })
 
-test('calls of tools without numbers, places and ends arrive whole in both helpers', async () => {
+test('tool calls without numbers, positions and ends arrive complete in both helpers', async () => {
   const call = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'f' }
   const done = { ...call, arguments: '{"a":1}', status: 'completed' }
   const said = [
@@ -398,7 +404,7 @@ test('calls of tools without numbers, places and ends arrive whole in both helpe
   for (const event of (await streamed(asked)).slice(1, -1)) assert.equal(event.output_index, 0)
 })
 
-test('while one account cools down the other one gets a history without what the first has sealed', async () => {
+test("while one account cools down, the other gets a history without the first one's sealed content", async () => {
   const sealed = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' }
   const input = [
     { role: 'user', content: 'hi' },
@@ -417,7 +423,7 @@ test('while one account cools down the other one gets a history without what the
   assert.equal(second.data.output_text, 'hello')
 })
 
-test('events without numbers and places get them', async () => {
+test('events without numbers and positions get them', async () => {
   const bare = (entries: readonly (readonly [string, object])[]) =>
     entries.map(
       ([type, members]) =>
@@ -439,7 +445,7 @@ test('events without numbers and places get them', async () => {
   assert.equal((await stream.finalResponse()).output_text, 'hello')
 })
 
-test('an upstream that turns out to lack responses is asked for chat completions, and remembered', async () => {
+test('an upstream that turns out to lack responses gets chat completions, and the gateway remembers this', async () => {
   other.reply = (outgoing, asked) =>
     (asked.path === '/v1/responses' ? failing(404) : whole())(outgoing, asked)
   const first = await client.responses.create({ model: 'mistaken', input: 'hi' })

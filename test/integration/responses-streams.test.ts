@@ -1,4 +1,6 @@
-/** Strict readers, agents and clients that leave may rely on this in POST /v1/responses. */
+/**
+ * Strict readers, agents and disconnecting clients rely on this behaviour of POST /v1/responses.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, beforeEach, test } from 'node:test'
@@ -72,7 +74,7 @@ async function bodyOf(answer: Response): Promise<any> {
   return await answer.json()
 }
 
-/** The members that the published types demand of each event besides its type and number. */
+/** The required members of each published event type, besides type and number. */
 const DEMANDED: Readonly<Record<string, readonly string[]>> = {
   'response.created': ['response'],
   'response.in_progress': ['response'],
@@ -100,7 +102,7 @@ const RESPONSE_MEMBERS = [
   ...['top_p', 'usage'],
 ]
 
-test('each event has all members that its type demands, and each item its own id', async () => {
+test('each event has all members that its type requires, and each item has a separate id', async () => {
   model.reply = chunks(
     { reasoning_content: 'Hm.' },
     { content: 'I look.' },
@@ -135,7 +137,7 @@ test('each event has all members that its type demands, and each item its own id
   assert.deepEqual(new Set(seen.map(({ type }) => type)), new Set(Object.keys(DEMANDED)))
 })
 
-test('where all fail behind a heartbeat the stream says so in every form and ends properly', async () => {
+test('if all upstreams fail after a heartbeat, the stream reports it in every form and ends properly', async () => {
   const waiting = Promise.withResolvers<void>()
   model.reply = afterwards(waiting.promise, failing(500))
   spare.reply = failing(503)
@@ -156,7 +158,7 @@ test('where all fail behind a heartbeat the stream says so in every form and end
   assert.ok(seen.at(-1).response.error.message.startsWith(code))
 })
 
-test('a fallback behind a heartbeat speaks in the same response, and each attempt is in the trace', async () => {
+test('a fallback after a heartbeat continues the same response, and each attempt is in the trace', async () => {
   const waiting = Promise.withResolvers<void>()
   model.reply = afterwards(waiting.promise, failing(500))
   spare.reply = streaming()
@@ -175,7 +177,7 @@ test('a fallback behind a heartbeat speaks in the same response, and each attemp
   )
 })
 
-test('usage that no upstream reports is estimated, in the answer and in the books', async () => {
+test('usage that no upstream reports is estimated, in the answer and in the accounts', async () => {
   model.reply = (outgoing, asked) =>
     streaming()(outgoing, { ...asked, body: { ...asked.body, stream_options: undefined } })
   const answer = await post({ stream: true })
@@ -186,7 +188,7 @@ test('usage that no upstream reports is estimated, in the answer and in the book
   assert.deepEqual([trace.usage_estimated, trace.completion_tokens], [true, usage.output_tokens])
 })
 
-test('an answer without a bound is not bounded here, and is charged what it used', async () => {
+test('an answer without a limit is not limited here, and is charged for its usage', async () => {
   const before = await front.value(SPENT)
   model.reply = whole('hello', { prompt_tokens: 7, completion_tokens: 20_000 })
   const { output } = await bodyOf(await post({}))
@@ -199,7 +201,7 @@ test('an answer without a bound is not bounded here, and is charged what it used
 const SPENT = 'gw_budget_tokens_used{tenant="acme",window="day"}'
 const ABORTED = 'gw_stream_aborted_total'
 
-test('a client that closes behind the last event has left nothing, and one amid the text is charged for it', async () => {
+test('a client that closes after the last event leaves nothing open, and one that closes during the text is charged for it', async () => {
   const aborts = async () =>
     [...(await front.series())]
       .filter(([name]) => name.startsWith(ABORTED))
@@ -223,7 +225,7 @@ test('a client that closes behind the last event has left nothing, and one amid 
   const body = (left.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader()
   for (let text = ''; !text.includes('"hel"'); ) text += (await body.read()).value ?? assert.fail()
   leaving.abort()
-  await until('the upstream is left', () => model.abandoned === abandoned + 1)
+  await until('the upstream request is aborted', () => model.abandoned === abandoned + 1)
   resolve()
   const id = left.headers.get('x-request-id')
   await until('it is settled', async () => (await front.admin(`/traces/${id}`)).usage_estimated)
@@ -231,7 +233,7 @@ test('a client that closes behind the last event has left nothing, and one amid 
   assert.deepEqual([trace.status, trace.completion_tokens], [499, 1])
 })
 
-test('every way to a stored response is the same 404, for every caller', async () => {
+test('every request for a stored response gets the same 404, for every caller', async () => {
   const seen = new Set<string>()
   for (const [method, path] of [
     ['GET', 'resp_1'],
@@ -252,7 +254,7 @@ test('every way to a stored response is the same 404, for every caller', async (
   assert.deepEqual([...seen], [': this gateway does not store responses.'])
 })
 
-test('a call without its output and an output without its call are named by their id', async () => {
+test('a call without output and an output without a call are named by their id', async () => {
   const call = { type: 'function_call', call_id: 'call_7', name: 'f', arguments: '{}' }
   for (const input of [[call], [{ type: 'function_call_output', call_id: 'call_7', output: '' }]]) {
     const { error } = await bodyOf(await post({ input }))
@@ -277,8 +279,8 @@ test('the request of a coding agent is served, with its tools and those in a nam
   assert.equal(session_id, 'session-1')
 })
 
-// It cools an upstream down, so it comes last.
-test('a failed response has the code by which agents decide whether and when they ask again', async () => {
+// It makes an upstream cool down, so it comes last.
+test('a failed response has the code that tells agents whether and when to retry', async () => {
   for (const [reply, code, words] of [
     [
       failing(429, { code: 'rate_limit_exceeded' }, { 'retry-after': '7' }),

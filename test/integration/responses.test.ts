@@ -1,4 +1,6 @@
-/** POST /v1/responses as OpenAI's own SDK asks for it, in front of an upstream that speaks chat completions. */
+/**
+ * POST /v1/responses as OpenAI's own SDK sends it, with an upstream that speaks chat completions.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import OpenAI, { APIError } from 'openai'
@@ -66,7 +68,7 @@ interface Event {
   readonly [member: string]: any
 }
 
-/** All events of a stream, and whether it ended properly; `heard` is called with each as it comes. */
+/** All events of a stream, and whether it ended properly; `heard` is called with each event. */
 async function events(asked: object, heard: (one: Event) => void = () => {}): Promise<Event[]> {
   const answer = await fetch(`${baseURL}/responses`, {
     method: 'POST',
@@ -94,7 +96,7 @@ async function events(asked: object, heard: (one: Event) => void = () => {}): Pr
 
 const refusal = (asked: Promise<unknown>) => sdkError<APIError>(asked, APIError)
 
-test('an input that only the upstream finds too long is refused by its name', async () => {
+test('an input that only the upstream finds too long is refused by name', async () => {
   model.script.push(failing(400, { code: 'context_length_exceeded' }))
   const error = await sdkError(client.responses.create(question), APIError)
   assert.deepEqual(
@@ -135,7 +137,7 @@ test('a whole answer arrives as a response that is not stored', async () => {
   assert.equal('metadata' in (model.asked[0]?.body ?? {}), false)
 })
 
-test('two calls and their outputs are one message and two results, with pictures behind them', async () => {
+test('two calls and their outputs are one message and two results, followed by pictures', async () => {
   const image = 'data:image/png;base64,AAAA'
   await client.responses.create({
     model: 'chat',
@@ -200,7 +202,7 @@ test('tools that only OpenAI runs are left out, and the answer names them', asyn
   )
 })
 
-test('a stream goes from its creation to its completion, each event numbered', async () => {
+test('a stream goes from creation to completion, each event numbered', async () => {
   model.reply = chunks(
     { role: 'assistant', content: '' },
     { reasoning_content: 'Hm.' },
@@ -253,7 +255,7 @@ test('the stream helper of the SDK reads it', async () => {
   assert.equal(response.output[1]?.type, 'function_call')
 })
 
-test('custom tools and tools in a namespace come back as the client knows them', async () => {
+test("custom tools and tools in a namespace are returned in the client's form", async () => {
   const tools = [
     { type: 'custom' as const, name: 'shell', description: 'Runs.' },
     {
@@ -300,7 +302,7 @@ for (const [reason, why] of [
   })
 }
 
-test('a slow model is bridged by events that keep the same response, also over a fallback', async () => {
+test('while a model is slow, the client gets events that keep the same response, even over a fallback', async () => {
   let speak = () => {}
   const hold = new Promise<void>((resolve) => {
     speak = resolve
@@ -366,24 +368,24 @@ for (const [param, fields] of REFUSED) {
   })
 }
 
-test('an item by its id is refused with the setting by which SDKs send it whole', async () => {
+test('an item given by id is refused, naming the setting that makes SDKs send it in full', async () => {
   const input = [{ type: 'item_reference', id: 'msg_1' }]
   const error = await refusal(client.responses.create({ ...question, input } as never))
   assert.match(error.message, /send the items themselves.*"store": false/)
 })
 
-test('store: false and a store that is left out are served', async () => {
+test('store: false and an omitted store are served', async () => {
   for (const asked of [question, { ...question, store: false }])
     assert.partialDeepStrictEqual(await client.responses.create(asked), { store: false })
 })
 
-test('an id of a response is not found, with the reason', async () => {
+test('an unknown response id gets a 404 with the reason', async () => {
   const error = await refusal(client.responses.retrieve('resp_1'))
   assert.equal(error.status, 404)
   assert.match(error.message, /does not store responses/)
 })
 
-test('tokens of an input are counted without asking an upstream', async () => {
+test('input tokens are counted without a request to an upstream', async () => {
   const { input_tokens } = await client.responses.inputTokens.count(question)
   assert.ok(input_tokens >= 4 && input_tokens < 20, String(input_tokens))
   assert.equal(model.asked.length, 0)

@@ -1,4 +1,4 @@
-/** Credentials in files: one that is replaced is used from the next request on, and no reload is needed. */
+/** Credentials in files: a replaced one is used from the next request, without a reload. */
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,10 @@ import { until } from '../helpers/until.ts'
 const folder = await mkdtemp(join(tmpdir(), 'gw-rotation-'))
 const upstream = await startUpstream()
 
-/** As a kubelet mounts a secret: the file is a link into a folder that is itself a link, which is swapped. */
+/**
+ * As a kubelet mounts a secret: the file is a link into a folder that is itself a link, which is
+ * replaced.
+ */
 async function mount(secret: string, generation: number): Promise<void> {
   await mkdir(join(folder, 'team', `..${generation}`), { recursive: true })
   await writeFile(join(folder, 'team', `..${generation}`, 'key'), secret)
@@ -55,19 +58,22 @@ for (const [what, change] of Object.entries(changes)) {
   test(`${what} is read again`, async () => {
     const secret = `plain after ${what}`.replaceAll(' ', '-')
     await change(secret)
-    await until('the new one is sent', async () => (await sentBy('plain')) === `Bearer ${secret}`)
+    await until(
+      'the new credential is sent',
+      async () => (await sentBy('plain')) === `Bearer ${secret}`,
+    )
   })
 }
 
-test('a mounted secret whose folder is swapped is read again', async () => {
+test('a mounted secret whose folder is replaced is read again', async () => {
   assert.equal(await sentBy('mounted'), 'Bearer mounted-one')
   await mount('mounted-two', 2)
-  await until('the new one is sent', async () => {
+  await until('the new credential is sent', async () => {
     return (await sentBy('mounted')) === 'Bearer mounted-two'
   })
 })
 
-test('a file that is emptied changes nothing, and the reload that failed is told', async () => {
+test('emptying a file changes nothing, and the failed reload is reported', async () => {
   const before = await sentBy('plain')
   await writeFile(join(folder, 'plain'), '')
   await until('it is told', async () => {

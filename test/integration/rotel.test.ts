@@ -1,4 +1,7 @@
-/** rotel, a second collector with a stricter reader, takes what the gateway sends in every form of the wire. */
+/**
+ * rotel, a second collector with a stricter reader, accepts the gateway's data in every OTLP
+ * format.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -43,7 +46,7 @@ const spansOf = (traceId: string): ReadSpan[] =>
 for (const [index, form] of WIRE_FORMS.entries()) {
   const traceId = String(index + 1).repeat(32)
   const name = `${form.otlp_protocol}, ${form.otlp_compression}`
-  test(`${name}: rotel takes the trace of a request with a retry and a fallback whole, and metrics and logs beside it`, async () => {
+  test(`${name}: rotel accepts the whole trace of a request with a retry and a fallback, and metrics and logs with it`, async () => {
     passedOn.length = 0
     const front = await startObserved({
       first,
@@ -61,11 +64,11 @@ for (const [index, form] of WIRE_FORMS.entries()) {
     const traceparent = `00-${traceId}-${PARENT_ID}-01`
     const asked = front.ask({ stream: true, temperature: 0.5, seed: 7 }, { traceparent })
     assert.equal((await asked.over).status, 200)
-    // The end of the process sends what waits.
+    // The end of the process sends waiting data.
     await front.process.stop()
     for (const path of ['/v1/traces', '/v1/metrics', '/v1/logs'])
       await until(`${path} has come`, () => passedOn.some((one) => one.path === path))
-    await until('all spans have come', () => spansOf(traceId).length === 4)
+    await until('all spans have arrived', () => spansOf(traceId).length === 4)
     const spans = spansOf(traceId)
     const server = spans.find(({ kind }) => kind === 2)
     const attempts = spans.filter(({ kind }) => kind === 3)

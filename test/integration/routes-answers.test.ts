@@ -1,4 +1,4 @@
-/** Refusals of an upstream: which go on to the fallback, and what the client gets in the end. */
+/** Refusals of an upstream: which move to the fallback, and what the client finally gets. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -57,7 +57,7 @@ beforeEach(() => {
 
 interface Row {
   readonly says: Reply
-  /** It is asked by an upstream with a short clock. */
+  /** Sent by an upstream with a short timeout. */
   readonly hasty?: true
   /** Whether the fallback is tried. */
   readonly spills: boolean
@@ -81,7 +81,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 400,
     error: { message: 'Said 400.', ...own },
   },
-  'a request that cannot be processed, in the words of FastAPI': {
+  "a request that cannot be processed, in FastAPI's words": {
     says: (outgoing) => {
       const body = { detail: [{ loc: ['body', 'messages', 0], msg: 'is odd' }] }
       outgoing.writeHead(422, { 'content-type': 'application/json' }).end(JSON.stringify(body))
@@ -137,7 +137,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     error: { ...table(429, 'ERR_GW_UPSTREAM_RATE_LIMIT'), upstream_status: 429 },
     headers: { 'retry-after': '2', 'x-should-retry': undefined },
   },
-  'a rate limit that names no time': {
+  'a rate limit without a time': {
     says: failing(429),
     spills: true,
     status: 429,
@@ -170,7 +170,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 502,
     error: { ...table(502, 'ERR_GW_UPSTREAM_ERROR'), upstream_status: 500 },
   },
-  'an overload with a page': {
+  'an overload with an HTML page': {
     says: (outgoing) => void outgoing.writeHead(503).end('<html><title>Sorry</title></html>'),
     spills: true,
     status: 502,
@@ -188,7 +188,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
     status: 502,
     error: table(502, 'ERR_GW_UPSTREAM_ERROR'),
   },
-  'an answer that is no JSON': {
+  'an answer that is not JSON': {
     says: (outgoing) =>
       void outgoing.writeHead(200, { 'content-type': 'application/json' }).end('{"choi'),
     spills: true,
@@ -222,7 +222,7 @@ const REFUSALS: Readonly<Record<string, Row>> = {
 for (const [what, { says, hasty, spills, status, error, headers = {} }] of Object.entries(
   REFUSALS,
 )) {
-  test(`${what} alone is answered with ${status}`, async () => {
+  test(`${what} without a fallback returns ${status}`, async () => {
     first.script.push(says)
     const heard = await front.chat({ model: hasty ? 'hasty' : 'chat' })
     assert.equal(heard.status, status, heard.text)
@@ -231,14 +231,15 @@ for (const [what, { says, hasty, spills, status, error, headers = {} }] of Objec
     for (const [name, value] of Object.entries(headers)) assert.equal(heard.headers[name], value)
     assert.doesNotMatch(heard.text, /upstream-credential/)
     assert.equal(heard.headers['x-gw-upstream'], hasty ? 'hasty' : 'first')
-    // An upstream's error about a client's mistake has OpenAI's members; ours has the request's id beside them.
+    // An upstream's error about a client's mistake has OpenAI's members; ours also has the
+    // request's id.
     const members = ['code', 'message', 'param', 'type']
     const isOurs = String(answered.code).startsWith('ERR_GW_')
     if (isOurs) assert.equal(answered.request_id, heard.headers['x-request-id'])
     else assert.deepEqual(Object.keys(answered).toSorted(), members)
   })
 
-  test(`${what} ${spills ? 'goes on to' : 'does not reach'} the fallback`, async () => {
+  test(`${what} ${spills ? 'moves to' : 'does not reach'} the fallback`, async () => {
     first.script.push(says)
     const heard = await front.chat({ model: hasty ? 'hasty-pair' : 'pair' })
     assert.equal(heard.status, spills ? 200 : status)
@@ -254,7 +255,7 @@ for (const [model, inPlace, elsewhere] of [
   ['pair-2', 1, 1],
   ['pair-3', 2, 1],
 ] as const) {
-  test(`${model} asks ${inPlace} times in place and ${elsewhere} times elsewhere`, async () => {
+  test(`${model} sends ${inPlace} attempts to the same upstream and ${elsewhere} to others`, async () => {
     first.script.push(failing(500), failing(500), failing(500))
     second.reply = failing(500)
     const heard = await front.chat({ model })

@@ -1,4 +1,4 @@
-/** primary_with_fallback: which trouble of the primary spills, for every way to write `overflow`. */
+/** primary_with_fallback: which faults of the primary spill, for every value of `overflow`. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -15,7 +15,7 @@ import { until } from '../helpers/until.ts'
 
 const REASONS = ['on_upstream_error', 'on_timeout', 'on_queue_saturated'] as const
 
-/** Every subset of the reasons, and no `overflow` at all, which means all of them. */
+/** Every subset of the reasons, and no `overflow`, which means all of them. */
 const COMBINATIONS = [...Array(8).keys(), undefined].map((bits) => ({
   name: bits === undefined ? 'absent' : `set-${bits}`,
   spills: REASONS.filter((_, position) => bits === undefined || bits & (1 << position)),
@@ -85,7 +85,7 @@ after(() =>
 )
 
 const held = front.ask({ model: 'hold' })
-await until('the full one is full', () => busy.asked.length === 1)
+await until('the full primary is full', () => busy.asked.length === 1)
 
 for (const [trouble, { by, as, status, code }] of Object.entries(TROUBLES)) {
   test(`a primary that is ${trouble}`, { concurrency: true }, async (t) => {
@@ -109,7 +109,7 @@ for (const [trouble, { by, as, status, code }] of Object.entries(TROUBLES)) {
   })
 }
 
-test('the full one serves again when it has room', async () => {
+test('the full primary serves again when it has room', async () => {
   release.resolve()
   assert.equal((await held.over).status, 200)
   assert.match((await front.chat({ model: 'full-absent' })).text, /busy/)

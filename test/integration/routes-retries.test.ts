@@ -1,4 +1,7 @@
-/** When attempts come: what Retry-After asks for, what the clocks allow, and which windows are large enough. */
+/**
+ * When attempts start: what Retry-After requests, what the timeouts allow, and which windows are
+ * large enough.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -79,7 +82,7 @@ async function timed<T>(work: () => Promise<T>): Promise<{ result: T; millisecon
 
 const later = (seconds: string) => failing(503, {}, { 'retry-after': seconds })
 
-test('a short Retry-After is waited for before the repeat', async () => {
+test('the gateway waits for a short Retry-After before the retry', async () => {
   a.script.push(later('1'))
   const { result, milliseconds } = await timed(() => front.chat({ model: 'respects' }))
   assert.equal(result.status, 200)
@@ -87,8 +90,8 @@ test('a short Retry-After is waited for before the repeat', async () => {
   assert.ok(milliseconds >= 995, `${milliseconds} ms`)
 })
 
-test('a Retry-After that is not respected is not waited for', async () => {
-  // Waiting for it takes two seconds every time; a busy machine is slow now and then.
+test('the gateway does not wait for a Retry-After that is not respected', async () => {
+  // The wait takes two seconds every time; a busy machine is slow only sometimes.
   await until('an answer comes sooner than a wait would end', async () => {
     a.script.push(later('2'))
     const { result, milliseconds } = await timed(() => front.chat({ model: 'ignores' }))
@@ -97,7 +100,7 @@ test('a Retry-After that is not respected is not waited for', async () => {
   })
 })
 
-test('a long Retry-After ends it where there is nowhere else to go', async () => {
+test('a long Retry-After ends the request if there is no other upstream', async () => {
   a.script.push(failing(429, {}, { 'retry-after': '30' }))
   const heard = await front.chat({ model: 'respects' })
   assert.equal(heard.status, 429)
@@ -105,18 +108,18 @@ test('a long Retry-After ends it where there is nowhere else to go', async () =>
   assert.equal(a.asked.length, 1)
 })
 
-test('a long Retry-After moves on, and that upstream comes last for so long', async () => {
+test('after a long Retry-After another upstream gets the request, and this one comes last for that time', async () => {
   b.script.push(later('30'))
   assert.equal((await front.chat({ model: 'cools' })).headers['x-gw-upstream'], 'spare')
   assert.equal(b.asked.length, 1)
   assert.equal((await front.chat({ model: 'cools' })).headers['x-gw-upstream'], 'spare')
   assert.equal(b.asked.length, 1)
-  // Last, and not excluded.
+  // Last, but not excluded.
   spare.script.push(failing(404))
   assert.equal((await front.chat({ model: 'cools' })).headers['x-gw-upstream'], 'b')
 })
 
-test('silence is a 504 after the time of the upstream, and is not repeated there', async () => {
+test("silence causes a 504 after the upstream's timeout, and no retry there", async () => {
   slow.reply = silent
   for (const stream of [false, true]) {
     slow.asked.length = 0
@@ -126,11 +129,11 @@ test('silence is a 504 after the time of the upstream, and is not repeated there
     assert.match(errorOf(result).message, /"slow".*within 1 s/)
     assert.equal(slow.asked.length, 1)
     assert.ok(milliseconds > 995, `${milliseconds} ms`)
-    await until('the upstream sees that the gateway left', () => slow.abandoned >= 1)
+    await until('the upstream sees that the gateway disconnected', () => slow.abandoned >= 1)
   }
 })
 
-test('silence in the middle of an answer that is no stream is a 504', async () => {
+test('silence in the middle of an answer that is not a stream causes a 504', async () => {
   slow.reply = (outgoing) =>
     void outgoing.writeHead(200, { 'content-type': 'application/json' }).write('{"choices"')
   const heard = await front.chat({ model: 'stalls' })
@@ -145,7 +148,7 @@ test('silence in the middle of a stream cuts it', async () => {
   assert.match(heard.text, /ERR_GW_STREAM_ABORTED/)
 })
 
-test('when the time of the route is up no fallback is asked, and none is blamed', async () => {
+test("after the route's timeout no fallback gets the request, and no upstream is blamed", async () => {
   mute.reply = silent
   const heard = await front.chat({ model: 'ceiling' })
   assert.equal(heard.status, 504)
@@ -156,7 +159,7 @@ test('when the time of the route is up no fallback is asked, and none is blamed'
 
 const prompt = (characters: number) => [{ role: 'user', content: 'x'.repeat(characters) }]
 
-test('what is too long for every window is refused with the numbers, and no upstream is asked', async () => {
+test('a prompt that exceeds every window is refused with the numbers, and reaches no upstream', async () => {
   const heard = await front.chat({ model: 'windows', messages: prompt(4000), max_tokens: 5 })
   assert.equal(heard.status, 400)
   const { prompt_tokens, max_tokens, context_window, ...shown } = errorOf(heard)
@@ -184,7 +187,7 @@ test('max_tokens counts towards the window', async () => {
   assert.equal((await front.chat({ model: 'windows', max_completion_tokens: 5000 })).status, 400)
 })
 
-test('upstreams whose window is too small are passed over', async () => {
+test('upstreams whose window is too small are skipped', async () => {
   for (const model of ['windows', 'turns', 'turns']) {
     const heard = await front.chat({ model, messages: prompt(2000) })
     assert.equal(heard.headers['x-gw-upstream'], 'large')
@@ -194,7 +197,7 @@ test('upstreams whose window is too small are passed over', async () => {
   }
 })
 
-test('a prompt that the upstream finds too long goes on to a larger window only', async () => {
+test('a prompt that the upstream finds too long moves only to a larger window', async () => {
   const tooLong = failing(400, { code: 'context_length_exceeded', message: 'Too long.' })
   small.script.push(tooLong)
   assert.equal((await front.chat({ model: 'windows' })).headers['x-gw-upstream'], 'large')
@@ -204,7 +207,7 @@ test('a prompt that the upstream finds too long goes on to a larger window only'
   assert.equal(errorOf(heard).code, 'ERR_GW_CONTEXT_OVERFLOW')
   small.asked.length = 0
   large.asked.length = 0
-  // Two turns begin at either of the two; from the large one there is no larger.
+  // Two turns begin at either upstream; the large one has no larger alternative.
   for (const _ of [1, 2]) assert.equal((await front.chat({ model: 'turns' })).status, 400)
   assert.equal(small.asked.length + large.asked.length, 3 - 1)
 })

@@ -1,4 +1,4 @@
-/** How requests spread over the upstreams of a route, over real sockets. */
+/** How requests are distributed over a route's upstreams, over real sockets. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -19,7 +19,7 @@ const upstreams = { a: a!, b: b!, c: c!, d: d! }
 const health_check = {
   path: '/health',
   interval_seconds: 1,
-  // An upstream of a busy machine is no sick one.
+  // A slow upstream on a busy machine is not unhealthy.
   timeout_seconds: 60,
   healthy_threshold: 1,
   unhealthy_threshold: 1,
@@ -71,16 +71,16 @@ async function isHealthy(name: string, healthy: 0 | 1, of: Pick<Front, 'series'>
   await until(`${name} is ${healthy}`, async () => (await of.series()).get(series) === healthy)
 }
 
-test('single asks one upstream only', async () => {
+test('single uses only one upstream', async () => {
   assert.deepEqual(await spread({ model: 'one', requests: 10 }), { b: 10 })
 })
 
-test('round_robin is even, also under concurrency', async () => {
+test('round_robin distributes evenly, also under concurrency', async () => {
   assert.deepEqual(await spread({ model: 'turns', requests: 30 }), { a: 10, b: 10, c: 10 })
   assert.deepEqual(await spread({ model: 'turns', requests: 60 }, 6), { a: 20, b: 20, c: 20 })
 })
 
-test('round_robin is even over the others while one is unhealthy', async () => {
+test('round_robin distributes evenly over the others while one is unhealthy', async () => {
   upstreams.b.healthy = false
   await isHealthy('b', 0)
   assert.deepEqual(await spread({ model: 'turns', requests: 20 }), { a: 10, c: 10 })
@@ -100,7 +100,7 @@ test('round_robin is even over the others while one is unhealthy', async () => {
   assert.deepEqual(await spread({ model: 'turns', requests: 30 }), { a: 10, b: 10, c: 10 })
 })
 
-test('weighted keeps its shares within what chance allows, and a weight of 0 gets nothing', async () => {
+test('weighted keeps its shares within statistical bounds, and a weight of 0 gets nothing', async () => {
   const requests = 2000
   const counts = await spread({ model: 'shares', requests }, 8)
   assert.equal(counts.c, undefined)
@@ -109,7 +109,7 @@ test('weighted keeps its shares within what chance allows, and a weight of 0 get
   assert.ok(Math.abs((counts.a ?? 0) - requests * 0.7) < bound, JSON.stringify(counts))
 })
 
-test('without an eligible upstream the answer is 503, and nothing is asked', async () => {
+test('without an eligible upstream the answer is 503, and no upstream gets the request', async () => {
   upstreams.a.healthy = false
   await isHealthy('a', 0)
   const before = upstreams.a.asked.length
@@ -121,7 +121,7 @@ test('without an eligible upstream the answer is 503, and nothing is asked', asy
   assert.equal((await front.chat({ model: 'last' })).status, 200)
 })
 
-test('a full upstream sheds with 503, in streams too, and has room again afterwards', async () => {
+test('a full upstream sheds with 503, also for streams, and has room again afterwards', async () => {
   const release = Promise.withResolvers<void>()
   upstreams.d.script.push(afterwards(release.promise, whole()))
   const held = front.ask({ model: 'narrow' })
@@ -136,7 +136,7 @@ test('a full upstream sheds with 503, in streams too, and has room again afterwa
   assert.equal(await front.value('gw_upstream_in_flight{upstream="d"}'), 0)
 })
 
-test('where a breaker is open, Retry-After says when it lets a request through', async () => {
+test('if a breaker is open, Retry-After shows when it admits a request', async () => {
   upstreams.d.script.push(failing(500))
   assert.equal((await front.chat({ model: 'narrow' })).status, 502)
   const heard = await front.chat({ model: 'narrow' })

@@ -22,7 +22,7 @@ const [first, second] = await Promise.all([startUpstream(), startUpstream()])
 const upstreams = [
   { name: 'first', endpoint: first.url },
   { name: 'second', endpoint: second.url },
-  // Time for some heartbeats, also where one is late.
+  // Enough time for several heartbeats, even if one is late.
   { name: 'hasty', endpoint: first.url, timeout_seconds: 4 },
 ]
 const front = await startFront({
@@ -50,7 +50,7 @@ beforeEach(() => {
 
 const BEATS = /^(?:: keepalive\n)+/
 
-test('a stream says who answers and forbids buffering', async () => {
+test('a stream names its upstream and forbids buffering', async () => {
   const heard = await front.stream()
   assert.equal(heard.status, 200)
   assert.partialDeepStrictEqual(heard.headers, {
@@ -64,7 +64,7 @@ test('a stream says who answers and forbids buffering', async () => {
   assert.equal(heard.cut, false)
 })
 
-test('usage is asked of the upstream, and shown to those who asked for it', async () => {
+test('the gateway requests usage from the upstream, and shows it to clients that asked for it', async () => {
   const unasked = await front.stream()
   assert.doesNotMatch(unasked.text, /usage/)
   assert.deepEqual(first.asked[0]?.body.stream_options, { include_usage: true })
@@ -76,7 +76,7 @@ test('usage is asked of the upstream, and shown to those who asked for it', asyn
   assert.deepEqual([prompt_tokens, completion_tokens], [7, 3])
 })
 
-test('the type of a stream is one in any spelling', async () => {
+test('the content type of a stream is recognised in any spelling', async () => {
   for (const type of ['Text/Event-Stream', 'text/event-stream;charset=utf-8']) {
     first.reply = (outgoing, asked) => {
       const writeHead = outgoing.writeHead.bind(outgoing)
@@ -87,7 +87,7 @@ test('the type of a stream is one in any spelling', async () => {
   }
 })
 
-test('[DONE] is added where the upstream left it out, and is there once', async () => {
+test('[DONE] is added if the upstream omitted it, and appears once', async () => {
   for (const done of [true, false]) {
     first.reply = streaming({ done })
     const heard = await front.stream()
@@ -99,10 +99,10 @@ test('[DONE] is added where the upstream left it out, and is there once', async 
 
 for (const [what, ending] of Object.entries({
   'a connection that closes': { end: 'cut' },
-  'an end without a finish': { finish: false, done: false },
+  'an end without a finish reason': { finish: false, done: false },
   'an error event': { end: 'error' },
 } as const)) {
-  test(`${what} behind content is an error event and a cut, and no other upstream is asked`, async () => {
+  test(`${what} after content causes an error event and a cut, and no other upstream gets the request`, async () => {
     const moment = Promise.withResolvers<void>()
     first.reply = streaming({ hold: moment.promise, ...ending })
     const asking = front.ask({ model: 'pair', stream: true })
@@ -132,7 +132,7 @@ const BEFORE: Readonly<Record<string, Reply>> = {
     end: 'error',
   }),
   'an error status': failing(500),
-  'an answer that is no stream': whole(),
+  'an answer that is not a stream': whole(),
   'an error object under 200': failing(200),
   'a stream without events': streaming({ words: [], finish: false, done: false }),
   'a connection that closes after a role': streaming({
@@ -143,7 +143,7 @@ const BEFORE: Readonly<Record<string, Reply>> = {
 }
 
 for (const [what, reply] of Object.entries(BEFORE)) {
-  test(`${what} before any content fails over, and alone has a status`, async () => {
+  test(`${what} before any content fails over, and returns a status if there is no fallback`, async () => {
     first.reply = reply
     const spilled = await front.stream({ model: 'pair' })
     assert.equal(spilled.headers['x-gw-upstream'], 'second')
@@ -156,7 +156,7 @@ for (const [what, reply] of Object.entries(BEFORE)) {
   })
 }
 
-test('heartbeats come before the first token, under a head that names no upstream', async () => {
+test('heartbeats come before the first token, after a head that names no upstream', async () => {
   const moment = Promise.withResolvers<void>()
   first.reply = afterwards(moment.promise, streaming())
   const asking = front.ask({ stream: true })
@@ -183,7 +183,7 @@ test('heartbeats also come between tokens, never within an event', async () => {
   for (const block of blocks.filter(Boolean)) assert.match(block, /^data: (\{.*\}|\[DONE\])$/)
 })
 
-test('a failover after a heartbeat still works', async () => {
+test('failover still works after a heartbeat', async () => {
   first.reply = silent
   const heard = await front.stream({ model: 'hasty-pair' })
   assert.equal(heard.status, 200)
@@ -193,7 +193,7 @@ test('a failover after a heartbeat still works', async () => {
   assert.equal((await front.trace(heard)).upstream, 'second')
 })
 
-test('a final failure behind a heartbeat is an error event with its own code and status', async () => {
+test('a final failure after a heartbeat is an error event with its own code and status', async () => {
   const series = 'gw_requests_total{route="hasty",upstream="hasty",status="504"}'
   const before = await front.value(series)
   first.reply = silent

@@ -1,6 +1,7 @@
 /**
- * Runs the integration tests and prints, at their end, what they measured against what is promised. With `--write` it runs
- * every test that measures something, of this tier and of the simulation, and keeps the table in results.md.
+ * Runs the integration tests and then prints their measurements beside the promised values. With
+ * `--write` it runs every test that measures something, of this tier and of the simulation, and
+ * writes the table to results.md.
  */
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -11,7 +12,7 @@ import { runTests } from '../helpers/runner/run-tests.ts'
 const TESTS = 'test/integration/**/*.test.ts'
 const MEASURING = 'test/**/*.test.ts'
 const RESULTS = join(import.meta.dirname, 'results.md')
-/** One more than cores: files wait for clocks and connections for a good third of their time. */
+/** One more than cores: files wait for timers and connections for a third of their time. */
 const FILES_AT_ONCE = 1 + Math.max(2, availableParallelism())
 
 async function main(): Promise<number> {
@@ -19,10 +20,10 @@ async function main(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'gw-results-'))
   const rows = join(folder, 'rows')
   writeFileSync(rows, '')
-  // One file after the other where figures are kept: they share the machine with nothing else.
+  // One file after another if results are kept: they share the machine with nothing else.
   const together = `--test-concurrency=${keeps ? 1 : FILES_AT_ONCE}`
   const args = [together, ...(keeps ? measuringFiles() : [TESTS])]
-  // Kept results are measured for as long as the promises say: the whole takes about ten minutes.
+  // Kept results use the full durations: the run takes about ten minutes.
   const { GW_LONG = keeps ? '1' : '' } = process.env
   const env = { ...process.env, GW_LONG, [RESULTS_FILE]: rows }
   const status = await runTests(args, env)

@@ -1,14 +1,16 @@
-/** The SDKs are tried on a gateway in front of two real model servers, and a key for all of it and one for a part. */
+/**
+ * A gateway for tests of SDKs, with two real model servers, a key for all routes and a key for one.
+ */
 import { aKey } from '../helpers/a-key.ts'
 import { startGateway } from '../helpers/gateway-process.ts'
 import { startModelServer } from '../helpers/model/model-server.ts'
 
-/** Routes: `chat` says what is known, `endless` never ends by itself. */
+/** Routes: `chat` repeats its input, `endless` never ends by itself. */
 export async function startSdkGateway() {
   const allowed = aKey({ id: 'allowed', routes: ['chat', 'endless'] })
   const narrow = aKey({ id: 'narrow', routes: ['endless'] })
   const script = await startModelServer()
-  // Slow and with so much room that its answer would take far longer than the tests wait for it to stop.
+  // Slow, and with so much room that its answer would take far longer than the tests wait.
   const loop = await startModelServer({ model: 'loop', slowLayers: 2, context: 32_768 })
   const gateway = await startGateway({
     config: {

@@ -1,4 +1,4 @@
-/** The official SDKs read the limits of an answer, and wait for as long as a refusal asks them to. */
+/** The official SDKs read the limits of an answer, and wait as long as a refusal asks. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -27,7 +27,7 @@ const options = (tenant: string) => ({ apiKey: keys.byTenant.get(tenant) ?? '', 
 const openai = (tenant: string) => new OpenAI({ ...options(tenant), baseURL: `${url}/v1` })
 const messages = [{ role: 'user' as const, content: 'hi' }]
 
-/** A call of each API; its headers say how the tenant stands. */
+/** A call of each API; its headers contain the tenant's limits. */
 const ASK = {
   chat: () => openai('chat').chat.completions.create({ model: 'chat', messages }).withResponse(),
   responses: () =>
@@ -39,7 +39,7 @@ const ASK = {
 }
 
 for (const tenant of TENANTS) {
-  test(`of two clients of ${tenant} at once one is refused, and served when it comes back`, async () => {
+  test(`of two concurrent clients of ${tenant} one is refused, and served when it retries`, async () => {
     const [one, other] = await Promise.all([ASK[tenant](), ASK[tenant]()])
     for (const { response } of [one, other]) {
       const shown = (figure: string, unit: string) =>

@@ -1,4 +1,4 @@
-/** The official Python SDK through the gateway; `python/client.py` calls, this file judges. */
+/** The official Python SDK through the gateway; `python/client.py` calls, this file checks. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -40,7 +40,7 @@ test('a stream that did not ask for usage has text and no usage', () => {
   })
 })
 
-test('a stream that asked for usage has it once, last', () => {
+test('a stream that asked for usage gets it once, last', () => {
   const { chunks_with_usage_key: _, ...rest } = seen.stream_with_usage
   assert.deepEqual(rest, {
     text: SCRIPTED_TEXT,
@@ -66,7 +66,7 @@ test('a client that leaves frees the model server', () => {
   assert.deepEqual(seen.abandoned, { works_before: true, idle_after: true })
 })
 
-test('the list of models holds the routes of the key', () => {
+test("the list of models contains the key's routes", () => {
   assert.deepEqual(seen.models, ['chat', 'endless'])
   assert.deepEqual(seen.models_narrow, ['endless'])
 })

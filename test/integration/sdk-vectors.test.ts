@@ -1,4 +1,4 @@
-/** The official SDKs ask for vectors and legacy completions, in front of a real model server. */
+/** The official SDKs request vectors and legacy completions from a real model server. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ function assertSame(vectors: readonly (readonly number[])[]): void {
   }
 }
 
-test('Node gets the vectors of the model in both forms, with the tokens of all texts', async () => {
+test("Node gets the model's vectors in both forms, with the tokens of all texts", async () => {
   assertSame(await vectorsOf(client.embeddings.create(asked)))
   for (const encoding_format of ['float', 'base64'] as const) {
     const answer = await client.embeddings.create({ ...asked, encoding_format })
@@ -59,7 +59,7 @@ test('Node gets the vectors of the model in both forms, with the tokens of all t
   }
 })
 
-test('dimensions that the model server ignores are no answer', async () => {
+test('dimensions that the model server ignores are refused', async () => {
   const shorter = client.embeddings.create({ ...asked, dimensions: own[0]!.length - 1 })
   await assert.rejects(shorter, (error) => error instanceof OpenAI.InternalServerError)
   const same = { ...asked, dimensions: own[0]!.length }
@@ -84,7 +84,7 @@ test('several prompts with several choices are streamed to their ends', async ()
   )
 })
 
-test('log probabilities have the shape of legacy completions, whole and streamed', async () => {
+test('log probabilities have the form of legacy completions, in whole answers and in streams', async () => {
   const asked = { model: 'vectors', prompt: 'hello', max_tokens: 3, logprobs: 2 }
   const whole = (await client.completions.create(asked)).choices[0]?.logprobs
   const tokens = ['w001 ', 'w002 ', 'w003 ']

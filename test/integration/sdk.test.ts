@@ -1,4 +1,4 @@
-/** The official Node SDK through the gateway, in front of a real model server. */
+/** The official Node SDK through the gateway, with a real model server. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
@@ -30,7 +30,7 @@ test('an answer arrives whole, with its usage', async () => {
   assert.partialDeepStrictEqual(answer.usage, usage)
 })
 
-test('the request id of the answer is the one in the header', async () => {
+test('the request id of the answer equals the one in the header', async () => {
   const pending = client.chat.completions.create(question)
   const answer = await pending
   assert.ok(answer._request_id)
@@ -49,7 +49,7 @@ test('a stream that did not ask for usage has text and no usage', async () => {
   )
 })
 
-test('a stream that asked for usage has it once, last', async () => {
+test('a stream that asked for usage gets it once, last', async () => {
   const asked = { ...question, stream: true, stream_options: { include_usage: true } } as const
   const stream = await client.chat.completions.create(asked)
   const chunks = await Array.fromAsync(stream)
@@ -60,7 +60,7 @@ test('a stream that asked for usage has it once, last', async () => {
   assert.deepEqual(withUsage[0]?.choices, [])
 })
 
-test('a tool call arrives whole', async () => {
+test('a tool call arrives in a whole answer', async () => {
   const answer = await client.chat.completions.create({ ...question, tools })
   assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
   assert.equal(answer.usage?.completion_tokens, 9)
@@ -74,7 +74,7 @@ test('a tool call arrives in pieces', async () => {
   assertWeatherCall(answer.choices[0].message.tool_calls)
 })
 
-test('an agent gives the result of the tool and gets words', async () => {
+test('an agent returns the result of the tool and gets text', async () => {
   const cities: unknown[] = []
   const runnable = {
     ...weather,
@@ -104,7 +104,7 @@ test('a client that leaves frees the model server', async () => {
   await until('the model server is idle', async () => (await requestsProcessing()) === 0, 20)
 })
 
-test('the list of models holds the routes of the key', async () => {
+test("the list of models contains the key's routes", async () => {
   const ids = async (key: string) =>
     (await Array.fromAsync(clientWith(key).models.list())).map((model) => model.id).toSorted()
   assert.deepEqual(await ids(allowed.key), ['chat', 'endless'])
@@ -140,7 +140,7 @@ const refusals = [
 
 for (const { ask, of = client, with: fields, type, code } of refusals) {
   for (const stream of [false, true]) {
-    test(`${ask} is a ${type.name}${stream ? ', of a stream too' : ''}`, async () => {
+    test(`${ask} is a ${type.name}${stream ? ', also in a stream' : ''}`, async () => {
       const body = { ...question, ...fields, stream }
       await assert.rejects(of.chat.completions.create(body), (error) => {
         assert.ok(error instanceof type, String(error))

@@ -1,4 +1,7 @@
-/** Secrets and prompts planted everywhere they can enter: nothing the gateway emits may hold one of them. */
+/**
+ * Secrets and prompts planted in every possible input: no output of the gateway may contain one of
+ * them.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -47,7 +50,7 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** All that has left the gateway, by where it came out. */
+/** All output of the gateway, by where it appeared. */
 const emitted = new Map<string, string>()
 const CREDENTIALS = { env: FROM_ENV, file: FROM_FILE }
 
@@ -62,7 +65,7 @@ function anUpstream(name: string, credential: string) {
   }
 }
 
-/** Prompts are a client's own, so that only what others can see is searched for them. */
+/** Prompts belong to the client, so only output that other parties can see is searched for them. */
 function clean(where: string, text: string, secrets: readonly string[]): void {
   for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in ${where}: ${text}`)
 }
@@ -81,7 +84,7 @@ async function send(model: string, stream = false, headers: Readonly<Record<stri
 const WORD = 'data: {"choices":[{"index":0,"delta":{"content":"word"}}]}\n\n'
 const WAYS = ['message', 'param', 'code', 'type', 'plain text', 'HTML'] as const
 
-/** An error that repeats what the upstream was sent, as careless proxies do. */
+/** An error that repeats the upstream's request, as careless proxies do. */
 function careless(way: (typeof WAYS)[number], credential: string): string {
   if (way === 'plain text') return `Unauthorized: Bearer ${credential}`
   if (way === 'HTML') return `<html><body>Bad key ${credential}, ${credential}</body></html>`
@@ -92,7 +95,7 @@ function careless(way: (typeof WAYS)[number], credential: string): string {
 for (const [model, credential] of Object.entries(CREDENTIALS)) {
   for (const status of [400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503]) {
     for (const way of WAYS) {
-      test(`an upstream's ${status} that repeats our credential (${model}, ${way}) does not tell it`, async () => {
+      test(`an upstream's ${status} that repeats our credential (${model}, ${way}) does not reveal it`, async () => {
         upstream.reply = (_asked, outgoing) => {
           const type = way === 'HTML' ? 'text/html' : 'application/json'
           outgoing.writeHead(status, { 'content-type': type, 'www-authenticate': credential })
@@ -107,7 +110,7 @@ for (const [model, credential] of Object.entries(CREDENTIALS)) {
     }
   }
 
-  test(`an error event before content that repeats our credential (${model}) does not tell it`, async () => {
+  test(`an error event before content that repeats our credential (${model}) does not reveal it`, async () => {
     upstream.reply = (_asked, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
       outgoing.end(`data: ${careless('message', credential)}\n\n`)
@@ -116,7 +119,7 @@ for (const [model, credential] of Object.entries(CREDENTIALS)) {
     clean('an error event', text, [FROM_ENV, FROM_FILE, key])
   })
 
-  test(`an error event after content that repeats our credential (${model}) does not tell it`, async () => {
+  test(`an error event after content that repeats our credential (${model}) does not reveal it`, async () => {
     const heard = Promise.withResolvers<void>()
     upstream.reply = (_asked, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -134,7 +137,7 @@ for (const [model, credential] of Object.entries(CREDENTIALS)) {
     clean('an error event', socket.heard, [FROM_ENV, FROM_FILE, key])
   })
 
-  test(`a 200 that is an error with our credential (${model}) does not tell it`, async () => {
+  test(`a 200 that is an error with our credential (${model}) does not reveal it`, async () => {
     upstream.reply = (_asked, outgoing) => {
       outgoing.writeHead(200, { 'content-type': 'application/json' })
       outgoing.end(careless('message', credential))
@@ -169,19 +172,20 @@ test('refusals of the gateway repeat no key, header or prompt', async () => {
     socket.send(bytes)
     assert.ok(await socket.until(() => socket.answers.length === 1))
     socket.leave()
-    // A parser's complaint may quote what it could not read; the client wrote it, and only the client sees it.
+    // A parser's error may quote the text that it could not read; only the client that wrote it
+    // sees it.
     clean('a refusal', socket.heard, [key, HEADER])
   }
 })
 
-test('the echo of headers shows no more of a key than its beginning', async () => {
+test('the echo of headers shows only the beginning of a key', async () => {
   const response = await fetch(`${gateway.url}/v1/debug/echo-headers`, {
     headers: { authorization: `Bearer ${key}`, cookie: `session=${FROM_ENV}`, 'x-api-key': key },
   })
   clean('the echo', await response.text(), [key, key.slice(-20), FROM_ENV])
 })
 
-test('nothing the operator can read holds a secret, a prompt or a header', async () => {
+test('no output for operators contains a secret, a prompt or a header', async () => {
   for (const path of [
     '/status',
     '/config',
@@ -229,7 +233,7 @@ function gw(...args: readonly string[]): Promise<string> {
   })
 }
 
-test('the tool shows and judges a configuration without its secrets', async () => {
+test('the tool shows and checks a configuration without its secrets', async () => {
   const shown = await gw('config', 'show', '--resolved', '--file', gateway.configFile)
   assert.match(shown, /by-env/)
   clean('config show', shown, [FROM_ENV, FROM_FILE])
@@ -247,7 +251,7 @@ const WRONG: Readonly<Record<string, object>> = {
 }
 
 for (const [what, fields] of Object.entries(WRONG)) {
-  test(`${what} is not repeated by the complaint about it`, async () => {
+  test(`the error about ${what} does not repeat it`, async () => {
     const [first, second] = config.gw.upstreams
     const broken = { ...config, gw: { ...config.gw, upstreams: [{ ...first, ...fields }, second] } }
     const path = join(folder, 'broken.yaml')

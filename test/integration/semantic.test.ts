@@ -1,4 +1,7 @@
-/** Easy and hard prompts go to two upstreams: judged by meaning, and by their text while no vectors can be had. */
+/**
+ * Easy and hard prompts go to two upstreams: classified by meaning, or by their text if no vectors
+ * are available.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -52,10 +55,10 @@ const ask = async (model: string, content: string) => {
   assert.equal(heard.status, 200)
   return heard
 }
-/** A busy machine may give the vector too late, and then the text decides. */
+/** A busy machine may return the vector too late, and then the text decides. */
 const askForMeaning = async (content: string) => {
   let heard = await ask('meaning', content)
-  await until('it is judged by its meaning', async () => {
+  await until('it is classified by its meaning', async () => {
     if ((await front.trace(heard)).semantic.classifier === 'embedding') return true
     heard = await ask('meaning', content)
     return false
@@ -68,7 +71,7 @@ for (const [content, upstream, side] of [
   ['hello', 'small', 'easy'],
   [HARD, 'large', 'hard'],
 ] as const) {
-  test(`the built-in classifier sends a prompt to ${upstream}, and the trace says why`, async () => {
+  test(`the built-in classifier sends a prompt to ${upstream}, and the trace shows the reason`, async () => {
     const heard = await ask('text', content)
     assert.equal(heard.headers['x-gw-upstream'], upstream)
     const { semantic, strategy } = await front.trace(heard)
@@ -81,7 +84,7 @@ for (const [content, upstream, side] of [
   })
 }
 
-test('exemplars are embedded at the start, with the model of the setting', async () => {
+test('exemplars are embedded at the start, with the configured model', async () => {
   await until('all exemplars are embedded', ready)
   const inputs = embedder.asked.map(({ body }) => String(body.input))
   assert.deepEqual(inputs.toSorted(), [...EXEMPLARS.easy, ...EXEMPLARS.hard].toSorted())
@@ -90,7 +93,7 @@ test('exemplars are embedded at the start, with the model of the setting', async
   assert.match(stdout, /SEMANTIC ROUTE.*\nmeaning +vectors +yes +4\/4/)
 })
 
-test('the embedding classifier sends prompts by their meaning', async () => {
+test('the embedding classifier routes prompts by their meaning', async () => {
   await until('all exemplars are embedded', ready)
   const hard = await askForMeaning('it will rain')
   assert.equal(hard.headers['x-gw-upstream'], 'large')
@@ -98,7 +101,7 @@ test('the embedding classifier sends prompts by their meaning', async () => {
   assert.equal((await askForMeaning(HARD)).headers['x-gw-upstream'], 'small')
   const { semantic, prompt_tokens } = await front.trace(hard)
   assert.partialDeepStrictEqual(semantic, { classifier: 'embedding', side: 'hard' })
-  assert.equal(prompt_tokens, 7, 'the tenant pays for the answer alone')
+  assert.equal(prompt_tokens, 7, 'the tenant pays only for the answer')
   const { stdout } = await gw(
     ...['trace', 'get', String(hard.headers['x-request-id']), '--format', 'tree'],
     ...['--admin', front.process.adminUrl],
@@ -106,7 +109,7 @@ test('the embedding classifier sends prompts by their meaning', async () => {
   assert.match(stdout, /prompt: hard, score 1\.000 \(embedding\)/)
 })
 
-test('the built-in classifier stands in while the embedding upstream is away, and says so', async () => {
+test('the built-in classifier replaces an unavailable embedding upstream, and reports it', async () => {
   await until('all exemplars are embedded', ready)
   embedder.reply = failing(500)
   const heard = await ask('meaning', HARD)

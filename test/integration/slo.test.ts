@@ -1,4 +1,7 @@
-/** The objective for the time to first token: missed, reported everywhere, met again; and requests go on as before. */
+/**
+ * The objective for the time to first token: missed, reported everywhere, met again; and requests
+ * continue as before.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -38,7 +41,7 @@ async function objective(route: string) {
 }
 
 async function ask(model: string, stream: boolean): Promise<void> {
-  // The upstream is slow for that long by itself; nothing waits for it in vain.
+  // The upstream is slow by design; nothing waits for it in vain.
   const slow = stream ? streaming() : whole()
   upstream.reply = (outgoing, asked) => afterwards(delay(TARGET_MS + 20), slow)(outgoing, asked)
   const asked = Array.from({ length: STREAMS }, () => front.chat({ model, stream }))
@@ -47,7 +50,7 @@ async function ask(model: string, stream: boolean): Promise<void> {
 
 test('slow first tokens are a breach: log, metric, status and one webhook, and no request fails', async () => {
   await ask('patient', true)
-  // A machine that is slow itself may need more than one window for this many streams.
+  // A slow machine may need more than one window for this many streams.
   await until('it is told', async () => {
     await ask('chat', true)
     return front.logged('slo').length > 0
@@ -79,7 +82,7 @@ test('when the slow ones have left the window the objective is met again', async
   assert.equal(receiver.asked.length, 1)
 })
 
-test('answers that are no streams have no first token', async () => {
+test('answers that are not streams have no first token', async () => {
   await ask('chat', false)
   assert.equal((await objective('chat')).samples, 0)
 })

@@ -1,6 +1,6 @@
 /**
- * Clients that read slowly while upstreams send fast. The bytes that wait for them are bounded, others do
- * not feel them, and those that read nothing at all are cut.
+ * Clients that read slowly while upstreams send fast: buffered bytes are bounded, other clients do
+ * not notice, and clients that read nothing at all are cut.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -24,27 +24,41 @@ const AT_ONCE = 50
 const BYTES_A_SECOND = 1024
 const SECONDS = 16
 const STALL_MS = 30_000
-/** The memory that one slow reader may cost: in undici, the response and its socket, and not yet collected. */
+/**
+ * The memory that one slow reader may cost: in undici, the response and its socket, before
+ * collection.
+ */
 const BYTES_EACH_MAX = 1024 * 1024
 /** The other memory of a gateway under load, with any number of slow readers. */
 const BYTES_BESIDES_MAX = 96 * 2 ** 20
-/** The growth of memory while they all wait: a few young generations; an upstream that is not held back sends more in a second. */
+/**
+ * The growth of memory while they all wait: a few young generations; an unlimited upstream sends
+ * more in a second.
+ */
 const GROWTH_WAITING_MAX = 256 * 2 ** 20
 const NORMAL_CALLS = 300
 
-/** A busy machine may let a reader wait for longer than the 30 s after which it seems to take nothing. */
+/**
+ * On a busy machine a reader may wait longer than the 30 s after which it seems to read nothing.
+ */
 const CLOCK_SLOWER = 8
 
-/** Over loopback a kernel announces no less room than this. A client that takes less for long seems to take nothing. */
+/**
+ * On loopback a kernel always announces at least this much room. A client that reads less for long
+ * seems to read nothing.
+ */
 const GULP_BYTES = 80 * 1024
 const GULP_MS = 10_000
 
-/** Reads this many bytes each second, in one piece, and a gulp now and then, not all of them at the same time. */
+/**
+ * Reads this many bytes each second, in one piece, and a larger amount now and then, each reader at
+ * a different time.
+ */
 class SlowReader {
   static #made = 0
   bytes = 0
   closed = false
-  /** By the clock: where this process gets little of the machine, seconds are longer than the timer's. */
+  /** By the clock: if this process gets little CPU time, seconds are longer than the timer's. */
   #gulpedAt = performance.now() - ((SlowReader.#made++ * 1000) % GULP_MS)
   #wanted = 0
   readonly #socket: Socket
@@ -87,10 +101,10 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
     rig = await startRig({
       env: slowClock(CLOCK_SLOWER),
       upstreams: {
-        // Slow readers are no fault of an upstream: its clock must not run while no client reads.
+        // Slow readers are not an upstream's fault: its timer must not run while no client reads.
         flood: {
           idle_timeout_seconds: 1,
-          // The whole answer has no end, and its clock would cut them.
+          // The whole answer has no end, so its timer would cut them.
           timeout_seconds: 3600,
           // Many connect at once to a server that shares this process.
           connect_timeout_seconds: 60,
@@ -104,7 +118,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
   })
   after(() => rig.stop())
 
-  /** Milliseconds of the slowest of a hundred calls, one after the other. */
+  /** Milliseconds of the slowest of a hundred calls, in sequence. */
   async function p99(): Promise<number> {
     const times: number[] = []
     for (let call = 0; call < NORMAL_CALLS; call++) {
@@ -120,7 +134,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
     return (await rig.gauges()).sum('process_resident_memory_bytes')
   }
 
-  test('memory is bounded, and others do not feel them', { timeout: 3_600_000 }, async (t) => {
+  test('memory is bounded, and other clients do not notice', { timeout: 3_600_000 }, async (t) => {
     await p99()
     const alone = [await p99()]
     const before = await residentBytes()
@@ -130,7 +144,8 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
       for (const reader of readers) reader.leave()
     }
     t.after(leave)
-    // The kernel's buffers fill first, at the full speed of the upstream: all at once that takes minutes of a slow core.
+    // The kernel's buffers fill first, at the full speed of the upstream: all at once that takes
+    // minutes on a slow core.
     while (readers.length < READERS) {
       for (let more = 0; more < AT_ONCE; more++) {
         readers.push(new SlowReader(rig.gateway.url, request))
@@ -145,7 +160,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
         assert.equal(closed, 0, `none of them is cut: ${JSON.stringify(seen)}`)
         return streams === readers.length && held >= readers.length
       }
-      await until('all of them stream, and wait', wait, 600).catch((cause: unknown) => {
+      await until('all of them stream and wait', wait, 600).catch((cause: unknown) => {
         throw new Error(JSON.stringify(seen), { cause })
       })
     }
@@ -162,7 +177,7 @@ describe(`${READERS} readers of ${BYTES_A_SECOND} bytes a second and a gulp now 
     const gauges = await rig.gauges()
     leave()
     await rig.atRest()
-    // Both what came before and what came after, because others may use the machine at any time.
+    // Measured before and after, because other processes may use the machine at any time.
     alone.push(await p99())
     t.diagnostic(
       `p99 alone ${shown(alone)} ms, beside them ${shown(beside)} ms; resident memory ` +
@@ -184,8 +199,8 @@ function shown(milliseconds: readonly number[]): string {
   return milliseconds.map((one) => one.toFixed(1)).join(', ')
 }
 
-/** The response of the gateway on a real socket and a clock that the test moves. */
-describe('a client that takes nothing', () => {
+/** The gateway's response on a real socket and a clock that the test advances. */
+describe('a client that reads nothing', () => {
   let server: Server
   let now = 0
   const clock = { now: () => now, wall: () => now }
@@ -255,7 +270,7 @@ describe('a client that takes nothing', () => {
     })
   }
 
-  test('but one that takes a little now and then is not cut', async (t) => {
+  test('but a client that reads a little now and then is not cut', async (t) => {
     const { response, client } = await open()
     t.after(() => client.destroy())
     endBehindMuch(response)
@@ -268,7 +283,7 @@ describe('a client that takes nothing', () => {
   })
 })
 
-/** The kernel says that there is room only when a good part of its buffer is free. */
+/** The kernel reports room only when a large part of its buffer is free. */
 function take(client: Socket, bytes: number): Promise<void> {
   return new Promise((resolve) => {
     let taken = 0
@@ -284,7 +299,7 @@ function take(client: Socket, bytes: number): Promise<void> {
 
 const SOURCE = { drained: () => undefined }
 
-/** More than every buffer between here and the client holds. */
+/** More than all buffers between here and the client. */
 const MUCH = Buffer.alloc(60_000_000, 'x')
 
 function endBehindMuch(response: ClientResponse): void {

@@ -1,4 +1,7 @@
-/** A kept connection that the upstream closes just as a request is sent on it costs no client an answer. */
+/**
+ * If the upstream closes a kept connection just as a request is sent, the client still gets its
+ * answer.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -17,7 +20,9 @@ const certificates = new Certificates()
 const pair = certificates.make()
 const https = (reply: Reply) => startTlsServer(pair, reply)
 
-/** Answers all but the second request of the first connection, to which it does this. */
+/**
+ * Answers all requests except the second one of the first connection, which gets this treatment.
+ */
 function givingUp(how: Reply): Reply {
   const answered = new Set<Socket>()
   let isDone = false
@@ -32,7 +37,7 @@ function givingUp(how: Reply): Reply {
   }
 }
 
-/** The first request is answered; all others, on any connection, are treated so. */
+/** The first request is answered; all others, on any connection, get this treatment. */
 function oncePerServer(how: Reply): Reply {
   let isFirst = true
   return (socket) => {
@@ -44,7 +49,7 @@ function oncePerServer(how: Reply): Reply {
 
 const close: Reply = (socket) => void socket.end()
 const reset: Reply = (socket) => void socket.resetAndDestroy()
-/** Without a word, as a process that is killed. */
+/** Closes without an answer, as a killed process does. */
 const drop: Reply = (socket) => void socket.destroy()
 const half: Reply = (socket) => void socket.end('HTTP/1.1 200 OK\r\ncontent-')
 
@@ -95,7 +100,7 @@ async function metrics(): Promise<string> {
 }
 
 for (const name of ['closes', 'resets', 'closes_tls', 'drops_tls'] as const) {
-  test(`${name}: the request is sent once more, on a new connection, and no client notices`, async () => {
+  test(`${name}: the request is sent again on a new connection, and no client notices`, async () => {
     assert.equal((await gateway.ask(name)).status, 200)
     assert.equal((await gateway.ask(name)).status, 200)
     assert.equal(requestsAt(name), 3)
@@ -108,7 +113,7 @@ for (const name of ['closes', 'resets', 'closes_tls', 'drops_tls'] as const) {
   })
 }
 
-test('so it is through a tunnel of the egress proxy', async (t) => {
+test('the same holds in a tunnel of the egress proxy', async (t) => {
   const proxy = await startProxy()
   const through = await startEgressGateway({
     upstreams: { tunnelled_tls: upstreamAt('tunnelled_tls') },
@@ -121,21 +126,21 @@ test('so it is through a tunnel of the egress proxy', async (t) => {
   assert.equal(proxy.asked.length, 2)
 })
 
-test('it is sent once more only: a second connection that closes is a failure', async () => {
+test('it is sent again only once: a second connection that closes is a failure', async () => {
   assert.equal((await gateway.ask('dead')).status, 200)
   assert.equal((await gateway.ask('dead')).status, 502)
   assert.equal(requestsAt('dead'), 3)
   assert.equal(await breakerOf('dead'), 'open')
 })
 
-test('where a byte of an answer has come, it is not sent again', async () => {
+test('after a byte of an answer, it is not sent again', async () => {
   assert.equal((await gateway.ask('halves')).status, 200)
   assert.equal((await gateway.ask('halves')).status, 502)
   assert.equal(requestsAt('halves'), 2)
   assert.equal(await breakerOf('halves'), 'open')
 })
 
-test('a connection that was new is no stale one', async () => {
+test('a new connection is never stale', async () => {
   assert.equal((await gateway.ask('fresh')).status, 502)
   assert.equal(requestsAt('fresh'), 1)
 })

@@ -47,7 +47,7 @@ function parseExposition(text: string): Map<string, Family> {
       const family = families.get(sample.name) ?? families.get(base)
       assert.equal(families.has(sample.name) ? sample.name : base, current, line)
       const key = line.slice(0, line.lastIndexOf(' '))
-      assert.ok(!seen.has(key), `${key} is there twice`)
+      assert.ok(!seen.has(key), `${key} appears twice`)
       seen.add(key)
       family?.samples.push(sample)
     }
@@ -64,7 +64,7 @@ function parseSample(line: string): Sample {
     labels[label] = text
     rest = rest.slice(all.length)
   }
-  // prom-client writes `Nan` of a gauge without samples; Prometheus reads it in any case.
+  // prom-client writes `Nan` for a gauge without samples; Prometheus reads it in any case.
   return { name, labels, value: Number(value.replace('Inf', 'Infinity')) }
 }
 
@@ -76,7 +76,7 @@ for (let count = 0; count < 20; count++) {
   await front.chat({ model: count % 2 === 0 ? 'chat' : 'client-chosen-name' })
 }
 
-test('OpenMetrics, where it is asked for, has the same series, and the text has its names afterwards', async () => {
+test('OpenMetrics, if requested, has the same series, and the text format has its names afterwards', async () => {
   const headers = { accept: 'application/openmetrics-text;version=1.0.0,text/plain;q=0.5' }
   const answer = await fetch(`${front.process.metricsUrl}/metrics`, { headers })
   assert.match(answer.headers.get('content-type') ?? '', /^application\/openmetrics-text/)

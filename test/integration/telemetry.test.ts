@@ -40,7 +40,7 @@ after(() => Promise.all([front.process.stop(), one.close(), two.close()]))
 const lines = () => front.logged('request')
 const heard: Record<string, Heard> = {}
 
-/** One request after the other, so that every number is known. */
+/** One request after another, so that every number is known. */
 async function mix(): Promise<void> {
   heard.whole = await front.chat()
   heard.alias = await front.chat({ model: 'gpt-4o' })
@@ -50,7 +50,7 @@ async function mix(): Promise<void> {
   heard.refused = await front.chat()
   one.script.push(failing(500), failing(500))
   heard.spilled = await front.chat({ model: 'pair' })
-  // A success, so that the breaker begins to count anew.
+  // A success, so that the breaker counts from zero.
   heard.calm = await front.chat()
   heard.stranger = await front.ask({}, { authorization: 'Bearer wrong' }).over
   heard.nowhere = await front.chat({ model: 'client-chosen-name' })
@@ -67,7 +67,7 @@ async function mix(): Promise<void> {
   await until('the first word arrives', () => leaving.text().includes('hel'))
   leaving.leave()
   await until(
-    'the client has left',
+    'the client has disconnected',
     async () => (await front.value('gw_stream_aborted_total{by="client"}')) === 1,
   )
   await saturate()
@@ -94,7 +94,7 @@ async function saturate(): Promise<void> {
 await mix()
 const REQUESTS = 18
 
-test('every request is one line of JSON with what is known of it', async () => {
+test('every request is one line of JSON with its known facts', async () => {
   await until('all are logged', () => lines().length === REQUESTS)
   const lineOf = (name: string) =>
     lines().find((line) => line.request_id === heard[name]?.headers['x-request-id'])
@@ -156,7 +156,7 @@ test('every request is one line of JSON with what is known of it', async () => {
   }
 })
 
-test('every line that is written is JSON', () => {
+test('every written line is JSON', () => {
   for (const line of front.process.output().split('\n').filter(Boolean)) {
     if (line.includes('warning')) continue
     assert.equal(
@@ -166,7 +166,7 @@ test('every line that is written is JSON', () => {
   }
 })
 
-test('the metrics tell the same', async () => {
+test('the metrics agree', async () => {
   const values = await front.series()
   const expected = {
     'gw_requests_total{route="chat",upstream="one",status="200"}': 6,
@@ -196,7 +196,7 @@ test('the metrics tell the same', async () => {
     'gw_breaker_state{upstream="one",state="closed"}': 0,
     'gw_breaker_state{upstream="one",state="half_open"}': 0,
     'gw_breaker_state{upstream="two",state="closed"}': 1,
-    // It is not probed, so its health is not known.
+    // It is not probed, so its health is unknown.
     'gw_upstream_healthy{upstream="one"}': undefined,
     'gw_upstream_in_flight{upstream="one"}': 0,
     'gw_refused_total{code="ERR_GW_AUTH_INVALID_KEY"}': 1,

@@ -1,4 +1,7 @@
-/** A GatewayConfig and a TenantPolicy bound one tenant: the stricter of both refuses first, and the refusal says which it was. */
+/**
+ * A GatewayConfig and a TenantPolicy limit one tenant: the stricter one refuses first, and the
+ * refusal names it.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { compile } from '../../operator/compile/compile.ts'
@@ -26,7 +29,7 @@ interface Row {
   /** In the TenantPolicy. */
   readonly limits?: Fields
   readonly budget?: Fields
-  /** How many requests are served before the first refusal, and the facts that it states. */
+  /** The number of requests served before the first refusal, and the facts of the refusal. */
   readonly served: number
   readonly reason: string
   readonly facts: Fields
@@ -34,7 +37,7 @@ interface Row {
 
 const day = (answers: number) => answers * ANSWER_TOKENS
 const [FEW, MANY] = [{ requests_per_minute: 8 }, { requests_per_minute: 4000 }]
-/** A quarter of the requests of a minute come at once. */
+/** A quarter of a minute's requests come at once. */
 const BURST = 2
 const RATE = {
   served: BURST,
@@ -127,7 +130,7 @@ function documentOf(rows: readonly Row[]): Fields {
 }
 
 for (const { tenant, served, reason, facts } of ROWS) {
-  test(`the stricter of gateway and policy refuses first and says so: ${tenant}`, async () => {
+  test(`the stricter of gateway and policy refuses first and is named: ${tenant}`, async () => {
     const front = gateway.as(tenant)
     for (let answers = 0; answers < served; answers++)
       assert.equal((await front.chat()).status, 200)

@@ -107,8 +107,8 @@ const CERTIFICATE_WANTED: readonly (readonly [upstream: string, reason: RegExp])
 ]
 
 for (const [upstream, reason] of CERTIFICATE_WANTED) {
-  test(`${upstream}: a server that wants another client certificate is a failure of TLS`, async () => {
-    // In TLS 1.3 the refusal races with the request, so once is not enough.
+  test(`${upstream}: a server that requires another client certificate is a TLS failure`, async () => {
+    // In TLS 1.3 the refusal races with the request, so one request is not enough.
     for (let round = 0; round < 10; round++) {
       const answer = await gateway.ask(upstream)
       assert.equal(answer.code, 'ERR_GW_UPSTREAM_TLS_VERIFY')
@@ -125,16 +125,16 @@ for (const upstream of [
   'named',
   'mutual',
   'mutual_2',
-  // Its own section gives only a version; the CA is the gateway's.
+  // Its own section sets only a version; the CA is the gateway's.
   'own_tls',
 ]) {
-  test(`${upstream}: trusted and asked`, async () => {
+  test(`${upstream}: trusted, and gets the request`, async () => {
     const answer = await gateway.ask(upstream)
     assert.equal(answer.status, 200, answer.message)
   })
 }
 
-test('the name that is asked for is that of the endpoint', () => {
+test('the requested server name is that of the endpoint', () => {
   assert.deepEqual(new Set(servers.named.names), new Set(['localhost']))
   assert.match(servers.named.received(), new RegExp(`Bearer ${CREDENTIAL}`))
 })

@@ -48,7 +48,7 @@ after(async () => {
 const { adminUrl } = front.process
 const mismatch = (name: string) => front.value(`gw_tokenizer_mismatch{upstream="${name}"}`)
 
-test('requests to an upstream with another revision are refused, where no other candidate is', async () => {
+test('requests to an upstream with another revision are refused if there is no other candidate', async () => {
   await until('the revision is known', async () => (await mismatch('wrong')) === 1)
   const refused = await front.chat({ model: 'wrong' })
   assert.equal(refused.status, 500)
@@ -73,13 +73,13 @@ test('the log names the code of a revision that does not match', async () => {
   assert.equal(codes.right, undefined)
 })
 
-test('with another candidate it is passed over', async () => {
+test('with another candidate the upstream is skipped', async () => {
   const answered = await front.chat({ model: 'spilling' })
   assert.equal(answered.status, 200)
   assert.equal(answered.headers['x-gw-upstream'], 'other')
 })
 
-test('status, explain and the test of upstreams name both revisions', async () => {
+test('status, explain and the upstream test name both revisions', async () => {
   const status = await gw('status', '--admin', adminUrl)
   assert.match(status.stdout, /wrong: mismatch, it serves revision aaaaaaaaaaaa, pinned is bbbb/)
   assert.match(status.stdout, /detected: serves revision aaaaaaaaaaaa/)
@@ -94,7 +94,7 @@ test('status, explain and the test of upstreams name both revisions', async () =
   )
 })
 
-test('it is asked again once it serves the pinned revision', async () => {
+test('the upstream gets requests again once it serves the pinned revision', async () => {
   served = 'bbbbbbbbbbbb'
   await until('the change is seen', async () => (await mismatch('wrong')) === 0)
   assert.equal((await front.chat({ model: 'wrong' })).status, 200)

@@ -1,4 +1,4 @@
-/** `gw tokens verify`: the gateway's counts of prompts beside those of an upstream. */
+/** `gw tokens verify` compares the gateway's prompt counts with those of an upstream. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -9,7 +9,10 @@ import { startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import { gw } from '../helpers/gw-here.ts'
 import { startModelServer } from '../helpers/model/model-server.ts'
 
-/** Counts as OpenAI says that its models do: three tokens around a message, three before the answer, one for the role. */
+/**
+ * Counts as OpenAI documents for its models: three tokens around a message, three before the
+ * answer, one for the role.
+ */
 const reporting = await startUpstream((outgoing, { body }) => {
   const [message] = body.messages as { content: string }[]
   const prompt_tokens = countTokens(message?.content ?? '') + 3 + 3 + 1
@@ -17,7 +20,7 @@ const reporting = await startUpstream((outgoing, { body }) => {
   return whole('x', usage)(outgoing, { path: '', headers: {}, body, text: '' })
 })
 const silent = await startUpstream(whole('x', null))
-/** A tokenizer that sees twice as many tokens as there are characters. */
+/** A tokenizer that counts two tokens for each character. */
 const doubling = createServer(async (incoming, outgoing) => {
   if (incoming.method === 'GET') return void outgoing.end()
   const { messages } = JSON.parse(Buffer.concat(await Array.fromAsync(incoming)).toString())
@@ -71,7 +74,7 @@ test('an exact count agrees with the usage that the upstream reports', async () 
   assert.equal(await front.value('gw_tokenizer_drift_ratio{upstream="reporting"}'), 0)
 })
 
-test('an estimate that is off ends with 1, beside the tokenizer of the runtime', async () => {
+test("a wrong estimate ends with 1, and the runtime's tokenizer is shown", async () => {
   const { code, stdout } = await verify('doubling', '-o', 'json')
   const verified = JSON.parse(stdout)
   assert.equal(code, 1)
@@ -80,7 +83,7 @@ test('an estimate that is off ends with 1, beside the tokenizer of the runtime',
   assert.ok(verified.drift > 0.5)
 })
 
-test('a real model server counts at its own tokenizer', async () => {
+test('a real model server counts with its own tokenizer', async () => {
   const { stdout } = await verify('real', '-o', 'json', '--sample', '3')
   const { samples, failures } = JSON.parse(stdout)
   assert.deepEqual(failures, [])
@@ -106,7 +109,7 @@ test('counts of the runtime itself are compared with the usage of its answers', 
   assert.equal(code, 0)
 })
 
-test('an upstream that reports nothing, and one that is not there, end with 1', async () => {
+test('an upstream without usage and an unknown one end with 1', async () => {
   const nothing = await verify('silent')
   assert.equal(nothing.code, 1)
   assert.match(nothing.stdout, /its answer has no usage\nsilent: no counts could be compared/)

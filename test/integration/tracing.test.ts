@@ -1,4 +1,4 @@
-/** Traces as a collector gets them: read with the official definitions of OpenTelemetry. */
+/** Traces as a collector receives them, read with OpenTelemetry's official definitions. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -91,7 +91,7 @@ function printed(body: Buffer): Printed[] {
 
 const hex = (base64: string | undefined) => Buffer.from(base64 ?? '', 'base64').toString('hex')
 
-test('a retry and a fallback are three CLIENT spans below the SERVER span, in the trace of the caller', async () => {
+test("a retry and a fallback are three CLIENT spans below the SERVER span, in the caller's trace", async () => {
   first.script.push(failing(503), failing(503))
   second.script.push(streaming())
   const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`, tracestate: 'a=b' }
@@ -100,7 +100,7 @@ test('a retry and a fallback are three CLIENT spans below the SERVER span, in th
     headers,
   ).over
   assert.equal(heard.status, 200, heard.text)
-  await until('the batch has come', () => collector.batches.length === 1)
+  await until('the batch has arrived', () => collector.batches.length === 1)
   const [batch] = collector.batches
   assert.equal(batch?.path, '/v1/traces')
   assert.equal(batch?.headers['content-type'], 'application/x-protobuf')
@@ -150,7 +150,7 @@ test('a retry and a fallback are three CLIENT spans below the SERVER span, in th
   )
 })
 
-test('neither content nor credentials are in what is sent', async () => {
+test('exported data contains neither content nor credentials', async () => {
   const sent = Buffer.concat(collector.batches.map(({ body }) => body)).toString('latin1')
   assert.ok(sent.includes('gen_ai.usage.input_tokens'))
   for (const secret of [
@@ -164,14 +164,14 @@ test('neither content nor credentials are in what is sent', async () => {
     assert.ok(!sent.includes(secret), secret)
 })
 
-test('failed traces outside of the sample come, and upstreams learn that they are not sampled', async () => {
+test('failed traces outside the sample are exported, and upstreams learn that they are not sampled', async () => {
   const before = collector.spans().length
   const asked = second.asked.length
   assert.equal((await front.chat()).status, 200)
   first.script.push(failing(500), failing(500))
   second.script.push(failing(500))
   assert.equal((await front.chat()).status, 502)
-  await until('the failed one has come', () => collector.spans().length > before)
+  await until('the failed trace has arrived', () => collector.spans().length > before)
   const [server, ...attempts] = collector.spans().slice(before)
   assert.deepEqual(
     [server?.attributes['gw.sampled'], server?.status, attempts.length],
@@ -187,7 +187,7 @@ test('failed traces outside of the sample come, and upstreams learn that they ar
   })
 })
 
-test('spans say who asked, and what the answer says of itself', async () => {
+test('spans name the caller, and contain facts about the answer', async () => {
   const before = collector.spans().length
   const headers = {
     traceparent: `00-${TRACE_ID}-${PARENT_ID}-01`,
@@ -221,7 +221,7 @@ const ASKED_BY = [
 
 for (const [path, body] of ASKED_BY) {
   const text = JSON.stringify({ model: 'chat', ...body, ...PARAMETERS })
-  test(`an attempt for ${path} with ${text.length} bytes says its parameters, and no text of the client`, async () => {
+  test(`an attempt for ${path} with ${text.length} bytes records its parameters, and no text of the client`, async () => {
     const before = collector.spans().length
     const answer = await fetch(front.process.url + path, {
       method: 'POST',
@@ -244,19 +244,19 @@ for (const [path, body] of ASKED_BY) {
   })
 }
 
-test('attempts of a failed request outside of the sample say its parameters too', async () => {
+test('attempts of a failed request outside the sample record their parameters too', async () => {
   const before = collector.spans().length
   first.script.push(failing(500), failing(500))
   second.script.push(failing(500))
   assert.equal((await front.chat({ temperature: 1.5 })).status, 502)
-  await until('the failed one has come', () => collector.spans().length === before + 4)
+  await until('the failed trace has arrived', () => collector.spans().length === before + 4)
   const [server, ...attempts] = collector.spans().slice(before)
   assert.equal(server?.attributes['gw.sampled'], 'error')
   const temperatures = attempts.map(({ attributes }) => attributes['gen_ai.request.temperature'])
   assert.deepEqual(temperatures, [1.5, 1.5, 1.5])
 })
 
-test('a cut stream says where it came from, and that its answer ended with an error', async () => {
+test('a cut stream records where it came from, and that its answer ended with an error', async () => {
   const before = collector.spans().length
   first.script.push(streaming({ end: 'cut' }))
   await front.ask({ stream: true }).over
@@ -266,7 +266,7 @@ test('a cut stream says where it came from, and that its answer ended with an er
   assert.deepEqual(client?.attributes['gen_ai.response.finish_reasons'], ['error'])
 })
 
-test('SIGTERM: what waits is sent before the process ends', async () => {
+test('SIGTERM: waiting data is sent before the process ends', async () => {
   const other = await start({ sample_ratio: 1 })
   const before = collector.spans().length
   for (let asked = 0; asked < 5; asked++) await other.chat()
@@ -275,7 +275,7 @@ test('SIGTERM: what waits is sent before the process ends', async () => {
   assert.equal(collector.spans().length - before, 10)
 })
 
-test('SIGTERM: a collector that hangs keeps the process no longer than the drain timeout', async () => {
+test('SIGTERM: a collector that hangs delays the process by at most the drain timeout', async () => {
   const other = await start({ sample_ratio: 1, otlp_timeout_ms: 60_000 })
   collector.hangs = true
   const before = collector.asked
@@ -288,7 +288,7 @@ test('SIGTERM: a collector that hangs keeps the process no longer than the drain
   assert.ok(performance.now() - begun < 30_000)
 })
 
-test('the sum over the spans of all attempts is what the rows have, through random faults', async () => {
+test('the sum over the spans of all attempts equals the rows, despite random faults', async () => {
   collector.hangs = false
   const other = await start({ sample_ratio: 1 })
   const random = aRandom(4)

@@ -1,4 +1,7 @@
-/** POST /v1/audio/transcriptions through a gateway process: OpenAI's SDK in front, scripted upstreams behind. */
+/**
+ * POST /v1/audio/transcriptions through a gateway process, between OpenAI's SDK and scripted
+ * upstreams.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -113,7 +116,7 @@ const PATH = '/v1/audio/transcriptions'
 
 type Answer = Awaited<ReturnType<typeof send>>
 
-/** A form as it stands on the wire. */
+/** A form as it is sent. */
 async function send(body: string | Buffer, type = 'multipart/form-data; boundary=own-7') {
   const answer = await fetch(front.process.url + PATH, {
     method: 'POST',
@@ -137,7 +140,7 @@ function refusal({ status, error }: Answer): unknown[] {
   return [status, error?.code, error?.param]
 }
 
-test("OpenAI's SDK gets a text, and the upstream the recording with its own model's name", async () => {
+test("OpenAI's SDK gets a text, and the upstream gets the recording with its own model's name", async () => {
   const file = await toFile(SOUND, 'a "b" ö.wav', { type: 'audio/wav' })
   const answer = await sdk.audio.transcriptions.create({
     file,
@@ -163,7 +166,7 @@ test("OpenAI's SDK gets a text, and the upstream the recording with its own mode
   )
 })
 
-test('subtitles come as the text that they are', async () => {
+test('subtitles arrive as unchanged text', async () => {
   const { status, headers, text } = await send(asked('ears', { response_format: 'srt' }))
   assert.deepEqual([status, text], [200, TIMES])
   assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
@@ -171,7 +174,7 @@ test('subtitles come as the text that they are', async () => {
   assert.deepEqual([plain.status, plain.text], [200, 'hello'])
 })
 
-test('streams of either runtime are the same events to a client', async () => {
+test('streams of either runtime become the same events for a client', async () => {
   for (const model of ['ears', 'local']) {
     const stream = await sdk.audio.transcriptions.create({
       file: await toFile(SOUND, 'a.wav'),
@@ -200,7 +203,7 @@ test('a stream that breaks off is an error', async () => {
   await assert.rejects(Array.fromAsync(stream))
 })
 
-test('a model that does not stream is asked for a whole answer by a client that reads 400, and charged', async () => {
+test('a client asks a model that does not stream for a whole answer, gets 400, and is charged', async () => {
   vendor.script.push((outgoing) => json(outgoing, { text: 'hello', usage: TOKENS }))
   const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'
   const before = await front.value(spent)
@@ -209,7 +212,7 @@ test('a model that does not stream is asked for a whole answer by a client that 
   assert.equal(await front.value(spent), before + 20)
 })
 
-test('tokens are charged as reported, ten for each second that was heard, or by the length of the file', async () => {
+test('tokens are charged as reported, ten for each second of sound, or by the length of the file', async () => {
   const cases = [
     ['ears', {}, 14, 6, undefined],
     ['ears', { response_format: 'verbose_json' }, 25, 0, undefined],
@@ -232,7 +235,7 @@ test('tokens are charged as reported, ten for each second that was heard, or by 
   assert.ok((await front.value(timed)) > 0)
 })
 
-test('a failed upstream is left for the next, which gets the whole recording', async () => {
+test('the next upstream answers for a failed one, and gets the whole recording', async () => {
   runtime.script.push((outgoing) => json(outgoing, { error: { message: 'Broken.' } }, 500))
   const { status, headers } = await send(asked('safe'))
   assert.deepEqual([status, headers.get('x-gw-upstream')], [200, 'hosted'])
@@ -240,7 +243,7 @@ test('a failed upstream is left for the next, which gets the whole recording', a
   assert.equal(await sound.text(), 'sound')
 })
 
-test('the model may stand behind a recording of 20 MB, and 25 MB are the most', async () => {
+test('the model may follow a recording of 20 MB, and 25 MB is the maximum', async () => {
   const large = part('file', 'x'.repeat(20_000_000), '; filename="a.mp3"')
   assert.equal((await send(form(large, part('model', 'ears')))).status, 200)
   const sound = vendor.asked.at(-1)!.form.get('file') as File
@@ -250,7 +253,7 @@ test('the model may stand behind a recording of 20 MB, and 25 MB are the most', 
   assert.deepEqual([status, error.code], [413, 'ERR_GW_REQUEST_TOO_LARGE'])
 })
 
-test('a model in front of the recording is judged before the recording has come', async () => {
+test('a model before the recording is checked before the recording has arrived', async () => {
   const beginning = `${part('model', 'nothing')}${FILE.slice(0, -7)}${'x'.repeat(2_000)}`
   const outgoing = request(front.process.url + PATH, {
     method: 'POST',
@@ -305,7 +308,7 @@ test('a form that two servers could read differently is refused, and reaches no 
   assert.equal(vendor.asked.length, before)
 })
 
-test('a name of a file that only some servers read in one way is sent so that all do', async () => {
+test('a file name that only some servers read correctly is sent in a form that all read', async () => {
   const file = part('file', 'sound', '; filename="a\\"; name=\\"model.wav"')
   const { status } = await send(form(part('model', 'ears'), file))
   assert.equal(status, 200)
@@ -314,24 +317,24 @@ test('a name of a file that only some servers read in one way is sent so that al
   assert.equal((sent.get('file') as File).name, 'a_; name=_model.wav')
 })
 
-test('what would lead a proxy behind astray is left out', async () => {
+test('parts that would mislead a proxy are left out', async () => {
   await send(asked('ears', { api_base: 'http://elsewhere', api_key: 'k', user: 'u' }))
   assert.deepEqual([...vendor.asked.at(-1)!.form.keys()], ['model', 'user', 'file'])
 })
 
-test('a route without an upstream that hears is refused with the name of the provider', async () => {
+test('a route without an upstream that transcribes refuses with the name of the provider', async () => {
   const answer = await send(asked('words'))
   assert.deepEqual(refusal(answer), [400, 'ERR_GW_INVALID_REQUEST', 'model'])
   assert.match(answer.error.message, /transcription \(anthropic/)
 })
 
-test('a route whose guardrails judge texts takes no recording', async () => {
+test('a route whose guardrails judge texts accepts no recording', async () => {
   const answer = await send(asked('guarded'))
   assert.deepEqual(refusal(answer), [400, 'ERR_GW_INVALID_REQUEST', 'model'])
   assert.match(answer.error.message, /cannot judge a recording/)
 })
 
-test('what would happen to a recording is explained', async () => {
+test('explain predicts the result for a recording', async () => {
   const { verdict } = await front.admin('/explain?model=words&operation=transcription')
   assert.match(JSON.stringify(verdict), /no upstream for transcription/)
   const guarded = await front.admin('/explain?model=guarded&operation=transcription')

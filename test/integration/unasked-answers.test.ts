@@ -1,4 +1,7 @@
-/** An upstream that answers once too often on a busy connection: no client gets the answer to another's question. */
+/**
+ * An upstream sends an extra answer on a busy connection: no client gets the answer to another
+ * question.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -12,7 +15,7 @@ interface Question {
   readonly answer: string
 }
 
-/** A runtime that sends back the id it was sent, and the words it was asked. */
+/** A runtime that returns the id and the words of its request. */
 async function startRuntime(reply: (question: Question) => void) {
   const sockets = new Set<Socket>()
   let connections = 0
@@ -55,7 +58,7 @@ function answerTo(head: string, body: string): string {
 
 let earlier = ''
 const runtime = await startRuntime(({ socket, connection, turn, answer }) => {
-  // The former answer once more, just as the next question has come.
+  // The former answer again, just after the next question has come.
   if (connection === 0 && turn === 1) socket.write(earlier)
   earlier = answer
   socket.write(answer)
@@ -84,7 +87,7 @@ after(async () => {
   runtime.close()
 })
 
-test('a request on a connection with an answer too many gets its own answer, on another connection', async () => {
+test('a request on a connection with an extra answer gets its own answer, on another connection', async () => {
   const words = Array.from({ length: 8 }, (_, index) => `question ${index}`)
   for (const content of words) {
     const heard = await front.chat({ messages: [{ role: 'user', content }] })

@@ -1,4 +1,7 @@
-/** Parameters that one upstream cannot do: another takes the request, or they are dropped, or the client is refused. */
+/**
+ * Parameters that one upstream does not support: another upstream gets the request, or they are
+ * dropped, or the client is refused.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { errorOf, startFront, startUpstream, streaming, whole } from '../helpers/fake-upstream.ts'
@@ -27,7 +30,7 @@ beforeEach(() => {
   narrow.reply = whole('narrow')
 })
 
-test('a request that the primary cannot do is answered by the fallback, and the trace says why', async () => {
+test('the fallback answers a request that the primary does not support, and the trace shows the reason', async () => {
   const heard = await front.chat({ n: 2 })
   assert.deepEqual([heard.status, heard.headers['x-gw-upstream']], [200, 'wide'])
   assert.deepEqual([narrow.asked.length, wide.asked[0]?.body.n], [0, 2])
@@ -37,7 +40,7 @@ test('a request that the primary cannot do is answered by the fallback, and the 
   assert.equal(await front.value('gw_overflow_total{route="chat",reason="upstream_error"}'), 0)
 })
 
-test('where no upstream can do it the client reads what to send instead', async () => {
+test('if no upstream supports it, the client reads what to send instead', async () => {
   const heard = await front.chat({ model: 'one', logit_bias: { '5': 1 } })
   assert.equal(heard.status, 400)
   const { message, ...error } = errorOf(heard)
@@ -50,7 +53,7 @@ test('where no upstream can do it the client reads what to send instead', async 
   assert.equal(narrow.asked.length, 0)
 })
 
-test('what asks for nothing is left out, hints too, and the trace names the hints', async () => {
+test('a value that requests nothing is left out, and so are hints, which the trace names', async () => {
   const defaults = { n: 1, logit_bias: {}, presence_penalty: 0, modalities: ['text'] }
   const heard = await front.chat({ model: 'one', ...defaults, user: 'u', store: true })
   assert.equal(heard.status, 200)
@@ -73,7 +76,7 @@ test('a route that drops leaves parameters out and names them in its answer', as
   assert.deepEqual(lineOf()?.dropped, ['n', 'logit_bias'])
 })
 
-test('a stream names what was dropped for it, and ends with its one choice', async () => {
+test('a stream names the parameters dropped for it, and ends with its one choice', async () => {
   narrow.reply = streaming()
   const heard = await front.stream({ model: 'dropping', n: 2 })
   assert.deepEqual([heard.status, heard.cut], [200, false])
@@ -81,7 +84,7 @@ test('a stream names what was dropped for it, and ends with its one choice', asy
   assert.match(heard.text, /\[DONE\]/)
 })
 
-test('a limit of -1 tokens goes to the runtime that knows it as none, and to no other', async () => {
+test('a limit of -1 tokens goes only to the runtime that reads it as no limit', async () => {
   const heard = await front.chat({ model: 'endless', max_tokens: -1 })
   assert.deepEqual([heard.status, heard.headers['x-gw-upstream']], [200, 'local'])
   assert.equal('max_tokens' in (narrow.asked[0]?.body ?? {}), false)

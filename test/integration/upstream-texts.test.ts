@@ -1,4 +1,7 @@
-/** Clients read the name of an upstream that cannot be used, and what happened, never an address or a code of the runtime. */
+/**
+ * Clients read the name of an unusable upstream and what happened, never an address or a code of
+ * the runtime.
+ */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, test } from 'node:test'
@@ -110,7 +113,7 @@ const FAILURES: readonly (readonly [name: string, code: string, said: RegExp, re
 
 for (const [name, code, said, reason] of FAILURES) {
   for (const stream of [false, true]) {
-    test(`${name}${stream ? ', asked for a stream' : ''}: the client reads what happened, the trace why`, async () => {
+    test(`${name}${stream ? ', with a stream requested' : ''}: the client reads what happened, the trace why`, async () => {
       const answer = await gateway.ask(name, { stream })
       assert.equal(answer.code, code)
       assert.match(answer.message, said)
@@ -121,7 +124,7 @@ for (const [name, code, said, reason] of FAILURES) {
   }
 }
 
-/** The line of the request has the detail, too. */
+/** The log line of the request has the detail, too. */
 async function isLogged(text: string, reason: RegExp): Promise<void> {
   const { request_id: id } = JSON.parse(text.slice(text.lastIndexOf('{"error"'))).error
   const lines = () => gateway.output().split('\n')
@@ -136,7 +139,7 @@ const CUT: readonly (readonly [name: string, said: RegExp, reason: RegExp])[] = 
 ]
 
 for (const [name, said, reason] of CUT) {
-  test(`${name}, after the stream had begun: the event says what happened, the trace why`, async () => {
+  test(`${name}, after the stream had begun: the event tells what happened, the trace why`, async () => {
     const text = await gateway.hear(name)
     assert.match(text, /"content":"a"/)
     const { error } = JSON.parse(text.slice(text.lastIndexOf('{"error"')).trim())

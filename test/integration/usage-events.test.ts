@@ -1,4 +1,7 @@
-/** Events of usage as receivers get them: signed, again where an answer was lost, and before the process ends. */
+/**
+ * Usage events as receivers get them: signed, sent again after a lost answer, and before the
+ * process ends.
+ */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -60,7 +63,7 @@ test('an attempt is sent to every sink, signed, and counted', async () => {
   assert.equal(await front.value('gw_usage_events_waiting'), 0)
 })
 
-test('no key of the configuration is shown, and what waits is sent before the process ends', async () => {
+test('no key of the configuration is shown, and waiting events are sent before the process ends', async () => {
   const shown = JSON.stringify(await front.admin('/config'))
   assert.ok(!shown.includes('hush') && !shown.includes('source=gw'), shown)
   await front.ask({}).over

@@ -1,4 +1,6 @@
-/** GET /v1/usage: the holder of a key sees what the key has used and how its limits stand, and nothing of any other. */
+/**
+ * GET /v1/usage: the holder of a key sees the key's usage and limits, and nothing about other keys.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { aKey } from '../helpers/a-key.ts'
@@ -55,13 +57,13 @@ interface Body {
 async function usage(key: string, query = '') {
   const url = `${front.as('acme').process.url}/v1/usage${query}`
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
-  // Each test says what it expects in it.
+  // Each test states its expectation in it.
   return { status: answer.status, body: (await answer.json()) as Body }
 }
 
 const keyOf = (tenant: string) => keys.byTenant.get(tenant) ?? ''
 
-test('a key sees its rows, limits and budgets, and nothing of another key', async () => {
+test('a key sees its rows, limits and budgets, and nothing about another key', async () => {
   const acme = front.as('acme')
   for (let request = 0; request < 3; request++)
     await acme.ask({}, { 'x-gw-tags': 'team=blue' }).over
@@ -88,7 +90,7 @@ test('a key sees its rows, limits and budgets, and nothing of another key', asyn
   for (const other of ['globex', 'second', 'strict']) assert.ok(!text.includes(other), other)
 })
 
-test('a budget of the key stands beside that of its tenant', async () => {
+test("a key's budget is shown with that of its tenant", async () => {
   const { body } = await usage(second.key)
   assert.deepEqual(
     body.limits.budgets.map(({ of, tokens_per_day }) => [of, tokens_per_day.used]),
@@ -100,7 +102,7 @@ test('a budget of the key stands beside that of its tenant', async () => {
   assert.equal(body.rows[0]?.requests, 1)
 })
 
-test('it takes of the rate, and of no budget', async () => {
+test('it counts towards the rate, and towards no budget', async () => {
   const before = (await usage(keyOf('acme'))).body.limits.budgets
   assert.deepEqual((await usage(keyOf('acme'))).body.limits.budgets, before)
   const statuses = []
@@ -108,12 +110,12 @@ test('it takes of the rate, and of no budget', async () => {
   assert.deepEqual(statuses, [200, 200, 429])
 })
 
-test('a revoked key and no key are 401', async () => {
+test('a revoked key and a missing key get 401', async () => {
   assert.equal((await usage(revoked.key)).status, 401)
   assert.equal((await usage('gw_unknown')).status, 401)
 })
 
-test('what is not for the holder of a key, and what makes no sense, is 400 with the reason', async () => {
+test('parameters that the holder of a key may not use, and invalid ones, get 400 with the reason', async () => {
   for (const [query, says] of [
     ['?by=tenant', /Group by route, upstream, model/],
     ['?by=key', /Group by route, upstream, model/],

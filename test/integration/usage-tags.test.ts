@@ -1,4 +1,7 @@
-/** Tags by which usage is counted: those of a key cannot be changed by its holder, and odd values are refused or cleaned. */
+/**
+ * Tags by which usage is counted: the holder of a key cannot change the key's tags, and odd values
+ * are refused or cleaned.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,7 +46,7 @@ const BODIES: Readonly<Record<string, Fields>> = {
 }
 const [CHAT = ''] = Object.keys(BODIES)
 
-/** Sent as bytes: what no HTTP client would send is among it. */
+/** Sent as bytes: some of them no HTTP client would send. */
 async function answerTo(
   { key }: { readonly key: string },
   { header, metadata }: Given,
@@ -76,7 +79,7 @@ async function tagsOf(key: { readonly key: string }, given: Given, path = CHAT):
 
 const MANY = 'x'.repeat(10_240)
 
-/** Values as clients write them. A header that holds the first ones is no HTTP. */
+/** Values as clients write them. A header that contains the first ones is not HTTP. */
 const ODD = [
   { what: 'a control character', value: 'a\u0001b', isNoHeader: true },
   { what: 'a line break', value: 'a\nb', isNoHeader: true },
@@ -89,7 +92,7 @@ const ODD = [
   { what: 'nothing', value: '' },
 ] as const
 
-test("nothing that a client sends changes a tag of its key, through every API; tags that the key leaves open are the client's", async () => {
+test('nothing that a client sends changes a tag of its key, in any API; the client sets tags that the key leaves open', async () => {
   const headers = [
     undefined,
     'team=red',
@@ -114,7 +117,7 @@ test("nothing that a client sends changes a tag of its key, through every API; t
 })
 
 for (const { what, value, ...rest } of ODD) {
-  test(`a value of ${what} counts as invalid, or is no request, and sets no other tag`, async () => {
+  test(`a value of ${what} counts as invalid, or is not a request, and sets no other tag`, async () => {
     const header = `feature=${value}`
     const answer = await answerTo(open, { header })
     assert.equal(answer.status, 'isNoHeader' in rest ? 400 : 200)
@@ -132,7 +135,7 @@ test('a comma ends a value in the header and is invalid in metadata, and 10 kB a
   assert.equal(await tagsOf(open, { metadata: { feature: 'a', more: MANY + MANY } }), '')
 })
 
-test('a key that would set such a value, or a tag that is not declared, is refused, and the one before counts on', async () => {
+test('a key that would set such a value, or an undeclared tag, is refused, and the previous keys stay', async () => {
   const document = parse(await readFile(front.process.configFile, 'utf8'))
   const commas = { what: 'commas', value: 'a,team=b' }
   const large = { what: '10 kB', value: MANY }
@@ -158,7 +161,7 @@ test('gw keys list shows the tags of each key', async () => {
   assert.match(stdout, /^open .* \* +- +-$/m)
 })
 
-test('rows, events and reports hold the cleaned values alone', async () => {
+test('rows, events and reports contain only the cleaned values', async () => {
   const { rows } = await front.admin('/usage?by=key,tags')
   const shown = rows.map(({ by }: { by: Fields }) => [by.key, by.tags] as const)
   for (const [key, tags] of shown) {

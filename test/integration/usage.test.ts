@@ -1,4 +1,6 @@
-/** Books of usage: rows, budgets, metrics and the upstream's own count agree, through failures. */
+/**
+ * Usage accounting: rows, budgets, metrics and the upstream's own count agree, despite failures.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -54,7 +56,7 @@ async function ask(stream: boolean, team: string): Promise<Heard> {
   return await front.ask({ stream }, { 'x-gw-tags': `team=${team},hidden=x` }).over
 }
 
-test('rows add up to what the budget was charged, to the nano-dollar, through fallbacks and cut streams', async () => {
+test("rows add up to the budget's charges, to the nano-dollar, through fallbacks and cut streams", async () => {
   for (let request = 0; request < 24; request++) {
     const stream = request % 2 === 0
     if (request % 3 === 0) {
@@ -64,7 +66,7 @@ test('rows add up to what the budget was charged, to the nano-dollar, through fa
     const heard = await ask(stream, request % 4 === 0 ? 'red' : 'blue')
     assert.equal(heard.status, 200, heard.text)
   }
-  // One that breaks after it had begun is charged for what was seen.
+  // A stream that breaks after its beginning is charged for its content so far.
   one.script.push(streaming({ end: 'cut' }))
   await ask(true, 'red')
   const { rows } = await front.admin('/usage?by=upstream,tag:team,key')
@@ -90,7 +92,7 @@ test('rows add up to what the budget was charged, to the nano-dollar, through fa
       ),
     ),
   )
-  // Upstreams are not shown what the client calls its requests.
+  // Upstreams do not see the client's own name for its requests.
   assert.ok([...one.asked, ...two.asked].every(({ headers }) => !('x-gw-tags' in headers)))
 })
 
@@ -98,7 +100,7 @@ interface Row {
   readonly cost_nano_usd: number
 }
 
-test('gw usage shows them as a table, as JSON, and for spreadsheets', async () => {
+test('gw usage prints them as a table, as JSON and as CSV', async () => {
   const { adminUrl } = front.process
   const table = await gw('usage', '--by', 'model', '--since', '1d', '--admin', adminUrl)
   assert.equal(table.code, 0, table.stderr)
@@ -130,7 +132,7 @@ test('gw usage shows them as a table, as JSON, and for spreadsheets', async () =
   assert.equal((await gw('usage', '--since', '9y', '--admin', adminUrl)).code, 64)
 })
 
-test('metadata of a request tags it where no header does, through every API', async () => {
+test("a request's metadata tags it if no header does, in every API", async () => {
   const metadata = { team: 'violet', hidden: 'x' }
   one.script.push(whole(), whole(), whole())
   assert.equal((await front.ask({ metadata }).over).status, 200)

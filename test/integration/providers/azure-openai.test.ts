@@ -1,4 +1,7 @@
-/** Azure OpenAI: a fake that the official SDK reads, then the same fake behind the gateway, with keys and with identities. */
+/**
+ * Azure OpenAI: the official SDK reads a fake, then the gateway uses the same fake, with keys and
+ * with identities.
+ */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +48,7 @@ async function startKeyless(env: Readonly<Record<string, string>>): Promise<Fron
         { name: 'pair', strategy: 'primary_with_fallback', primary: 'azure', fallback: ['spare'] },
       ],
     },
-    // The SDK would look for the services of this test behind a proxy of the machine.
+    // The SDK would look for the test's services through a proxy of the machine.
     { env: { ...NO_PROXY, ...env } },
   )
   after(() => front.process.stop())
@@ -70,7 +73,7 @@ for (const apiVersion of ['2024-10-21', '2025-04-01-preview']) {
     assert.equal(answer.choices[0]?.message.content, 'You said: Hi')
     const stream = await vendor.chat.completions.create({ ...question, stream: true })
     const chunks = await Array.fromAsync(stream)
-    assert.deepEqual(chunks[0]?.choices, [], 'verdicts on the prompt come first')
+    assert.deepEqual(chunks[0]?.choices, [], 'the stream begins with verdicts on the prompt')
     assert.ok(chunks.some(({ choices: [choice] }) => choice && choice.delta === undefined))
     const { data } = await vendor.embeddings.create({ model: 'upstream-m', input: 'one' })
     assert.deepEqual(data[0]?.embedding, [3, 0.5, -0.25, 1])
@@ -93,7 +96,7 @@ test('the official SDK reads the fake below /openai/v1, and the fake refuses ano
   await assert.rejects(strange, OpenAI.AuthenticationError)
 })
 
-test('a deployment is found by dated versions, early and late, with a key', async () => {
+test('a deployment works with old and new dated versions, with a key', async () => {
   const upstream = {
     ...AZURE,
     model: 'gpt-4o',
@@ -127,7 +130,7 @@ test('a deployment is found by dated versions, early and late, with a key', asyn
   }
 })
 
-test('a blocked prompt is the client’s 400 with the words and code of Azure, and goes nowhere else', async () => {
+test("a blocked prompt is the client's 400 with Azure's message and code, and no other upstream gets it", async () => {
   const front = await startKeyless(machine.machine)
   const asked = { ...question, model: 'pair', messages: [{ role: 'user', content: 'forbidden' }] }
   const { status, text } = await front.chat(asked)
@@ -136,7 +139,7 @@ test('a blocked prompt is the client’s 400 with the words and code of Azure, a
   assert.equal(text.includes('innererror'), false)
 })
 
-test('clients see no verdicts in a stream, and every byte of the rest', async () => {
+test('in a stream, clients get every byte except the verdicts', async () => {
   const front = await startKeyless(machine.machine)
   const { text } = await front.stream()
   assert.match(text, /"content":"You said: "/)
@@ -147,7 +150,7 @@ test('clients see no verdicts in a stream, and every byte of the rest', async ()
   }
 })
 
-test('the identity of the machine is fetched before the first request, and renewed before it expires', async () => {
+test("the machine's identity is fetched before the first request, and renewed before it expires", async () => {
   const before = machine.asked.length
   machine.seconds = 3
   const front = await startKeyless(machine.machine)
@@ -176,7 +179,7 @@ const SIGN_IN = {
   NODE_EXTRA_CA_CERTS: certificate.certFile,
 }
 
-test('a client secret signs in', async () => {
+test('a client secret gets a token', async () => {
   const front = await startKeyless({ ...SIGN_IN, AZURE_CLIENT_SECRET: 'open-sesame' })
   assert.equal((await front.chat()).status, 200)
   assert.equal(entra.asked.at(-1), 'secret open-sesame')
@@ -186,7 +189,7 @@ test('a client secret signs in', async () => {
   })
 })
 
-test('a trial fetches a separate credential, and says so as a step', async () => {
+test('a trial fetches a separate credential, and shows it as a step', async () => {
   const front = await startKeyless({ ...SIGN_IN, AZURE_CLIENT_SECRET: 'open-sesame' })
   const { adminUrl, adminHeaders: headers } = front.process
   const ask = async (path: string) =>
@@ -202,7 +205,7 @@ test('a trial fetches a separate credential, and says so as a step', async () =>
   })
 })
 
-test('the federated token of a pod signs in', async () => {
+test('the federated token of a pod gets a token', async () => {
   const file = join(certificates.folder, 'federated')
   writeFileSync(file, 'a.pod.token')
   const front = await startKeyless({ ...SIGN_IN, AZURE_FEDERATED_TOKEN_FILE: file })
@@ -210,7 +213,7 @@ test('the federated token of a pod signs in', async () => {
   assert.equal(entra.asked.at(-1), 'assertion a.pod.token')
 })
 
-test('a refused secret fails the attempt in words for each reader, and heals by itself', async () => {
+test('a refused secret fails the attempt with a message for each reader, and recovers automatically', async () => {
   entra.accepts = 'secret open-sesame'
   const front = await startKeyless({ ...SIGN_IN, AZURE_CLIENT_SECRET: 'wrong-sesame' })
   const alone = await front.chat()

@@ -1,4 +1,7 @@
-/** Bedrock behind a gateway process, asked by OpenAI's SDK. AWS's own client shows that the fake answers as Bedrock does. */
+/**
+ * Bedrock through a gateway process, called by OpenAI's SDK. AWS's own client shows that the fake
+ * answers as Bedrock does.
+ */
 import assert from 'node:assert/strict'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, test } from 'node:test'
@@ -47,7 +50,7 @@ const CALLS: Said = {
   stopReason: 'tool_use',
 }
 const HALF: Said = { content: [{ text: 'Half of it' }] }
-/** Resolved when the client has the beginning of a stream that is about to fail. */
+/** Resolved when the client has the beginning of a stream that will fail. */
 const seen = { breaks: Promise.withResolvers<void>(), cut: Promise.withResolvers<void>() }
 const ANSWERS: Readonly<Record<string, Said | Refusal>> = {
   think: {
@@ -74,7 +77,7 @@ const ANSWERS: Readonly<Record<string, Said | Refusal>> = {
   'slow at once': { content: [{ text: 'x' }], breaks: 'at once' },
 }
 
-/** The answer that the last message asks for; words come back as they are. */
+/** The answer that the last message requests; words are returned unchanged. */
 function answerTo({ body, action }: BedrockRequest): Said | Refusal {
   if (action === 'invoke') return { content: [vectorsFor(body)] }
   const blocks = body.messages.at(-1).content
@@ -135,7 +138,7 @@ function lastAsked(): BedrockRequest {
   return last
 }
 
-/** HTTP/1.1 under AWS's client, which would speak HTTP/2. */
+/** HTTP/1.1 for AWS's client, which would otherwise use HTTP/2. */
 const requestHandler = {
   handle: ({ path, headers, body, method, hostname, port }: HandledRequest) =>
     new Promise<{ response: object }>((resolve, reject) => {
@@ -162,13 +165,13 @@ function responseOf(response: IncomingMessage) {
   return { statusCode: response.statusCode, headers: response.headers, body: response }
 }
 
-test("AWS's client reads what the fake answers, and the fake believes its signature", async () => {
+test("AWS's client reads the fake's answers, and the fake accepts its signature", async () => {
   const aws = new BedrockRuntimeClient({
     region: REGION,
     endpoint: bedrock.url,
     credentials: KEY,
     maxAttempts: 1,
-    // Its types name the whole of a handler, of which it uses this much.
+    // Its types describe a whole handler, of which it uses only this part.
     requestHandler: requestHandler as unknown as Handler,
   })
   const words = (text: string) => ({
@@ -214,7 +217,7 @@ for (const model of ['chain', 'bearer', 'written']) {
   })
 }
 
-test('parallel calls of tools arrive whole and in pieces, and their results go back', async () => {
+test('parallel tool calls arrive whole and in pieces, and their results are sent back', async () => {
   const tools = [WEATHER]
   const whole = await client.chat.completions.create(ask('weather', { tools }))
   const stream = client.chat.completions.stream({ ...ask('weather', { tools }) })
@@ -250,7 +253,7 @@ test('parallel calls of tools arrive whole and in pieces, and their results go b
   )
 })
 
-test('images and documents are sent as bytes, and addresses of images are refused by name', async () => {
+test('images and documents are sent as bytes, and image URLs are refused by name', async () => {
   const image = (url: string) => ({ type: 'image_url' as const, image_url: { url } })
   const file = { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' }
   const content = [
@@ -270,7 +273,7 @@ test('images and documents are sent as bytes, and addresses of images are refuse
   })
 })
 
-test('a schema is sent along', async () => {
+test('a schema is forwarded', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } } }
   const format = { type: 'json_schema', json_schema: { name: 'a', schema } }
   const answer = await client.chat.completions.create(ask('json', { response_format: format }))
@@ -279,7 +282,7 @@ test('a schema is sent along', async () => {
   assert.deepEqual(JSON.parse(jsonSchema.schema), { ...schema, additionalProperties: false })
 })
 
-test('reasoning is asked for and read', async () => {
+test('reasoning is requested and read', async () => {
   const answer = await client.chat.completions.create(ask('think', { reasoning_effort: 'low' }))
   const { message } = answer.choices[0] ?? assert.fail()
   assert.partialDeepStrictEqual(message, {
@@ -291,7 +294,7 @@ test('reasoning is asked for and read', async () => {
   })
 })
 
-test('cached tokens are part of the prompt, and blocked answers say so', async () => {
+test('the prompt includes cached tokens, and blocked answers are marked', async () => {
   const cached = await client.chat.completions.create(ask('cached'))
   assert.equal(cached.usage?.prompt_tokens, 122)
   assert.equal(cached.usage?.prompt_tokens_details?.cached_tokens, 110)
@@ -300,7 +303,7 @@ test('cached tokens are part of the prompt, and blocked answers say so', async (
   assert.equal(guarded.choices[0]?.message.content, 'I cannot say.')
 })
 
-test('embeddings are asked of each family in its wire', async () => {
+test('embeddings use the wire of each model family', async () => {
   const one = await client.embeddings.create({ model: 'titan', input: 'Hi', dimensions: 2 })
   assert.deepEqual(one.data[0]?.embedding, [0.5, -0.25])
   assert.equal(one.usage.prompt_tokens, 3)
@@ -336,7 +339,7 @@ test('errors have the status and code of their class', async () => {
 })
 
 for (const how of ['breaks', 'cut'] as const) {
-  test(`a stream that fails behind its beginning ends with an error: ${how}`, async () => {
+  test(`a stream that fails after its beginning ends with an error: ${how}`, async () => {
     const stream = await client.chat.completions.create({ ...ask(how), stream: true })
     let text = ''
     await assert.rejects(async () => {
@@ -349,7 +352,7 @@ for (const how of ['breaks', 'cut'] as const) {
   })
 }
 
-test('no part of a credential is written anywhere', () => {
+test('no part of a credential is logged or returned', () => {
   const secrets = [KEY.secretAccessKey, KEY.sessionToken, BEARER]
   for (const secret of secrets) assert.equal(gateway.output().includes(secret), false)
 })

@@ -1,4 +1,4 @@
-/** Cohere's API: a fake that the official Cohere SDK reads, then the same fake behind the gateway. */
+/** Cohere's API: the official Cohere SDK reads a fake, then the gateway uses the same fake. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CohereClientV2 } from 'cohere-ai'
@@ -49,12 +49,12 @@ test('the fake refuses another key', async () => {
   await assert.rejects(stranger.chat(question), { statusCode: 401 })
 })
 
-test('vectors have the purpose that the upstream is configured for', async () => {
+test("vectors have the upstream's configured purpose", async () => {
   await client.embeddings.create({ model: 'chat', input: 'one' })
   assert.equal(api.asked.at(-1)?.body.input_type, 'search_query')
 })
 
-test('the plan of tool calls is reasoning', async () => {
+test('the plan of tool calls is returned as reasoning', async () => {
   const answer = await client.chat.completions.create({
     model: 'chat',
     messages: [{ role: 'user', content: 'Weather in Oslo?' }],
@@ -63,7 +63,7 @@ test('the plan of tool calls is reasoning', async () => {
   assert.partialDeepStrictEqual(answer.choices[0]?.message, { reasoning_content: 'I look it up.' })
 })
 
-test('where one call is wanted, one is passed on', async () => {
+test('if the client allows one call, one is returned', async () => {
   const asked = {
     model: 'chat',
     messages: [{ role: 'user' as const, content: 'Weather in Oslo and Bergen?' }],
@@ -76,7 +76,7 @@ test('where one call is wanted, one is passed on', async () => {
   assert.equal(streamed.choices[0]?.message.tool_calls?.length, 1)
 })
 
-test('settings beyond the ranges of the API are brought into them', async () => {
+test("values beyond the API's ranges are clamped", async () => {
   const answer = await client.chat.completions.create({
     model: 'chat',
     messages: [{ role: 'user', content: 'Hi' }],

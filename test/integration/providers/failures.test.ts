@@ -10,7 +10,7 @@ import { until } from '../../helpers/until.ts'
 
 const SECRET = 'upstream-credential'
 const NAMES = Object.keys(PROVIDER_FACTS)
-/** The header in which each API has its id of a request, and those in which it tells limits. */
+/** The headers in which each API sends its request id and its limits. */
 const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   openai: { 'x-request-id': 'id-1', 'x-ratelimit-remaining-requests': '0' },
   azure_openai: { 'apim-request-id': 'id-1', 'x-ratelimit-remaining-tokens': '-1' },
@@ -32,7 +32,7 @@ const front = await startFront({
 })
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 
-/** The same error, with the credential that the upstream was sent behind each of its texts. */
+/** The same error, with the upstream's credential after each of its texts. */
 function telling(body: unknown): unknown {
   if (typeof body === 'string') return body === '' ? '' : `${body} ${SECRET}`
   if (Array.isArray(body)) return body.map(telling)
@@ -64,7 +64,7 @@ function assertOneForm(heard: Heard, where: string): void {
 }
 
 for (const name of NAMES) {
-  test(`${name}: every error is one of four members, without the credential`, async () => {
+  test(`${name}: every error has four members, without the credential`, async () => {
     const cases = readCases<ErrorCase[]>(name, 'errors.json').filter(({ status }) => status >= 400)
     assert.ok(cases.length > 0)
     for (const one of cases) {
@@ -73,7 +73,7 @@ for (const name of NAMES) {
     }
   })
 
-  test(`${name}: its id of a request and its limits are in trace and log, the id at the client`, async () => {
+  test(`${name}: its request id and limits are in trace and log, and the client gets the id`, async () => {
     const headers = HEADERS[name] ?? { 'x-request-id': 'id-1' }
     const failing = { case: '', status: 429, body: { message: 'slow' }, failure: {} }
     const heard = await answered(name, failing, { ...headers, 'retry-after': '3' })
@@ -92,7 +92,7 @@ for (const name of NAMES) {
   })
 }
 
-test('neither log nor traces hold the credential', async () => {
+test('neither log nor traces contain the credential', async () => {
   assert.doesNotMatch(front.process.output(), new RegExp(SECRET))
   assert.doesNotMatch(JSON.stringify(await front.admin('/traces')), new RegExp(SECRET))
 })

@@ -1,4 +1,6 @@
-/** Gemini on Vertex AI: the identity of the pod, a federated one, or a key of a service account opens it. */
+/**
+ * Gemini on Vertex AI with the identity of the pod, a federated identity, or a service account key.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -54,7 +56,7 @@ async function answerWith(env: Record<string, string>, fields: object = {}) {
       ],
       routes: [{ name: 'chat', strategy: 'single', primary: 'vertex' }],
     },
-    // A proxy of the machine would not find the services of this test.
+    // A proxy of the machine would not reach the test's services.
     { env: { NO_PROXY: '127.0.0.1', no_proxy: '127.0.0.1', ...env } },
   )
   try {
@@ -76,7 +78,7 @@ test('the identity of the pod or machine gives the token', async () => {
   assert.equal(path, `${PATH}:generateContent`)
 })
 
-test('a federated identity exchanges the token of its file', async () => {
+test('a federated identity exchanges the token in its file', async () => {
   const subject = join(folder, 'subject')
   await writeFile(subject, 'a-token-of-the-cluster')
   const file = join(folder, 'federated.json')
@@ -97,7 +99,7 @@ test('a federated identity exchanges the token of its file', async () => {
   assert.ok(identity.asked.includes('POST /v1/token'))
 })
 
-test('a key of a service account signs the token itself, and is shown nowhere', async () => {
+test('a service account key signs the token, and is not shown anywhere', async () => {
   const file = join(folder, 'key.json')
   await writeFile(file, KEY)
   accepts = (token) => {
@@ -112,7 +114,7 @@ test('a key of a service account signs the token itself, and is shown nowhere', 
   assert.equal(JSON.stringify([upstreams, output]).includes('PRIVATE KEY'), false)
 })
 
-test('a document that is no key is named as such, and is shown nowhere', async () => {
+test('a document that is not a key is reported, and is not shown anywhere', async () => {
   const file = join(folder, 'other.json')
   await writeFile(file, '{\n"type": "other",\n"secret": "canary-4711"\n}')
   const fields = { api_key: `\${file:${file}}` }
@@ -122,7 +124,7 @@ test('a document that is no key is named as such, and is shown nowhere', async (
   assert.equal(JSON.stringify([text, upstreams, output]).includes('canary-4711'), false)
 })
 
-test('without any identity the upstream is not asked, and the status says why', async () => {
+test('without any identity the upstream gets no request, and the status shows the reason', async () => {
   const env = { GOOGLE_APPLICATION_CREDENTIALS: join(folder, 'missing.json') }
   const { status, upstreams, path } = await answerWith(env)
   assert.equal(status, 502)

@@ -1,4 +1,4 @@
-/** Gemini behind the official OpenAI SDK; Google's own SDK vouches for the fake API that is asked. */
+/** Gemini called through the official OpenAI SDK; Google's own SDK verifies the fake API. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -22,7 +22,7 @@ const [fake, spare] = await Promise.all([
   startUpstream(whole('from the spare')),
 ])
 const provider = 'gemini'
-/** Failures of one leave the others as they are. */
+/** Failures of one upstream do not affect the others. */
 const SPILLING = ['overloaded', 'server', 'key', 'model', 'late', 'rate', 'day', 'permission']
 const pairs = [...SPILLING, 'broken', 'unfit'].map((name) => `pair-${name}`)
 const front = await startFront(
@@ -73,7 +73,7 @@ beforeEach(() => {
   spare.asked.length = 0
 })
 
-test("Google's SDK reads the fake whole and as a stream", async () => {
+test("Google's SDK reads the fake's whole answers and streams", async () => {
   const answer = await google.models.generateContent({ model: MODEL, contents: 'Hello' })
   assert.equal(answer.text, 'Good day.')
   assert.equal(answer.usageMetadata?.totalTokenCount, 32)
@@ -82,7 +82,7 @@ test("Google's SDK reads the fake whole and as a stream", async () => {
   assert.deepEqual(texts, ['Good ', 'day.'])
 })
 
-test("Google's SDK calls tools of the fake, which insists on its signatures", async () => {
+test("Google's SDK calls tools of the fake, which requires its signatures", async () => {
   const config = {
     tools: [{ functionDeclarations: [declaration] }],
     toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.ANY } },
@@ -128,7 +128,7 @@ test('a whole answer arrives as a chat completion', async () => {
   assert.deepEqual(asked?.body.generationConfig, { maxOutputTokens: 50, temperature: 0.3 })
 })
 
-test('a stream arrives in pieces, with usage where it is asked for', async () => {
+test('a stream arrives in pieces, with usage if the client asks for it', async () => {
   const chunks = await Array.fromAsync(
     await client.chat.completions.create({ ...ask('Hello', 'older'), stream: true }),
   )
@@ -145,8 +145,8 @@ test('a stream arrives in pieces, with usage where it is asked for', async () =>
   assert.equal(choices[0]?.finish_reason, 'stop')
 })
 
-test('the request of all providers is taken', async () => {
-  // Its type would have to be written out; what it holds is what a client of the SDK sends.
+test('a request with the common members of all providers is accepted', async () => {
+  // Writing out the type would be long; the content is what a client of the SDK sends.
   const canonical = {
     ...CANONICAL,
     model: 'chat',
@@ -157,7 +157,7 @@ test('the request of all providers is taken', async () => {
 })
 
 for (const stream of [true, false]) {
-  test(`an agent calls tools in parallel and gets the words that follow, ${stream ? 'streamed' : 'whole'}`, async () => {
+  test(`an agent calls tools in parallel and gets the text that follows, ${stream ? 'streamed' : 'whole'}`, async () => {
     const cities: string[] = []
     const tool = (name: string) => ({
       type: 'function' as const,
@@ -184,7 +184,7 @@ for (const stream of [true, false]) {
   })
 }
 
-test('a client that drops the signature of a call, or brings calls of another model, is served', async () => {
+test("a client that drops a call's signature, or sends calls of another model, is served", async () => {
   const asked = { ...ask('Weather?'), tools: [aTool('get_weather')] }
   const { choices } = await client.chat.completions.create(asked)
   const call = choices[0]?.message.tool_calls?.[0]
@@ -216,14 +216,14 @@ test('a client that drops the signature of a call, or brings calls of another mo
   assert.equal(signatures[1], 'skip_thought_signature_validator')
 })
 
-test('one call at most, where the client asks for that', async () => {
+test('the answer has at most one call if the client asks for that', async () => {
   const asked = { ...ask('Ask all of them.'), tools: [aTool('f'), aTool('g')] }
   const { choices } = await client.chat.completions.create({ ...asked, parallel_tool_calls: false })
   assert.equal(choices[0]?.message.tool_calls?.length, 1)
   assert.equal(choices[0]?.finish_reason, 'tool_calls')
 })
 
-test('clients of the other APIs call tools too, one at most where they ask for that', async () => {
+test('clients of the other APIs call tools too, at most one if they ask for that', async () => {
   const functions = ['f', 'g'].map((name) => ({
     type: 'function' as const,
     name,
@@ -241,7 +241,7 @@ test('clients of the other APIs call tools too, one at most where they ask for t
       ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: '{"ok":true}' }]
       : [],
   )
-  // A history is output of earlier answers as it came.
+  // A history contains the items of earlier answers unchanged.
   const input = [question, ...output, ...results] as OpenAI.Responses.ResponseInput
   const next = await client.responses.create({ ...asked, input })
   assert.equal(next.output_text, 'f says {"ok":true}, g says {"ok":true}.')
@@ -261,7 +261,7 @@ test('clients of the other APIs call tools too, one at most where they ask for t
   assert.equal((await messages(false)).content.length, 2)
 })
 
-test('images by value and by address, and sounds', async () => {
+test('images as data and as URLs, and sounds', async () => {
   const content = [
     { type: 'text' as const, text: 'What?' },
     { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AAAA' } },
@@ -278,7 +278,7 @@ test('images by value and by address, and sounds', async () => {
   )
 })
 
-test('a schema holds the answer', async () => {
+test('the answer follows a schema', async () => {
   const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
   const { choices } = await client.chat.completions.parse({
     ...ask('Where?'),
@@ -327,7 +327,7 @@ test('a blocked prompt is a refusal', async () => {
 })
 
 for (const name of SPILLING) {
-  test(`"${name}" goes on to the fallback`, async () => {
+  test(`"${name}" is retried at the fallback`, async () => {
     fake.refusals.push(refusal(name))
     const answer = await client.chat.completions.create(ask('Hello', `pair-${name}`))
     assert.equal(answer.choices[0]?.message.content, 'from the spare')
@@ -342,33 +342,34 @@ for (const [name, status, code] of [
   ['context', 400, 'ERR_GW_CONTEXT_OVERFLOW'],
   ['parameter', 400, '400'],
 ] as const) {
-  test(`"${name}" alone is ${status} for the client`, async () => {
+  test(`"${name}" without a fallback returns ${status}`, async () => {
     fake.refusals.push(refusal(name))
     const error = await failing(client.chat.completions.create(ask('Hello')))
     assert.deepEqual([error.status, error.code], [status, code])
-    // A quota of the day and a mistake of the client do not pass by themselves, and the SDK is not to try again.
+    // A daily quota and a client's mistake do not go away, so the SDK must not retry.
     const isFinal = name === 'day' || status < 429
     assert.equal(error.headers?.get('x-should-retry'), isFinal ? 'false' : null)
   })
 }
 
-test('a wrong key of ours is our fault, and stays hidden', async () => {
+test('a wrong key of the gateway is an internal fault, and stays hidden', async () => {
   const error = await failing(client.chat.completions.create(ask('Hello', 'keyless')))
   assert.equal(error.status, 502)
   assert.equal(error.message.includes('not-the-key'), false)
 })
 
-test('a failure in the middle of a stream, also as plain JSON, is no end of it', async () => {
+test('a failure in the middle of a stream, even as plain JSON, does not end it normally', async () => {
   spare.script.push(streaming(), streaming())
   for (const words of ['break', 'break plainly']) {
     const heard = await front.stream(ask(words))
-    // The whole stream came at once, so the error was known before the first word went out.
+    // The whole stream arrived at once, so the gateway knew the error before it sent the first
+    // word.
     assert.equal(heard.status, 502, heard.text)
     assert.equal(wordsOf(await front.stream(ask(words, 'pair-broken'))), 'hello')
   }
 })
 
-test('a call that the model got wrong is tried elsewhere', async () => {
+test('an invalid call of the model is retried elsewhere', async () => {
   const answer = await client.chat.completions.create(ask('confuse it', 'pair-broken'))
   assert.equal(answer.choices[0]?.message.content, 'from the spare')
 })
@@ -383,7 +384,7 @@ test('a parameter without a counterpart is refused by name, or served by a fallb
   assert.equal(fake.asked.length, 0)
 })
 
-test('vectors come in the order of their texts, as the SDKs ask for them', async () => {
+test('vectors have the order of their texts, in the form that the SDKs request', async () => {
   const model = 'gemini-embedding-001'
   const config = { outputDimensionality: 2 }
   const own = await google.models.embedContent({ model, contents: ['one', 'three'], config })
@@ -403,7 +404,7 @@ test('vectors come in the order of their texts, as the SDKs ask for them', async
       values,
     )
     assert.ok(usage.prompt_tokens > 0)
-    // The API counts no tokens of them.
+    // The API does not count their tokens.
     const trace = await front.admin(`/traces/${response.headers.get('x-request-id')}`)
     assert.deepEqual([trace.usage_estimated, trace.prompt_tokens > 0], [true, true])
   }

@@ -1,4 +1,7 @@
-/** Any hosted API behind the gateway, seen by the official OpenAI SDK; the fake of each follows one script. */
+/**
+ * Any hosted API behind the gateway, called by the official OpenAI SDK; each fake follows one
+ * script.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import OpenAI from 'openai'
@@ -16,7 +19,7 @@ function asking(content: string) {
   return { model: 'chat', messages: [{ role: 'user' as const, content }] }
 }
 
-/** A gateway in front of the API, alone as `chat` and with a spare upstream as `pair`. */
+/** A gateway in front of the API: `chat` uses it alone, `pair` adds a spare upstream. */
 export async function testHosted(
   provider: string,
   api: FakeUpstream,
@@ -55,7 +58,7 @@ function testWords(client: OpenAI): void {
     })
   })
 
-  test('a stream that asked for usage has it once, last, without choices', async () => {
+  test('a stream that asked for usage gets it once, last, without choices', async () => {
     const asked = {
       ...asking('Hi'),
       stream: true,
@@ -80,7 +83,7 @@ function testWords(client: OpenAI): void {
     )
   })
 
-  test('a picture is seen', async () => {
+  test('the model sees a picture', async () => {
     const url = 'data:image/png;base64,iVBORw0KGgo='
     const content = [
       { type: 'text' as const, text: 'Look.' },
@@ -91,7 +94,7 @@ function testWords(client: OpenAI): void {
     assert.equal(answer.choices[0]?.message.content, 'A picture')
   })
 
-  test('JSON after a schema is parsed by the client', async () => {
+  test('the client parses JSON that follows a schema', async () => {
     const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
     const answer = await client.chat.completions.parse({
       ...asking('Where?'),
@@ -100,7 +103,7 @@ function testWords(client: OpenAI): void {
     assert.equal(answer.choices[0]?.message.content, '{"city":"Oslo"}')
   })
 
-  test('reasoning stands beside the words, whole and in a stream', async () => {
+  test('reasoning is separate from the text, in a whole answer and in a stream', async () => {
     const asked = { ...asking('Hi'), reasoning_effort: 'high' } as const
     const answer = await client.chat.completions.create(asked)
     assert.partialDeepStrictEqual(answer.choices[0]?.message, {
@@ -118,14 +121,14 @@ function testWords(client: OpenAI): void {
 function testTools(client: OpenAI): void {
   const question = asking('Weather in Oslo and Bergen?')
 
-  test('parallel calls of tools arrive whole', async () => {
+  test('parallel tool calls arrive in a whole answer', async () => {
     const answer = await client.chat.completions.create({ ...question, tools })
     assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
     assert.equal(answer.choices[0].message.content, null)
     assertCalls(answer.choices[0].message.tool_calls)
   })
 
-  test('parallel calls of tools arrive in a stream', async () => {
+  test('parallel tool calls arrive in a stream', async () => {
     const stream = client.chat.completions.stream({ ...question, tools, tool_choice: 'required' })
     const answer = await stream.finalChatCompletion()
     assert.equal(answer.choices[0]?.finish_reason, 'tool_calls')
@@ -133,7 +136,7 @@ function testTools(client: OpenAI): void {
   })
 
   for (const stream of [true, false]) {
-    test(`an agent runs tools and gets words, ${stream ? 'in a stream' : 'whole'}`, async () => {
+    test(`an agent runs tools and gets text, ${stream ? 'in a stream' : 'whole'}`, async () => {
       const cities: unknown[] = []
       const runnable = {
         ...WEATHER,
@@ -149,7 +152,7 @@ function testTools(client: OpenAI): void {
     })
   }
 
-  test('a history of another API is understood, and goes on behind the result of a tool', async () => {
+  test('a history of another API is accepted, and continues after the result of a tool', async () => {
     const call = { name: 'get_weather', arguments: '{"city":"Oslo"}' }
     const answer = await client.chat.completions.create({
       model: 'chat',
@@ -177,7 +180,7 @@ function testFailures(client: OpenAI): void {
     assert.deepEqual([error.status, error.code], [400, 'ERR_GW_CONTEXT_OVERFLOW'])
   })
 
-  test('a limit of the API is passed on, and leads to a spare upstream', async () => {
+  test('a rate limit of the API is returned, or leads to a spare upstream', async () => {
     const error = await failureOf(client, 'You ask too often.')
     assert.deepEqual([error.status, error.code], [429, 'ERR_GW_UPSTREAM_RATE_LIMIT'])
     const asked = { ...asking('You ask too often.'), model: 'pair' }
@@ -185,7 +188,7 @@ function testFailures(client: OpenAI): void {
     assert.equal(answer.choices[0]?.message.content, 'from the spare')
   })
 
-  test('a setting that the API cannot serve is refused by name, and sent nowhere', async () => {
+  test('a setting that the API cannot serve is refused by name and not sent', async () => {
     const asked = { ...asking('Hi'), logit_bias: { 5: 1 } }
     const error = await client.chat.completions.create(asked).catch((thrown: unknown) => thrown)
     assert.ok(error instanceof OpenAI.BadRequestError)
@@ -193,16 +196,16 @@ function testFailures(client: OpenAI): void {
   })
 
   for (const question of ['Fail.', 'Vanish.']) {
-    test(`a stream that breaks off ("${question}") is an error to the client`, async () => {
+    test(`a stream that breaks off ("${question}") ends with an error for the client`, async () => {
       const asked = { ...asking(question), stream: true } as const
-      // Where the first word and the failure arrive together, there is no stream.
+      // If the first word and the failure arrive together, there is no stream.
       const reading = async () => Array.fromAsync(await client.chat.completions.create(asked))
       await assert.rejects(reading, OpenAI.APIError)
     })
   }
 }
 
-/** The SDK asks for base64 unless it is asked for floats, and decodes it. */
+/** The SDK requests base64 unless the caller requests floats, and decodes it. */
 function testVectors(client: OpenAI): void {
   for (const format of [undefined, 'float', 'base64'] as const) {
     test(`embeddings arrive as ${format ?? 'the SDK asks by default'}`, async () => {

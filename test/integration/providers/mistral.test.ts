@@ -1,4 +1,4 @@
-/** Mistral's API: a fake that the official Mistral SDK reads, then the same fake behind the gateway. */
+/** Mistral's API: the official Mistral SDK reads a fake, then the gateway uses the same fake. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Mistral } from '@mistralai/mistralai'
@@ -38,7 +38,7 @@ test('the official SDK reads embeddings of the fake', async () => {
   assert.deepEqual(data[0]?.embedding, [3, 0.5, -0.25, 1])
 })
 
-test('the id that the API gives a request is passed on', async () => {
+test("the API's request id is returned to the client", async () => {
   const answer = await client.chat.completions.create({ ...question, model: 'chat' }).asResponse()
   assert.equal(answer.headers.get('x-gw-upstream-request-id'), 'correlation-1')
 })
@@ -48,7 +48,7 @@ test('the fake refuses another key', async () => {
   await assert.rejects(stranger.chat.complete(question), { statusCode: 401 })
 })
 
-test('ids of calls that left for the API have nine letters and digits', () => {
+test('call ids sent to the API have nine letters and digits', () => {
   const sent = api.asked.flatMap(({ body }) => (body.messages ?? []) as { tool_call_id?: string }[])
   const ids = sent.flatMap((message) => message.tool_call_id ?? [])
   assert.ok(ids.length > 0)

@@ -1,4 +1,7 @@
-/** Ollama's own API behind the gateway: a fake as strict as its types, asked by the official OpenAI SDK. */
+/**
+ * Ollama's own API through the gateway: the official OpenAI SDK calls a fake that is as strict as
+ * Ollama's types.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
@@ -10,7 +13,7 @@ const api = await startUpstream(ollamaApi)
 const client = await testHosted('ollama', { ...api, url: `${api.url}/v1` })
 const tools = [{ type: 'function' as const, function: WEATHER }]
 
-test('its own API is asked, though the endpoint names the version of another', async () => {
+test("the gateway calls Ollama's own API, although the endpoint names the version of another API", async () => {
   api.asked.splice(0)
   await client.chat.completions.create({
     model: 'chat',
@@ -35,7 +38,7 @@ test('its own API is asked, though the endpoint names the version of another', a
   )
 })
 
-test('a picture elsewhere is refused, because the gateway would have to fetch it', async () => {
+test('an image URL is refused, because the gateway would have to fetch it', async () => {
   api.asked.splice(0)
   const image_url = { url: 'http://169.254.169.254/latest' }
   const content = [{ type: 'image_url' as const, image_url }]
@@ -47,7 +50,7 @@ test('a picture elsewhere is refused, because the gateway would have to fetch it
   assert.equal(api.asked.length, 0)
 })
 
-test('where one call is wanted, one is passed on', async () => {
+test('if the client allows one call, one is returned', async () => {
   const asked = {
     model: 'chat',
     messages: [{ role: 'user' as const, content: 'Weather in Oslo and Bergen?' }],
@@ -60,7 +63,7 @@ test('where one call is wanted, one is passed on', async () => {
   assert.equal(streamed.choices[0]?.message.tool_calls?.length, 1)
 })
 
-test('a model that cannot think is asked again without thinking', async () => {
+test('the gateway repeats the request without thinking if the model cannot think', async () => {
   api.asked.splice(0)
   api.script.push((outgoing) => {
     outgoing.writeHead(400, { 'content-type': 'application/json' })

@@ -1,4 +1,7 @@
-/** How runtimes say that they are not ready, and that they report no queue: no request waits for either. */
+/**
+ * How runtimes report that they are not ready, and that they have no queue metrics: no request
+ * waits for either.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -66,10 +69,10 @@ async function statusOf(name: string) {
 }
 
 for (const name of names) {
-  test(`${name}: ${isReady(name) ? 'a runtime is ready' : 'a runtime that is not ready is left for the spare'}, and its queue is not known`, async () => {
+  test(`${name}: ${isReady(name) ? 'a runtime is ready' : 'the spare replaces a runtime that is not ready'}, and its queue length is unknown`, async () => {
     const health = isReady(name) ? 'healthy' : 'unhealthy'
     await until('it has been probed', async () => (await statusOf(name)).health === health)
-    await until('its queue was asked for', () => asked.has(`${name} /metrics`))
+    await until('the gateway has asked for its queue', () => asked.has(`${name} /metrics`))
     assert.equal((await statusOf(name)).queue, 'own requests in flight')
     if (isReady(name)) return
     const heard = await front.chat({ model: name })

@@ -1,4 +1,4 @@
-/** Habits of self-hosted runtimes, as clients of the gateway see them. */
+/** Behaviour of self-hosted runtimes, as clients of the gateway see it. */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import {
@@ -50,7 +50,7 @@ for (const [name, first] of [
   ['tgi', TGI_OVERLOAD],
   ['sglang', SGLANG_OVERLOAD],
 ] as const) {
-  test(`${name}: a stream of status 200 that opens with an overload is one, and goes to the spare`, async () => {
+  test(`${name}: a stream that begins with status 200 and an overload counts as an overload, and the spare answers`, async () => {
     runtime.reply = opening(first)
     const heard = await front.stream({ model: name })
     assert.ok(heard.status === 429 || heard.status === 502 || heard.status === 503, heard.text)
@@ -60,7 +60,7 @@ for (const [name, first] of [
   })
 }
 
-test('tgi: types wider than its own arrive as it reads them', async () => {
+test('tgi: types that TGI does not know arrive in a form that it reads', async () => {
   runtime.reply = whole()
   const asked = { top_p: 1, stop: 'x', logit_bias: {}, max_tokens: 5, max_completion_tokens: 6 }
   assert.equal((await front.chat({ model: 'tgi', ...asked })).status, 200)
@@ -68,7 +68,7 @@ test('tgi: types wider than its own arrive as it reads them', async () => {
   assert.deepEqual(sent, { model: 'served', stop: ['x'], max_tokens: 6 })
 })
 
-test('triton: foreign members are stripped, a limit is sent, and reaching it is the length', async () => {
+test('triton: unknown members are removed, a limit is sent, and reaching it gives finish reason length', async () => {
   runtime.reply = whole('cut', { prompt_tokens: 1, completion_tokens: 4096, total_tokens: 4097 })
   const asked = { parallel_tool_calls: true, metadata: { a: 'b' } }
   const heard = await front.chat({ model: 'triton', ...asked })
@@ -91,7 +91,7 @@ for (const detail of ['Unsupported field', [{ loc: ['body', 'x'], msg: 'Extra', 
   })
 }
 
-test('llama.cpp: a model that is being loaded is left for the spare', async () => {
+test('llama.cpp: the spare answers while a model is loading', async () => {
   runtime.reply = failing(503, { message: 'Loading model', type: 'unavailable_error', code: 503 })
   assert.equal((await front.chat({ model: 'llamacpp' })).status, 502)
   spare.reply = whole('from the spare')
@@ -99,7 +99,7 @@ test('llama.cpp: a model that is being loaded is left for the spare', async () =
   assert.equal(heard.headers['x-gw-upstream'], 'spare')
 })
 
-test('llama.cpp: an error inside of a stream without an end is an error of the stream', async () => {
+test('llama.cpp: an error inside a stream without an end is an error of the stream', async () => {
   const hold = new Promise(setImmediate)
   runtime.reply = streaming({ end: 'error', finish: false, done: false, hold })
   const heard = await front.stream({ model: 'llamacpp' })

@@ -1,4 +1,4 @@
-/** A link to a real server, as the gateway makes one, with its reports on the way. */
+/** A link to a real server, created as the gateway creates one, with its reports. */
 import { systemClock } from '../../../dataplane/base/clock.ts'
 import { parseRedisUrl } from '../../../dataplane/config/redis-url.ts'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
@@ -10,10 +10,10 @@ import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
 
 export interface ALink {
   readonly link: RedisLink
-  /** `up`, `away`, in the order of the reports. */
+  /** `up` and `away`, in the order of the reports. */
   readonly changes: string[]
   readonly failures: StoreAway[]
-  /** How many good probes in a row it took each time until it was up. */
+  /** The number of consecutive good probes before each `up`. */
   readonly probes: number[]
   close(): void
 }
@@ -22,7 +22,7 @@ export interface ALinkOptions {
   readonly timeoutMs?: number
   /** Files, as in the section of that name. */
   readonly tls?: Tls
-  /** How long the start may take. */
+  /** The longest duration of the start. */
   readonly startMs?: number
 }
 
@@ -71,7 +71,7 @@ export async function aLink(url: string, options: ALinkOptions = {}): Promise<AL
   return { link, changes, failures, probes, close: () => link.close() }
 }
 
-/** Counts calls in a key that goes by itself. */
+/** Counts calls in a key that expires. */
 export const COUNT: Script = {
   name: 'count',
   lua: "local n = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], 60000) return n + ARGV[1]",
@@ -81,7 +81,7 @@ export async function count({ link }: Pick<ALink, 'link'>, key = 'gw:v1:{t}:n'):
   return Number(await link.run(COUNT, [key], [0]))
 }
 
-/** Why it was refused, and after how many milliseconds. */
+/** The reason of the refusal, and the milliseconds until it. */
 export async function refusal(asked: Promise<unknown>): Promise<{ reason: string; ms: number }> {
   const begun = performance.now()
   const error = await asked.then(

@@ -1,4 +1,7 @@
-/** Requests that come in one turn of the event loop: one call decides on all of them, each as if it had come alone. */
+/**
+ * Requests of one turn of the event loop: one call decides on all of them, each as if it were
+ * alone.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitRequest, Rules } from '../../../dataplane/accounts/store.ts'
@@ -12,7 +15,7 @@ const bench = aStoreBench()
 
 const TENANT = 'acme'
 
-/** Ten requests, of which the seventh comes a second time. */
+/** Ten requests; the seventh is sent twice. */
 function requests(rules: Rules): AdmitRequest[] {
   const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'g', 'h', 'i', 'j']
   return ids.map((id, index) => ({
@@ -25,12 +28,12 @@ function requests(rules: Rules): AdmitRequest[] {
 }
 
 const CASES: Readonly<Record<string, Rules>> = {
-  'nothing in the way': aRule({ budget: aBudget({ tokensPerDay: 1e6, nanosPerMonth: 1e9 }) }),
+  'no limit reached': aRule({ budget: aBudget({ tokensPerDay: 1e6, nanosPerMonth: 1e9 }) }),
   'no budget': aRule(),
-  'a rate for four': aRule({ requestsPerMinute: 60, burst: 4 }),
+  'a rate that admits four': aRule({ requestsPerMinute: 60, burst: 4 }),
   'tokens for three': aRule({ tokensPerMinute: 40 }),
   'slots for five': aRule({ concurrentRequests: 5 }),
-  'a day that six may spend': aRule({ budget: aBudget({ tokensPerDay: 60 }) }),
+  'a daily budget for six': aRule({ budget: aBudget({ tokensPerDay: 60 }) }),
   'a spent day': aRule({ budget: aBudget({ tokensPerDay: 0 }) }),
   'a spent day that downgrades': aRule({
     concurrentRequests: 7,
@@ -39,7 +42,7 @@ const CASES: Readonly<Record<string, Rules>> = {
 }
 
 for (const [name, rules] of Object.entries(CASES)) {
-  test(`with ${name} each is answered as if it had come alone, by one call`, async () => {
+  test(`with ${name} each gets the answer of a single request, by one call`, async () => {
     const alone = new MemoryStore({ clock: bench.clock })
     const store = bench.replica('one')
     const before = bench.link.calls
@@ -53,7 +56,7 @@ for (const [name, rules] of Object.entries(CASES)) {
   })
 }
 
-test('requests under other rules, or of another tenant, are decided apart', async () => {
+test('requests with other rules, or of another tenant, are decided separately', async () => {
   const [one, other] = [aRule({ burst: 1 }), aRule({ concurrentRequests: 2 })]
   const store = bench.replica('one')
   const before = bench.link.calls
@@ -69,7 +72,7 @@ test('requests under other rules, or of another tenant, are decided apart', asyn
   assert.equal(bench.link.calls - before, 3)
 })
 
-test('where the answer on all of them is lost, each is taken back', async () => {
+test('if the answer about all of them is lost, each is taken back', async () => {
   let isLost = true
   const link: Link = {
     async run(...call) {

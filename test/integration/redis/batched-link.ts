@@ -1,6 +1,7 @@
 /**
- * A link for very many calls: all of a turn of the event loop go out in one write, and nothing is made for each but its
- * text. It has no deadline; an error of the server is an error of the call.
+ * A link for very many calls: all calls of a turn of the event loop are sent in one write, and only
+ * their text is created for each. It has no deadline; an error of the server is an error of the
+ * call.
  */
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
@@ -63,11 +64,11 @@ function encoded(words: readonly (string | number)[]): string {
   return text
 }
 
-/** Cuts the stream into replies: lines, numbers, texts, and lists of them. */
+/** Splits the stream into replies: lines, numbers, texts, and lists of them. */
 class Replies {
   readonly #onReply: (reply: unknown) => void
   #text = ''
-  /** Lists that are not whole yet, the innermost last. */
+  /** Incomplete lists, the innermost last. */
   readonly #open: { readonly list: unknown[]; missing: number }[] = []
 
   constructor(onReply: (reply: unknown) => void) {

@@ -1,4 +1,4 @@
-/** The store's clock counts, also where it goes back, and also while the store is away. */
+/** The store's clock counts, even if it goes back, and while the store is away. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { LEASE_MS, type Rules, type Store } from '../../../dataplane/accounts/store.ts'
@@ -60,7 +60,7 @@ function opened(clock: Clock) {
 
 let requests = 0
 
-/** Uses this many tokens, or says why it may not. */
+/** Uses this many tokens, or returns the reason of a refusal. */
 async function use(store: Store, used: number, rules: Rules): Promise<string> {
   const hold = { tenant: 'acme', id: `r${++requests}`, budget: rules.budget }
   const made = verdict(await store.admit({ ...hold, rules, estimate: tokens(used) }))
@@ -80,7 +80,7 @@ for (const hours of [-25, 25]) {
       'it is settled',
       async () => (await store.read('acme', rules)).tokens?.settled === 90,
     )
-    // A server that cannot write is away.
+    // A server that cannot write counts as away.
     await server.ask('CONFIG', 'SET', 'maxmemory', '1')
     await until('it is away', () => status().state === 'away')
     assert.equal(await use(store, 5, rules), 'admitted')
@@ -102,7 +102,7 @@ for (const hours of [-25, 25]) {
   })
 }
 
-/** A store that goes by a server whose clock the test sets, as a promoted replica brings its own. */
+/** A store with a server clock that the test sets: a promoted replica may have another clock. */
 function onServerTime(start = NOON) {
   const own = aClock(start)
   const time = aClock(start)
@@ -116,7 +116,7 @@ function onServerTime(start = NOON) {
   return { store, time, pass, admit }
 }
 
-test('a store whose clock goes back an hour locks no tenant out and refills no bucket', async () => {
+test('a store whose clock goes back an hour blocks no tenant and refills no bucket', async () => {
   const { store, time, pass, admit } = onServerTime()
   const rules = aRule({ burst: 5, requestsPerMinute: 60, tokensPerMinute: 6_000 })
   for (let index = 0; index < 5; index++) await admit(`a${index}`, rules)
@@ -132,7 +132,7 @@ test('a store whose clock goes back an hour locks no tenant out and refills no b
   assert.equal((await store.read('acme', rules)).requests.remaining, 4)
 })
 
-test('leases from before the clock went back are over after their 15 s, not an hour later', async () => {
+test('leases from before the clock went back expire after their 15 s, not an hour later', async () => {
   const { store, time, pass, admit } = onServerTime()
   const budget = aBudget({ tokensPerDay: 1_000 })
   const rules = aRule({ concurrentRequests: 2, budget })
@@ -151,7 +151,7 @@ test('leases from before the clock went back are over after their 15 s, not an h
   assert.deepEqual([concurrency.used, day?.settled, day?.reserved], [0, 7, 0])
 })
 
-test('a clock that goes back over midnight counts in the day before, and nothing twice', async () => {
+test('a clock that goes back past midnight counts in the previous day, and nothing twice', async () => {
   const midnight = Date.parse('2026-12-01T00:00:00Z')
   const { store, time, pass, admit } = onServerTime(midnight - 1_000)
   const budget = aBudget({ tokensPerDay: 1_000, nanosPerMonth: 1_000 })

@@ -1,6 +1,6 @@
 /**
- * Other servers that speak Redis, from packages of a newer Debian: unpacked into a folder, not installed, and run with the
- * loader and the libraries that come with them.
+ * Other servers that speak Redis, from packages of a newer Debian: unpacked into a folder, not
+ * installed, and run with their own loader and libraries.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -16,7 +16,7 @@ const CACHE = process.env.GW_TEST_SERVERS ?? join(tmpdir(), 'gw-test-servers')
 
 const SUITE = 'trixie'
 
-/** The command that starts a package's program. Rejects with a way to get it. */
+/** The command that starts a package's program. Rejects with installation instructions. */
 export async function debianCommand(name: string, program = name): Promise<readonly string[]> {
   const root = join(CACHE, `${SUITE}-${name}`)
   if (!existsSync(join(root, 'usr/bin', program))) await unpack(name, root)
@@ -29,7 +29,9 @@ export async function debianCommand(name: string, program = name): Promise<reado
   return [join(folder, loader), '--library-path', folder, join(root, 'usr/bin', program)]
 }
 
-/** Into a folder of another name first, so that a run that was stopped leaves nothing half done. */
+/**
+ * Into a folder with another name first, so that an interrupted run leaves no incomplete result.
+ */
 async function unpack(name: string, root: string): Promise<void> {
   await run('mkdir', ['-p', CACHE])
   const folder = await mkdtemp(join(CACHE, 'new-'))

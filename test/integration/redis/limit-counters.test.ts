@@ -1,4 +1,4 @@
-/** Counters of limits[] in Redis: where they are, and how long they stay. */
+/** Counters of limits[] in Redis: where they are stored, and how long they are kept. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
@@ -28,14 +28,14 @@ async function request(store: RedisStore, project: string, used: number) {
   return result
 }
 
-test('a counter of one tenant is beside its tenant, and another is alone', async () => {
+test("a counter of one tenant is in its tenant's slot, and another counter has a separate slot", async () => {
   await request(bench.replica('one'), 'a', 10)
   const keys = (await bench.link.client.keys('*')).toSorted()
   assert.ok(keys.includes('gw:v1:{limit:rate%0020a}:state'), keys.join(' '))
   assert.ok(keys.includes('gw:v1:{acme}:limit:daily%0020k1:state'), keys.join(' '))
 })
 
-test('a rate without requests is forgotten a minute after its bucket is empty, and has no window', async () => {
+test('a rate without requests is deleted a minute after its bucket is empty, and has no window', async () => {
   await request(bench.replica('one'), 'a', 10)
   const { client } = bench.link
   const left = await client.pttl('gw:v1:{limit:rate%0020a}:state')
@@ -44,7 +44,7 @@ test('a rate without requests is forgotten a minute after its bucket is empty, a
   assert.deepEqual(keys, ['gw:v1:{limit:rate%0020a}:state'])
 })
 
-test('the window of a daily budget goes within two days', async () => {
+test('the window of a daily budget is deleted within two days', async () => {
   await request(bench.replica('one'), 'a', 10)
   const { client } = bench.link
   const keys = await client.keys('gw:v1:{acme}:limit:daily*:day:*')
@@ -66,10 +66,10 @@ test('two replicas count one budget, and a refusal charges no other limit', asyn
   assert.equal(daily?.tokens?.settled, 120)
 })
 
-test('a process that has dropped quiet counters goes on with their totals', async () => {
+test('a process that has dropped quiet counters continues with their totals', async () => {
   const store = bench.replica('one')
   await request(store, 'a', 30)
-  // The counters of an acme key are dropped among those that clients made up.
+  // The counters of an acme key are dropped among those with names invented by clients.
   const book = limitedRules([
     { name: 'made-up', for: { each: 'tag/project' }, concurrent_requests: 5 },
   ])
@@ -87,7 +87,7 @@ test('a process that has dropped quiet counters goes on with their totals', asyn
   assert.equal(scoped[0]?.tokens?.settled, 60)
 })
 
-test('a counter of an end user takes less than a kibibyte, and the store does not know the name', async () => {
+test('a counter of an end user takes less than a kibibyte, and the store does not get the name', async () => {
   const { client } = bench.link
   const ofUser = limitedRules([
     {

@@ -11,7 +11,7 @@ import { bestTry } from './tries.ts'
 const REQUESTS = 300
 const REFUSED = 50
 
-test('an admitted request costs two calls at most, and one that is refused before costs none', async (context) => {
+test('an admitted request costs at most two calls, and one refused before admission costs none', async (context) => {
   const upstream = await startUpstream()
   context.after(() => upstream.close())
   const server = await startRedis()
@@ -42,7 +42,7 @@ test('an admitted request costs two calls at most, and one that is refused befor
   assert.ok(used <= 2 * REQUESTS + others, `${used} calls`)
   const cost = await bestTry(
     async () => {
-      // A refused client gets figures of the last second.
+      // A refused client gets figures that are at most a second old.
       assert.equal((await front.chat()).status, 200)
       const callsBefore = await calls()
       const refused = await Promise.all(

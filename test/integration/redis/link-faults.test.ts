@@ -1,4 +1,7 @@
-/** The link under faults of the server or the network: bounded waits, then none, and back soon after it heals. */
+/**
+ * The link under faults of the server or the network: bounded waits, then none, and a quick
+ * recovery.
+ */
 import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, type TestContext, test } from 'node:test'
@@ -11,7 +14,7 @@ import { type FaultProxy, startFaultProxy } from './tcp-fault.ts'
 import { atLength, bestTry } from './tries.ts'
 
 const TIMEOUT_MS = 50
-/** A request each so often: 200 a second. */
+/** The interval of requests: 200 a second. */
 const PACE_MS = 5
 const REQUESTS = atLength(200, 1_200)
 /** On a machine that is too busy for the pace. */
@@ -106,14 +109,14 @@ interface Suffered {
   /** Requests that were not refused at once. */
   readonly waited: number
   readonly longestMs: number
-  /** The middle wait of requests that were refused at once. */
+  /** The median wait of requests that were refused at once. */
   readonly middleMs: number
   readonly backMs: number
-  /** By which this process itself was late at the most. */
+  /** The longest delay of this process itself. */
   readonly lagMs: number
 }
 
-/** As promised, but for what this process was late itself. */
+/** As promised, except for this process's own delay. */
 function isBounded({ waited, longestMs, middleMs, backMs, lagMs }: Suffered): boolean {
   const isShort = waited >= 1 && waited <= 20 && longestMs <= 60 + 2 * lagMs
   return isShort && middleMs <= 1 && backMs <= 2000 + 2 * lagMs
@@ -168,7 +171,7 @@ async function paced(link: ALink): Promise<{ reason: string; ms: number }[]> {
   return await Promise.all(asked)
 }
 
-test('scripts that the server forgot are sent again, and no request notices', async (context) => {
+test('scripts that the server lost are sent again, and no request fails', async (context) => {
   const link = await aLink(`unix://${server.socket}`)
   context.after(() => link.close())
   const key = 'gw:v1:{flush}:n'
@@ -179,7 +182,7 @@ test('scripts that the server forgot are sent again, and no request notices', as
   assert.deepEqual(link.failures, [])
 })
 
-test('a slow server is asked as long as it answers in time', async (context) => {
+test('a slow server is used as long as it answers in time', async (context) => {
   const slow = await startFaultProxy(server.socket)
   context.after(() => slow.close())
   slow.delayMs = 40
@@ -189,7 +192,7 @@ test('a slow server is asked as long as it answers in time', async (context) => 
   assert.ok(answers.every(({ reason }) => reason === 'none'))
 })
 
-test('an answer that is lost is never asked for twice', async (context) => {
+test('a lost answer is never requested again', async (context) => {
   const lossy = await startFaultProxy(server.socket)
   context.after(() => lossy.close())
   const link = await aLink(`redis://127.0.0.1:${lossy.port}`, { timeoutMs: 1_000 })
@@ -204,7 +207,7 @@ test('an answer that is lost is never asked for twice', async (context) => {
   assert.equal(await count(link, key), 3)
 })
 
-test('a script that fails is the answer of a server that is there: the breaker stays closed', async (context) => {
+test('a failing script is an answer of a reachable server: the breaker stays closed', async (context) => {
   const link = await aLink(`unix://${server.socket}`)
   context.after(() => link.close())
   await server.ask('LPUSH', 'gw:v1:{planted}:n', 'x')
@@ -215,10 +218,10 @@ test('a script that fails is the answer of a server that is there: the breaker s
   assert.deepEqual(link.changes, ['up'])
 })
 
-test('who flaps has to be good for twice as long each time', async (context) => {
+test('a flapping server must work for twice as long each time', async (context) => {
   const flapping = await startFaultProxy(server.socket)
   context.after(() => flapping.close())
-  // So long that no good probe is late: only the faults count.
+  // Long enough for every good probe: only the faults count.
   const link = await aLink(`redis://127.0.0.1:${flapping.port}`, { timeoutMs: 5_000 })
   context.after(() => link.close())
   for (let flap = 0; flap < 3; flap++) {

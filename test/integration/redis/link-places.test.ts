@@ -1,4 +1,4 @@
-/** Every kind of place that a URL can name, each with a real server behind it. */
+/** Every kind of address in a URL, each with a real server. */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ test('a server by TCP, in the database of the URL', async () => {
   assert.deepEqual([link.changes, link.failures], [['up'], []])
 })
 
-test('a server by unix socket, with an ACL user who may do no more than the scripts need', async () => {
+test("a server by unix socket, with an ACL user limited to the scripts' commands", async () => {
   const server = await redis()
   const rights = ['~gw:*', '-@all', '+evalsha', '+eval', '+select', '+@read', '+@write', '+time']
   await server.ask('ACL', 'SETUSER', 'gateway', 'on', '>se%cret', ...rights)
@@ -59,7 +59,7 @@ test('a wrong password is reported as such, and never shown', async () => {
   assert.doesNotMatch(said, /wrong@/)
 })
 
-/** The options of a server that speaks TLS, and those of its client. */
+/** The options of a TLS server, and those of its client. */
 function tlsFiles({ mutual = false } = {}): { server: TlsFiles; client: Tls } {
   const certificates = new Certificates()
   closing.push(() => certificates.remove())
@@ -75,7 +75,7 @@ function tlsFiles({ mutual = false } = {}): { server: TlsFiles; client: Tls } {
   }
 }
 
-test('a server by TLS, known by the CA bundle; without the bundle nothing is sent', async () => {
+test('a TLS server, verified by the CA bundle; without the bundle nothing is sent', async () => {
   const tls = tlsFiles()
   const server = await redis({ port: 'free', tls: tls.server })
   const url = `rediss://localhost:${server.port}`
@@ -87,7 +87,7 @@ test('a server by TLS, known by the CA bundle; without the bundle nothing is sen
   assert.match(String(stranger.failures[0]?.cause), /certificate/)
 })
 
-test('a server that wants to see a certificate is shown that of the tls section, and refuses who has none', async () => {
+test('a server that requires a certificate gets the one of the tls section, and refuses clients without one', async () => {
   const tls = tlsFiles({ mutual: true })
   const server = await redis({ port: 'free', tls: tls.server })
   const url = `rediss://localhost:${server.port}`
@@ -101,7 +101,7 @@ test('a server that wants to see a certificate is shown that of the tls section,
   assert.equal(await count(link), 2)
 })
 
-test('a gateway shows Redis the certificate of its tls section', async () => {
+test('a gateway sends Redis the certificate of its tls section', async () => {
   const tls = tlsFiles({ mutual: true })
   const server = await redis({ port: 'free', tls: tls.server })
   const upstream = await startUpstream()
@@ -117,7 +117,7 @@ for (const { how, scheme, tls } of [
   { how: '', scheme: 'redis', tls: undefined },
   { how: ' by TLS', scheme: 'rediss', tls: tlsFiles },
 ]) {
-  test(`the primary that sentinels name${how}, and the replica they promote`, async () => {
+  test(`the primary that sentinels name${how}, and the replica that they promote`, async () => {
     const { server, client } = tls?.() ?? {}
     const secured = server === undefined ? {} : { tls: server }
     const [args, replicaArgs] = [[], ['--replicaof', '127.0.0.1']].map((words) =>
@@ -135,7 +135,7 @@ for (const { how, scheme, tls } of [
     const sentinel = await startSentinel(primary, secured)
     const url = `${scheme}+sentinel://127.0.0.1:1,127.0.0.1:${sentinel.port}/main`
     await until(
-      'the replica is known',
+      'the sentinels know the replica',
       async () =>
         (await sentinel.ask('SENTINEL', 'REPLICAS', 'main')).includes(String(replica.port)),
       60,
@@ -147,7 +147,7 @@ for (const { how, scheme, tls } of [
     await until(
       'the promoted one answers',
       async () => (await refusal(count(link))).reason === 'none',
-      // A sentinel that was held up itself trusts no server for half a minute.
+      // A sentinel that was itself delayed trusts no server for half a minute.
       90,
     )
     assert.match(await replica.ask('INFO', 'replication'), /role:master/)
@@ -155,7 +155,7 @@ for (const { how, scheme, tls } of [
   })
 }
 
-test('a cluster of three: every slot is found, and follows where it moves', async () => {
+test('a cluster of three nodes: every slot is found, also after a move', async () => {
   const nodes = await Promise.all([startNode(), startNode(), startNode()])
   await join3(nodes)
   const [first, second] = nodes
@@ -172,7 +172,7 @@ test('a cluster of three: every slot is found, and follows where it moves', asyn
   await assertCounts(url)
 })
 
-/** A gateway with tenants all over the slots. */
+/** A gateway with tenants in slots of all nodes. */
 async function assertCounts(url: string): Promise<void> {
   const upstream = await startUpstream()
   closing.push(() => upstream.close())
@@ -201,7 +201,7 @@ async function startSentinel(
   const file = join(primary.dir, 'sentinel.conf')
   const lines = [
     `sentinel monitor main 127.0.0.1 ${primary.port} 1`,
-    // Longer than a busy machine keeps a primary from answering.
+    // Longer than a busy machine delays a primary.
     'sentinel down-after-milliseconds main 1500',
     'sentinel failover-timeout main 10000',
   ]
@@ -216,7 +216,7 @@ async function startSentinel(
 }
 
 interface Node extends RedisServer {
-  /** On which the nodes of a cluster talk to each other. */
+  /** The port of the cluster's internal protocol. */
   readonly busPort: number
 }
 

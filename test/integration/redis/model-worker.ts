@@ -1,6 +1,6 @@
 /**
- * Compares histories on a real server with the full history, in a separate thread: in a test's thread every promise is
- * followed by the test runner, which costs more than all the rest.
+ * Compares histories on a real server with the full history, in a separate thread: in a test's
+ * thread the test runner tracks every promise, which costs more than everything else.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import fc from 'fast-check'
@@ -31,23 +31,25 @@ export interface Order {
   readonly name: string
 }
 
-/** Histories that run side by side, each on separate keys: so that the server always has something to do. */
+/**
+ * The number of concurrent histories, each with separate keys, so that the server is always busy.
+ */
 const SIDE_BY_SIDE = 200
 
-/** Most histories are cut to their first commands: a tenth at full length finds what takes long to come about. */
+/** Most histories are cut to their first commands: a tenth at full length finds slow faults. */
 const SHORT = 10
 
 /** Made at once. */
 const BATCH = 2_500
 
-// The starter of the thread gives it this.
+// Set by the thread's creator.
 const order = workerData as Order
 const link = await openBatchedLink(order.socket)
 const reached = new Set<string>()
 
 /**
- * The full history lets leases expire whenever anything is asked; the store does when it is asked about their tenant. So
- * there is one tenant, and what this process answers by itself asks the store all the same.
+ * In the full history any call expires leases; in the store, a call of their tenant does. So there
+ * is one tenant, and answers from this process's memory also call the store.
  */
 class Touching implements Store {
   readonly #store: RedisStore

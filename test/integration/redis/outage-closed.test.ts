@@ -1,4 +1,4 @@
-/** `fail_open: false`: while the store is away every request hears so, at once, and never that it did too much. */
+/** `fail_open: false`: while the store is away every request gets 503 at once, and never 429. */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { errorOf, startUpstream } from '../../helpers/fake-upstream.ts'
@@ -66,7 +66,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 for (const fault of FAULTS) {
-  test(`${fault.name}: 503 with Retry-After, never 429, no request waits for long; served again within 2 s`, async (context) => {
+  test(`${fault.name}: 503 with Retry-After, never 429, no request waits long; service resumes within 2 s`, async (context) => {
     const seen = await bestTry(() => suffer(fault, context), isAsPromised)
     const { middleMs, longestMs, backMs } = seen
     const waits = `503 after ${middleMs.toFixed(0)} ms, at most ${longestMs.toFixed(0)} ms`
@@ -77,19 +77,19 @@ for (const fault of FAULTS) {
 }
 
 interface Suffered {
-  /** The duration of an answer while nothing is wrong. */
+  /** The duration of an answer without faults. */
   readonly calmMs: number
   readonly middleMs: number
   readonly longestMs: number
   readonly backMs: number
 }
 
-/** The first requests wait for 250 ms, all others for nothing. */
+/** The first requests wait for 250 ms, later ones not at all. */
 function isAsPromised({ middleMs, longestMs, backMs }: Suffered): boolean {
   return middleMs <= 60 && longestMs <= 310 && backMs <= 1000
 }
 
-/** On a machine that is busy with other things as well. */
+/** Also on a busy machine. */
 function isBounded({ calmMs, middleMs, backMs }: Suffered): boolean {
   return middleMs <= 60 + 2 * calmMs && backMs <= 2000 + 20 * calmMs
 }
@@ -122,7 +122,7 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
     for (const { heard } of answers) {
       assert.equal(errorOf(heard).code, 'ERR_GW_LIMITER_UNAVAILABLE')
       assert.equal(heard.headers['retry-after'], '1')
-      assert.ok(heard.headers['x-gw-ratelimit-limit'], 'what was known last is told')
+      assert.ok(heard.headers['x-gw-ratelimit-limit'], 'the last known figures are returned')
     }
     const { store } = await front.admin('/status')
     assert.deepEqual([store.state, store.fail_open], ['away', false])
@@ -144,7 +144,8 @@ async function suffer({ name, begin, heal }: Fault, context: TestContext): Promi
     await until('it is logged', () => {
       return loggedStates(front).slice(logged).join().includes('away,up')
     })
-    // The store gives back the share that a refused request may have taken, and nothing was charged for it.
+    // The store returns the amount that a refused request may have taken, and nothing was charged
+    // for it.
     await untilStore(front, 'up', 30)
     await untilIdle(front, name)
     const used = settled + ANSWER_TOKENS * (upstream.asked.length - served)
@@ -165,7 +166,7 @@ function middle(sorted: readonly number[]): number {
   return sorted[sorted.length >> 1] ?? 0
 }
 
-test('a store that answers after timeout_ms, and within 250 ms, refuses no request', async (context) => {
+test('a store that answers after timeout_ms, but within 250 ms, refuses no request', async (context) => {
   const slow = await startFaultProxy(server.socket)
   context.after(() => slow.close())
   const gateway = await startShared({
@@ -186,7 +187,7 @@ test('a store that answers after timeout_ms, and within 250 ms, refuses no reque
   assert.deepEqual(seen, { 200: 40 })
 })
 
-test('an explanation knows at once that the store is away', async (context) => {
+test('an explanation shows at once that the store is away', async (context) => {
   const lost = await startFaultProxy(server.socket)
   context.after(() => lost.close())
   const url = `redis://127.0.0.1:${lost.port}`
@@ -201,7 +202,7 @@ test('an explanation knows at once that the store is away', async (context) => {
   assert.equal((await front.chat()).status, 503)
 })
 
-test('each time that the store comes back it is asked again within a second, however often it was away', async (context) => {
+test('each time the store returns, the gateway uses it again within a second, however often it was away', async (context) => {
   const flapping = await startFaultProxy(server.socket)
   context.after(() => flapping.close())
   const gateway = await startShared({
@@ -232,7 +233,7 @@ test('each time that the store comes back it is asked again within a second, how
   recordResult('closed', `back after ${backMs.map(Math.round).join(', ')} ms`, 'it flaps')
 })
 
-test('requests that were running when the store went away end well, and are settled once', async (context) => {
+test('requests that were running when the store went away succeed, and are settled once', async (context) => {
   const gateway = await startShared({
     url: `redis://127.0.0.1:${proxy.port}`,
     failOpen: false,
@@ -265,7 +266,7 @@ test('requests that were running when the store went away end well, and are sett
   })
 })
 
-test('without a store at the start the gateway refuses, and serves once it comes', async (context) => {
+test('without a store at the start the gateway refuses requests, and serves them once the store is up', async (context) => {
   const absent = await startRedis()
   context.after(() => absent.stop())
   absent.signal('SIGKILL')
@@ -280,7 +281,7 @@ test('without a store at the start the gateway refuses, and serves once it comes
   await until('it serves', async () => (await front.chat()).status === 200)
 })
 
-test('the end of the process tells the store what it has not taken yet', async (context) => {
+test('the end of the process sends the store what it has not received yet', async (context) => {
   const options = {
     url: `redis://127.0.0.1:${proxy.port}`,
     failOpen: false,
@@ -298,7 +299,7 @@ test('the end of the process tells the store what it has not taken yet', async (
   assert.deepEqual([tokens_per_day.used, concurrent_requests.used], [ANSWER_TOKENS, 0])
 })
 
-test('the password of the store is in nothing that the gateway says', async (context) => {
+test("the store's password is in no output of the gateway", async (context) => {
   const secured = await startRedis({ args: ['--requirepass', 'open-sesame'] })
   context.after(() => secured.stop())
   const env = { REDIS_URL: `unix://:open-sesame@${secured.socket}` }

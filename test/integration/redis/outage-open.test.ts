@@ -1,4 +1,7 @@
-/** `fail_open: true`: no client notices that the store is away, and the books are right once it is back. */
+/**
+ * `fail_open: true`: no client notices that the store is away, and the accounts are correct after
+ * it returns.
+ */
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
@@ -33,7 +36,7 @@ interface Fault {
   readonly name: string
   begin(): unknown
   heal(): unknown
-  /** Whether the gateway is to notice anything. */
+  /** Whether the gateway should notice the fault. */
   readonly isNoticed: boolean
 }
 
@@ -69,7 +72,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     tenant: 'killed',
-    name: 'killed, and started again with nothing',
+    name: 'killed, and started again without data',
     begin: () => server.signal('SIGKILL'),
     heal: async () => {
       server = await server.restart()
@@ -99,7 +102,7 @@ const FAULTS: readonly Fault[] = [
   },
   {
     tenant: 'flushed',
-    name: 'flushed, scripts and all',
+    name: 'flushed, with its scripts',
     begin: async () => {
       await server.ask('SCRIPT', 'FLUSH')
       await server.ask('FLUSHALL')
@@ -110,7 +113,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 for (const fault of FAULTS) {
-  test(`${fault.name}: every client is served, and what they used is counted once`, async (context) => {
+  test(`${fault.name}: every client is served, and its usage is counted once`, async (context) => {
     const { calmMs, backMs } = await bestTry(
       () => suffer(fault, context),
       (seen) => seen.backMs <= 2000,
@@ -122,12 +125,12 @@ for (const fault of FAULTS) {
 }
 
 interface Suffered {
-  /** The duration of an answer while nothing is wrong. */
+  /** The duration of an answer without faults. */
   readonly calmMs: number
   readonly backMs: number
 }
 
-/** Also on a machine that is busy with other things. */
+/** Also on a busy machine. */
 function isBounded({ calmMs, backMs }: Suffered): boolean {
   return backMs <= 2000 + 20 * calmMs
 }
@@ -186,7 +189,7 @@ async function suffer(fault: Fault, context: TestContext): Promise<Suffered> {
   }
 }
 
-test('without a store at the start the gateway serves, and counts there once it comes', async (context) => {
+test('without a store at the start the gateway serves requests, and counts them in the store later', async (context) => {
   const absent = await startRedis()
   context.after(() => absent.stop())
   absent.signal('SIGKILL')
@@ -206,7 +209,7 @@ test('without a store at the start the gateway serves, and counts there once it 
   const again = await absent.restart()
   context.after(() => again.stop())
   await untilStore(front, 'up')
-  await until('what was used is told', async () => {
+  await until('the usage has been sent', async () => {
     return (await standing(front, 'reset')).tokens_per_day.used === ANSWER_TOKENS
   })
   assert.equal((await front.chat()).status, 200)

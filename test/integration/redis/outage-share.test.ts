@@ -1,4 +1,7 @@
-/** How much replicas admit without their store: no more than the limit over all of them, from the level that was known. */
+/**
+ * How much replicas admit without their store: together at most the limit, starting from the last
+ * known level.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Front, startUpstream } from '../../helpers/fake-upstream.ts'
@@ -29,14 +32,14 @@ after(async () => {
   await upstream.close()
 })
 
-/** Gateways that know of each other. */
+/** Gateways that know each other. */
 async function several(
   count: number,
   tenant: string,
   options: Partial<SharedOptions>,
 ): Promise<{ fronts: Front[]; stop: () => Promise<unknown> }> {
   proxy.fault = 'none'
-  // Replicas of earlier tests that ended without their store would be counted for a while.
+  // Replicas of earlier tests that ended without their store would still be counted for a while.
   await server.ask('FLUSHALL')
   const url = `redis://127.0.0.1:${proxy.port}`
   const start = () => startShared({ url, failOpen: true, upstream, keys, ...options })
@@ -57,7 +60,7 @@ async function several(
   return { fronts, stop: () => Promise.all(gateways.map((gateway) => gateway.stop())) }
 }
 
-test('three replicas without a store: admitted within the limit of all, and one more each', async (context) => {
+test('three replicas without a store together admit at most the limit, and one more each', async (context) => {
   const [perMinute, burst] = [600, 30]
   const limits = { requests_per_minute: perMinute, burst, concurrent_requests: 1000 }
   const { fronts, stop } = await several(3, 'rate', { limits })
@@ -92,7 +95,7 @@ test('the local share begins at the last known level, not full', async (context)
   assert.deepEqual(statuses(answers), { 200: 5, 429: 15 })
 })
 
-test('a store that flaps gives no extra burst', async (context) => {
+test('a store that flaps allows no extra burst', async (context) => {
   const [perMinute, burst] = [120, 20]
   const limits = { requests_per_minute: perMinute, burst, concurrent_requests: 1000 }
   const { fronts, stop } = await several(2, 'flap', { limits })
@@ -113,7 +116,7 @@ test('a store that flaps gives no extra burst', async (context) => {
   assert.ok(admitted <= limit * 1.1 + fronts.length, `${admitted} of ${limit}`)
 })
 
-test('of a budget each replica has its part of what was left, then 402, and the books are right', async (context) => {
+test('each replica gets its part of the remaining budget, then 402, and the accounts are correct', async (context) => {
   const cap = 60 * ANSWER_TOKENS
   const budgets = [{ tenant: 'budget', tokens_per_day: cap }]
   const { fronts, stop } = await several(2, 'budget', { budgets })
@@ -142,7 +145,7 @@ test('of a budget each replica has its part of what was left, then 402, and the 
   })
 })
 
-test('of the slots each replica has its part, running requests included', async (context) => {
+test('each replica gets its part of the slots, including running requests', async (context) => {
   const limits = { requests_per_minute: 100_000, burst: 10_000, concurrent_requests: 10 }
   const { fronts, stop } = await several(2, 'slots', { limits })
   context.after(stop)

@@ -1,4 +1,7 @@
-/** How replicas learn of each other through the store: who is there, and which fraction of the admissions is whose. */
+/**
+ * How replicas learn about each other through the store: which exist, and each one's fraction of
+ * the admissions.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Replicas } from '../../../dataplane/store/shared/replicas.ts'
@@ -45,7 +48,7 @@ test('several replicas know each other, and their fractions add up to one', asyn
   assert.ok(busy > 0.6 && idle < 0.02, `${busy} ${idle}`)
 })
 
-test('a fraction that grows is believed later than one that shrinks, so that they never add up to more', async () => {
+test('a replica uses a growing fraction later than a shrinking one, so that the sum never exceeds one', async () => {
   const all = several(100, 0)
   await beat(all, 4)
   const [first, second] = all
@@ -75,7 +78,7 @@ test('a fraction does not rise within two seconds, however often a probe announc
   assert.equal(wholeOf(all), 1)
 })
 
-test('who leaves is forgotten at once, who is killed after 15 s', async () => {
+test('a replica that ends is forgotten at once, a killed one after 15 s', async () => {
   const all = several(0, 0, 0)
   await beat(all, 4)
   const [leaves, ...stay] = all
@@ -99,7 +102,7 @@ test('who leaves is forgotten at once, who is killed after 15 s', async () => {
   assert.deepEqual(await bench.link.client.hkeys('gw:v1:replicas'), ['r2'])
 })
 
-test('after an outage fewer replicas than before are believed only once all had time to come back', async () => {
+test('after an outage a smaller number of replicas is used only after all had time to return', async () => {
   const all = several(0, 0, 0)
   await beat(all, 4)
   const [first] = all

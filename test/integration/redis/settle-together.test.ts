@@ -28,7 +28,7 @@ function settleAll(store: RedisStore, scoped = RULES.scoped) {
   )
 }
 
-test('requests that end together are settled by one call', async () => {
+test('one call settles requests that end together', async () => {
   const store = bench.replica('one')
   await admitAll(store)
   const before = bench.link.calls
@@ -39,7 +39,7 @@ test('requests that end together are settled by one call', async () => {
   assert.deepEqual([day?.settled, concurrency.used], [50, 0])
 })
 
-test('each counter of several budgets is asked once', async () => {
+test('each counter of several budgets is read once', async () => {
   const scope: BudgetScope = { kind: 'key', id: 'k1', name: 'k1' }
   const scoped = [{ scope, rule: BUDGET }]
   const rules = { ...RULES, scoped }

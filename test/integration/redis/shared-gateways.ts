@@ -1,4 +1,4 @@
-/** Gateways that share one store, and what happens to their clients while something happens to it. */
+/** Gateways that share one store, and the results of their clients during a fault of the store. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FakeUpstream, Front, Heard } from '../../helpers/fake-upstream.ts'
 import { until } from '../../helpers/until.ts'
@@ -6,7 +6,7 @@ import { type Keys, type Limited, startLimited } from '../limits/limited-gateway
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** So much that it is never in the way. */
+/** Large enough to never be reached. */
 export const PLENTY = {
   requests_per_minute: 10_000_000,
   burst: 1_000_000,
@@ -23,7 +23,9 @@ export interface SharedOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The gateway's section of that name. */
   readonly tls?: Fields
-  /** A busy machine is late now and then; only where the time itself is looked at it is what users have. */
+  /**
+   * A busy machine is sometimes late; only tests of the time itself use the time that users have.
+   */
   readonly timeoutMs?: number
 }
 
@@ -51,7 +53,7 @@ export interface TimedAnswer {
   readonly ms: number
 }
 
-/** Asks at a steady pace, regardless of the answers. */
+/** Sends requests at a constant rate, without waiting for the answers. */
 export async function pacedChats(
   fronts: readonly Front[],
   { requests, everyMs }: { readonly requests: number; readonly everyMs: number },
@@ -85,7 +87,7 @@ export async function untilStore(front: Front, state: 'up' | 'away', secondsMax 
   )
 }
 
-/** The states of the store in the order in which they were logged. */
+/** The states of the store in the order of the log. */
 export function loggedStates(front: Front): unknown[] {
   return front
     .logged('store')

@@ -1,4 +1,7 @@
-/** The base of tests of a store on a real Redis: a server that is empty before each, and a clock that they turn. */
+/**
+ * The base of tests of a store on a real Redis: a server that is empty before each test, and a
+ * clock that the test sets.
+ */
 import { after, before, beforeEach } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { aClock, type TurnedClock } from '../../helpers/clock.ts'
@@ -18,7 +21,7 @@ export class StoreBench {
   }
 }
 
-/** For all tests of the file that asks. */
+/** Shared by all tests of the calling file. */
 export function aStoreBench(): StoreBench {
   const bench = new StoreBench()
   before(async () => {

@@ -1,4 +1,7 @@
-/** The store's demands on a server: keys of one slot, few permissions, nothing that stays for ever. */
+/**
+ * The store needs little from a server: keys of one slot, few permissions, and an expiry on every
+ * key.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redis } from 'ioredis'
@@ -16,7 +19,7 @@ const TENANTS = ['acme', '', '{', '}', '{}', 'a}b{c', 'über', 'a b\r\nc', '%', 
 const BUDGET = aBudget({ tokensPerDay: 100, nanosPerMonth: 1_000, alertThresholds: [0.1] })
 const RULES = aRule({ tokensPerMinute: 1_000, burst: 3, budget: BUDGET })
 
-/** Every script, and in them what is rare: expiry, a late settlement, a lease put back, a flush. */
+/** Every script, with its rare cases: expiry, a late settlement, a restored lease, a flush. */
 async function useAll(
   link: Link,
   { tenant, keyPrefix = 'gw' }: { tenant: string; keyPrefix?: string },
@@ -51,7 +54,7 @@ async function on(
   }
 }
 
-test('all keys of a call are in one slot of a cluster, for any name of the tenant', async () => {
+test('all keys of a call are in one slot of a cluster, for any tenant name', async () => {
   await on(['--cluster-enabled', 'yes'], async (server) => {
     await server.ask('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
     const isWhole = async () => (await server.ask('CLUSTER', 'INFO')).includes('cluster_state:ok')
@@ -81,7 +84,7 @@ test('all keys of a call are in one slot of a cluster, for any name of the tenan
   })
 })
 
-test('every key has a prefix, a version and an end, and is one that the call has declared', async () => {
+test('every key has a prefix, a version and an expiry, and the call has declared it', async () => {
   await on([], async (server) => {
     const link = openLink(server)
     const declared = new Set<string>()
@@ -123,7 +126,7 @@ const PERMISSIONS = [
   ...['+hmget', '+hgetall', '+hvals', '+hlen', '+hrandfield', '+pexpire'],
 ]
 
-test('a user with only the permissions that are documented can do everything', async () => {
+test('a user with only the documented permissions can do everything', async () => {
   const user = ['gateway', 'on', '>secret', '~gw:*', ...PERMISSIONS]
   await on(['--user', ...user], async (server) => {
     const admin = openLink(server)
@@ -152,7 +155,7 @@ test('a user with only the permissions that are documented can do everything', a
   })
 })
 
-test('a key of another kind, a full server and one that only reads change nothing and say so', async () => {
+test('a key of another type, a full server and a read-only one change nothing and report it', async () => {
   await on([], async (server) => {
     const link = openLink(server)
     const { client } = link

@@ -1,4 +1,4 @@
-/** A store whose answers get lost, and a store that loses its data. */
+/** A store that loses answers, and a store that loses its data. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Amount, LEASE_MS, type Settlement } from '../../../dataplane/accounts/store.ts'
@@ -17,7 +17,7 @@ const BURST = 1_000
 const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
 const RULES = aRule({ requestsPerMinute: 1, burst: BURST, budget: BUDGET })
 
-/** A small generator with a seed that a failure can name. */
+/** A small random generator; a failure can name its seed. */
 function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -26,7 +26,7 @@ function seeded(seed: number): () => number {
   }
 }
 
-/** Loses some calls before and some answers after the server has seen them. */
+/** Loses some calls before and some answers after the server has received them. */
 function unreliable(random: () => number, shares: { isReliable: boolean }): Link {
   return {
     async run(...call) {
@@ -55,7 +55,7 @@ async function untilTaken(settle: () => Promise<Settlement>): Promise<Settlement
   }
 }
 
-/** One step of a history: what the store says must be what was meant, in the end. */
+/** One step of a history: in the end the store must contain the intended result. */
 async function step(
   store: RedisStore,
   { tenant, id, random }: { tenant: string; id: string; random: () => number },
@@ -72,7 +72,8 @@ async function step(
       expected.running.set(id, store)
     } catch (error) {
       if (!(error instanceof StoreAway)) throw error
-      // Refused for want of an answer: its possible hold is given back once the store answers again.
+      // Refused because the answer was lost: its possible hold is released once the store answers
+      // again.
       const nothing = { tenant, id, used: tokens(0), budget: undefined }
       if (random() < 0.5) await Promise.resolve(store.settle(nothing)).catch(() => undefined)
     }
@@ -99,7 +100,7 @@ async function step(
   expected.nanos += used.nanos
 }
 
-test('after 1,000 histories with lost answers at random points the counters are those of the model', async () => {
+test('after 1,000 histories with randomly lost answers the counters equal those of the model', async () => {
   let lost = 0
   for (let seed = 1; seed <= 1_000; seed++) {
     const random = seeded(seed)
@@ -114,7 +115,7 @@ test('after 1,000 histories with lost answers at random points the counters are 
           }),
     }
     const time = aClock()
-    // The store's time stands still, so that nothing leaks from the bucket.
+    // The store's time does not advance, so the bucket does not leak.
     const stores = ['one', 'two'].map((replica) =>
       aStore(
         atTime(counting, () => NOON),
@@ -170,7 +171,7 @@ async function settled(store: RedisStore): Promise<readonly (number | undefined)
   return [day?.settled, spend?.settled]
 }
 
-test('after FLUSHALL the next call of a replica brings back what it knew, and every replica its own', async () => {
+test('after FLUSHALL the next call of each replica restores what that replica knew', async () => {
   const [one, two] = pair()
   await use(one, 'a', 100)
   await use(two, 'b', 20)
@@ -188,7 +189,7 @@ test('after FLUSHALL the next call of a replica brings back what it knew, and ev
   assert.deepEqual(await settled(two), [130, 1_300])
 })
 
-test('what replicas that are gone had used outlives a flush', async () => {
+test('usage of ended replicas survives a flush', async () => {
   const [gone, stays] = pair()
   await use(gone, 'a', 100)
   await use(stays, 'b', 20)
@@ -197,7 +198,7 @@ test('what replicas that are gone had used outlives a flush', async () => {
   assert.deepEqual(await settled(stays), [125, 1_250])
 })
 
-test('what an expired lease was charged does not count beside its settlement after a flush', async () => {
+test('the charge of an expired lease is not added to its settlement after a flush', async () => {
   const [one, two] = pair()
   const hold = { tenant: 'acme', id: 'cut off' }
   await one.admit({ ...hold, rules: RULES, estimate: tokens(50) })
@@ -210,7 +211,7 @@ test('what an expired lease was charged does not count beside its settlement aft
   assert.deepEqual(await settled(two), [47, 470])
 })
 
-test('what was taken back before a flush does not come back after it', async () => {
+test('usage taken back before a flush does not return after it', async () => {
   const [one, two] = pair()
   const hold = { tenant: 'acme', id: 'cut off' }
   await one.admit({ ...hold, rules: RULES, estimate: tokens(50) })
@@ -224,7 +225,7 @@ test('what was taken back before a flush does not come back after it', async () 
   assert.deepEqual(await settled(two), [47, 470])
 })
 
-test('what the expired leases of a killed replica were charged outlives a flush once none can be taken back', async () => {
+test("charges of a killed replica's expired leases survive a flush once none can be taken back", async () => {
   const [killed, stays] = pair()
   const charge = async (id: string) => {
     await killed.admit({ tenant: 'acme', id, rules: RULES, estimate: tokens(50) })
@@ -233,7 +234,7 @@ test('what the expired leases of a killed replica were charged outlives a flush 
     await settled(stays)
   }
   await charge('a')
-  // A day without another: the server has dropped the graves.
+  // A day later: the server has dropped the graves.
   await bench.link.client.del('gw:v1:{acme}:graves')
   await charge('b')
   await use(stays, 'c', 7)
@@ -242,7 +243,7 @@ test('what the expired leases of a killed replica were charged outlives a flush 
   assert.deepEqual(await settled(stays), [37, 370])
 })
 
-/** Loses the answer to the next settlement, which the server has taken. */
+/** Loses the answer to the next settlement, which the server has applied. */
 function losingAnAnswer(): { readonly store: RedisStore; lose(): void } {
   let isLosing = false
   const link: Link = {
@@ -259,7 +260,7 @@ function losingAnAnswer(): { readonly store: RedisStore; lose(): void } {
   return { store: aStore(link, { replica: 'one', clock: bench.clock }), lose }
 }
 
-test('a settlement that lost its answer before a flush counts once, also if it was the first in its windows', async () => {
+test('a settlement whose answer was lost before a flush counts once, even if it was the first in its windows', async () => {
   const { store: one, lose } = losingAnAnswer()
   const [, two] = pair()
   const settling = { tenant: 'acme', id: 'a', used: { tokens: 40, nanos: 400 }, budget: BUDGET }
@@ -289,7 +290,7 @@ test('running requests hold their slots again after a flush, and are charged onc
   assert.deepEqual([after_.concurrency.used, after_.tokens?.settled], [0, 90])
 })
 
-test('flushed at any of 300 random points, no sum is ever negative, doubled or too large', async () => {
+test('a flush at any of 300 random points makes no sum negative, doubled or too large', async () => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = seeded(seed)
     const tenant = `f${seed}`
@@ -312,7 +313,7 @@ test('flushed at any of 300 random points, no sum is ever negative, doubled or t
   }
 })
 
-test('a copy from before the last settlements takes them from the replicas that made them', async () => {
+test('if a copy from before the last settlements is restored, the replicas restore them', async () => {
   const [one, two] = pair()
   await use(one, 'a', 100)
   const keys = await bench.link.client.keys('*')
@@ -327,7 +328,7 @@ test('a copy from before the last settlements takes them from the replicas that 
   assert.deepEqual(await settled(one), [128, 1_280])
 })
 
-test('a call that a frozen server gets to two seconds late changes nothing', async () => {
+test('a call that a frozen server executes two seconds late changes nothing', async () => {
   const link = atTime(bench.link, bench.clock.wall)
   const sent: Parameters<Link['run']>[] = []
   const recording: Link = {
@@ -353,7 +354,7 @@ test('a call that a frozen server gets to two seconds late changes nothing', asy
   )
 })
 
-test('requests that were admitted without the store are counted in it from the first renewal on', async () => {
+test('requests admitted without the store are counted in it from the first renewal on', async () => {
   const [one, two] = pair()
   const request = { tenant: 'acme', id: 'alone', rules: RULES, estimate: tokens(300) }
   one.adopt(request, bench.clock.wall())

@@ -18,14 +18,14 @@ before(async () => {
 })
 after(() => server.stop())
 
-/** Rejects with the first history that differs, and how to make it again. */
+/** Rejects with the first differing history, and how to reproduce it. */
 async function compared(order: Order): Promise<readonly string[]> {
   const worker = new Worker(new URL('model-worker.ts', import.meta.url), { workerData: order })
   const [answers] = await once(worker, 'message')
   return answers
 }
 
-test('over random histories every answer of Redis is that of the full history', async () => {
+test('over random histories every answer of Redis equals that of the full history', async () => {
   const seed = Date.now() % 2 ** 30
   const answers = await Promise.all(
     Array.from({ length: THREADS }, (_, index) =>

@@ -1,4 +1,4 @@
-/** The scripts on every server that they are for: the full history is the judge of each. */
+/** The scripts on every supported server, compared with the full history. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -33,7 +33,8 @@ for (const [name, command] of SERVERS) {
 
   test(`on ${name} no digit of the largest amounts is lost`, async () => {
     await on(await command(), async (server) => {
-      // ioredis adds before it subtracts when it reads a number, and so loses the last digit of these.
+      // When it reads a number, ioredis adds before it subtracts, and so loses the last digit of
+      // these.
       const link = await openBatchedLink(server.socket)
       const clock = aClock()
       const store = aStore(atTime(link, clock.wall), { clock })

@@ -42,7 +42,7 @@ test('replicas share one bucket, one set of slots and one budget', async () => {
   }
 })
 
-test('replicas that meet a window for the first time at once count each use once', async () => {
+test('replicas that create a window at the same time count each use once', async () => {
   const rules = aRule({ budget: BUDGET })
   const replicas = Array.from({ length: 10 }, (_, index) => replica(`r${index}`))
   await Promise.all(
@@ -77,7 +77,7 @@ test('a killed replica frees its slots after 15 s and is charged its last report
   )
 })
 
-test('a replica that stood still corrects what it was charged for, and puts its running requests back', async () => {
+test('a replica that paused corrects its charge, and restores its running requests', async () => {
   const rules = aRule({ budget: BUDGET, tokensPerMinute: 10_000 })
   const still = replica('still')
   const other = replica('other')
@@ -136,12 +136,12 @@ test('an alert is sent once over all replicas, and again to the request whose an
   assert.equal((await third.read('acme', rules)).tokens?.settled, 500)
 })
 
-test('a request belongs to the day and the month in which it began, by the clock of the store', async () => {
+test("a request belongs to the day and month in which it began, by the store's clock", async () => {
   const starts = ['2026-11-30T23:59:59Z', '2028-02-28T23:59:59Z', '2027-12-31T23:59:59Z']
   for (const start of starts) {
     await bench.link.client.flushall()
     const time = aClock(Date.parse(start))
-    // The replica's own clock is an hour late, and it learns the store's from its answers alone.
+    // The replica's own clock is an hour late, and it learns the store's clock only from answers.
     const own = aClock(Date.parse(start) - 3_600_000)
     const store = aStore(atTime(bench.link, time.wall), { clock: own })
     const rules = aRule({ budget: BUDGET })
@@ -165,7 +165,7 @@ test('a request belongs to the day and the month in which it began, by the clock
   }
 })
 
-test('replicas whose clocks are an hour apart share the same limits', async () => {
+test('replicas whose clocks differ by an hour share the same limits', async () => {
   const rules = aRule({ burst: 10, requestsPerMinute: 1, budget: BUDGET })
   const stores = [-3_600_000, 0, 3_600_000].map((skew) =>
     aStore(bench.link, { replica: `skewed ${skew}`, clock: aClock(Date.now() + skew) }),
@@ -181,7 +181,7 @@ test('replicas whose clocks are an hour apart share the same limits', async () =
   assert.equal(admitted, 10)
 })
 
-test('a limit that is changed holds from the next request on, and no bucket is refilled', async () => {
+test('a changed limit applies from the next request, and no bucket is refilled', async () => {
   const [one, two] = [replica('one'), replica('two')]
   const rules = aRule({ burst: 10, requestsPerMinute: 60, budget: BUDGET })
   for (let index = 0; index < 10; index++) await admit(one, `a${index}`, rules, tokens(100))

@@ -8,7 +8,7 @@ import type { RedisServer } from '../../helpers/redis-server.ts'
 
 export interface TestLink extends Link {
   readonly client: Redis
-  /** Scripts that were run. */
+  /** The number of executed scripts. */
   calls: number
   close(): void
 }
@@ -44,7 +44,7 @@ export function openLink({ socket }: Pick<RedisServer, 'socket'>): TestLink {
   }
 }
 
-/** A clock that stands still, so that only the store's time counts. */
+/** A clock that does not advance, so that only the store's time counts. */
 export const STILL: Clock = { now: () => 0, wall: () => 0 }
 
 export function aStore(

@@ -1,4 +1,4 @@
-/** A TCP proxy that does to connections what networks do: swallow, reset, delay, refuse. */
+/** A TCP proxy that simulates network faults: swallow, reset, delay, refuse. */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
@@ -6,15 +6,15 @@ export type Fault = 'none' | 'swallow' | 'reset' | 'refuse'
 
 export interface FaultProxy {
   readonly port: number
-  /** The fault of every connection, open ones too. */
+  /** The fault of every connection, including open ones. */
   fault: Fault
   /** Added to every packet of the answer. */
   delayMs: number
-  /** Takes the requests on and swallows the answers, this many times. */
+  /** Forwards the requests and swallows the answers, this many times. */
   losses: number
-  /** Connections that were taken. */
+  /** The number of accepted connections. */
   readonly connections: number
-  /** Cuts what is open. */
+  /** Closes all open connections. */
   cut(): void
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ export async function startFaultProxy(target: string | number): Promise<FaultPro
   const { port } = server.address() as AddressInfo
   const cut = () => {
     for (const socket of open) {
-      // A unix socket knows no reset; its other half gets one.
+      // A unix socket cannot be reset; the TCP side of the connection is reset.
       if (socket.remoteAddress === undefined) socket.destroy()
       else socket.resetAndDestroy()
     }

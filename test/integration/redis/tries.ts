@@ -1,8 +1,13 @@
-/** Bounds of time on a machine that others use as well: what slows it down makes a bound look broken, never kept. */
+/**
+ * Time bounds on a shared machine: a slow machine can make a kept bound look broken, but never the
+ * reverse.
+ */
 
 const TRIES = 3
 
-/** The first of a few tries that keeps its bounds, or the last. An error of any of them is one of the test. */
+/**
+ * The first of a few tries that keeps its bounds, or the last. Any error of a try fails the test.
+ */
 export async function bestTry<T>(
   attempt: () => Promise<T>,
   isKept: (measured: T) => boolean,
@@ -13,7 +18,10 @@ export async function bestTry<T>(
   }
 }
 
-/** With GW_LONG=1 outages last for six seconds: what is promised of coming back holds after five or more. */
+/**
+ * With GW_LONG=1 outages last six seconds: promises about recovery apply to outages of five seconds
+ * or more.
+ */
 export function atLength(short: number, long: number): number {
   return process.env.GW_LONG ? long : short
 }

@@ -1,4 +1,7 @@
-/** Rows of usage that several replicas sum up in one Redis: each amount once, for any loss on the way, and within bounds. */
+/**
+ * Usage rows that several replicas add up in one Redis: each amount counts once, despite lost
+ * messages, and within bounds.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Link, StoreAway } from '../../../dataplane/store/redis/link.ts'
@@ -90,7 +93,7 @@ test('every replica reads the sum of all, to the nano-dollar and beyond 32 bits'
   assert.deepEqual(await rowsOf(two.rollup), await rowsOf(one.rollup))
 })
 
-test('nothing new costs no call, and what is new costs one', async () => {
+test('without new usage there is no call, and new usage costs one', async () => {
   const { rollup, use } = replica('one')
   const before = bench.link.calls
   rollup.expire(0)
@@ -141,7 +144,7 @@ test('calls that are lost, late, repeated or out of order count nothing twice an
   context.diagnostic(`${late} calls came after the history`)
 })
 
-test('a store that was emptied gets the rows of the last two days back from each replica', async () => {
+test('each replica sends the rows of the last two days to a store that was emptied', async () => {
   const [one, two, ended] = [replica('one'), replica('two'), replica('ended')]
   one.use(1)
   ended.use(1000)
@@ -155,10 +158,10 @@ test('a store that was emptied gets the rows of the last two days back from each
   one.use(1)
   await one.rollup.flush()
   await two.rollup.flush()
-  // Rows of a replica that has ended are gone.
+  // Rows of an ended replica are lost.
   assert.equal(sumOf(await rowsOf(one.rollup, 48)), 112)
   assert.equal(sumOf(await rowsOf(one.rollup, 240)), 112)
-  // Older hours are not shown as zero: the report begins where the rows do.
+  // Older hours are not shown as zero: the report begins with the first rows.
   const to = hourOf(bench.clock.wall())
   const { since } = await one.rollup.read(
     { from: hourOf(bench.clock.wall() - 240 * HOUR_MS), to },
@@ -167,7 +170,7 @@ test('a store that was emptied gets the rows of the last two days back from each
   assert.equal(since, hourOf(bench.clock.wall() - 2 * HOUR_MS))
 })
 
-test('a store that went back to an older copy gets what it lacks', async () => {
+test('a store restored from an older copy gets the missing rows', async () => {
   const { rollup, use } = replica('one')
   use(1)
   await rollup.flush()
@@ -184,7 +187,7 @@ test('a store that went back to an older copy gets what it lacks', async () => {
   assert.equal(sumOf(await rowsOf(rollup)), 111)
 })
 
-test('hours are kept for days, days for a year; a long report reads days where hours have gone', async () => {
+test('hours are kept for days, days for a year; a long report reads days for deleted hours', async () => {
   const { rollup, use } = replica('one')
   use(1)
   await rollup.flush()
@@ -205,7 +208,7 @@ test('hours are kept for days, days for a year; a long report reads days where h
   assert.equal(byHour.since, hourOf(bench.clock.wall() - 191 * HOUR_MS))
 })
 
-test('rows of one hour are bounded: new ones lose their key and tags, and no amount', async () => {
+test('rows of one hour are bounded: new rows lose their key and tags, and no amount', async () => {
   const replicas = Array.from({ length: 3 }, (_, index) => replica(`r${index}`))
   for (const [index, { use }] of replicas.entries()) {
     for (let tenant = 0; tenant < 11; tenant++) {
@@ -221,7 +224,7 @@ test('rows of one hour are bounded: new ones lose their key and tags, and no amo
   assert.ok(rows.some(({ key, tags }) => key === 'other' && tags === 'other'))
 })
 
-test('a time that ended weeks ago has its days, and none behind them', async () => {
+test('a period that ended weeks ago has its days, and none after them', async () => {
   const { rollup, use } = replica('one')
   use(1)
   await rollup.flush()
@@ -236,7 +239,7 @@ test('a time that ended weeks ago has its days, and none behind them', async () 
   assert.deepEqual([found.length, sumOf(found)], [1, 1])
 })
 
-test('rows that waited for longer than the store can tell repeats apart are given up with a word', async () => {
+test('rows that waited longer than the store detects repeats are dropped with a log line', async () => {
   const link: Link = { run: () => Promise.reject(new StoreAway('connection', false)) }
   const { rollup, use, forgotten } = replica('one', link)
   use(1)

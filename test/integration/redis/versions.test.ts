@@ -1,6 +1,6 @@
 /**
- * Gateways of two versions side by side: what is in Redis under `v1` is the same to both. Anything that this version writes is
- * compared with bytes that were recorded once; who changes them has to give the keys another version.
+ * Gateways of two versions side by side: both read the data under `v1` in Redis. The written bytes
+ * are compared with recorded bytes; a change of these bytes needs another version of the keys.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,10 +16,13 @@ const MONTH = 'gw:v1:{acme}:month:2026-11'
 
 const hex = (text: string) => Buffer.from(text).toString('hex')
 
-/** The field of a window that names the alerts that were sent. */
+/** The field of a window that names the sent alerts. */
 const ALERTED = 'told'
 
-/** By key and, but for the state, by field: of one request that ended, one that expired, and one that runs. */
+/**
+ * By key and, except for the state, by field: of an ended request, an expired one, and a running
+ * one.
+ */
 const RECORDED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [STATE]: {
     '':
@@ -64,7 +67,7 @@ function admit(store: RedisStore, id: string) {
   return store.admit({ tenant: 'acme', id, rules: RULES, estimate: ESTIMATE })
 }
 
-/** Writes what was recorded; a later version may have appended something to what is packed. */
+/** Writes the recorded data; a later version may have appended to a packed value. */
 async function restore(appended = '', missing?: string): Promise<void> {
   for (const [key, fields] of Object.entries(RECORDED)) {
     for (const [field, bytes] of Object.entries(fields)) {
@@ -78,7 +81,7 @@ async function restore(appended = '', missing?: string): Promise<void> {
   for (const key of [DAY, MONTH]) await bench.link.client.hset(key, 'born', '1795288229996855')
 }
 
-/** The recorded moment is 15 s after the clock of a test begins. */
+/** The recorded moment is 15 s after the start of a test's clock. */
 async function assertUnderstood(): Promise<void> {
   bench.clock.pass(15_000)
   const store = replica('new')
@@ -98,22 +101,22 @@ async function assertUnderstood(): Promise<void> {
   )
 }
 
-test('what another version has written under these keys is understood', async () => {
+test('this version reads what another version has written under these keys', async () => {
   await restore()
   await assertUnderstood()
 })
 
-test('what a version before `expired` has written is understood', async () => {
+test('this version reads what a version before `expired` has written', async () => {
   await restore('', 'expired')
   await assertUnderstood()
 })
 
-test('what a later version appends is passed over', async () => {
+test('additions of a later version are skipped', async () => {
   await restore('a56c61746572')
   await assertUnderstood()
 })
 
-test('what is written is, byte for byte, what other versions know', async () => {
+test('the written bytes are those that other versions know', async () => {
   const store = replica('old')
   await admit(store, 'ends')
   await admit(store, 'dies')
@@ -130,7 +133,7 @@ test('what is written is, byte for byte, what other versions know', async () => 
         : await bench.link.client.hgetallBuffer(key)
     written[key] = Object.fromEntries(
       Object.entries(fields)
-        // When the window came to be, by the server's own clock.
+        // The creation time of the window, by the server's own clock.
         .filter(([field]) => field !== 'born')
         .map(([field, value]) => [field, value.toString('hex')]),
     )

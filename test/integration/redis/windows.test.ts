@@ -1,4 +1,4 @@
-/** Windows that very many replicas have written into: what those that went leave is kept in one sum. */
+/** Windows that very many replicas have written: usage of ended replicas is kept in one sum. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
@@ -6,7 +6,9 @@ import { aBudget, aRule } from '../../helpers/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 
 const HOUR_MS = 3_600_000
-/** With `sum`, `base` and `born` as many fields as a window may have before it is folded. */
+/**
+ * With `sum`, `base` and `born`, the number of fields that a window may have before it is folded.
+ */
 const CROWD = 125
 const DAY = 'gw:v1:{acme}:day:2026-11-21'
 const BUDGET = aBudget({ tokensPerDay: 1_000_000, nanosPerMonth: 1_000_000 })
@@ -41,12 +43,12 @@ async function written(): Promise<string[]> {
   return (await bench.link.client.hkeys(DAY)).filter((field) => field.startsWith('r:')).toSorted()
 }
 
-test('what replicas that were silent for an hour have used is folded, and stays counted', async () => {
+test('usage of replicas that were silent for an hour is folded, and stays counted', async () => {
   await crowd()
   bench.clock.pass(HOUR_MS)
   const [late, next] = [replica('late'), replica('next')]
   await use(late, 10)
-  assert.equal((await written()).length, CROWD + 1, 'an hour is not over yet')
+  assert.equal((await written()).length, CROWD + 1, 'an hour has not passed yet')
   bench.clock.pass(1)
   await use(next, 100)
   assert.deepEqual(await written(), ['r:late', 'r:next'])
@@ -54,7 +56,7 @@ test('what replicas that were silent for an hour have used is folded, and stays 
   assert.equal(await settled(late), CROWD + 110)
 })
 
-test('a window with few replicas keeps them all, however long they are silent', async () => {
+test('a window with few replicas keeps them all, regardless of their silence', async () => {
   const stores = (await crowd()).slice(0, 3)
   await bench.link.client.flushall()
   for (const store of stores) await use(store, 1)
@@ -63,7 +65,7 @@ test('a window with few replicas keeps them all, however long they are silent', 
   assert.equal((await written()).length, 4)
 })
 
-test('a replica whose total was folded goes on from it, and what it used counts once', async () => {
+test('a replica whose total was folded continues from it, and its usage counts once', async () => {
   const [silent, ...others] = await crowd()
   assert.ok(silent)
   bench.clock.pass(HOUR_MS + 1)
@@ -78,7 +80,7 @@ test('a replica whose total was folded goes on from it, and what it used counts 
   assert.equal(await settled(next), CROWD + 105)
 })
 
-test('who lives is not folded, and brings the whole window back when it is lost', async () => {
+test('a live replica is not folded, and restores the whole window after a loss', async () => {
   const stores = await crowd()
   const living = stores.slice(0, 3)
   for (let passed = 0; passed < 2 * HOUR_MS; passed += HOUR_MS / 4) {

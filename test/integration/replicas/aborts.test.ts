@@ -1,4 +1,7 @@
-/** Over real sockets, several processes and one Redis: what clients and killed processes leave behind. */
+/**
+ * Over real sockets, with several processes and one Redis: what disconnected clients and killed
+ * processes leave.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -20,7 +23,7 @@ const LATE_S = 3
 /** Words that the upstream has written, by the stream's number. */
 const written: number[] = []
 
-/** Drips words for as long as a client listens, and never reports its usage. */
+/** Drips words while a client reads, and never reports its usage. */
 const drip: Reply = async (outgoing, asked) => {
   const index = Number(/stream-(\d+)/.exec(JSON.stringify(asked.body.messages))?.[1] ?? -1)
   outgoing.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -50,14 +53,14 @@ const replicas = await Replicas.start(
 )
 after(() => Promise.all([replicas.stop(), upstream.close()]))
 
-test(`${ABORTS} clients that leave at random moments leave no slot and no hold`, async () => {
+test(`${ABORTS} clients that disconnect at random moments leave no slot and no hold`, async () => {
   const random = aRandom(20_261_121)
   let begun = 0
   const client = async () => {
     while (begun < ABORTS) {
       const asking = replicas.front(begun++, 'leaving').ask({ stream: true, max_tokens: 100 })
       asking.head.catch(() => {})
-      // Some wait for the answer and leave in the midst of it.
+      // Some wait for the answer and disconnect in the middle of it.
       if (random(3) === 0) await asking.head.catch(() => {})
       await delay(random(20))
       asking.leave()
@@ -71,7 +74,7 @@ test(`${ABORTS} clients that leave at random moments leave no slot and no hold`,
   assert.deepEqual([slots.used, day.reserved], [0, 0])
 })
 
-test('a process that is killed with 50 open streams gives back its slots and is charged to one heartbeat', async () => {
+test('a killed process with 50 open streams releases its slots and is charged up to its last heartbeat', async () => {
   written.length = 0
   const victim = replicas.front(0, 'killed')
   const questions = Array.from({ length: STREAMS }, (_, index) => ({
@@ -81,14 +84,15 @@ test('a process that is killed with 50 open streams gives back its slots and is 
     max_tokens: 10_000,
   }))
   const streams = questions.map((question) => victim.ask(question))
-  // Without usage a prompt is charged as it weighs: "stream", a mark, the number, and four around the message.
+  // Without usage a prompt is charged by estimate: "stream", a mark, the number, and four around
+  // the message.
   const prompts = questions.length * 7
   for (const { head, over } of streams) {
     head.catch(() => {})
     over.catch(() => {})
   }
   const shortest = () => Math.min(...Array.from({ length: STREAMS }, (_, at) => written[at] ?? 0))
-  // So long that a heartbeat which was not heard would be missed by far.
+  // Long enough that a missing heartbeat would exceed the allowance by far.
   await until('all streams have run for a while', () => shortest() * WORD_MS > RUN_MS, 120)
   const survivor = replicas.front(1, 'killed')
   assert.equal((await standing(survivor, 'killed')).concurrent_requests.used, STREAMS)
@@ -96,7 +100,8 @@ test('a process that is killed with 50 open streams gives back its slots and is 
   const killedAt = performance.now()
   const words = written.reduce((sum, count) => sum + count, 0)
   await victim.process.exited
-  // When it was last asked and they were not: what this process is late by says nothing of the store.
+  // The time of the last check when the slots were not free: this process's own delay is not the
+  // store's.
   let takenAt = killedAt
   await until(
     'every slot is free',
@@ -110,7 +115,8 @@ test('a process that is killed with 50 open streams gives back its slots and is 
   )
   const seconds = (takenAt - killedAt) / 1000
   const { tokens_per_day: day } = await standing(survivor, 'killed')
-  // A beat every five seconds, seen by a timer of a tenth; a busy machine may be late by some more.
+  // A beat every five seconds, observed by a timer of a tenth; a busy machine may be slightly
+  // later.
   const missable = ((5 + 0.1 + LATE_S) * 1000 * STREAMS) / WORD_MS
   const missing = prompts + words - day.used
   const lost = missing / STREAMS / (1000 / WORD_MS)
@@ -121,6 +127,6 @@ test('a process that is killed with 50 open streams gives back its slots and is 
   )
   assert.equal(day.reserved, 0)
   assert.ok(missing >= 0, `${-missing} tokens were charged that no request has used`)
-  assert.ok(missing <= missable, `${missing} words are missing, ${missable} may`)
+  assert.ok(missing <= missable, `${missing} words are missing, ${missable} are allowed`)
   assert.ok(seconds <= 16, `slots were free after ${seconds} s`)
 })

@@ -1,4 +1,7 @@
-/** The books of two processes over every API: upstreams, budgets and rows of usage agree in tokens and money, through faults. */
+/**
+ * Accounting of two processes over every API: upstreams, budgets and usage rows agree in tokens and
+ * money, despite faults.
+ */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -45,7 +48,7 @@ function note({ body }: Asked, completion: number): Fields {
 const FATES = ['good', 'good', 'good', 'fails', 'resets', 'cut', 'left'] as const
 type Fate = (typeof FATES)[number]
 
-/** The client writes into its prompt what becomes of the request, and of how many words the answer has. */
+/** The prompt tells the upstream how the request ends and how many words its answer has. */
 function orderOf({ body }: Asked) {
   const [, fate = 'good', words = '1'] = /fate-(\w+)-(\d+)/.exec(JSON.stringify(body)) ?? []
   return { fate: fate as Fate, words: Number(words) }
@@ -70,7 +73,7 @@ function wholeOf(asked: Asked, words: number): Fields {
   return { id: 'c', object: 'text_completion', created: 1, choices, usage }
 }
 
-/** Usage grows with the words, so that a stream that ends early is counted as well. */
+/** Usage grows with the words, so that a stream that ends early is counted too. */
 async function streamOf(asked: Asked, words: number, fate: Fate, outgoing: Parameters<Reply>[0]) {
   const isChat = asked.path.endsWith('chat/completions')
   const object = isChat ? 'chat.completion.chunk' : 'text_completion'
@@ -86,7 +89,7 @@ async function streamOf(asked: Asked, words: number, fate: Fate, outgoing: Param
   }
   if (fate === 'left') return
   if (fate === 'cut') {
-    // Node keeps what is written until the next turn, and would lose it.
+    // Node buffers writes until the next turn of the event loop, and would lose them.
     await turn()
     outgoing.socket?.destroySoon()
     return
@@ -113,7 +116,7 @@ const second = await startUpstream((outgoing, asked) =>
   answer(outgoing, asked, 'good', orderOf(asked).words),
 )
 const receiver = await startReceiver()
-/** A runtime that can do all operations. */
+/** A runtime that supports all operations. */
 const upstream = (name: string, endpoint: string) => ({
   name,
   endpoint,
@@ -141,7 +144,7 @@ const replicas = await Replicas.start(
     pricing: PRICES,
     usage: {
       sinks: {
-        // Both processes write into one file.
+        // Both processes write to one file.
         file: { path: join(folder, 'usage.jsonl') },
         webhook: { webhook_url: receiver.url },
         otlp: { otlp_endpoint: receiver.url },
@@ -169,7 +172,7 @@ const FORM = '/v1/audio/transcriptions'
 const STREAMLESS = ['/v1/embeddings', '/v1/rerank', FORM]
 const PATHS = Object.keys(APIS)
 
-/** With a recording of a second, in front of the texts. */
+/** With a recording of one second, before the texts. */
 function formOf(texts: Fields): string {
   const file = { name: 'file"; filename="a.mp3', value: 'x'.repeat(4000) }
   const all = [file, ...Object.entries(texts).map(([name, value]) => ({ name, value }))]
@@ -180,7 +183,7 @@ function formOf(texts: Fields): string {
   return `${parts.join('')}--edge--\r\n`
 }
 
-/** How it ended; a client that leaves does so once it has heard all words that there will be. */
+/** How it ended; a client that disconnects does so after it has received all words. */
 function ask(index: number): Promise<string> {
   const path = PATHS[index % PATHS.length] as string
   const fate = FATES[random(FATES.length)] as Fate
@@ -210,7 +213,7 @@ function ask(index: number): Promise<string> {
         leaving ||= fate === 'left' && stream && text.split('"wW "').length > words
         if (leaving) outgoing.destroy()
       })
-      // A cut answer is an error to Node, and its close comes in every case.
+      // To Node a cut answer is an error, and `close` is emitted in any case.
       incoming.on('error', () => {})
       incoming.on('close', () => {
         const how = incoming.complete ? '' : ' cut'
@@ -221,7 +224,7 @@ function ask(index: number): Promise<string> {
   })
 }
 
-test(`${REQUESTS} requests of every API through faults and clients that leave: the difference is 0`, async (context) => {
+test(`${REQUESTS} requests of every API with faults and disconnecting clients: the difference is 0`, async (context) => {
   const ends = new Map<string, number>()
   const served = new Set<string>()
   let begun = 0
@@ -281,7 +284,9 @@ function sumOf(events: readonly Facts[]) {
   return { tokens, nanos }
 }
 
-/** The sum of both processes, as one of them shows it once each has counted its last request. */
+/**
+ * The sum of both processes, as one of them shows it after both have counted their last request.
+ */
 async function reported(index: number, most: number) {
   let sum = { tokens: 0, nanos: 0, requests: 0 }
   await until('all requests are in the shared rows', async () => {

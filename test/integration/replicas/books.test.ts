@@ -1,6 +1,6 @@
 /**
- * The books of several processes: what they logged, what was settled and what upstreams know, through sixteen faults, while the
- * configuration changes.
+ * Accounting of several processes: logs, settlements and upstreams' records, through sixteen
+ * faults, while the configuration changes.
  */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
@@ -24,26 +24,28 @@ import { Replicas } from './rig.ts'
 
 const REQUESTS = cases(3000, 10_000)
 const AT_ONCE = 150
-/** The tokens of a template around a message. */
+/** The tokens that a template adds around a message. */
 const AROUND = 4
 
 const random = aRandom(20_261_121)
 const books = { tokens: 0, estimated: 0 }
 
-/** As the gateways estimate it: what they have learnt of an upstream changes nothing in the estimates. */
+/**
+ * As the gateways estimate it: what they learned about an upstream does not change the estimates.
+ */
 function promptOf({ body }: Asked): number {
   const [{ content }] = body.messages as [{ content: string }]
   return AROUND + weightOf(Buffer.from(content))
 }
 
-/** The prompt, and as many tokens as a stream has words, else a random number. */
+/** The prompt, and the number of words of a stream or a random number. */
 function reported(asked: Asked, words = 1 + random(500)) {
   const usage = { prompt_tokens: promptOf(asked), completion_tokens: words }
   books.tokens += usage.prompt_tokens + usage.completion_tokens
   return usage
 }
 
-/** Not reported: the prompt as it weighs, and a token for each word. */
+/** Not reported: the estimate of the prompt, and a token for each word. */
 function untold(asked: Asked, words: number): void {
   books.tokens += promptOf(asked) + words
   books.estimated++
@@ -57,15 +59,15 @@ interface Manner {
 }
 
 /**
- * An answer in one of its manners. One that is no stream and breaks off costs nothing: its upstream has failed. One that the
- * gateway gives up in silence costs its prompt.
+ * An answer that ends in one of several ways. A broken answer that is not a stream costs nothing:
+ * its upstream has failed. One that the gateway gives up after silence costs its prompt.
  */
 function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
   return async (outgoing, asked) => {
     if (slowMs !== undefined) {
       untold(asked, 0)
       await delay(slowMs)
-      // The gateway has given up long ago.
+      // The gateway has timed out long ago.
       if (outgoing.destroyed) return
     }
     if (asked.body.stream !== true) {
@@ -89,7 +91,7 @@ function answer({ slowMs, breaksOff, broken, done }: Manner): Reply {
     }
     if (breaksOff !== undefined) {
       untold(asked, words)
-      // Node keeps what is written until the next turn, and would lose it.
+      // Node buffers writes until the next turn of the event loop, and would lose them.
       await turn()
       if (breaksOff === 'cut') outgoing.socket?.destroySoon()
       return
@@ -132,12 +134,15 @@ const FAULTS: Readonly<Record<string, Reply>> = {
 }
 const NAMES = Object.keys(FAULTS)
 
-/** The client names the fault, so that only the faults of silence meet a short clock: a slow machine is no fault. */
+/**
+ * The client names the fault, so that only silent faults have a short timeout: a slow machine is
+ * not a fault.
+ */
 const ROUTES: Readonly<Record<string, string>> = { S06: 'hasty', S07: 'hasty', S09: 'stalling' }
 const CLOCKS = {
   chat: { timeout_seconds: 100, idle_timeout_seconds: 100 },
   hasty: { timeout_seconds: 1, idle_timeout_seconds: 100 },
-  // A gateway that gets no processor for a while must find what has arrived before it calls that silence.
+  // A gateway that was paused must read arrived data before it reports silence.
   stalling: { timeout_seconds: 100, idle_timeout_seconds: 3 },
 }
 
@@ -189,7 +194,7 @@ function question(fault: string) {
   }
 }
 
-/** Tokens in the lines of the access log, of all processes. */
+/** Tokens in the access logs of all processes. */
 function logged(): { requests: number; tokens: number } {
   let [requests, tokens] = [0, 0]
   for (const { process } of replicas.fronts) {

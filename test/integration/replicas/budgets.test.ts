@@ -1,4 +1,7 @@
-/** One budget, several real processes and one real Redis: one request over at most, and all of it used. */
+/**
+ * One budget, several real processes and one real Redis: an overshoot of at most one request, and
+ * the whole budget is used.
+ */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { errorOf, type Reply, startUpstream, whole } from '../../helpers/fake-upstream.ts'
@@ -11,7 +14,7 @@ const PROCESSES = [1, 2, 3]
 const IN_FLIGHT = [16, 64, 256]
 const ANSWER_MAX = 1000
 const PROMPT = 7
-/** About four hundred requests: more than are in flight at the most. */
+/** About four hundred requests: more than are ever in flight. */
 const CAP = 200_000
 
 const TENANTS = [
@@ -25,10 +28,10 @@ function tenantOf(processes: number, inFlight: number): string {
 
 const random = aRandom(20_261_121)
 
-/** The tokens that each tenant asked the upstream for, which it used up. */
+/** The tokens that each tenant requested and used at the upstream. */
 const used = new Map<string, number>()
 
-/** Uses up all that it was asked for, so that estimates are true. */
+/** Uses all requested tokens, so that estimates are exact. */
 const reply: Reply = async (outgoing, asked) => {
   const completion = Number(asked.body.max_tokens)
   await new Promise((resolve) => setTimeout(resolve, random(30)))
@@ -48,7 +51,10 @@ const replicas = await Replicas.start(
 )
 after(() => Promise.all([replicas.stop(), upstream.close()]))
 
-/** Keeps this many in flight until the budget is spent; a client that finds it promised asks again when a request has ended. */
+/**
+ * Keeps this many in flight until the budget is spent; a client refused because of reservations
+ * sends again after a request has ended.
+ */
 async function storm(tenant: string, processes: number, inFlight: number): Promise<void> {
   let ended = Promise.withResolvers<void>()
   const messages = [{ role: 'user', content: `tenant-${tenant}` }]
@@ -69,13 +75,13 @@ async function storm(tenant: string, processes: number, inFlight: number): Promi
       ended = Promise.withResolvers()
     }
   }
-  // A refusal may pass the last end on its way: a client that waits for no end asks again.
+  // A refusal may cross the last end on the network: a client that waits for no end sends again.
   const released = setInterval(() => ended.resolve(), 100)
   await Promise.all(Array.from({ length: inFlight }, (_, index) => client(index)))
   clearInterval(released)
 }
 
-describe('the overshoot over all processes is one request at most, the utilisation above 95 %', () => {
+describe('the overshoot over all processes is at most one request, the utilisation above 95 %', () => {
   for (const processes of PROCESSES) {
     for (const inFlight of IN_FLIGHT) {
       test(`${inFlight} in flight over ${processes} processes`, async () => {
@@ -88,7 +94,11 @@ describe('the overshoot over all processes is one request at most, the utilisati
         const requests = (over / (PROMPT + ANSWER_MAX)).toFixed(2)
         const share = ((100 * day.used) / CAP).toFixed(1)
         recordResult('overshoot', `${requests} requests, ${share} % used`, where)
-        assert.equal(day.used, used.get(tenant), 'what is settled is what the upstream has served')
+        assert.equal(
+          day.used,
+          used.get(tenant),
+          'settled usage equals the usage that the upstream served',
+        )
         assert.ok(over <= PROMPT + ANSWER_MAX, `${day.used} of ${CAP}`)
         assert.ok(day.used >= 0.95 * CAP, `${day.used} of ${CAP}`)
       })
@@ -96,7 +106,7 @@ describe('the overshoot over all processes is one request at most, the utilisati
   }
 })
 
-test('one scrape of any process tells what the tenant has used over all of them', async () => {
+test('one scrape of any process shows what the tenant has used in all of them', async () => {
   const gauge = 'gw_budget_tokens_used{tenant="scraped",window="day"}'
   const tell = () => Promise.all(replicas.fronts.map((front) => front.value(gauge)))
   const ask = async () => {

@@ -1,4 +1,6 @@
-/** Measures a decision over all limits at the shared store, on loopback, with 64 requests in flight. */
+/**
+ * Measures a decision over all limits in the shared store, on loopback, with 64 requests in flight.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +12,7 @@ import { recordResult } from '../../helpers/results.ts'
 import { aLink } from '../redis/a-link.ts'
 
 const IN_FLIGHT = 64
-/** The duration of a request at its upstream, about. */
+/** The approximate duration of a request at its upstream. */
 const RUNS_MS = 40
 const ROUND_MS = 1000
 const EMPTY_MS = 500
@@ -40,7 +42,7 @@ after(async () => {
 
 let requests = 0
 
-/** Requests one after the other; tells how long each decision took. */
+/** Requests in sequence; returns the duration of each decision. */
 async function client(endsAt: number, took: number[]): Promise<void> {
   await delay(Math.random() * RUNS_MS)
   while (performance.now() < endsAt) {
@@ -81,7 +83,10 @@ function percentile(sorted: readonly number[], share: number): number {
 interface Round {
   readonly median: number
   readonly p99: number
-  /** The same percentile of a script that does nothing, just before: what the machine takes for any answer. */
+  /**
+   * The same percentile of an empty script, measured just before: the machine's time for any
+   * answer.
+   */
   readonly emptyMs: number
 }
 
@@ -102,7 +107,7 @@ async function round(): Promise<Round> {
   }
 }
 
-/** Other processes make a decision look slower than it is, never faster: the best second counts. */
+/** Other processes make a decision look slower, never faster: the best second counts. */
 test('an admitted request costs two calls', async (context) => {
   const callsBefore = await scriptCalls()
   const rounds: Round[] = []
@@ -117,6 +122,6 @@ test('an admitted request costs two calls', async (context) => {
   const figures = `${p99.toFixed(2)} ms, median ${median.toFixed(2)} ms; an empty script ${emptyMs.toFixed(2)} ms`
   recordResult('decision', figures, 'one process, TCP')
   recordResult('calls', calls.toFixed(2), `${requests} requests`)
-  // The link looks at the server once a second.
+  // The link probes the server once a second.
   assert.ok(calls <= 2.05, `${calls} calls for a request`)
 })

@@ -1,4 +1,6 @@
-/** One rate over several real processes and one real Redis, also when it changes while they run. */
+/**
+ * One rate over several real processes and one real Redis, also when the rate changes meanwhile.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,7 +12,7 @@ import { type Answer, Replicas, type Sections } from './rig.ts'
 const PROCESSES = 3
 const PER_MINUTE = 1200
 const BURST = 30
-/** Over all of them, in times of the rate. */
+/** Over all of them, as a multiple of the rate. */
 const PRESSURE = 5
 const SECONDS = process.env.GW_LONG ? 20 : 8
 
@@ -38,7 +40,7 @@ test(`${PROCESSES} processes at ${PRESSURE} times the rate admit burst + rate x 
   const asked: Promise<Answer>[] = []
   const began = performance.now()
   while (performance.now() - began < SECONDS * 1000) {
-    // Late timers are made up for: the pressure is an average.
+    // Late timers are compensated: the pressure is an average.
     const due = (performance.now() - began) / everyMs
     while (asked.length < due) asked.push(replicas.ask(asked.length, 'hammered', {}))
     await delay(5)
@@ -55,8 +57,8 @@ test(`${PROCESSES} processes at ${PRESSURE} times the rate admit burst + rate x 
 })
 
 /**
- * By how much the fullest window stays below its bound. A request was decided between question and answer, so it counts
- * for the windows that hold both.
+ * The distance of the fullest window from its bound. A request was decided between question and
+ * answer, so it counts in the windows that contain both.
  */
 function worstWindow(admitted: readonly Answer[]): number {
   const byEnd = admitted.toSorted((one, other) => one.answeredAt - other.answeredAt)
@@ -79,7 +81,7 @@ function heard({ status, headers, text }: Answer) {
 
 const SLOW = { requests_per_minute: 1, concurrent_requests: 100 }
 
-test('a lowered rate holds at the next request, on whichever process', async () => {
+test('a lowered rate applies from the next request, in every process', async () => {
   for (let index = 0; index < 6; index++) {
     assert.equal((await replicas.ask(index, 'lowered', {})).status, 200)
   }
@@ -88,11 +90,11 @@ test('a lowered rate holds at the next request, on whichever process', async () 
   for (let index = 0; index < 4; index++) {
     statuses.push((await replicas.ask(index, 'lowered', {})).status)
   }
-  // The old rate has given back all that was used before, but for the last.
+  // At the old rate everything used before has leaked, except the last request.
   assert.deepEqual(statuses, [200, 429, 429, 429])
 })
 
-test('a raised rate is no refill, and neither is changing it there and back', async () => {
+test('a raised rate does not refill, nor does changing it back and forth', async () => {
   const rule = (burst: number) => sections({ tenant: 'raised', ...SLOW, burst })
   await replicas.apply(rule(4))
   for (let index = 0; index < 4; index++) {
@@ -108,17 +110,17 @@ test('a raised rate is no refill, and neither is changing it there and back', as
   for (let index = 0; index < 5; index++) {
     statuses.push((await replicas.ask(index, 'raised', {})).status)
   }
-  // The smaller bucket was full, no more: so much room is left in the larger one.
+  // The smaller bucket was just full, so the larger one has this much room left.
   assert.deepEqual(statuses, [200, 200, 200, 200, 429])
   recordResult('live_limits', 'obeyed at once, nothing refilled', '3 processes')
 })
 
-test('who waits as long as Retry-After says is admitted by any process', async () => {
+test('a client that waits for Retry-After is admitted by any process', async () => {
   const rule = { tenant: 'refused', requests_per_minute: 60, burst: 1, concurrent_requests: 5 }
   await replicas.apply(sections(rule))
   let asked = 0
   let last = await replicas.ask(asked++, 'refused', {})
-  // Two within a second, however slow the machine is.
+  // Two within a second, regardless of the machine's speed.
   while (last.status === 200 && asked < 100) last = await replicas.ask(asked++, 'refused', {})
   const refused = heard(last)
   assertLimited(refused, 'rpm')

@@ -1,4 +1,7 @@
-/** Real gateway processes that share one real Redis, and a client that asks any of them over connections it keeps. */
+/**
+ * Real gateway processes that share one real Redis, and a client that calls any of them over kept
+ * connections.
+ */
 import { Agent, request } from 'node:http'
 import { aDocument, anUpstream, Front } from '../../helpers/fake-upstream.ts'
 import { PLENTY, startGateway } from '../../helpers/gateway-process.ts'
@@ -49,7 +52,7 @@ export class Replicas {
     return new Front(front.process, this.#keys.byTenant.get(tenant) ?? 'unknown')
   }
 
-  /** A chat completion that is no stream. */
+  /** A chat completion that is not a stream. */
   ask(index: number, tenant: string, fields: Fields): Promise<Answer> {
     const { process, key } = this.front(index, tenant)
     const askedAt = performance.now()
@@ -70,7 +73,7 @@ export class Replicas {
         incoming.setEncoding('utf8').on('data', (piece: string) => {
           text += piece
         })
-        // A cut answer is an error to Node, and its close comes in every case.
+        // To Node a cut answer is an error, and `close` is emitted in any case.
         incoming.on('error', () => {})
         incoming.on('close', () => {
           const { statusCode: status = 0, headers } = incoming
@@ -104,7 +107,7 @@ function sharedDocument(gw: Sections, { records }: Keys, { socket }: RedisServer
   const { rate_limits: given, upstreams, ...others } = gw
   const rate_limits = {
     default: PLENTY,
-    // A loaded machine must not look like an outage; what an outage does is tested elsewhere.
+    // A busy machine must not look like an outage; other tests cover outages.
     ...{ backend: 'redis', redis: { url: `unix://${socket}`, timeout_ms: 5000 } },
     ...(given as Fields | undefined),
   }

@@ -1,4 +1,7 @@
-/** A replica is killed before it has written what it counted: budgets know, and reports say what no key has. */
+/**
+ * A replica is killed before it has written its usage rows: budgets include the usage, and reports
+ * show what no key has.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startUpstream, USAGE } from '../../helpers/fake-upstream.ts'
@@ -30,7 +33,7 @@ interface Row {
   readonly requests: number
 }
 
-test('rows and (unattributed) add up to what the budgets were charged, though one of three replicas was killed', async () => {
+test('rows and (unattributed) add up to the charges of the budgets, although one of three replicas was killed', async () => {
   const asked = Array.from({ length: REQUESTS }, (_, index) => replicas.ask(index, 'acme', {}))
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
   const alive = replicas.front(0, 'acme')
@@ -44,7 +47,7 @@ test('rows and (unattributed) add up to what the budgets were charged, though on
   assert.equal(sum, REQUESTS * NANOS)
   const lost = rows.find(({ by }: Row) => by.model === '(unattributed)')?.cost_nano_usd ?? 0
   const counted = rows.reduce((all: number, { requests }: Row) => all + requests, 0)
-  // Only the replica that was killed can have lost any.
+  // Only the killed replica can have lost any.
   assert.ok(counted >= REQUESTS * (2 / 3), String(counted))
   assert.equal(lost, (REQUESTS - counted) * NANOS)
   const ofMonth = unattributed.find(({ window }: { window: string }) => window === 'month')

@@ -1,4 +1,4 @@
-/** A report over thirty days of five thousand rows each, while the gateway that makes it serves requests. */
+/** A report over thirty days of five thousand rows each, while its gateway serves requests. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { UsageRollup } from '../../../dataplane/store/redis/usage-rollup.ts'
@@ -31,7 +31,7 @@ after(async () => {
 })
 const front = replicas.front(0, 'acme')
 
-/** Each day as a replica wrote it then. */
+/** Each day as a replica wrote it at the time. */
 async function writePastDays(): Promise<void> {
   const link = openLink(replicas.redis)
   const models = new Map([['one', { model: 'm' }]])
@@ -69,7 +69,7 @@ const USED = {
   estimated: false,
 }
 
-/** Requests until there are enough. */
+/** Sends requests until there are enough. */
 async function load(isEnough: (answered: number) => boolean): Promise<Answer[]> {
   const answers: Answer[] = []
   const lane = async () => {
@@ -91,7 +91,7 @@ interface Row {
   readonly cost_nano_usd: number
 }
 
-/** Returns how long it took. */
+/** Returns the duration. */
 async function report(): Promise<number> {
   const begun = performance.now()
   const { rows, kept_in } = await front.admin(`/usage?by=tenant,model&hours=${(DAYS + 1) * 24}`)
@@ -110,7 +110,7 @@ interface Compared {
   readonly during: number
 }
 
-/** The time of requests alone, and while one report follows the other. */
+/** The time of requests alone, and during consecutive reports. */
 async function compared(): Promise<Compared> {
   const alone = p99Of(await load((answered) => answered >= REQUESTS))
   let isOver = false
@@ -120,7 +120,7 @@ async function compared(): Promise<Compared> {
   return { alone, during: p99Of(await meanwhile) }
 }
 
-test('a report has every row, and requests are answered while it is made', async () => {
+test('a report has every row, and requests are answered meanwhile', async () => {
   await writePastDays()
   await load((answered) => answered >= REQUESTS / 2)
   await report()

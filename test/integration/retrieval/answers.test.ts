@@ -1,4 +1,6 @@
-/** Passages of a vector store stand before the question, as data, for every API of conversations. */
+/**
+ * Passages of a vector store are added before the question, as data, for every conversation API.
+ */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { after, before, beforeEach, test } from 'node:test'
@@ -88,7 +90,7 @@ const ask = (model: string, content: unknown, more: object = {}) =>
   front.ask({ model, messages: [{ role: 'user', content }], ...more }).over
 const messagesSent = () => upstream.asked[0]?.body.messages as { role: string; content: string }[]
 
-test('passages of the tenant stand in one message before the question, nearest first', async () => {
+test("the tenant's passages are in one message before the question, nearest first", async () => {
   const messages = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'When are refunds paid?' },
@@ -106,12 +108,12 @@ test('passages of the tenant stand in one message before the question, nearest f
   assert.equal(upstream.asked[0]?.body.temperature, 0.5)
 })
 
-test('the question is embedded by the upstream of the store, with its model', async () => {
+test("the store's upstream embeds the question, with its model", async () => {
   await ask('chat', 'When are refunds paid?')
   assert.deepEqual(embedder.asked[0]?.body, { model: 'small', input: 'When are refunds paid?' })
 })
 
-test('the store is asked with its credential and with the filter of the tenant', async () => {
+test("the query to the store has its credential and the tenant's filter", async () => {
   await ask('one', 'refunds')
   assert.equal(qdrant.asked[0]?.headers['api-key'], 'qdrant-credential')
   const { filter, limit } = qdrant.asked[0]?.body ?? assert.fail()
@@ -120,7 +122,7 @@ test('the store is asked with its credential and with the filter of the tenant',
   assert.doesNotMatch(messagesSent()[0]?.content ?? '', /shipping/)
 })
 
-test('a store that ignores the filter is not believed', async () => {
+test('the gateway does not trust a store that ignores the filter', async () => {
   qdrant.ignoresFilters = true
   const heard = await ask('chat', 'When are refunds paid?')
   assert.equal(heard.status, 503)
@@ -133,7 +135,7 @@ test('a shared store is open to every tenant', async () => {
   assert.match(messagesSent()[0]?.content ?? '', /globex/)
 })
 
-test('passages that do not fit are left out, the lowest score first', async () => {
+test('passages that do not fit are left out, lowest score first', async () => {
   const heard = await ask('short', 'refunds are paid')
   assert.doesNotMatch(messagesSent()[0]?.content ?? '', /shipping/)
   const { passages } = await front.trace(heard)
@@ -143,7 +145,7 @@ test('passages that do not fit are left out, the lowest score first', async () =
   ])
 })
 
-test('the trace has the search, and the passages without their words', async () => {
+test('the trace has the search, and the passages without their text', async () => {
   const trace = await front.trace(await ask('chat', 'refunds'))
   const [search] = trace.retrieval
   assert.partialDeepStrictEqual(search, { name: 'chat', store: 'docs', outcome: 'ok' })
@@ -154,7 +156,7 @@ test('the trace has the search, and the passages without their words', async () 
   assert.ok((await count('embedding', 'embedder')) > 0)
 })
 
-test('passages are paid as a part of the prompt, also where the upstream reports no usage', async () => {
+test('passages are charged as part of the prompt, even if the upstream reports no usage', async () => {
   const reported = await front.trace(await ask('chat', 'refunds'))
   assert.equal(reported.prompt_tokens, USAGE.prompt_tokens)
   upstream.reply = whole('hello', null)
@@ -181,12 +183,12 @@ test('a question in parts is read from its texts', async () => {
   assert.deepEqual(messagesSent()[1]?.content, [{ type: 'text', text: 'refunds?' }, picture])
 })
 
-test('without a question in words nothing is looked up', async () => {
+test('without a question in words no search is made', async () => {
   assert.equal((await ask('chat', ' ')).status, 200)
   assert.equal(embedder.asked.length, 0)
 })
 
-test('a tool loop looks up the same question, and keeps its turns', async () => {
+test('a tool loop searches for the same question, and keeps its turns', async () => {
   const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
   const messages = [
     { role: 'user', content: 'refunds?' },
@@ -197,7 +199,7 @@ test('a tool loop looks up the same question, and keeps its turns', async () => 
   assert.deepEqual(messagesSent().slice(1), messages)
 })
 
-test('a collection that is missing is a 503 whose message names no address', async () => {
+test('a missing collection returns 503 with a message that names no address', async () => {
   const heard = await ask('missing', 'refunds')
   assert.equal(heard.status, 503)
   const { code, message } = errorOf(heard)
@@ -224,7 +226,7 @@ for (const [path, body] of [
   })
 }
 
-test('a route without retrieval gets the bytes of the client', async () => {
+test("a route without retrieval forwards the client's bytes", async () => {
   await ask('plain', 'refunds')
   assert.equal(messagesSent().length, 1)
   assert.equal(embedder.asked.length, 0)
@@ -233,7 +235,7 @@ test('a route without retrieval gets the bytes of the client', async () => {
 const vector = async (...args: string[]) =>
   await gw('vector', 'test', '--admin', front.process.adminUrl, ...args)
 
-test('gw vector test shows the passages of a question, and why there are none', async () => {
+test('gw vector test shows the passages for a question, and why there are none', async () => {
   const found = await vector('--store', 'docs', '--query', 'refunds', '--tenant', 'acme')
   assert.equal(found.code, 0, found.stderr)
   const [head, first] = found.stdout.split('\n')
@@ -283,7 +285,7 @@ test('gw status, trace and explain show stores and searches, and no credential',
   assert.doesNotMatch(front.process.output(), /qdrant-credential/)
 })
 
-test('a reload asks the stores of the new configuration', async () => {
+test('after a reload, the stores of the new configuration are used', async () => {
   const { configFile, adminUrl } = front.process
   const before = await readFile(configFile, 'utf8')
   const text = before.replace(/collection(["':\s]+)gone/, 'collection$1docs')

@@ -1,4 +1,7 @@
-/** Passages that overflow a context window are left out by their scores, and `gw context inspect` shows what was sent. */
+/**
+ * Passages that overflow a context window are left out by score, and `gw context inspect` shows
+ * what was sent.
+ */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { errorOf, startFront, startUpstream } from '../../helpers/fake-upstream.ts'
@@ -57,7 +60,7 @@ const ask = (content: string, more: object = {}) =>
 const inspect = (id: unknown, ...more: string[]) =>
   gw('context', 'inspect', '--admin', front.process.adminUrl, '--request-id', String(id), ...more)
 
-test('the passages with the lowest scores are left out, and the window that is too small is passed over', async () => {
+test('the passages with the lowest scores are left out, and an upstream whose window is too small is skipped', async () => {
   const heard = await ask('refunds are paid')
   assert.equal(heard.status, 200)
   assert.equal(heard.headers['x-gw-upstream'], 'large')
@@ -83,7 +86,7 @@ test('the passages with the lowest scores are left out, and the window that is t
   assert.doesNotMatch(shown.stdout, /refunds are paid/)
 })
 
-test('a prompt that overflows alone is refused with the numbers, and nothing is looked up', async () => {
+test('a prompt that overflows by itself is refused with the numbers, without a search', async () => {
   const before = qdrant.asked.length
   const heard = await ask('refunds are paid '.repeat(200))
   assert.equal(heard.status, 400)
@@ -93,7 +96,7 @@ test('a prompt that overflows alone is refused with the numbers, and nothing is 
   assert.equal(qdrant.asked.length, before)
 })
 
-test('an overflow is shown with the count that refused it, and with the limit that was asked for', async () => {
+test('an overflow is shown with the count that caused the refusal, and with the requested limit', async () => {
   const content = 'refunds are paid '.repeat(200)
   const heard = await ask(content, { max_tokens: 50 })
   const { prompt_tokens } = errorOf(heard)
@@ -108,14 +111,14 @@ test('an overflow is shown with the count that refused it, and with the limit th
   assert.match((await inspect(id)).stdout, /passages +not looked up/)
 })
 
-test('a limit of the answer that needs the window leaves no room for passages', async () => {
+test('an answer limit that needs the whole window leaves no room for passages', async () => {
   const heard = await ask('refunds', { max_tokens: 680 })
   assert.equal(heard.status, 200)
   const { body } = large.asked.at(-1) ?? assert.fail('It was not asked.')
   assert.deepEqual(body.messages, [{ role: 'user', content: 'refunds' }])
 })
 
-test('a request without passages is shown, and one that is not known ends with 1', async () => {
+test('a request without passages is shown, and an unknown one ends with 1', async () => {
   const { headers } = await front.chat({ model: 'plain' })
   const { stdout } = await inspect(headers['x-request-id'])
   assert.match(stdout, /prompt +not counted/)
@@ -123,7 +126,7 @@ test('a request without passages is shown, and one that is not known ends with 1
   assert.equal((await inspect('nowhere')).code, 1)
 })
 
-test('a route that keeps texts shows what was assembled and left out, until newer requests come', async () => {
+test('a route that keeps texts shows the assembled and omitted ones, until newer requests come', async () => {
   const { process } = front
   const heard = await front.ask({
     model: 'kept',
@@ -164,7 +167,7 @@ test('a route that keeps texts shows what was assembled and left out, until newe
   assert.equal((await inspect(id)).code, 1)
 })
 
-test('a route that was not asked to keep texts says so', async () => {
+test('a route that is not configured to keep texts reports that', async () => {
   const { headers } = await front.chat({ model: 'plain' })
   const { stdout } = await inspect(headers['x-request-id'])
   assert.match(stdout, /texts +not kept; routes\[\]\.trace\.keep_texts keeps them/)

@@ -1,4 +1,7 @@
-/** A store, or the upstream that embeds, refuses, hangs, resets, drips or makes no sense: `on_error` decides, and nothing is held. */
+/**
+ * A store, or the upstream that embeds, refuses, hangs, resets, drips or returns nonsense:
+ * `on_error` decides, and nothing is held.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -113,7 +116,7 @@ const ask = (model: string) => front.ask({ model, messages: [{ role: 'user', con
 const used = async () => (await front.admin('/limits/acme')).concurrent_requests.used
 
 for (const { name } of faulty) {
-  test(`${name}: fail is a 503 that names no address, skip an answer without passages`, async () => {
+  test(`${name}: fail returns 503 without an address, skip returns an answer without passages`, async () => {
     upstream.asked.length = 0
     const [refused, answered] = await Promise.all([
       ask(`${name}-fail`).over,
@@ -132,14 +135,14 @@ for (const { name } of faulty) {
   })
 }
 
-test('a store that fails takes nothing from another one of the route', async () => {
+test('a failing store does not affect another store of the route', async () => {
   upstream.asked.length = 0
   const heard = await ask('good').over
   assert.equal(heard.status, 200)
   assert.match(JSON.stringify(upstream.asked[0]?.body.messages), /Hello\./)
 })
 
-test('a store that keeps failing is refused at once, and counted', async () => {
+test('requests to a store that keeps failing are refused at once, and counted', async () => {
   for (let time = 0; time < 6; time++) await ask('qdrant-refuses-fail').over
   const count = await front.value(
     'gw_auxiliary_requests_total{kind="vector_store",name="qdrant-refuses",outcome="open"}',
@@ -147,16 +150,16 @@ test('a store that keeps failing is refused at once, and counted', async () => {
   assert.ok(count >= 1)
 })
 
-test('a client that leaves during the search leaves nothing behind', async () => {
+test('a client that disconnects during the search leaves nothing behind', async () => {
   upstream.asked.length = 0
   await until('earlier searches are gone', () => hanging.sockets.size === 0)
   const asking = ask('patient')
-  await until('the store is asked', () => hanging.sockets.size > 0)
+  await until('the store has the query', () => hanging.sockets.size > 0)
   assert.equal(await used(), 1)
   asking.leave()
   await asking.over.catch(() => {})
   await until('its place is free', async () => (await used()) === 0)
-  await until('the store hears of it', () => hanging.sockets.size === 0)
+  await until("the store's connection is closed", () => hanging.sockets.size === 0)
   assert.equal(await front.value('gw_requests_in_flight{route="patient"}'), 0)
   assert.equal(upstream.asked.length, 0)
 })

@@ -1,4 +1,7 @@
-/** Postgres over TLS: the certificate is verified before anything is said, and a server without TLS is left. */
+/**
+ * Postgres over TLS: the certificate is verified before any query, and a server without TLS gets
+ * none.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -14,7 +17,10 @@ const authority = certificates.make({ authority: true })
 const good = certificates.make({ by: authority })
 const misnamed = certificates.make({ by: authority, names: 'DNS:localhost' })
 
-/** Searches once at a server that answers the request for TLS and then ends; returns all it heard behind that. */
+/**
+ * Searches once at a server that accepts TLS and then ends; returns all bytes it received after
+ * that.
+ */
 async function searchAt(identity: Certificate | undefined, isTrusted: boolean) {
   let heard = ''
   const sockets = new Set<Socket>()
@@ -61,7 +67,7 @@ async function searchAt(identity: Certificate | undefined, isTrusted: boolean) {
   return { heard, fault }
 }
 
-test('a certificate of a trusted authority, for this address, is spoken to', async () => {
+test('a certificate of a trusted authority, for this address, is accepted', async () => {
   assert.match((await searchAt(good, true)).heard, /user\0reader/)
 })
 
@@ -76,7 +82,7 @@ for (const [what, identity, isTrusted, says] of [
   })
 }
 
-test('a server without TLS hears nothing', async () => {
+test('a server without TLS receives nothing', async () => {
   const { heard, fault } = await searchAt(undefined, true)
   assert.equal(heard, '')
   assert.match(fault, /does not support SSL/)

@@ -1,4 +1,7 @@
-/** Real Chroma and real Postgres: the passages of a question, and never one of another tenant. */
+/**
+ * Real Chroma and real Postgres return the passages of a question, and never those of another
+ * tenant.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { aKey } from '../../helpers/a-key.ts'
@@ -10,7 +13,7 @@ import { embedding, wordVector } from '../../helpers/vector-stores/word-vectors.
 
 const TOPICS = ['refunds', 'shipping', 'returns', 'invoices', 'passwords', 'holidays', 'parking']
 
-/** Each tenant has the same topics, so that only a filter keeps them apart. */
+/** Each tenant has the same topics, so that only a filter separates them. */
 const STORED: StoredPassage[] = ['acme', 'globex'].flatMap((tenant) =>
   TOPICS.map((topic) => {
     const text = `All about ${topic}, as ${tenant} sees it.`
@@ -26,7 +29,7 @@ const [upstream, embedder, chroma, postgres, qdrant] = await Promise.all([
   startPostgres(),
   startQdrant(),
 ])
-upstream.vendor = { takesAll: 'Clients send words of stores, which mean nothing to a model.' }
+upstream.vendor = { takesAll: "Clients send a store's query words, which mean nothing to a model." }
 await Promise.all([chroma.fill('docs', STORED), postgres.fill('docs', STORED)])
 qdrant.fill(STORED)
 
@@ -91,7 +94,7 @@ async function ask(tenant: keyof typeof KEYS, model: string, content: string, mo
 const sent = () => JSON.stringify(upstream.asked.at(-1)?.body.messages)
 
 for (const { name } of STORES) {
-  test(`${name}: the passage of the question comes first, with its score, id and source`, async () => {
+  test(`${name}: the question's passage comes first, with its score, id and source`, async () => {
     const heard = await ask('acme', name, 'shipping')
     assert.equal(heard.status, 200, heard.text)
     assert.match(sent(), /\[1\] source: shipping\.md, id: acme-shipping, score: 1\\n/)
@@ -101,7 +104,7 @@ for (const { name } of STORES) {
   })
 }
 
-/** Texts and members by which a client may try to change what a store is asked. */
+/** Texts and members with which a client may try to change a store's query. */
 const ATTACKS: readonly (readonly [text: string, more: object])[] = [
   ["' OR '1'='1", {}],
   ['"; DROP TABLE docs; --', {}],
@@ -111,7 +114,7 @@ const ATTACKS: readonly (readonly [text: string, more: object])[] = [
   ['\\u0000 \\x00 globex', { retrieval: ['other'], vector_stores: [] }],
 ]
 
-test('in 1,000 questions of two tenants, no passage is of the other one', async (context) => {
+test('in 1,000 questions of two tenants, no passage belongs to the other tenant', async (context) => {
   const counts = new Map<string, number>()
   let foreign = 0
   for (let round = 0; round < 250; round++) {
@@ -144,7 +147,7 @@ test('in 1,000 questions of two tenants, no passage is of the other one', async 
   context.diagnostic('1,000 questions, 0 passages of the other tenant')
 })
 
-test('a wrong password is a 503, and stands nowhere', async () => {
+test('a wrong password returns 503, and appears nowhere', async () => {
   const refused = await ask('acme', 'locked', 'shipping')
   assert.equal(refused.status, 503)
   const traces = JSON.stringify(await front.admin('/traces?limit=1'))
@@ -158,7 +161,7 @@ test('a wrong password is a 503, and stands nowhere', async () => {
   for (const text of shown) assert.doesNotMatch(text, /wrong-password|postgres-password/)
 })
 
-test('a table that is missing is a 503, and is found once it is there', async () => {
+test('a missing table returns 503, and is found once it exists', async () => {
   const missing = await ask('acme', 'gone', 'shipping')
   assert.equal(missing.status, 503)
   assert.equal(errorOf(missing).code, 'ERR_GW_AUXILIARY_UNAVAILABLE')
@@ -166,7 +169,7 @@ test('a table that is missing is a 503, and is found once it is there', async ()
   assert.equal((await ask('acme', 'gone', 'shipping')).status, 200)
 })
 
-test('a table or collection that is made anew is found again', async () => {
+test('a recreated table or collection is found again', async () => {
   await Promise.all([chroma.fill('docs', STORED), postgres.fill('docs', STORED)])
   for (const { name } of STORES) {
     const heard = await ask('globex', name, 'parking')
@@ -175,7 +178,7 @@ test('a table or collection that is made anew is found again', async () => {
   }
 })
 
-test('connections to Postgres are kept, and bounded for each store', async () => {
+test('connections to Postgres are kept, and limited for each store', async () => {
   const [row] = await postgres.ask(
     "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'gw'",
   )

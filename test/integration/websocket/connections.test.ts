@@ -1,4 +1,7 @@
-/** WebSockets as connections: control frames, broken rules, large messages, clients that leave, and the end of the process. */
+/**
+ * WebSocket connections: control frames, broken rules, large messages, disconnecting clients, and
+ * the end of the process.
+ */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { aKey } from '../../helpers/a-key.ts'
@@ -50,13 +53,13 @@ beforeEach(() => {
 const question = { model: 'chat', input: 'hi' }
 const create = JSON.stringify({ type: 'response.create', ...question })
 
-test('a ping is answered with its own bytes, also while a response is under way', async () => {
+test('a ping is answered with its own bytes, also during a response', async () => {
   const client = await connected()
   client.socket.write(clientFrame({ opcode: 9, payload: 'one' }))
   await until('the first pong', () => client.opcodes(10).length === 1)
   model.script.push(silent)
   client.create(question)
-  await until('the model is asked', () => model.asked.length === 1)
+  await until('the model has the request', () => model.asked.length === 1)
   client.socket.write(clientFrame({ opcode: 9, payload: 'two' }))
   await until('the second pong', () => client.opcodes(10).length === 2)
   assert.deepEqual(
@@ -66,7 +69,7 @@ test('a ping is answered with its own bytes, also while a response is under way'
   client.socket.destroy()
 })
 
-test('pings come at the interval of heartbeats, without a response and while the model is silent', async () => {
+test('pings come at the heartbeat interval, without a response and while the model is silent', async () => {
   const client = await connected()
   await until('two pings', () => client.opcodes(9).length >= 2)
   assert.equal(client.events.length, 0)
@@ -82,7 +85,7 @@ test('pings come at the interval of heartbeats, without a response and while the
   client.socket.destroy()
 })
 
-test('a message in fragments, cut at every byte, is one message', async () => {
+test('a message in fragments, split at every byte, is one message', async () => {
   const client = await connected()
   const half = Math.floor(create.length / 2)
   const bytes = Buffer.concat([
@@ -103,7 +106,7 @@ const BROKEN: Readonly<Record<string, readonly [bytes: Buffer, code: number]>> =
   'a frame without a mask': [clientFrame({ opcode: 1, payload: create, isMasked: false }), 1002],
   'a compressed frame': [clientFrame({ opcode: 1, payload: create, reserved: 0x40 }), 1002],
   'a binary message': [clientFrame({ opcode: 2, payload: create }), 1003],
-  'a text that is no UTF-8': [clientFrame({ opcode: 1, payload: Buffer.of(0xff) }), 1007],
+  'a text that is not UTF-8': [clientFrame({ opcode: 1, payload: Buffer.of(0xff) }), 1007],
   'a close': [clientFrame({ opcode: 8, payload: Buffer.of(0x03, 0xe8) }), 1000],
 }
 
@@ -114,7 +117,7 @@ for (const [name, [bytes, code]] of Object.entries(BROKEN))
     assert.equal(await client.closed(), code)
   })
 
-test('compression is not offered back', async () => {
+test('compression is not offered', async () => {
   const client = await open({
     url: front.process.url,
     headers: {
@@ -126,7 +129,7 @@ test('compression is not offered back', async () => {
   client.socket.destroy()
 })
 
-test('a message at the bound passes, and one above it is refused as a body is; then the connection ends with 1009', async () => {
+test('a message at the bound passes, and a larger one is refused like a body; then the connection ends with 1009', async () => {
   const fitting = await connected()
   const events = await fitting.turn({ ...question, input: 'x'.repeat(LIMIT - create.length + 2) })
   assert.equal(events.at(-1)?.type, 'response.completed')
@@ -148,7 +151,7 @@ test('a message at the bound passes, and one above it is refused as a body is; t
   }
 })
 
-test('what a turn goes on from counts towards the bound of its message', async () => {
+test('the context that a turn continues from counts towards the bound of its message', async () => {
   const client = await connected()
   const words = 'x'.repeat(LIMIT / 2)
   const first = await client.turn({ ...question, input: words })
@@ -169,7 +172,7 @@ const LEAVING: Readonly<Record<string, (client: RawClient) => void>> = {
 }
 
 for (const [name, leave] of Object.entries(LEAVING))
-  test(`a client that ${name} in a turn is settled as one that left`, async () => {
+  test(`a client that ${name} in a turn is settled as disconnected`, async () => {
     const client = await connected()
     const { promise: hold, resolve } = Promise.withResolvers<void>()
     const { promise: isLeft, resolve: leaves } = Promise.withResolvers<void>()
@@ -209,7 +212,7 @@ test('draining ends connections without a response at once, and the others after
   assert.deepEqual((await other.process.exited).code, 0)
 })
 
-test('a response that outlasts the drain ends with events that say so', async () => {
+test('a response that outlasts the drain ends with events that report it', async () => {
   const other = await start({ drain_timeout_seconds: 1 })
   const client = await connected(other)
   model.script.push(streaming({ hold: new Promise(() => {}) }))
@@ -224,12 +227,12 @@ test('a response that outlasts the drain ends with events that say so', async ()
   await other.process.exited
 })
 
-test('a client that answers no ping is gone after the time of idle connections', async () => {
+test('a client that answers no ping is closed after the idle timeout', async () => {
   const other = await start({ keepalive_seconds: 1 })
   try {
     const [dumb, good] = [await connected(other), await connected(other)]
     const answering = setInterval(() => good.socket.write(clientFrame({ opcode: 10 })), 500)
-    await until('the silent one is cut', () => dumb.isClosed)
+    await until('the silent client is cut', () => dumb.isClosed)
     assert.equal(good.isClosed, false)
     clearInterval(answering)
   } finally {
@@ -237,7 +240,7 @@ test('a client that answers no ping is gone after the time of idle connections',
   }
 })
 
-test('the listener over TLS takes WebSockets', async () => {
+test('the TLS listener accepts WebSockets', async () => {
   const certificates = new Certificates()
   const authority = certificates.authority()
   const pair = certificates.make({ by: authority })

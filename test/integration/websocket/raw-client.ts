@@ -1,4 +1,4 @@
-/** A client of WebSockets that writes any bytes, and keeps each frame that it reads. */
+/** A client of WebSockets that writes any bytes, and keeps each received frame. */
 import { randomBytes } from 'node:crypto'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { request as requestSecurely } from 'node:https'
@@ -56,7 +56,7 @@ export class RawClient {
     return this.events.filter((one) => one.type === type).length
   }
 
-  /** The first event of the type from a place on, once it has come. */
+  /** The first event of the type after a position, once it has arrived. */
   async event(type: string, from = 0): Promise<Event> {
     const find = () => this.events.slice(from).find((one) => one.type === type)
     await until(`the event ${type}`, () => find() !== undefined || this.isClosed)
@@ -102,7 +102,7 @@ export class RawClient {
   }
 }
 
-/** Resolves with the connection, or with the answer that refuses it. */
+/** Resolves with the connection, or with the refusing answer. */
 export function dial({ url, path = '/v1/responses', headers = {}, ca }: Dialled) {
   const all = {
     connection: 'Upgrade',

@@ -1,4 +1,7 @@
-/** Responses over a WebSocket, message by message: each is governed, answered and recorded as a POST is. */
+/**
+ * Responses over a WebSocket, message by message: each is limited, answered and recorded like a
+ * POST.
+ */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { after, beforeEach, test } from 'node:test'
@@ -23,7 +26,7 @@ const mine = aKey({ id: 'mine' })
 const lister = aKey({ id: 'lister', scopes: ['models:list'] })
 const poor = aKey({ id: 'poor', tenant: 'poor' })
 const [model, own] = await Promise.all([startUpstream(), startUpstream()])
-own.vendor = { takesAll: 'Its items are those that the test makes up.' }
+own.vendor = { takesAll: 'Its items are those of the test.' }
 const front = await startFront({
   upstreams: [
     { name: 'model', endpoint: model.url },
@@ -77,7 +80,7 @@ async function heardBy(ws: ResponsesWS, asked: object): Promise<ResponsesServerE
   return events
 }
 
-test("OpenAI's own client gets a text, then calls a tool and goes on from the call", async () => {
+test("OpenAI's own client gets a text, then calls a tool and continues from the call", async () => {
   const client = new OpenAI({ apiKey: mine.key, baseURL: `${url}/v1` })
   const ws = new ResponsesWS(client)
   try {
@@ -126,7 +129,7 @@ test("OpenAI's own client gets a text, then calls a tool and goes on from the ca
   assert.equal(model.asked.at(-1)?.body.stream, true)
 })
 
-test('each turn has a request id, limits, a line of the log and its own usage', async () => {
+test('each turn has a request id, limits, a log line and its own usage', async () => {
   const client = await connected()
   const before = await front.value('gw_requests_total{route="chat",upstream="model",status="200"}')
   const facts = []
@@ -165,7 +168,7 @@ test('each turn has a request id, limits, a line of the log and its own usage', 
   assert.equal(line?.status, 101)
 })
 
-test('a key that is revoked between two turns ends the next one as HTTP would, and the connection stays', async () => {
+test('a key revoked between two turns ends the next one as HTTP would, and the connection stays open', async () => {
   const client = await connected()
   assert.equal((await client.turn(question)).at(-1)?.type, 'response.completed')
   const { configFile } = front.process
@@ -192,7 +195,7 @@ test('a key that is revoked between two turns ends the next one as HTTP would, a
   assert.equal(model.asked.length, 1)
   assert.equal((await refused({ url, headers: bearer(mine) })).status, 401)
   await writeFile(configFile, written)
-  await until('the key is back', async () => (await reloads()) > before + 1)
+  await until('the key is restored', async () => (await reloads()) > before + 1)
   assert.equal((await client.turn(question)).at(-1)?.type, 'response.completed')
 })
 
@@ -208,7 +211,7 @@ test('a budget that a turn has spent ends the next one', async () => {
   assert.equal(model.asked.length, 1)
 })
 
-test('a failure of every upstream is an event with the status of HTTP, and the next turn works', async () => {
+test('a failure of every upstream is an event with the HTTP status, and the next turn works', async () => {
   const client = await connected()
   model.script.push(failing(503))
   const [error] = await client.turn(question)
@@ -220,7 +223,7 @@ test('a failure of every upstream is an event with the status of HTTP, and the n
   assert.equal((await client.turn(question)).at(-1)?.type, 'response.completed')
 })
 
-test('a second message while a response is under way is refused, and the response goes on', async () => {
+test('a second message during a response is refused, and the response continues', async () => {
   const client = await connected()
   const { promise: hold, resolve: goOn } = Promise.withResolvers<void>()
   model.script.push(streaming({ hold }))
@@ -252,12 +255,12 @@ test('a message can continue only the last response of the connection', async ()
       error: { code: 'previous_response_not_found', param: 'previous_response_id' },
     })
   }
-  // A refused turn leaves the last response.
+  // A refused turn keeps the last response.
   const again = await client.turn({ ...question, previous_response_id: id })
   assert.equal(again.at(-1)?.type, 'response.completed')
 })
 
-test('a message that prepares a conversation asks no model, and the next one goes on from it', async () => {
+test('a message that prepares a conversation calls no model, and the next message continues from it', async () => {
   const client = await connected()
   const prepared = await client.turn({
     model: 'chat',
@@ -281,7 +284,7 @@ test('a message that prepares a conversation asks no model, and the next one goe
   assert.equal(empty.at(-1)?.type, 'response.completed')
 })
 
-/** A response of an upstream that has them itself. */
+/** A response of an upstream that supports responses. */
 function ofOwn(output: readonly object[], members: object = {}): Reply {
   const usage = { input_tokens: 7, output_tokens: 3, total_tokens: 10 }
   const response = {
@@ -309,7 +312,7 @@ function ofOwn(output: readonly object[], members: object = {}): Reply {
   }
 }
 
-test('an upstream that has responses itself gets the whole conversation, without what only its memory could mean', async () => {
+test('an upstream that supports responses gets the whole conversation, without members that only its memory could resolve', async () => {
   const client = await connected()
   const said = {
     type: 'message',
@@ -338,7 +341,7 @@ test('an upstream that has responses itself gets the whole conversation, without
   ])
 })
 
-test('a stored response is gone on from by the upstream that keeps it', async () => {
+test('a stored response is continued by the upstream that stores it', async () => {
   const client = await connected()
   own.script.push(ofOwn([{ type: 'message', id: 'msg_1' }]), ofOwn([]))
   const asked = { model: 'own', input: 'hi', store: true }
@@ -352,7 +355,7 @@ test('a stored response is gone on from by the upstream that keeps it', async ()
   })
 })
 
-test('the name of a stream comes back in every event of its turn', async () => {
+test('the name of a stream is returned in every event of its turn', async () => {
   const client = await connected()
   const events = await client.turn({ ...question, stream_id: 'main' })
   assert.ok(events.every(({ stream_id }) => stream_id === 'main'))
@@ -365,12 +368,12 @@ const WRONG: Readonly<Record<string, readonly [message: object, param: string | 
   'no type': [{ type: undefined }, 'type'],
   'no model': [{ model: undefined }, 'model'],
   background: [{ background: true }, 'background'],
-  'a generate that is no flag': [{ generate: 1 }, 'generate'],
-  'a previous response that is no text': [{ previous_response_id: 1 }, 'previous_response_id'],
+  'a generate that is not a flag': [{ generate: 1 }, 'generate'],
+  'a previous response that is not a text': [{ previous_response_id: 1 }, 'previous_response_id'],
   'no input': [{ input: undefined }, 'input'],
 }
 
-test('a message at fault is a 400 that names the member, and the connection goes on', async () => {
+test('an invalid message gets a 400 that names the member, and the connection stays open', async () => {
   const client = await connected()
   for (const [name, [members, param]] of Object.entries(WRONG)) {
     const [error] = await client.turn({ ...question, ...members })
@@ -403,7 +406,7 @@ test('a handshake is refused in the words of HTTP', async () => {
   assert.equal(old.headers.upgrade, 'websocket')
 })
 
-test('the paths that base URLs make lead to a WebSocket too, with the model that they name', async () => {
+test('the paths that base URLs produce also open a WebSocket, with their model', async () => {
   for (const path of ['/responses', '/v1/responses/', '/openai/v1/responses?api-version=preview']) {
     const client = await open({ url, path, headers: bearer(mine) })
     assert.equal((await client.turn(question)).at(-1)?.type, 'response.completed', path)
