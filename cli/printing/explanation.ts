@@ -109,6 +109,7 @@ function printUpstreams(upstreams: readonly z.output<typeof Upstream>[], isWide:
       countedText(one),
     ]),
     isWide,
+    ['TOKENS', 'QUEUE', 'IN FLIGHT'],
   )
   for (const line of [...endpointLines(upstreams), ...sharesLines(upstreams)]) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)

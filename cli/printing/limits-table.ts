@@ -1,6 +1,7 @@
 /** The state of a tenant's limits, from the admin API and as a table. */
 import { z } from 'zod'
 import { relativeTime } from './ages.ts'
+import { moneyText, numberText } from './money.ts'
 import { printTable } from './table.ts'
 
 const Amount = z.union([z.number(), z.string()])
@@ -29,11 +30,23 @@ function resetText(resetsAt: string | null): string | undefined {
   return isOver ? 'now' : relativeTime(resetsAt)
 }
 
+/** The gateway sends some amounts of money as exact texts. */
+function amountsOf(limit: string) {
+  const isMoney = limit.includes('_usd')
+  return (amount: number | string | undefined) => {
+    const value = typeof amount === 'string' && isMoney ? Number(amount) : amount
+    if (typeof value !== 'number' || Number.isNaN(value)) return amount
+    return isMoney ? moneyText(value) : numberText(value)
+  }
+}
+
 export function printStanding({ tenant: _, ...figures }: TenantLimits, isWide = false): void {
   const rows = Object.entries(figures).map(([name, figure]) => {
     const { window, limit, burst, used, reserved, remaining, resets_at } = Figure.parse(figure)
-    const most = burst === undefined ? limit : `${limit}, ${burst} at once`
-    return [name, window, most, used, reserved, remaining, resetText(resets_at)]
+    const shown = amountsOf(name)
+    const most = burst === undefined ? shown(limit) : `${shown(limit)}, ${shown(burst)} at once`
+    const amounts = [most, shown(used), shown(reserved), shown(remaining)]
+    return [name, window, ...amounts, resetText(resets_at)]
   })
-  printTable(HEAD, rows, isWide)
+  printTable(HEAD, rows, isWide, ['RESERVED', 'WINDOW'])
 }

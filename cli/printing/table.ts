@@ -1,23 +1,28 @@
-/** Tables. On a terminal, long cells continue in the next line; elsewhere each row is one line, for grep and awk. */
+/** Tables. In a pipe each row is one line, for grep and awk. On a terminal they fit into its width: see `fit.ts`. */
 import { type Colour, type Painted, paint } from './colours.ts'
+import { cutText, fitted, isNumber, type Sized, wrappedText } from './fit.ts'
+import { numberText } from './money.ts'
 import { printLine } from './output.ts'
 
 const TERMINAL_WIDTH = 80
 const GAP = '  '
-const NARROWEST = 10
 
 type TableRow = readonly unknown[]
 
-/** A hyphen marks an absent value, so that every line has all columns. With `isWide` nothing is wrapped. */
+/**
+ * A hyphen marks an absent value, so that every line has all columns. With `isWide` nothing is left out or cut. `least`:
+ * titles of columns in the order in which a narrow terminal leaves them out.
+ */
 export function printTable(
   head: readonly string[],
   rows: readonly TableRow[],
   isWide = false,
+  least: readonly string[] = [],
 ): void {
   const { isTTY, columns } = process.stdout
   const width = isWide || !isTTY ? Number.POSITIVE_INFINITY : columns || TERMINAL_WIDTH
   const colour = (text: string, name: Colour | undefined) => paint(text, name, process.stdout)
-  for (const line of tableLines(head, rows, { width, colour })) printLine(line)
+  for (const line of tableLines(head, rows, { width, colour, least })) printLine(line)
 }
 
 /** `label  value`, one a line; absent values are omitted. */
@@ -33,33 +38,52 @@ export function printFacts(facts: readonly (readonly [label: string, value: unkn
 interface Layout {
   readonly width: number
   readonly colour?: (text: string, colour: Colour | undefined) => string
+  readonly least?: readonly string[]
 }
 
+interface Column extends Sized {
+  readonly cells: readonly Painted[]
+  readonly isNumeric: boolean
+}
+
+/** Numbers stand at the right. The last column, if it has sentences, goes on in the next line; others are cut with `…`. */
 export function tableLines(
   head: readonly string[],
   rows: readonly TableRow[],
-  { width, colour = (text) => text }: Layout,
+  { width, colour = (text) => text, least = [] }: Layout,
 ): string[] {
-  const cells = [head, ...rows].map((row) => head.map((_, index) => cellOf(row[index])))
-  const widest = head.map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.text.length ?? 0)),
-  )
-  const widths = fitted(widest, width)
-  return cells.flatMap((row) => {
-    const columns = row.map(({ text }, column) => wrapped(text, widths[column] ?? NARROWEST))
-    const height = Math.max(...columns.map((lines) => lines.length))
+  const all = head.map((title, index) => columnOf(title, rows, index))
+  const { columns, widths } = fitted(all, { room: width, gap: GAP.length, least })
+  const last = columns.length - 1
+  return Array.from({ length: rows.length + 1 }, (_, row) => row).flatMap((row) => {
+    const texts = columns.map(({ cells }, column) => {
+      const text = cells[row]?.text ?? ''
+      const room = widths[column] ?? text.length
+      return column === last ? wrappedText(text, room) : [cutText(text, room)]
+    })
+    const height = Math.max(...texts.map((lines) => lines.length))
     return Array.from({ length: height }, (_, line) => {
-      const texts = columns.map((lines) => lines[line] ?? '')
-      const last = texts.findLastIndex((text) => text !== '')
-      return texts
-        .slice(0, last + 1)
-        .map((text, column) => {
-          const space = column === last ? '' : ' '.repeat((widths[column] ?? 0) - text.length)
-          return `${text === '' ? '' : colour(text, row[column]?.colour)}${space}`
-        })
-        .join(GAP)
+      const parts = texts.map((lines) => lines[line] ?? '')
+      const end = parts.findLastIndex((text) => text !== '')
+      const placed = parts.slice(0, end + 1).map((text, index) => {
+        const { isNumeric = false, cells = [] } = columns[index] ?? {}
+        const space = ' '.repeat(Math.max(0, (widths[index] ?? 0) - text.length))
+        const painted = text === '' ? '' : colour(text, cells[row]?.colour)
+        if (isNumeric) return `${space}${painted}`
+        return index === end ? painted : `${painted}${space}`
+      })
+      return placed.join(GAP)
     })
   })
+}
+
+function columnOf(title: string, rows: readonly TableRow[], index: number): Column {
+  const below = rows.map((row) => cellOf(row[index]))
+  const texts = below.map(({ text }) => text)
+  const numbers = texts.filter((text) => text !== '-' && text !== '')
+  // The first column names its row.
+  const isNumeric = index > 0 && numbers.length > 0 && numbers.every(isNumber)
+  return { title, texts, isNumeric, cells: [{ text: title, colour: undefined }, ...below] }
 }
 
 const STEERING = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
@@ -71,39 +95,10 @@ export function unsteered(text: string): string {
 
 function cellOf(value: unknown): Painted {
   if (isPainted(value)) return { ...value, text: unsteered(value.text) }
+  if (typeof value === 'number') return { text: numberText(value), colour: undefined }
   return { text: unsteered(String(value ?? '-')), colour: undefined }
 }
 
 function isPainted(value: unknown): value is Painted {
   return typeof value === 'object' && value !== null && 'text' in value
-}
-
-/** The widest column shrinks first. */
-function fitted(wanted: readonly number[], width: number): number[] {
-  const widths = [...wanted]
-  const room = width - GAP.length * (widths.length - 1)
-  for (;;) {
-    const over = widths.reduce((sum, one) => sum + one, 0) - room
-    const widest = Math.max(...widths)
-    if (over <= 0 || widest <= NARROWEST) return widths
-    const next = Math.max(NARROWEST, ...widths.filter((one) => one < widest))
-    const isLast = widths.filter((one) => one === widest).length === 1
-    const step = isLast ? Math.min(over, Math.max(1, widest - next)) : 1
-    widths[widths.indexOf(widest)] = widest - step
-  }
-}
-
-/** Wraps at a space if there is one, else after a comma or a hyphen, else anywhere. */
-function wrapped(text: string, width: number): string[] {
-  const lines: string[] = []
-  let rest = text
-  while (rest.length > width) {
-    const part = rest.slice(0, width + 1)
-    const space = part.lastIndexOf(' ')
-    const joint = Math.max(...[',', '-', '/'].map((mark) => part.slice(0, width).lastIndexOf(mark)))
-    const end = space > 0 ? space : joint > 0 ? joint + 1 : width
-    lines.push(rest.slice(0, end))
-    rest = rest.slice(end).trimStart()
-  }
-  return [...lines, rest]
 }

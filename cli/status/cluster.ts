@@ -126,6 +126,7 @@ function print({ metadata }: KubeObject, status: GatewayStatus, isWide: boolean)
       message,
     ]),
     isWide,
+    ['SINCE'],
   )
   for (const { severity, path, message, fix } of status.problems) {
     const colour = severity === 'error' ? 'red' : 'yellow'
@@ -136,7 +137,7 @@ function print({ metadata }: KubeObject, status: GatewayStatus, isWide: boolean)
   if (status.pods.length === 0) return
   printLine('')
   const head = ['POD', 'READY', 'STATE', 'HASH', 'GEN', 'LAST ERROR']
-  printTable(head, status.pods.map(rowOf), isWide)
+  printTable(head, status.pods.map(rowOf), isWide, ['GEN', 'HASH'])
 }
 
 /** The form that kubectl and `gw wait` accept. */

@@ -72,7 +72,7 @@ export function printModels(models: readonly Model[], isWide: boolean): void {
     eligibleOf(model.upstreams),
     ...(hasEnds ? [endOf(model.deprecated)] : []),
   ])
-  printTable(head, rows, isWide)
+  printTable(head, rows, isWide, ['WINDOW', 'STRATEGY', 'KIND'])
 }
 
 function endOf(deprecated: Model['deprecated']): string | undefined {

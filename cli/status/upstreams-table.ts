@@ -34,7 +34,7 @@ export function printUpstreams(upstreams: readonly ShownUpstream[], isWide: bool
     one.queue,
     one.endpoint,
   ])
-  printTable(head, rows, isWide)
+  printTable(head, rows, isWide, ['TOKENS', 'PROVIDER', 'IN FLIGHT', 'ELIGIBLE'])
 }
 
 /** Pods judge upstreams separately, with different results. */

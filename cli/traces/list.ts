@@ -53,5 +53,6 @@ export function printTraces(traces: readonly TraceAnswer[], isWide: boolean): vo
       typeof one.ttft_ms === 'number' ? Math.round(one.ttft_ms) : undefined,
     ]),
     isWide,
+    ['ATTEMPTS', 'MS', 'AGE', 'UPSTREAM', 'ROUTE', 'TENANT'],
   )
 }

@@ -75,6 +75,7 @@ function printSummary(tests: readonly Test[], isWide: boolean): void {
       endpoint,
     ]),
     isWide,
+    ['MS', 'PROVIDER'],
   )
 }
 

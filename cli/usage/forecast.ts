@@ -97,13 +97,15 @@ export function printForecast(forecasts: readonly Forecast[], total: number, sho
       one.spent_at === null ? '-' : shortTime(one.spent_at),
       shortTime(one.resets_at),
     ]),
+    false,
+    ['AT END', 'RESETS', 'LIMIT'],
   )
   printText('\nPACE 100%: the budget is spent exactly at its reset. Times are UTC.')
   if (shown < total) printText(`${shown} of ${total} tenants.`)
 }
 
-function rounded(value: number): string {
-  return String(Math.round(value * 10_000) / 10_000)
+function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000
 }
 
 /** Rounded to the minute. */

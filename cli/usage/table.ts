@@ -1,5 +1,6 @@
 /** Usage for people and for spreadsheets; merges the answers of several pods. */
 import { z } from 'zod'
+import { moneyText } from '../printing/money.ts'
 import { printText } from '../printing/output.ts'
 import { printTable } from '../printing/table.ts'
 
@@ -104,7 +105,10 @@ export function printUsage(report: UsageAnswer, { asked, answered }: Pods, isWid
   const total = sumOf(rows)
   const label = ['TOTAL', ...by.slice(1).map(() => '')]
   const lines = rows.map((row) => [...by.map((name) => row.by[name] || '-'), ...cellsOf(row)])
-  printTable(head, [...lines, [...label, ...cellsOf(total)]], isWide)
+  printTable(head, [...lines, [...label, ...cellsOf(total)]], isWide, [
+    ...['ESTIMATED', 'REASONING', 'SAVED USD', 'CACHED', 'ERRORS', 'INPUT', 'OUTPUT'],
+    ...head.slice(1, by.length).reverse(),
+  ])
   const some = answered < asked ? `, ${answered} of ${asked} pods` : `, ${asked} pods`
   const who = kept_in === 'redis' ? ', all replicas' : asked > 1 ? some : ''
   const short = kept_from !== undefined && kept_from > from ? `, counted from ${kept_from}` : ''
@@ -113,6 +117,8 @@ export function printUsage(report: UsageAnswer, { asked, answered }: Pods, isWid
   for (const { tenant, tokens } of unattributed)
     if (tokens > 0) printText(`${tokens} tokens charged to ${tenant} today belong to no key.`)
 }
+
+const NANO = 1e9
 
 const HEAD = [
   'REQUESTS',
@@ -134,8 +140,8 @@ function cellsOf(row: Omit<Row, 'by'>): (string | number)[] {
     row.cached_tokens,
     row.output_tokens,
     row.reasoning_tokens,
-    usd(row.cost_nano_usd),
-    usd(savedBy(row)),
+    moneyText(row.cost_nano_usd / NANO),
+    moneyText(savedBy(row) / NANO),
     row.estimated,
     row.cache_write_tokens,
   ]

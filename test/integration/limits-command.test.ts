@@ -67,10 +67,10 @@ test('gw limits show prints every figure with its window and its reset', async (
   assert.ok(tokens_per_minute.used >= 0)
   assert.deepEqual(rows.get('concurrent_requests'), ['running', '4', '0', '-', '4', '-'])
   const day = rows.get('tokens_per_day') ?? []
-  assert.deepEqual(day.slice(0, -1), ['day', '5000', '10', '0', '4990'])
+  assert.deepEqual(day.slice(0, -1), ['day', '5,000', '10', '0', '4,990'])
   assert.match(day.at(-1) ?? '', FROM_NOW)
   const month = rows.get('spend_per_month_usd') ?? []
-  assert.deepEqual(month.slice(0, -1), ['month', '12.5', '0.00013', '0', '12.49987'])
+  assert.deepEqual(month.slice(0, -1), ['month', '12.50', '0.00013', '0.00', '12.4999'])
   assert.match(month.at(-1) ?? '', FROM_NOW)
   const [hour, , cost] = rows.get('infra_cost_usd') ?? []
   assert.equal(hour, 'hour')
