@@ -34,12 +34,15 @@ function sectionsOf(command: Command, above: string): string[] {
   const own = command.options.filter(({ flags }) => !PLACE.has(flags))
   const asks =
     own.length < command.options.length ? ['Takes the options that choose the gateway.'] : []
-  const table = own.length === 0 ? [] : [tableOf(own)]
+  const { registeredArguments } = command
+  const isEmpty = own.length + registeredArguments.length === 0
+  const table = isEmpty ? [] : [tableOf(own, registeredArguments)]
   return [[title, command.description(), ...asks, ...table].join('\n\n')]
 }
 
-function tableOf(options: readonly Option[]): string {
-  return ['| option | meaning |', '| --- | --- |', ...options.map(rowOf)].join('\n')
+function tableOf(options: readonly Option[], args: readonly Argument[] = []): string {
+  const named = args.map((one) => `| \`${shownArgument(one)}\` | ${one.description} |`)
+  return ['| option | meaning |', '| --- | --- |', ...named, ...options.map(rowOf)].join('\n')
 }
 
 function shownArgument(argument: Argument): string {

@@ -39,7 +39,7 @@ const misuses = [
   [
     'a misspelt option that is required',
     ['config', 'validate', '--fil', 'x'],
-    /required option .* not specified, and there is no option '--fil'\n$/,
+    /unknown option '--fil'\n\(Did you mean --file\?\)\n$/,
   ],
   ['an unknown option', ['simulate', '--prt', '1'], /'--prt'\n\(Did you mean --port\?\)/],
   ['a missing option', ['run'], /required option '-f, --file <path>' not specified/],

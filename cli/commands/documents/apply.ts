@@ -1,5 +1,6 @@
 /** `gw apply`: puts a configuration file into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -19,33 +20,37 @@ interface ApplyOptions extends PlaceOptions {
 const FIVE_MINUTES_MS = 300_000
 
 export const apply = endUsageWith64(
-  addPlace(
-    new Command('apply')
-      .description('Apply a configuration file, and wait until every pod enforces it.')
-      .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
-  )
-    .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
-    .addOption(
-      new Option('--strategy <name>', 'how pods are replaced if the change needs new pods').choices(
-        ['rolling'],
-      ),
+  bareName(
+    addPlace(
+      new Command('apply')
+        .description('Apply a configuration file, and wait until every pod enforces it.')
+        .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
     )
-    .addOption(
-      new Option('--drain-timeout <time>', 'time for requests to finish when a pod ends')
-        .argParser(durationMs)
-        .conflicts('reload'),
-    )
-    .addOption(
-      new Option('--wait <yes>', 'wait for the pods').choices(['true', 'false']).default('true'),
-    )
-    .addOption(
-      new Option('--timeout <time>', 'how long to wait')
-        .argParser(durationMs)
-        .default(FIVE_MINUTES_MS, '5m'),
-    )
-    .option('--force-conflicts', 'take over fields that another manager owns')
-    .addOption(formatOption())
-    .action(applyFile),
+      .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
+      .addOption(
+        new Option(
+          '--strategy <name>',
+          'how pods are replaced if the change needs new pods',
+        ).choices(['rolling']),
+      )
+      .addOption(
+        new Option('--drain-timeout <time>', 'time for requests to finish when a pod ends')
+          .argParser(durationMs)
+          .conflicts('reload'),
+      )
+      .addOption(
+        new Option('--wait <yes>', 'wait for the pods').choices(['true', 'false']).default('true'),
+      )
+      .addOption(
+        new Option('--timeout <time>', 'how long to wait')
+          .argParser(durationMs)
+          .default(FIVE_MINUTES_MS, '5m'),
+      )
+      .option('--force-conflicts', 'take over fields that another manager owns')
+      .addOption(formatOption()),
+    '--file',
+    applyFile,
+  ),
 )
 
 async function applyFile(options: ApplyOptions, command: Command): Promise<void> {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { Loaded } from '../../../dataplane/config/load.ts'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
@@ -27,19 +28,22 @@ interface LoadedFile extends Loaded {
 const FILE_FLAG = '-f, --file <path>'
 const FILE_MEANING = 'configuration file; - reads standard input'
 
-const validate = new Command('validate')
-  .description(
-    'Check a configuration file and list its mistakes; the file may also contain TenantPolicies.',
-  )
-  .requiredOption(FILE_FLAG, FILE_MEANING)
-  .option('--explain', 'also describe what happens to a request on each route')
-  .option('--strict', 'treat warnings as errors')
-  .option(
-    '--cluster',
-    'check as gw apply does for a cluster; always on for a document with spec or metadata.namespace',
-  )
-  .addOption(formatOption())
-  .action(validateFile)
+const validate = bareName(
+  new Command('validate')
+    .description(
+      'Check a configuration file and list its mistakes; the file may also contain TenantPolicies.',
+    )
+    .requiredOption(FILE_FLAG, FILE_MEANING)
+    .option('--explain', 'also describe what happens to a request on each route')
+    .option('--strict', 'treat warnings as errors')
+    .option(
+      '--cluster',
+      'check as gw apply does for a cluster; always on for a document with spec or metadata.namespace',
+    )
+    .addOption(formatOption()),
+  '--file',
+  validateFile,
+)
 
 const show = addPlace(
   new Command('show').description(

@@ -1,5 +1,6 @@
 /** `gw diff`: what applying a file would change, without changing it. */
 import { Command } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
@@ -10,13 +11,15 @@ interface DiffOptions extends PlaceOptions {
 }
 
 export const diff = endUsageWith64(
-  addPlace(
-    new Command('diff')
-      .description('Show what applying a file would change; exits with 1 if anything differs.')
-      .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
-  )
-    .addOption(formatOption())
-    .action(diffFile),
+  bareName(
+    addPlace(
+      new Command('diff')
+        .description('Show what applying a file would change; exits with 1 if anything differs.')
+        .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
+    ).addOption(formatOption()),
+    '--file',
+    diffFile,
+  ),
 )
 
 async function diffFile(options: DiffOptions, command: Command): Promise<void> {

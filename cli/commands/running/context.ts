@@ -1,5 +1,6 @@
 /** `gw context`: the context that the gateway sent with a request. */
 import { Command } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printRemark } from '../../printing/output.ts'
@@ -9,16 +10,18 @@ interface InspectOptions extends PlaceOptions {
   readonly output: Format
 }
 
-const inspect = addPlace(
-  new Command('inspect')
-    .description(
-      'Show the tokens of a prompt, the room in the context window, and the passages that were kept or omitted; ' +
-        'with their texts if the route has trace.keep_texts.',
-    )
-    .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
+const inspect = bareName(
+  addPlace(
+    new Command('inspect')
+      .description(
+        'Show the tokens of a prompt, the room in the context window, and the passages that were kept or omitted; ' +
+          'with their texts if the route has trace.keep_texts.',
+      )
+      .requiredOption('--request-id <id>', 'X-Request-Id of the answer'),
+  ).addOption(formatOption()),
+  '--request-id',
+  inspectContext,
 )
-  .addOption(formatOption())
-  .action(inspectContext)
 
 export const context = endUsageWith64(
   new Command('context')

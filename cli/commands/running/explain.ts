@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto'
 import { Command, Option } from 'commander'
 import { OPERATIONS } from '../../../dataplane/admin/asked-operations.ts'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { wholeNumber } from '../../option-values.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'
@@ -20,21 +21,24 @@ interface ExplainOptions extends PlaceOptions {
 const TOKENS_MAX = 100_000_000
 
 export const explain = endUsageWith64(
-  addPlace(
-    new Command('explain').description(
-      'Show what a running gateway would answer to a request now, and why: key, limits, upstreams.',
-    ),
-  )
-    .requiredOption('--route <name>', 'route or alias, as in `model`')
-    .option('--key <key>', 'key of the caller; only its hash is sent')
-    .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
-    .option('--prompt-tokens <n>', 'tokens of the prompt', wholeNumber(1, TOKENS_MAX))
-    .option('--max-tokens <n>', '`max_tokens` of the request', wholeNumber(1, TOKENS_MAX))
-    .addOption(
-      new Option('--operation <name>', 'API of the request (default: chat)').choices(OPERATIONS),
+  bareName(
+    addPlace(
+      new Command('explain').description(
+        'Show what a running gateway would answer to a request now, and why: key, limits, upstreams.',
+      ),
     )
-    .addOption(formatOption())
-    .action(explainRequest),
+      .requiredOption('--route <name>', 'route or alias, as in `model`')
+      .option('--key <key>', 'key of the caller; only its hash is sent')
+      .addOption(new Option('--tenant <name>', 'tenant of the caller').conflicts('key'))
+      .option('--prompt-tokens <n>', 'tokens of the prompt', wholeNumber(1, TOKENS_MAX))
+      .option('--max-tokens <n>', '`max_tokens` of the request', wholeNumber(1, TOKENS_MAX))
+      .addOption(
+        new Option('--operation <name>', 'API of the request (default: chat)').choices(OPERATIONS),
+      )
+      .addOption(formatOption()),
+    '--route',
+    explainRequest,
+  ),
 )
 
 async function explainRequest(options: ExplainOptions, command: Command): Promise<void> {

@@ -1,5 +1,6 @@
 /** `gw guardrail`: the verdict of a guardrail on a text. */
 import { Command, Option } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
@@ -11,22 +12,25 @@ interface GuardrailTestOptions extends PlaceOptions {
   readonly output: Format
 }
 
-const test = addPlace(
-  new Command('test')
-    .description(
-      'Ask a guardrail for its verdict, through the gateway; exits with 1 if there is no verdict.',
-    )
-    .requiredOption('--policy <name>', 'name of the guardrail')
-    .requiredOption('--input <text>', 'the text to judge'),
-)
-  .addOption(
-    new Option(
-      '--side <side>',
-      "judge the text as a request or as an answer; default: the guardrail's stage",
-    ).choices(['input', 'output']),
+const test = bareName(
+  addPlace(
+    new Command('test')
+      .description(
+        'Ask a guardrail for its verdict, through the gateway; exits with 1 if there is no verdict.',
+      )
+      .requiredOption('--policy <name>', 'name of the guardrail')
+      .requiredOption('--input <text>', 'the text to judge'),
   )
-  .addOption(formatOption())
-  .action(testGuardrail)
+    .addOption(
+      new Option(
+        '--side <side>',
+        "judge the text as a request or as an answer; default: the guardrail's stage",
+      ).choices(['input', 'output']),
+    )
+    .addOption(formatOption()),
+  '--policy',
+  testGuardrail,
+)
 
 export const guardrail = endUsageWith64(
   new Command('guardrail').description('Test guardrails.').addCommand(test),

@@ -1,5 +1,6 @@
 /** `gw tokens`: whether the gateway counts tokens as its upstreams do. */
 import { Command } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
@@ -10,16 +11,18 @@ interface VerifyOptions extends PlaceOptions {
   readonly output: Format
 }
 
-const verify = addPlace(
-  new Command('verify')
-    .description(
-      'Compare counts of prompts by the gateway with those of an upstream; exits with 1 if they differ by more than 0.5 %.',
-    )
-    .requiredOption('--upstream <name>', 'name of the upstream')
-    .option('--sample <count>', 'prompts to compare, at most 1000', '16'),
+const verify = bareName(
+  addPlace(
+    new Command('verify')
+      .description(
+        'Compare counts of prompts by the gateway with those of an upstream; exits with 1 if they differ by more than 0.5 %.',
+      )
+      .requiredOption('--upstream <name>', 'name of the upstream')
+      .option('--sample <count>', 'prompts to compare, at most 1000', '16'),
+  ).addOption(formatOption()),
+  '--upstream',
+  verifyTokens,
 )
-  .addOption(formatOption())
-  .action(verifyTokens)
 
 export const tokens = endUsageWith64(
   new Command('tokens').description('Verify counts of tokens.').addCommand(verify),

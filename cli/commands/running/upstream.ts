@@ -1,5 +1,6 @@
 /** `gw upstream`: tests whether the gateway reaches its upstreams and gets answers. */
 import { Command, Option } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64 } from '../../printing/output.ts'
@@ -11,17 +12,21 @@ interface UpstreamTestOptions extends PlaceOptions {
   readonly output: Format
 }
 
-const test = addPlace(
-  new Command('test')
-    .description(
-      'Probe upstreams through the gateway, and request a short answer from each; exits with 1 if one fails.',
-    )
-    .addOption(new Option('--name <name>', 'only this one').conflicts('all')),
+const test = bareName(
+  addPlace(
+    new Command('test')
+      .description(
+        'Probe upstreams through the gateway, and request a short answer from each; exits with 1 if one fails.',
+      )
+      .addOption(new Option('--name <name>', 'only this one').conflicts('all')),
+  )
+    .option('--all', 'all upstreams, the default without --name')
+    .option('--verbose', 'show each step: the request, the status, the time')
+    .addOption(formatOption()),
+  '--name',
+  testUpstreams,
+  'all',
 )
-  .option('--all', 'all upstreams, the default without --name')
-  .option('--verbose', 'show each step: the request, the status, the time')
-  .addOption(formatOption())
-  .action(testUpstreams)
 
 export const upstream = endUsageWith64(
   new Command('upstream').description('Test upstreams.').addCommand(test),

@@ -1,6 +1,7 @@
 /** `gw keys`: makes, lists, tests and revokes the keys of clients. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isKeyPart } from '../../../operator/keys/key-text.ts'
+import { bareName } from '../../asking/bare-name.ts'
 import {
   addPlace,
   type Place,
@@ -88,57 +89,69 @@ const list = addPlace(
   .addOption(formatOption())
   .action(listKeys)
 
-const inspect = addPlace(
-  new Command('inspect')
-    .description('Show the keys whose value starts with a prefix.')
-    .requiredOption('--prefix <text>', 'first characters of the key, or the whole key'),
-)
-  .option('-f, --file <path>', FILE)
-  .addOption(formatOption())
-  .action(inspectKey)
-
-const test = addPlace(
-  new Command('test')
-    .description('Check whether a key has a permission; exits with 1 if not.')
-    .requiredOption('--id <id>', 'name of the key'),
-)
-  .addOption(
-    new Option('--scope <scope>', 'permission to check')
-      .choices(['models:invoke', 'models:list'])
-      .default('models:invoke'),
+const inspect = bareName(
+  addPlace(
+    new Command('inspect')
+      .description('Show the keys whose value starts with a prefix.')
+      .requiredOption('--prefix <text>', 'first characters of the key, or the whole key'),
   )
-  .option('--route <name>', 'route or alias')
-  .option('-f, --file <path>', FILE)
-  .addOption(formatOption())
-  .action(testKey)
-
-const revoke = addPlace(
-  new Command('revoke')
-    .description('Revoke a key, in the cluster or in a file: requests with it get 401.')
-    .requiredOption('--id <id>', 'name of the key'),
+    .option('-f, --file <path>', FILE)
+    .addOption(formatOption()),
+  '--prefix',
+  inspectKey,
 )
-  .option('--reason <text>', 'reason, shown by `gw keys inspect`')
-  .option('-f, --file <path>', 'keys file or configuration file that has the key')
-  .addOption(formatOption())
-  .action(revokeKey)
 
-const rotate = addPlace(
-  new Command('rotate')
-    .description(
-      'Create a key that replaces another one, with the same tenant, scopes, routes and tags.',
+const test = bareName(
+  addPlace(
+    new Command('test')
+      .description('Check whether a key has a permission; exits with 1 if not.')
+      .requiredOption('--id <id>', 'name of the key'),
+  )
+    .addOption(
+      new Option('--scope <scope>', 'permission to check')
+        .choices(['models:invoke', 'models:list'])
+        .default('models:invoke'),
     )
-    .requiredOption('--id <id>', 'name of the key that is replaced'),
+    .option('--route <name>', 'route or alias')
+    .option('-f, --file <path>', FILE)
+    .addOption(formatOption()),
+  '--id',
+  testKey,
 )
-  .option('--new-id <id>', 'name of the new key', part)
-  .option(
-    '--grace <time>',
-    'grace period of the old key, such as 24h. Default: revoke at once; ' +
-      'for keys made by the operator, the grace period of the operator',
-    durationMs,
+
+const revoke = bareName(
+  addPlace(
+    new Command('revoke')
+      .description('Revoke a key, in the cluster or in a file: requests with it get 401.')
+      .requiredOption('--id <id>', 'name of the key'),
   )
-  .option('-f, --file <path>', 'keys file or configuration file that has the key')
-  .addOption(keyFormatOption())
-  .action(rotateKey)
+    .option('--reason <text>', 'reason, shown by `gw keys inspect`')
+    .option('-f, --file <path>', 'keys file or configuration file that has the key')
+    .addOption(formatOption()),
+  '--id',
+  revokeKey,
+)
+
+const rotate = bareName(
+  addPlace(
+    new Command('rotate')
+      .description(
+        'Create a key that replaces another one, with the same tenant, scopes, routes and tags.',
+      )
+      .requiredOption('--id <id>', 'name of the key that is replaced'),
+  )
+    .option('--new-id <id>', 'name of the new key', part)
+    .option(
+      '--grace <time>',
+      'grace period of the old key, such as 24h. Default: revoke at once; ' +
+        'for keys made by the operator, the grace period of the operator',
+      durationMs,
+    )
+    .option('-f, --file <path>', 'keys file or configuration file that has the key')
+    .addOption(keyFormatOption()),
+  '--id',
+  rotateKey,
+)
 
 export const keys = endUsageWith64(
   new Command('keys')

@@ -1,5 +1,6 @@
 /** `gw limits`: a tenant's use of its limits, and whether a limit holds under load. */
 import { Command, Option } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { keyOption, routeOption, urlFlag } from '../../asking/client-options.ts'
 import { addPlace, askedPlace, type PlaceOptions, saidPlace } from '../../asking/place.ts'
 import { durationMs, numberBetween } from '../../option-values.ts'
@@ -21,41 +22,46 @@ interface LimitsTestOptions extends PlaceOptions, LimitsTest {
 
 const RATE_MAX = 600_000
 
-const show = addPlace(
-  new Command('show')
-    .description(
-      'Show every limit of a tenant: the amounts used, reserved and left, and the time of the reset. With --key, --user or ' +
-        '--limit, show counters of limits[]; several of them narrow the answer.',
-    )
-    .option('--tenant <name>', 'tenant that a key, a rule or a budget names')
-    .option('--key <id>', 'counters of the key with this id')
-    .option('--user <name>', 'counters of the end user with this name')
-    .option('--limit <name>', 'counters of the entry of limits[] with this name'),
+const show = bareName(
+  addPlace(
+    new Command('show')
+      .description(
+        'Show every limit of a tenant: the amounts used, reserved and left, and the time of the reset. With --key, --user or ' +
+          '--limit, show counters of limits[]; several of them narrow the answer.',
+      )
+      .option('--tenant <name>', 'tenant that a key, a rule or a budget names')
+      .option('--key <id>', 'counters of the key with this id')
+      .option('--user <name>', 'counters of the end user with this name')
+      .option('--limit <name>', 'counters of the entry of limits[] with this name'),
+  ).addOption(formatOption()),
+  '--tenant',
+  showLimits,
 )
-  .addOption(formatOption())
-  .action(showLimits)
 
-const test = addPlace(
-  new Command('test')
-    .description(
-      'Send real requests of a tenant at a rate, and check that its limit holds. With --url, --admin names ' +
-        'the gateway that knows the limit; otherwise the tool assumes a burst.',
-    )
-    .requiredOption('--tenant <name>', 'tenant whose limit is tested')
-    .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
-    .requiredOption('--duration <time>', 'duration of the test, such as 30s', durationMs),
-)
-  .addOption(
-    new Option(
-      '--via-load-balancer',
-      "send to --url, or to the address in the gateway's status, instead of one replica",
-    ),
+const test = bareName(
+  addPlace(
+    new Command('test')
+      .description(
+        'Send real requests of a tenant at a rate, and check that its limit holds. With --url, --admin names ' +
+          'the gateway that knows the limit; otherwise the tool assumes a burst.',
+      )
+      .requiredOption('--tenant <name>', 'tenant whose limit is tested')
+      .requiredOption('--rate <rpm>', 'requests a minute', numberBetween(1, RATE_MAX))
+      .requiredOption('--duration <time>', 'duration of the test, such as 30s', durationMs),
   )
-  .addOption(keyOption('a key of the tenant'))
-  .addOption(routeOption())
-  .addOption(urlFlag())
-  .addOption(formatOption())
-  .action(testLimits)
+    .addOption(
+      new Option(
+        '--via-load-balancer',
+        "send to --url, or to the address in the gateway's status, instead of one replica",
+      ),
+    )
+    .addOption(keyOption('a key of the tenant'))
+    .addOption(routeOption())
+    .addOption(urlFlag())
+    .addOption(formatOption()),
+  '--tenant',
+  testLimits,
+)
 
 export const limits = endUsageWith64(
   new Command('limits')
@@ -68,7 +74,7 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
   const { output } = options
   const asked = questionOf(options)
   if (asked === undefined) {
-    const message = 'error: give --tenant, --key, --user or --limit'
+    const message = 'error: give a tenant, --key, --user or --limit'
     return command.error(message, { exitCode: EXIT.usage })
   }
   const { withGateways } = await import('../../asking/asked-gateways.ts')
