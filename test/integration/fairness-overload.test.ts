@@ -15,7 +15,7 @@ const WEIGHTS = { gold: 4, silver: 2, bronze: 1 }
 const LOUD = Object.keys(WEIGHTS)
 const GATEWAYS = 3
 const PLACES = 16
-const IS_LONG = process.env.GW_LONG !== undefined
+const IS_LONG = Boolean(process.env.GW_LONG)
 const OVERLOAD = IS_LONG ? 10 : 4
 const FIRST_MS = 300
 const PIECES_MIN = 3
