@@ -1,4 +1,5 @@
 /** Which thresholds of a budget cause an alert, and the content of the alert. */
+import { isAccountOfUpstream } from './holders.ts'
 import { isForEver, type Per } from './period.ts'
 import type { BudgetRule, BudgetScope, Crossing } from './store.ts'
 
@@ -17,8 +18,8 @@ export function reachedThresholds(
 /** Body of the webhook, and the fields of the log event of the same name. */
 export interface BudgetAlert {
   readonly type: 'budget_alert'
-  /** Tenant of the request that reached the threshold. */
-  readonly tenant: string
+  /** Tenant of the request that reached the threshold; absent for the quota of an upstream. */
+  readonly tenant?: string
   /** Only for the budget of a group, a key or a limit. */
   readonly group?: string
   readonly key?: string
@@ -40,7 +41,7 @@ export function alertOf(crossing: Crossing): BudgetAlert {
   const unit = kind === 'spend' ? 1e9 : 1
   return {
     type: 'budget_alert',
-    tenant,
+    ...(!isAccountOfUpstream(tenant) && { tenant }),
     ...(scope && nameOf(scope)),
     window,
     kind,

@@ -7,6 +7,22 @@ export type BudgetSection = Section['budgets'][number]
 /** Used instead of a tenant's name. */
 export const EACH_TENANT = '*'
 
+/** An upstream has counters like a tenant, in an account of this name: no tenant has a blank in its name. */
+const OF_UPSTREAM = 'upstream '
+
+export function accountOfUpstream(upstream: string): string {
+  return `${OF_UPSTREAM}${upstream}`
+}
+
+export function isAccountOfUpstream(account: string): boolean {
+  return account.startsWith(OF_UPSTREAM)
+}
+
+/** The upstream of such an account. */
+export function upstreamOf(account: string): string {
+  return account.slice(OF_UPSTREAM.length)
+}
+
 /**
  * The counter of a group or a key; undefined for the budget of a tenant or of each tenant. Its id has a blank, which no
  * tenant's name has.

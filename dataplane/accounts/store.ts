@@ -61,7 +61,7 @@ export interface BudgetScope {
 export interface LimitCounter {
   /** The callers that it counts, as they may read it: `key "batch-1"`. */
   readonly holder: string
-  /** Whether only one tenant can use it, so that it is kept beside the counters of that tenant. */
+  /** Whether only one tenant, or one upstream, can use it, so that it is kept beside the counters of that one. */
   readonly isOfTenant: boolean
   /** The windows of its budget. */
   readonly period: Period

@@ -4,6 +4,7 @@ import type { KeyEntry } from '../call/key-entry.ts'
 import { explain } from '../config/shown/explain.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { quotasShown } from '../limits/shown/quotas.ts'
 import { limitsOf, unknownTenant } from '../limits/shown/tenants.ts'
 import { unusable } from '../request/stages/authenticate.ts'
 import { mayUse } from '../request/stages/match.ts'
@@ -52,7 +53,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
     ...(verdict && { verdict }),
     text: textOf(route, operation, gateway),
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
-    ...(route && { upstreams: upstreamsOf(route, gateway) }),
+    ...(route && { upstreams: await upstreamsOf(route, gateway) }),
     ...(route && { guardrails: guardrailsOf(route, gateway) }),
     ...(route && { estimates: gateway.active.lanes.get(route.name)?.learnt?.ratios }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
@@ -93,7 +94,9 @@ function guardrailsOf({ section }: Route, { guards, clock }: Gateway) {
 }
 
 /** In the order of the file; the text has the strategy's order. */
-function upstreamsOf(route: Route, { active, clock }: Gateway) {
+async function upstreamsOf(route: Route, gateway: Gateway) {
+  const { active, clock } = gateway
+  const quotas = await quotasShown(gateway)
   const targets = active.lanes.get(route.name)?.targets ?? []
-  return targets.map((target) => upstreamStatus(target, clock))
+  return targets.map((target) => upstreamStatus(target, clock, quotas))
 }

@@ -72,8 +72,8 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     method: 'GET',
     path: '/status',
     summary: 'The enforced configuration, the last reload, and the state of each upstream.',
-    run: (_request, { gateway, activation, listening }) =>
-      ok({ ...statusOf(gateway, activation), listeners: listening() }),
+    run: async (_request, { gateway, activation, listening }) =>
+      ok({ ...(await statusOf(gateway, activation)), listeners: listening() }),
   },
   {
     method: 'GET',

@@ -6,14 +6,16 @@ import { reportedCertificate } from '../config/listener-certificate.ts'
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Guard } from '../guardrails/guard.ts'
+import { quotasShown, type ShownQuotas } from '../limits/shown/quotas.ts'
 import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import { isPushed } from '../upstream/endpoints/pushed.ts'
 import type { Target } from '../upstream/live/targets.ts'
 import type { AskedStore } from '../vector-stores/asked-store.ts'
 
-export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
+export async function statusOf(gateway: Gateway, { last, loaded }: Activation) {
   const { snapshot } = gateway.active
+  const quotas = await quotasShown(gateway)
   return {
     version: VERSION,
     state: gateway.draining ? 'draining' : 'serving',
@@ -28,7 +30,7 @@ export function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     streams_open: sum(gateway, 'streamsOpen'),
     store: gateway.storeStatus(),
     ...reportedCertificate(snapshot.section),
-    upstreams: upstreamsOf(gateway),
+    upstreams: upstreamsOf(gateway, quotas),
     ...(!gateway.issuers.isEmpty && { issuers: gateway.issuers.list() }),
     guardrails: gateway.guards.list().map((guard) => guardrailStatus(guard, gateway.clock)),
     vector_stores: gateway.retrievals.stores.map((store) => storeStatus(store, gateway.clock)),
@@ -41,28 +43,29 @@ function sum({ metrics }: Gateway, family: 'inFlight' | 'streamsOpen'): number {
   return [...metrics[family].entries()].reduce((total, [, cell]) => total + cell.value, 0)
 }
 
-function upstreamsOf({ active, embeddings, clock }: Gateway) {
+function upstreamsOf({ active, embeddings, clock }: Gateway, quotas: ShownQuotas) {
   const seen = new Map<string, unknown>()
   for (const { targets } of active.lanes.values()) {
-    for (const target of targets) seen.set(target.name, upstreamStatus(target, clock))
+    for (const target of targets) seen.set(target.name, upstreamStatus(target, clock, quotas))
   }
   // Upstreams that only make vectors for the gateway belong to no route.
   for (const name of active.snapshot.upstreams.keys()) {
     const target = seen.has(name) ? undefined : embeddings.upstream(name)
-    if (target !== undefined) seen.set(name, upstreamStatus(target, clock))
+    if (target !== undefined) seen.set(name, upstreamStatus(target, clock, quotas))
   }
   return [...seen.values()]
 }
 
-export function upstreamStatus(target: Target, clock: Clock) {
+export function upstreamStatus(target: Target, clock: Clock, quotas?: ShownQuotas) {
   const { settings, inFlight, state } = target
+  const quota = quotas?.get(target.name)
   const now = clock.now()
   return {
     name: target.name,
     provider: settings.provider.name,
     endpoint: settings.origin + settings.basePath,
-    eligible: target.standing(now, false) === 'ready',
-    why: whyNot(target, now),
+    eligible: target.standing(now, false) === 'ready' && quota?.full === undefined,
+    why: whyNot(target, now) ?? quota?.full,
     health: healthOf(target),
     breaker: state.breaker.peek(now),
     ...breakerFacts(state, clock),
@@ -70,6 +73,7 @@ export function upstreamStatus(target: Target, clock: Clock) {
     in_flight: inFlight,
     queue: state.reportedQueue ?? 'own requests in flight',
     ...(state.endpoints !== undefined && { endpoints: state.endpoints.list(now) }),
+    ...(quota && { quotas: quota.limits }),
     ...coldStartStatus(state.coldStart),
     ...(state.fair && { fairness: { waiting: state.fair.waiting, tenants: state.fair.list() } }),
     ...learntStatus(target),

@@ -1,5 +1,6 @@
 /** Predicts the answer to the next request by running its stages, without a charge, a hold or a request. */
 
+import type { QuotaSubject } from '../accounts/further/quotas.ts'
 import type { Subject } from '../accounts/further/selectors.ts'
 import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult } from '../accounts/store.ts'
@@ -7,17 +8,18 @@ import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Active, Gateway } from '../gateway/gateway.ts'
+import { quotaEstimate, spentBy } from '../limits/attempt-quotas.ts'
 import { forecast } from '../limits/forecast.ts'
 import { downgradeOffer, type Offer, offerOf, type Wish } from '../limits/offer.ts'
 import { quoteOf } from '../limits/quote.ts'
 import { RECOUNTS_MAX, recounted } from '../limits/recount.ts'
 import { refusalError } from '../limits/refusal.ts'
-import { fitting, requireOperation } from '../request/stages/admit.ts'
+import { fitting, mayBeBudgeted, requireOperation } from '../request/stages/admit.ts'
 import { match, permit } from '../request/stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
 import type { CountedBy } from '../tokens/counter.ts'
 import { Journey } from '../upstream/attempt/journey.ts'
-import { nextAttempt } from '../upstream/attempt/plan.ts'
+import { type Next, nextAttempt } from '../upstream/attempt/plan.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import { unservedError } from '../upstream/attempt/unserved.ts'
 import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
@@ -79,23 +81,26 @@ async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
   const subject = subjectOf(caller, route, request, asked)
   const rules = limits.further?.of(base, caller.key, subject, gateway.clock) ?? base
   requireOperation(request, route, laneOf(route, active))
-  const budgeted = isLimited && isBudgeted(rules) ? route : undefined
+  const isHeld = mayBeBudgeted(route, limits)
+  const budgeted = (isLimited && isBudgeted(rules)) || isHeld ? route : undefined
   const quote = await quoteOf(request, laneOf(route, active), budgeted)
-  const first: Wish = { request, caller, route, rules, quote, limits }
+  const of = { caller: caller.key, subject }
+  const first: Wished = { request, caller, route, rules, quote, limits, of }
   if (!isLimited) return served(first, active, gateway)
   const { wish, predicted, downgrade } = await predict(first, gateway)
   if (predicted.outcome === 'refused') throw refusalError(predicted, rules, gateway.clock.wall())
   if (predicted.outcome === 'admitted' || downgrade === undefined)
-    return served(wish, active, gateway)
-  const instead = served(
-    { ...wish, route: downgrade.route, quote: downgrade.quote },
-    active,
-    gateway,
-  )
+    return served({ ...wish, of }, active, gateway)
+  const elsewhere = { ...wish, of, route: downgrade.route, quote: downgrade.quote }
+  const instead = await served(elsewhere, active, gateway)
   const { scope } = predicted
   const holder = scope === undefined ? `tenant "${caller.tenant}"` : `${scope.kind} "${scope.name}"`
   const why = `on route "${downgrade.route.name}", because the budget of ${holder} is spent`
   return { ...instead, message: `${instead.message} ${why}` }
+}
+
+interface Wished extends Wish {
+  readonly of: QuotaSubject
 }
 
 interface Predicted {
@@ -124,7 +129,7 @@ async function predict(wish: Wish, gateway: Gateway, recounts = RECOUNTS_MAX): P
 }
 
 /** Throws the error of a request for which no upstream is eligible. */
-function served(wish: Wish, active: Active, gateway: Gateway): Served {
+async function served(wish: Wished, active: Active, gateway: Gateway): Promise<Served> {
   const { request, caller, route, quote, limits } = wish
   requireServices(request, route, gateway)
   // A copy, because a lane counts its requests, and this is not a request.
@@ -132,13 +137,14 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const yields = limits.rules.yields(caller.tenant)
   const fits = fitting(request, quote, lane)
   const journey = new Journey({ request, route, lane, fits, yields }, gateway)
-  const next = nextAttempt(journey)
+  const next = await planned(journey, wish, gateway)
   const now = gateway.clock.now()
   const awaited = awaitedBy(journey, next)
   if (awaited !== undefined) return waiting(awaited.target, route)
   const queued = next.kind === 'none' && next.why === 'saturated' ? queuesOf(journey) : []
   if (queued.length > 0) return queueing(queued, route)
-  if (next.kind === 'none') throw unservedError(next.why, { route, lane, yields }, now)
+  if (next.kind === 'none')
+    throw unservedError(next.why, { route, lane, yields }, now, journey.spent)
   requireJudges(request, route, gateway)
   const others = journey.candidates.filter((one) => journey.standing(one) === 'ready')
   if (others.length > 0 && others.every(({ state }) => state.endpoints?.isBare))
@@ -154,6 +160,29 @@ function served(wish: Wish, active: Active, gateway: Gateway): Served {
   const { countedBy: counted, prompt: tokens } = quote
   const prompt = counted && { tokens, counted }
   return { route: route.name, upstreams, message, ...(prompt && { prompt }) }
+}
+
+/** The first attempt that the quotas of upstreams allow. */
+async function planned(
+  journey: Journey,
+  { route, quote, of, ...wish }: Wished,
+  { active, clock, store }: Gateway,
+): Promise<Next<Target>> {
+  const { estimate: held } = offerOf(route, quote, { route, quote, ...wish }, active.lanes)
+  for (;;) {
+    const next = nextAttempt(journey)
+    if (next.kind === 'none') return next
+    const { name, settings } = next.candidate
+    const quota = wish.limits.quotas?.of(name)
+    const rules = quota?.rulesFor(of, settings.model, clock)
+    if (quota === undefined || rules === undefined) return next
+    const figures = await store.read(quota.account, rules)
+    const estimate = quotaEstimate(next.candidate, { ...wish, held })
+    const wanted = { estimate, downgradeEstimate: undefined }
+    const predicted = forecast(figures, rules, wanted, clock.wall())
+    if (predicted.outcome !== 'refused') return next
+    journey.passOver(next.candidate, spentBy(predicted, rules, clock))
+  }
 }
 
 /** A request still goes to the host name of such an upstream, but fails unless a pod has just become ready. */

@@ -1,6 +1,7 @@
 /** The compiled configuration: everything a request looks up, resolved and indexed once. */
 import { hash } from 'node:crypto'
 import { compileFurther, type FurtherLimits } from '../accounts/further/limits.ts'
+import { compileQuotas, type Quotas } from '../accounts/further/quotas.ts'
 import { chargeOf, compilePrices, type PriceList } from '../accounts/price.ts'
 import { compileRules, type TenantRules } from '../accounts/rules.ts'
 import type { Amount } from '../accounts/store.ts'
@@ -78,6 +79,8 @@ export interface Limits {
   readonly rules: TenantRules
   /** Those of `limits[]`; absent if there are none. */
   readonly further: FurtherLimits | undefined
+  /** Those of `limits[]` that are for upstreams; absent if there are none. */
+  readonly quotas: Quotas | undefined
   readonly prices: PriceList
   /** Where requests are served while a budget is spent, by name. */
   readonly downgrades: ReadonlyMap<string, Route>
@@ -165,6 +168,7 @@ function limitsOf(section: Section, routes: ReadonlyMap<string, Route>): Limits 
   return {
     rules: compileRules(section),
     further: compileFurther(section.limits),
+    quotas: compileQuotas(section.limits),
     prices,
     downgrades,
     chargeOf: (charges) =>

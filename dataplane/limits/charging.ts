@@ -2,7 +2,7 @@
 
 import { alertOf } from '../accounts/alerts.ts'
 import { labelOf, ruleOf } from '../accounts/holders.ts'
-import type { Crossing, Settlement } from '../accounts/store.ts'
+import type { Crossing, Settlement, Settling } from '../accounts/store.ts'
 import { sendAlert } from './alerts/webhook.ts'
 import type { Lease } from './leases.ts'
 import type { LimitParts } from './parts.ts'
@@ -26,7 +26,23 @@ export function charge(lease: Lease, gateway: Charger): void {
     scope,
     rule: scope.kind === 'limit' ? further?.ruleOf(scope) : ruleOf({ budget, scoped }, scope),
   }))
-  const settlement = gateway.store.settle({ ...lease.hold, budget, scoped: held, used })
+  settle({ ...lease.hold, budget, scoped: held, used }, gateway)
+}
+
+/** The same for an attempt at an upstream, under the quotas of its provider. */
+export function chargeQuota(lease: Lease, gateway: Charger): void {
+  gateway.leases.remove(lease)
+  const { quotas } = gateway.active.snapshot.limits
+  const { tenant } = lease.hold
+  const held = lease.hold.scoped?.map(({ scope }) => ({
+    scope,
+    rule: quotas?.ruleOf(tenant, scope),
+  }))
+  settle({ ...lease.hold, scoped: held, used: lease.used() }, gateway)
+}
+
+function settle(settling: Settling, gateway: Charger): void {
+  const settlement = gateway.store.settle(settling)
   const tell = ({ crossed }: Settlement) => {
     for (const crossing of crossed) announce(crossing, gateway)
   }

@@ -1,6 +1,7 @@
 /** The one decision over a tenant's rate, concurrency and budgets, and its consequences for the request. */
 
 import { NOTHING } from '../accounts/amounts.ts'
+import type { Subject } from '../accounts/further/selectors.ts'
 import { isBudgeted } from '../accounts/rules.ts'
 import type { AdmitResult, LeaseId, Rules } from '../accounts/store.ts'
 import type { Call, Caller } from '../call/call.ts'
@@ -23,6 +24,8 @@ export interface Applicant {
   readonly caller: Caller
   readonly route: Route
   readonly rules: Rules
+  /** Absent if nothing but the tenant limits the request. */
+  readonly subject?: Subject | undefined
 }
 
 export interface Limited extends Applicant {

@@ -1,4 +1,5 @@
 /** Predicts the store's decision on a request from the tenant's figures. Charges and holds nothing. */
+import { tokensOf } from '../accounts/amounts.ts'
 import { ruleOf } from '../accounts/holders.ts'
 import {
   type AdmitResult,
@@ -71,10 +72,11 @@ function spentBudget({ tokens, spend }: Standing): Spent | undefined {
 
 /** The longest wait of the rates and slots of all counters. */
 function limitsInTheWay(figures: Figures, rules: Rules, reserved: Amount): Obstacle | undefined {
-  let found = limitInTheWay(figures, rules, reserved)
+  let found = limitInTheWay(figures, rules, reserved.tokens)
   for (const { scope, rates } of rules.scoped ?? []) {
     const other = figures.scoped?.find((one) => one.scope.id === scope.id)
-    const obstacle = rates && other && limitInTheWay(other, rates, reserved)
+    const tokens = tokensOf(reserved, scope.limit?.counts ?? 'all')
+    const obstacle = rates && other && limitInTheWay(other, rates, tokens)
     if (obstacle !== undefined && obstacle.retryAfterMs > (found?.retryAfterMs ?? 0))
       found = { ...obstacle, scope }
   }
@@ -84,7 +86,7 @@ function limitsInTheWay(figures: Figures, rules: Rules, reserved: Amount): Obsta
 function limitInTheWay(
   { requests, tokenRate, concurrency }: RateFigures,
   { requestsPerMinute, burst = 1, tokensPerMinute: perMinute }: Measures,
-  { tokens }: Amount,
+  tokens: number,
 ): Obstacle | undefined {
   const forRequest =
     requests === undefined || requestsPerMinute === undefined

@@ -44,7 +44,7 @@ export function offerOf(
 /** Upstreams bill one search for each run of this many documents. */
 const DOCUMENTS_PER_SEARCH = 100
 
-function searchesOf(request: ModelRequest): number {
+export function searchesOf(request: ModelRequest): number {
   return request.operation === 'rerank' ? Math.ceil(request.items / DOCUMENTS_PER_SEARCH) : 0
 }
 

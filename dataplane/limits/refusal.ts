@@ -77,6 +77,12 @@ export function refusalError(refused: Refused, rules: Rules, wallMs: number): Ga
   })
 }
 
+/** The words and the facts of a refusal that no client gets, because another upstream may serve. */
+export function refusedBy(refused: Refused, rules: Rules, wallMs: number) {
+  const explanation = explained(refused, rules, wallMs)
+  return { message: explanation.message, facts: factsOf(refused.by, explanation) }
+}
+
 /** Adds the group, the key or the limit if the counter is not the tenant's own. */
 function explained({ by, scope, figures }: Refused, rules: Rules, wallMs: number): Explanation {
   const other = scope && figures.scoped?.find((one) => one.scope.id === scope.id)

@@ -4,6 +4,7 @@ import type { FurtherLimits } from '../accounts/further/limits.ts'
 import type { Subject } from '../accounts/further/selectors.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route, Snapshot } from '../config/snapshot.ts'
+import { AttemptQuotas } from '../limits/attempt-quotas.ts'
 import { type Applicant, refuseKnown, withoutBudget } from '../limits/decision.ts'
 import type { Section } from '../schema/index.ts'
 import { continuing } from '../telemetry/correlation.ts'
@@ -13,7 +14,7 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Inspector } from '../wire/inspection.ts'
 import type { Visit } from './api.ts'
 import type { ClientResponse } from './response.ts'
-import { admit } from './stages/admit.ts'
+import { type Admission, admit } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
 import type { AttemptedRequest } from './stages/attempting/asked.ts'
 import { cleared } from './stages/guard.ts'
@@ -44,9 +45,11 @@ export async function handle(visit: Visit, dialect: Dialect, work: Work = serve)
     const announced = { call, caller, dialect, rules, settings }
     const { request, route } = await read(announced, held, snapshot, gateway, notes)
     const further = dialect.isFree === true ? undefined : limitsFor(caller, snapshot)
-    const subject = further && subjectOf(caller, route, request, visit)
-    const applied = subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
-    await work({ call, request, caller, route, rules: applied }, dialect, visit)
+    const isAsked = further !== undefined || snapshot.limits.quotas !== undefined
+    const subject = isAsked ? subjectOf(caller, route, request, visit) : undefined
+    const applied =
+      further && subject ? further.of(rules, caller.key, subject, gateway.clock) : rules
+    await work({ call, request, caller, route, rules: applied, subject }, dialect, visit)
   } finally {
     held.leave()
   }
@@ -64,13 +67,15 @@ export async function serve(
   notes.asks(request)
   const admission = await admit(applicant, active, gateway)
   notes.admitted(admission)
+  const quotas = quotasFor(applicant, admission, visit)
   try {
     opens(response, dialect, request, active.snapshot.section)
     const prepared = await prepare(applicant, admission, inspector, visit)
     const isCosted = request.stream && active.snapshot.section.usage.in_answers
     const cost = () => costSoFar(request, admission)
     const sent = askedOf(prepared, applicant, dialect, visit)
-    const asked = isCosted ? { ...sent, cost } : sent
+    const costed = isCosted ? { ...sent, cost } : sent
+    const asked = quotas === undefined ? costed : { ...costed, quotas }
     const send = () => attempt(asked, prepared.terms, gateway)
     const reply = await cleared(prepared.verdict, response.presence, send)
     notes.saved(savedSoFar(admission.meter, admission.prices))
@@ -80,7 +85,21 @@ export async function serve(
   } finally {
     await countLate(request, admission)
     notes.charged(settle(request, admission, gateway), admission.meter.addedTokens)
+    quotas?.end()
   }
+}
+
+/** undefined if no upstream has a quota. */
+function quotasFor(
+  { request, caller, call, subject }: Applicant,
+  { meter, lease }: Admission,
+  { active, gateway }: Visit,
+): AttemptQuotas | undefined {
+  const { limits } = active.snapshot
+  if (limits.quotas === undefined || subject === undefined) return undefined
+  const asked = { id: call.id, request, limits, held: lease.held, meter }
+  const of = { caller: caller.key, subject }
+  return new AttemptQuotas({ ...asked, subject: of }, limits.quotas, gateway)
 }
 
 /** The entries of `limits[]`, if any of them may be for the caller. */
@@ -99,9 +118,10 @@ function subjectOf(
   const { operation } = request
   const { model = route, tags = '' } = trace
   const { limits, section } = active.snapshot
-  const user = limits.further?.looksAtUser
-    ? endUserOf(key, section.usage.end_user_header?.toLowerCase(), call.incoming, request)
-    : undefined
+  const user =
+    limits.further?.looksAtUser || limits.quotas?.looksAtUser
+      ? endUserOf(key, section.usage.end_user_header?.toLowerCase(), call.incoming, request)
+      : undefined
   return { tenant, key: key.record.id, route, models, model, operation, tags, user }
 }
 

@@ -27,6 +27,9 @@ const Selectors = z.strictObject({
     .enum(['chat', 'completions', 'embeddings', 'rerank', 'transcription'])
     .optional()
     .describe('Operation of the request.'),
+  upstream: name()
+    .optional()
+    .describe("Name of an upstream: its provider's quota. Full, it is passed over."),
   tag: Tags.optional().describe(
     'Values of tags, such as {team: blue}; usage.tags declares the names.',
   ),

@@ -155,6 +155,13 @@ export const METRICS = {
     'reason',
   ),
   limitRefused: counter('gw_limit_refused_total', 'Refusals by limits[].', 'limit', 'reason'),
+  quotaPassedOver: counter(
+    'gw_upstream_quota_passed_over_total',
+    'Attempts that were not made because a limit of limits[] for the upstream had no room.',
+    'upstream',
+    'limit',
+    'reason',
+  ),
   downgrades: counter(
     'gw_budget_downgrades_total',
     'Requests served by a downgrade route.',

@@ -153,11 +153,12 @@ export class FurtherLimits {
   }
 }
 
-/** undefined: the configuration has none. */
+/** Those of requests; the others are quotas of upstreams. Undefined: the configuration has none. */
 export function compileFurther(
   sections: readonly FurtherLimitSection[],
 ): FurtherLimits | undefined {
-  return sections.length === 0 ? undefined : new FurtherLimits(sections)
+  const own = sections.filter(({ for: { upstream } }) => upstream === undefined)
+  return own.length === 0 ? undefined : new FurtherLimits(own)
 }
 
 /** One object for all requests with the same counters, because its identity tells what is known of them. */

@@ -73,12 +73,18 @@ export function countedOf(selectors: Selectors, subject: Subject): Counted | und
   return { value, holder: `${each} ${JSON.stringify(value)}` }
 }
 
-/** Whether only one tenant can have requests in a counter of it. */
-export function isOfOneTenant({ tenant, tenants, key, each }: Selectors): boolean {
+/** Whether only one tenant, or one upstream, can have requests in a counter of it. */
+export function isOfOneTenant({ tenant, tenants, key, each, upstream }: Selectors): boolean {
+  if (upstream !== undefined) return true
   if (each === 'tenant' || each === 'key' || each === USER || key !== undefined) return true
   return tenants === undefined
     ? tenant !== undefined && tenant !== EACH_TENANT
     : tenants.length === 1
+}
+
+/** Whether all attempts at the upstream share one counter. */
+export function isForAll({ upstream: _, tenant = EACH_TENANT, ...others }: Selectors): boolean {
+  return tenant === EACH_TENANT && Object.values(others).every((one) => one === undefined)
 }
 
 /** Whether a name fits a pattern in which * stands for any characters. */
@@ -119,7 +125,8 @@ function valueIn(each: string, { tenant, key, route, model }: Subject): string {
 }
 
 /** Names no other tenant. */
-function sharedBy({ tenant, tenants, key, route, model, tag }: Selectors): string {
+function sharedBy({ tenant, tenants, key, route, model, tag, upstream }: Selectors): string {
+  if (upstream !== undefined) return `upstream ${JSON.stringify(upstream)}`
   if (key !== undefined) return `key ${JSON.stringify(key)}`
   const alone = tenants?.length === 1 ? tenants[0] : tenant
   if (alone !== undefined && alone !== EACH_TENANT) return `tenant ${JSON.stringify(alone)}`

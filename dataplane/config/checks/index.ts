@@ -26,6 +26,7 @@ import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
 import { priceChecks } from './tenants/prices.ts'
+import { quotaChecks } from './tenants/quotas.ts'
 import { addressChecks } from './upstreams/addresses.ts'
 import { allowChecks } from './upstreams/allow.ts'
 import { capabilityChecks } from './upstreams/capabilities.ts'
@@ -51,6 +52,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...duplicateChecks,
   ...embeddingsChecks,
   ...furtherBudgetChecks,
+  ...quotaChecks,
   ...furtherLimitChecks,
   ...holderChecks,
   ...egressChecks,

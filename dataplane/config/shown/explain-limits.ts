@@ -4,13 +4,23 @@ import { EACH_TENANT } from '../../accounts/holders.ts'
 import type { FurtherLimitSection } from '../../schema/further-limits.ts'
 import type { RouteSection, Section } from '../../schema/index.ts'
 
-/** Each that may be for a request on the route. */
-export function explainFurther(section: Section, route: RouteSection, models: readonly string[]) {
+interface RouteMembers {
+  readonly models: readonly string[]
+  readonly upstreams: readonly string[]
+}
+
+/** Each that may be for a request on the route, or for an attempt at one of its upstreams. */
+export function explainFurther(
+  section: Section,
+  route: RouteSection,
+  { models, upstreams }: RouteMembers,
+) {
   const names = Object.entries(section.aliases)
     .filter(([, to]) => to === route.name)
     .map(([alias]) => alias)
   const all = [route.name, ...names, ...models]
-  const mayFit = ({ for: { route: name, model } }: FurtherLimitSection) =>
+  const mayFit = ({ for: { route: name, model, upstream } }: FurtherLimitSection) =>
+    (upstream === undefined || upstreams.includes(upstream)) &&
     (name === undefined || name === route.name) &&
     (model === undefined || all.some(patternOf(model)) || names.some((one) => one.endsWith('*')))
   return section.limits.filter(mayFit).map(explainLimit)
@@ -18,7 +28,12 @@ export function explainFurther(section: Section, route: RouteSection, models: re
 
 function explainLimit(limit: FurtherLimitSection): string {
   const { name, for: selectors } = limit
-  return `limit ${name}, ${countersOf(selectors)}: ${measuresOf(limit).join('; ')}`
+  const { upstream, ...others } = selectors
+  const isForAll = Object.values(others).every((one) => one === undefined)
+  const counters = isForAll
+    ? `one counter for attempts at upstream ${upstream}`
+    : countersOf(selectors)
+  return `limit ${name}, ${counters}: ${measuresOf(limit).join('; ')}`
 }
 
 function countersOf({ each, tenant, tenants, tag, ...others }: FurtherLimitSection['for']): string {
@@ -46,18 +61,22 @@ function measuresOf(limit: FurtherLimitSection): string[] {
     ...(input === undefined ? [] : [`${input} tokens of prompts a minute`]),
     ...(output === undefined ? [] : [`${output} tokens of answers a minute`]),
     ...(concurrent_requests === undefined ? [] : [`${concurrent_requests} simultaneous`]),
-    ...(budget === undefined ? [] : [explainBudget(budget)]),
+    ...(budget === undefined ? [] : [explainBudget(budget, limit.for.upstream !== undefined)]),
   ]
 }
 
-function explainBudget(budget: NonNullable<FurtherLimitSection['budget']>): string {
+function explainBudget(
+  budget: NonNullable<FurtherLimitSection['budget']>,
+  isOfUpstream: boolean,
+): string {
   const { usd, tokens, per, time_zone = 'UTC', on_exceeded, downgrade_route, alerts } = budget
   const cap = usd === undefined ? `${tokens} tokens` : `${usd} USD`
   const window = per === 'total' ? 'in total' : `a ${per} in ${time_zone}`
-  const then = on_exceeded === 'downgrade' ? `route ${downgrade_route}` : '402'
+  const instead = on_exceeded === 'downgrade' ? `route ${downgrade_route}` : '402'
+  const then = isOfUpstream ? 'it is passed over' : `then ${instead}`
   const at = alerts.map((threshold) => `${Math.round(threshold * 100)} %`)
   const alerted = at.length === 0 ? '' : `, alerts at ${at.join(', ')}`
-  return `${cap} ${window}${explainRaise(budget)}, then ${then}${alerted}`
+  return `${cap} ${window}${explainRaise(budget)}, ${then}${alerted}`
 }
 
 function explainRaise({ raise }: NonNullable<FurtherLimitSection['budget']>): string {

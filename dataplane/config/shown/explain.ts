@@ -54,7 +54,10 @@ function explainRoute(
     ...explainNames(section, route),
     ...explainCallers(section, route),
     ...explainTenants(section, route),
-    ...explainFurther(section, route, modelsOf(section, route)),
+    ...explainFurther(section, route, {
+      models: modelsOf(section, route),
+      upstreams: upstreamsOf(route),
+    }),
     ...explainOrder(section, route, pods),
     ...explainAttempts(route),
     ...explainUnsupported(route),

@@ -1,6 +1,7 @@
 /** How counters of `limits[]` stand, for the admin API. */
 import { type KnownCounter, knownCounters } from '../../accounts/further/known-counters.ts'
-import type { ScopedFigures } from '../../accounts/store.ts'
+import { isForAll } from '../../accounts/further/selectors.ts'
+import type { Rules, ScopedFigures } from '../../accounts/store.ts'
 import type { FurtherLimitSection } from '../../schema/further-limits.ts'
 import { usdText } from '../headers.ts'
 import { knownTenants } from '../known-tenants.ts'
@@ -23,10 +24,10 @@ export interface CounterQuestion {
 /** Why the question has no answer; undefined if it has one. */
 export function unknownCounters(
   { limit, key }: CounterQuestion,
-  { active, clock }: Pick<ShownLimits, 'active' | 'clock'>,
+  { active }: Pick<ShownLimits, 'active'>,
 ): string | undefined {
-  const { limits, keys } = active.snapshot
-  const names = new Set([...(limits.further?.list(clock) ?? [])].map(({ section }) => section.name))
+  const { section, keys } = active.snapshot
+  const names = new Set(section.limits.map(({ name }) => name))
   if (limit !== undefined && !names.has(limit)) {
     return `there is no limit "${limit.slice(0, 100)}" in limits[]`
   }
@@ -37,21 +38,40 @@ export function unknownCounters(
 /** Each figure by its limit, its holder and its measure: `limit:each-key (key "k1") requests_per_minute`. */
 export async function countersShown(question: CounterQuestion, gateway: ShownLimits) {
   const { active, store, clock } = gateway
-  const { further, rules } = active.snapshot.limits
-  if (further === undefined) return {}
+  const { further, quotas, rules } = active.snapshot.limits
+  if (further === undefined && quotas === undefined) return {}
   const known = knownValues(question, gateway)
-  const counters = [...further.list(clock)]
+  const ofRequests = [...(further?.list(clock) ?? [])]
     .filter(({ section }) => isAsked(section, question))
     .flatMap((compiled) => knownCounters(compiled, known))
-    .slice(0, COUNTERS_MAX)
+  const counters = [...ofRequests, ...countersOfQuotas(question, known, gateway)].slice(
+    0,
+    COUNTERS_MAX,
+  )
   const byTenant = Map.groupBy(counters, ({ tenant }) => tenant)
   const parts = [...byTenant].map(async ([tenant, own]) => {
     const scoped = own.map((one) => one.scoped)
     const figures = await store.read(tenant, { ...rules.of(tenant), scoped })
     const now = clock.wall()
-    return (figures.scoped ?? []).flatMap((one, index) => shown(one, own[index], now))
+    return (figures.scoped ?? []).flatMap((one) => shownFigures(one, { scoped }, now))
   })
   return Object.fromEntries((await Promise.all(parts)).flat())
+}
+
+/** A quota that all attempts share is nothing of a tenant, a key or an end user. */
+function countersOfQuotas(
+  question: CounterQuestion,
+  known: Parameters<typeof knownCounters>[1],
+  { active, clock }: ShownLimits,
+): KnownCounter[] {
+  const { limit: _, ...callers } = question
+  const isOfCaller = Object.values(callers).some((one) => one !== undefined)
+  return [...(active.snapshot.limits.quotas?.all() ?? [])].flatMap((quota) =>
+    [...quota.list(clock)]
+      .filter(({ section }) => isAsked(section, question) && !(isOfCaller && isForAll(section.for)))
+      .flatMap((compiled) => knownCounters(compiled, known))
+      .map(({ scoped }) => ({ tenant: quota.account, scoped })),
+  )
 }
 
 /** A question for an end user is one for the counters of end users. */
@@ -82,16 +102,17 @@ function knownValues(
   }
 }
 
-function shown(
+/** `rules`: those under which the figures were read. */
+export function shownFigures(
   figures: ScopedFigures,
-  counter: KnownCounter | undefined,
+  { scoped = [] }: Pick<Rules, 'scoped'>,
   now: number,
 ): [string, unknown][] {
   const { scope, requests, tokenRate, concurrency, tokens, spend } = figures
   const { limit, name } = scope
   if (limit === undefined) return []
   const of = `limit:${name} (${limit.holder})`
-  const { burst = 1 } = counter?.scoped.rates ?? {}
+  const { burst = 1 } = scoped.find((one) => one.scope.id === scope.id)?.rates ?? {}
   const rate = limit.counts === 'all' ? 'tokens_per_minute' : `${limit.counts}_tokens_per_minute`
   const { per } = limit.period
   return [

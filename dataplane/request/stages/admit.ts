@@ -4,7 +4,7 @@ import type { PriceList } from '../../accounts/price.ts'
 import { isBudgeted } from '../../accounts/rules.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Caller } from '../../call/call.ts'
-import type { Route } from '../../config/snapshot.ts'
+import type { Limits, Route } from '../../config/snapshot.ts'
 import type { Active } from '../../gateway/gateway.ts'
 import {
   type Applicant,
@@ -63,7 +63,7 @@ export function admit(
 ): Admission | Promise<Admission> {
   const { request, route, rules } = applicant
   const { limits } = active.snapshot
-  const budgeted = isBudgeted(rules) ? route : undefined
+  const budgeted = isBudgeted(rules) || mayBeBudgeted(route, limits) ? route : undefined
   const lane = laneOf(route, active)
   requireOperation(request, route, lane)
   const quote = quoteOf(request, lane, budgeted)
@@ -73,6 +73,12 @@ export function admit(
   }
   // Most prompts need no waiting for a count.
   return quote instanceof Promise ? quote.then(ask) : ask(quote)
+}
+
+/** Whether an upstream of the route has a quota with a budget, so that attempts hold their answers. */
+export function mayBeBudgeted({ members }: Route, { quotas }: Limits): boolean {
+  if (quotas === undefined) return false
+  return members.some(({ upstream }) => quotas.of(upstream.name)?.isBudgeted === true)
 }
 
 function admitWith(

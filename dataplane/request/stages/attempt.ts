@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../../base/errors.ts'
 import { recall } from '../../body/request.ts'
+import type { Spent } from '../../upstream/attempt/attempts.ts'
 import { Journey, type Planner } from '../../upstream/attempt/journey.ts'
 import type { Outcome, Runner } from '../../upstream/attempt/parts.ts'
 import { type Ending, type Next, nextAttempt } from '../../upstream/attempt/plan.ts'
@@ -63,6 +64,12 @@ async function tried(attempts: Attempts): Promise<Reply> {
     if (wait !== undefined) await wait
     // A drain may have refused the request before its body was whole.
     if (asked.presence.state === 'over') throw left()
+    const spent = asked.quotas?.take(next.candidate)
+    const why = spent instanceof Promise ? await spent : spent
+    if (why !== undefined) {
+      passOver(next.candidate, why, attempts)
+      continue
+    }
     const writing = writtenOut(request, () => encodedFor(next, attempts))
     // Most bodies are written at once.
     const written = writing instanceof Promise ? await writing : writing
@@ -74,8 +81,14 @@ async function tried(attempts: Attempts): Promise<Reply> {
     if (outcome.kind === 'left') throw left()
     if (outcome.kind === 'refused') throw outcome.error
     if (outcome.kind !== 'failed') return outcome
+    asked.quotas?.end()
     journey.failed(next.candidate, outcome.failure, totalAt)
   }
+}
+
+function passOver(target: Target, spent: Spent, { asked, journey }: Attempts): void {
+  journey.passOver(target, spent)
+  asked.witness.passedOver(journey.passedOver ?? [])
 }
 
 function turnOf(
@@ -177,5 +190,5 @@ function endOf(why: Ending, { asked, journey, terms, gateway, writing }: Attempt
     return refusalOf(last.failure, name, asked.request, contextWindow)
   }
   if (unable !== undefined && !terms.lane.targets.some((one) => writing.mayTake(one))) return unable
-  return unservedError(why, terms, gateway.clock.now())
+  return unservedError(why, terms, gateway.clock.now(), journey.spent)
 }

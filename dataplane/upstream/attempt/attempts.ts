@@ -23,8 +23,21 @@ export interface FailedAttempt<T extends AttemptTarget> {
   readonly isUnreached?: boolean
 }
 
-/** `full`: at its own limit of requests in flight. `out`: unhealthy, or its breaker refuses. */
-export type Standing = 'ready' | 'full' | 'out'
+/**
+ * `full`: at its own limit of requests in flight. `spent`: a quota of its provider has no room for the request. `out`:
+ * unhealthy, or its breaker refuses.
+ */
+export type Standing = 'ready' | 'full' | 'spent' | 'out'
+
+/** A quota of an upstream that has no room for a request. */
+export interface Spent {
+  /** For the trace. */
+  readonly why: string
+  /** When it may have room, on the monotonic clock. */
+  readonly until: number
+  /** For the client. */
+  readonly facts: Readonly<Record<string, unknown>>
+}
 
 /** Why no request may go to an upstream now. */
 export type Out =

@@ -11,7 +11,7 @@ import type { Unsupported } from '../../wire/unsupported.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import type { Lane, Target } from '../live/targets.ts'
-import type { FailedAttempt, Standing } from './attempts.ts'
+import type { FailedAttempt, Spent, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
@@ -75,6 +75,8 @@ export class Journey implements Plan<Target> {
   readonly #unable = new Set<Target>()
   /** The endpoints that were asked, of upstreams that have some. */
   #places: TargetEndpoint[] | undefined
+  /** By the name of the upstream; absent for most requests. */
+  #spent: Map<string, Spent> | undefined
   #moves = 0
   #delayMs = 0
   /** The time of the next plan, read once so that all rules use the same time. */
@@ -109,8 +111,28 @@ export class Journey implements Plan<Target> {
     this.passedOver = [...(this.passedOver ?? []), { upstream: target.name, why }]
   }
 
+  /** Notes that a quota of the upstream has no room for the request; the plan skips the upstream until then. */
+  passOver(target: Target, spent: Spent): void {
+    this.#spent ??= new Map()
+    this.#spent.set(target.name, spent)
+    const others = (this.passedOver ?? []).filter(({ upstream }) => upstream !== target.name)
+    this.passedOver = [...others, { upstream: target.name, why: spent.why }]
+  }
+
+  /** The full quota that has room first; undefined if no quota is full. */
+  get spent(): Spent | undefined {
+    const all = this.#spent?.values() ?? []
+    return [...all].toSorted((one, other) => one.until - other.until)[0]
+  }
+
+  #isSpent(target: Target): boolean {
+    const { until = this.#now } = this.#spent?.get(target.name) ?? {}
+    return until > this.#now
+  }
+
   /** With a place, a full upstream is ready. A repeat there may wait for one. */
   standing(target: Target): Standing {
+    if (this.#spent !== undefined && this.#isSpent(target)) return 'spent'
     if (target === this.placed)
       return target.state.outBecause(this.#now) === undefined ? 'ready' : 'out'
     const standing = target.standing(this.#now, this.#yields)
@@ -219,6 +241,7 @@ export class Journey implements Plan<Target> {
   /** Whether waiting for the upstream makes sense: it supports the request and has received nothing. */
   mayAwait(target: Target): boolean {
     if (this.#unable.has(target) || !this.#start.fits(target)) return false
+    if (this.#spent !== undefined && this.#isSpent(target)) return false
     return this.attempts.every(({ candidate, isUnreached }) => candidate !== target || isUnreached)
   }
 

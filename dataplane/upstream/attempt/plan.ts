@@ -28,7 +28,7 @@ export interface Plan<T extends AttemptTarget> {
 
 /**
  * Why no attempt is left. `client`: the request is at fault. `attempts_spent`: the bound is reached. `saturated`: the
- * next upstream is full. `unavailable`: all others are unhealthy, have an open breaker or were tried.
+ * next upstream is full, or its quota is. `unavailable`: all others are unhealthy, have an open breaker or were tried.
  */
 export type Ending = 'client' | 'attempts_spent' | 'saturated' | 'unavailable'
 
@@ -142,6 +142,6 @@ function repeatable<T extends AttemptTarget>(
 
 function anyFull<T extends AttemptTarget>(plan: Plan<T>): boolean {
   const { candidates, spill } = plan
-  if (spill !== undefined && plan.standing(spill.primary) === 'full') return true
-  return candidates.some((candidate) => plan.standing(candidate) === 'full')
+  const isFull = (one: T) => plan.standing(one) === 'full' || plan.standing(one) === 'spent'
+  return (spill !== undefined && isFull(spill.primary)) || candidates.some(isFull)
 }

@@ -59,6 +59,8 @@ function leavingUntried<T extends AttemptTarget>(
 ): Leaving {
   const state = situation.standing(spill.primary)
   if (state === 'full') return leavingFor('queue_saturated', spill)
+  // A full quota is passed over even on routes that do not spill.
+  if (state === 'spent') return { allowed: true, reason: 'queue_saturated' }
   // A primary that is down is always skipped, because waiting for it helps no client.
   if (state === 'out') return { allowed: true, reason: 'upstream_error' }
   return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE

@@ -1,6 +1,7 @@
 /** The client's error if no upstream of the route is eligible. */
 import { GatewayError } from '../../base/errors.ts'
 import type { Lane } from '../live/targets.ts'
+import type { Spent } from './attempts.ts'
 import type { Ending } from './plan.ts'
 
 export interface Unserved {
@@ -14,8 +15,16 @@ export function unservedError(
   why: Ending,
   { route, lane, yields }: Unserved,
   now: number,
+  spent?: Spent,
 ): GatewayError {
   const names = lane.targets.map((target) => target.name).join(', ')
+  if (why === 'saturated' && spent !== undefined && !hasPlaces(lane, now)) {
+    return new GatewayError(
+      'ERR_GW_QUEUE_SATURATED',
+      `Every eligible upstream of route "${route.name}" (${names}) is full: ${spent.why}.`,
+      { retryAfterSeconds: Math.max(1, Math.ceil((spent.until - now) / 1000)), facts: spent.facts },
+    )
+  }
   if (why === 'saturated') {
     return new GatewayError(
       'ERR_GW_QUEUE_SATURATED',
@@ -39,6 +48,11 @@ export function unservedError(
       retryAfterSeconds: reopeningSeconds(lane, now),
     },
   )
+}
+
+/** Whether an upstream is full only because of its running requests, so that it has a place soon. */
+function hasPlaces({ targets }: Lane, now: number): boolean {
+  return targets.some((target) => target.standing(now, false) === 'full')
 }
 
 /** For an upstream with several endpoints, none of which can be reached. */

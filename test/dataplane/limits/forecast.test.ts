@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { type AdmitResult, BUSY_RETRY_MS } from '../../../dataplane/accounts/store.ts'
 import { forecast } from '../../../dataplane/limits/forecast.ts'
 import { cases } from '../../helpers/cases.ts'
+import { limitedRules } from '../../helpers/store/limited-rules.ts'
 import { aBudget, aRule, World } from '../../helpers/store/world.ts'
 
 /** Waits are whole milliseconds, so a forecast may be one late. */
@@ -85,3 +86,18 @@ function assertSame(predicted: AdmitResult, made: AdmitResult): void {
   const isTie = apart > 0 || made.retryAfterMs === BUSY_RETRY_MS
   if (!isTie) assert.equal(predicted.by, made.by)
 }
+
+test('a rate of the tokens of prompts or of answers is predicted by those tokens alone', () => {
+  for (const [measure, estimate] of [
+    ['input_tokens_per_minute', { tokens: 100, nanos: 0, input: 10 }],
+    ['output_tokens_per_minute', { tokens: 100, nanos: 0, input: 90 }],
+  ] as const) {
+    const world = new World(limitedRules([{ name: 'a', for: { tenant: '*' }, [measure]: 30 }])())
+    for (const outcome of ['admitted', 'admitted', 'admitted', 'refused']) {
+      const wanted = { estimate, downgradeEstimate: undefined }
+      const predicted = forecast(world.figures, world.rules, wanted, world.clock.wall())
+      assert.equal(predicted.outcome, outcome)
+      assert.equal(world.admit(estimate).outcome, outcome)
+    }
+  }
+})

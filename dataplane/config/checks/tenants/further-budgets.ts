@@ -64,12 +64,16 @@ const limitRaiseFits: Check = (section, { now }) =>
 /** Money needs prices, on all routes that the limit may be for. */
 const limitSpendHasPrices: Check = (section) => {
   const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
-  return eachLimit(section, ({ for: { route }, budget }, path) => {
+  return eachLimit(section, ({ for: { route, upstream }, budget }, path) => {
     if (budget?.usd === undefined) return []
     const routes = section.routes.filter(
       ({ name }) => route === undefined || name === route || name === budget.downgrade_route,
     )
-    const models = routes.flatMap((one) => upstreamsOf(section, one).map(({ model }) => model))
+    const models = routes.flatMap((one) =>
+      upstreamsOf(section, one)
+        .filter(({ name }) => upstream === undefined || name === upstream)
+        .map(({ model }) => model),
+    )
     const missing = [...new Set(models)].filter((model) => !priced.has(model))
     if (missing.length === 0) return []
     const message = `cannot bind: no price for ${missing.map(quoted).join(', ')}`

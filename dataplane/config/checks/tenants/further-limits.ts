@@ -157,9 +157,9 @@ const limitFitsARequest: Check = (section) => {
   const aliases = Object.entries(section.aliases)
   if (aliases.some(([alias]) => alias.endsWith('*'))) return []
   const routes = new Map(section.routes.map((route) => [route.name, route]))
-  return eachLimit(section, ({ for: { route: name, model } }, path) => {
+  return eachLimit(section, ({ for: { route: name, model, upstream } }, path) => {
     const route = routes.get(name ?? '')
-    if (route === undefined || model === undefined) return []
+    if (route === undefined || model === undefined || upstream !== undefined) return []
     const fits = matcherOf({ model })
     const models = upstreamsOf(section, route).map((one) => one.model)
     const names = [route.name, ...aliases.flatMap(([alias, to]) => (to === name ? [alias] : []))]
@@ -184,15 +184,17 @@ const limitsAreOnOneServer: Check = (section) => {
 const limitsAreFew: Check = ({ limits }) => {
   const ofTenants = new Map<string, number>()
   return limits.flatMap(({ for: selectors }, index) => {
-    const { tenant = EACH_TENANT, tenants = [tenant], ...others } = selectors
+    const { upstream, tenant = EACH_TENANT, tenants = [tenant], ...others } = selectors
     const { key, route, model, operation, tag } = others
     if ([key, route, model, operation, tag].some((one) => one !== undefined)) return []
-    return tenants.flatMap((one) => {
+    const ofUpstream = upstream === undefined ? '' : ` at upstream ${quoted(upstream)}`
+    return tenants.flatMap((name) => {
+      const one = `${name}${ofUpstream}`
       const count = (ofTenants.get(one) ?? 0) + 1
       ofTenants.set(one, count)
       if (count !== TOGETHER_MAX + 1) return []
-      const who = one === EACH_TENANT ? 'each tenant' : `tenant ${quoted(one)}`
-      const message = `more than ${TOGETHER_MAX} limits are for every request of ${who}`
+      const who = name === EACH_TENANT ? 'each tenant' : `tenant ${quoted(name)}`
+      const message = `more than ${TOGETHER_MAX} limits are for every request of ${who}${ofUpstream}`
       return [refuse(at('limits', index, 'for'), message, 'Remove some: a request has to fit all.')]
     })
   })

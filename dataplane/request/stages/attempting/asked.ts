@@ -1,6 +1,7 @@
 /** A request on its way to upstreams, and the terms of its admission. */
 import type { Caller } from '../../../call/call.ts'
 import type { Presence } from '../../../call/presence.ts'
+import type { AttemptQuotas } from '../../../limits/attempt-quotas.ts'
 import type { Continued } from '../../../telemetry/correlation.ts'
 import type { Witness } from '../../../upstream/attempt/parts.ts'
 import type { Client } from '../../../upstream/endpoints/affinity-key.ts'
@@ -27,6 +28,8 @@ export interface AttemptedRequest {
   /** Session of the request, which decides its endpoint; absent: only the body decides. */
   readonly client?: Client
   readonly caller?: Caller
+  /** Absent if no upstream has a quota. */
+  readonly quotas?: AttemptQuotas | undefined
 }
 
 export type AttemptAdmission = Pick<

@@ -67,6 +67,7 @@ function begin(
   const metered = meter.begin(name, settings.model, terms.lane.learnt?.worths)
   const place = turn?.placeAt(target)
   place?.begin(metered)
+  asked.quotas?.begin(metered)
   const parts: AttemptParts = {
     request: expected(request, settings),
     pair: inspected(pair, target, asked, { deadlines: gateway.deadlines, totalAt }),
