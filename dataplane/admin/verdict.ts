@@ -7,7 +7,8 @@ import type { AdmitResult } from '../accounts/store.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { Active, Gateway } from '../gateway/gateway.ts'
+import { type Active, activeFor } from '../gateway/active.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { quotaEstimate, spentBy } from '../limits/attempt-quotas.ts'
 import { forecast } from '../limits/forecast.ts'
 import { downgradeOffer, type Offer, offerOf, type Wish } from '../limits/offer.ts'
@@ -69,10 +70,11 @@ export async function verdictOn(asked: Hypothesis, gateway: Gateway): Promise<Ve
 }
 
 /** Throws the error that the client would get. */
-async function judge(asked: Hypothesis, gateway: Gateway): Promise<Served> {
-  const { active } = gateway
-  const { section, limits } = active.snapshot
-  const caller = callerOf(asked, gateway.clock.wall())
+async function judge(asked: Hypothesis, whole: Gateway): Promise<Served> {
+  const { section, limits } = whole.active.snapshot
+  const caller = callerOf(asked, whole.clock.wall())
+  const active = activeFor(whole.active, caller.tenant)
+  const gateway = { ...whole, active }
   const request = requestOf(asked, section.gateway.max_request_bytes)
   permit(caller)
   const route = match(asked.model, caller, active.snapshot, gateway.clock.wall())

@@ -32,6 +32,8 @@ export interface EmbeddingTerms {
   /** The upstream's own timeout always applies. */
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
+  /** Upstreams that may get the text; absent: all. */
+  readonly permitted?: ReadonlySet<string> | undefined
 }
 
 export interface EmbeddingWorld extends AuxiliaryWorld {
@@ -69,7 +71,11 @@ export class Embeddings {
    * tenant is charged. Throws AuxiliaryError.
    */
   async embed(source: VectorSource, text: string, terms: EmbeddingTerms): Promise<Float32Array> {
-    const { inputType = SEARCH, timeoutMs, signal } = terms
+    const { inputType = SEARCH, timeoutMs, signal, permitted } = terms
+    if (permitted?.has(source.upstream) === false) {
+      const why = `upstream "${source.upstream}" lacks the labels that the tenant requires`
+      throw new AuxiliaryError('error', why)
+    }
     const { auxiliary, target } = this.#find(source, inputType)
     const ownMs = target.settings.timeoutMs
     const asking = { timeoutMs: Math.min(timeoutMs ?? ownMs, ownMs), signal }

@@ -18,6 +18,7 @@ import type { Provider, ProviderSettings } from '../wire/provider.ts'
 import type { AddressSettings } from '../wire/provider-facts.ts'
 import { CertificateNames } from './certificate-names.ts'
 import { ModelNames } from './model-names.ts'
+import { Placements } from './placements.ts'
 import { Sunsets } from './sunsets.ts'
 import { resolved, serverOf, splitEndpoint } from './upstreams/address.ts'
 
@@ -101,6 +102,8 @@ export interface Snapshot {
   readonly routes: ReadonlyMap<string, Route>
   /** Route by every name a client may send: routes first, then aliases. */
   readonly models: ModelNames<Route>
+  /** Absent if no tenant requires labels of upstreams. */
+  readonly placements: Placements | undefined
   /** Absent if no name is deprecated. */
   readonly sunsets: Sunsets | undefined
   /** By lower-case hex SHA-256 of the whole key. */
@@ -144,6 +147,7 @@ export function compile(configuration: Configuration, delivered?: Delivered): Sn
     upstreams,
     routes,
     models: new ModelNames([...routes, ...aliases]),
+    placements: Placements.of(section),
     sunsets: Sunsets.of(section),
     certificates: new CertificateNames(section.auth.certificates),
     limits: limitsOf(section, routes),

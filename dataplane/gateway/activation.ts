@@ -9,6 +9,7 @@ import type { Signals } from '../telemetry/otlp/signals.ts'
 import { Tracers } from '../telemetry/tracing/tracers.ts'
 import type { Targets } from '../upstream/live/targets.ts'
 import { UsageSinks } from '../usage/events/sinks.ts'
+import { activeOf } from './active.ts'
 import { beginSeries } from './first-series.ts'
 import type { Gateway } from './gateway.ts'
 import { leadServices } from './services.ts'
@@ -78,7 +79,7 @@ export class Activation {
     }
     this.#warnOfBoundOnce(snapshot.section)
     gateway.traces.resize(snapshot.section.telemetry.trace_ring)
-    gateway.active = { snapshot, lanes: this.#targets.activate(snapshot) }
+    gateway.active = activeOf(snapshot, this.#targets.activate(snapshot))
     gateway.objectives.follow(snapshot.section)
     leadServices(gateway, snapshot.section)
     this.#send()

@@ -8,7 +8,6 @@ import type { GatewayError } from '../base/errors.ts'
 import type { Member, Roster } from '../base/roster.ts'
 import type { Bodies } from '../body/bodies.ts'
 import type { Call } from '../call/call.ts'
-import type { Snapshot } from '../config/snapshot.ts'
 import type { Guards } from '../guardrails/guards.ts'
 import type { Issuers } from '../identity/issuers.ts'
 import type { AlertWebhook } from '../limits/alerts/webhook.ts'
@@ -27,15 +26,9 @@ import type { Objectives } from '../telemetry/slo.ts'
 import type { Trace } from '../telemetry/trace/fields.ts'
 import type { Traces } from '../telemetry/traces.ts'
 import type { Tracing } from '../telemetry/tracing/tracing.ts'
-import type { Lanes } from '../upstream/live/targets.ts'
 import type { UsageEvents } from '../usage/events/events.ts'
 import type { Environment } from '../wire/credential-source.ts'
-
-/** The configuration being enforced, and the live upstreams of each of its routes, by route name. Swapped whole. */
-export interface Active {
-  readonly snapshot: Snapshot
-  readonly lanes: Lanes
-}
+import type { Active } from './active.ts'
 
 export interface Gateway {
   active: Active

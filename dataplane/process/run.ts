@@ -18,6 +18,7 @@ import { compile, type Snapshot } from '../config/snapshot.ts'
 import { postThrough } from '../connection/post.ts'
 import { secureContextOf } from '../connection/secure-context.ts'
 import { Activation } from '../gateway/activation.ts'
+import { activeOf } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
@@ -204,7 +205,7 @@ async function createGateway(
   deadlines.add(objectives)
   const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
   const gateway: Gateway = {
-    active: { snapshot, lanes: targets.activate(snapshot) },
+    active: activeOf(snapshot, targets.activate(snapshot)),
     env,
     clock,
     deadlines,

@@ -3,7 +3,8 @@ import type { GatewayError, Learnt } from '../base/errors.ts'
 import type { Scanned } from '../body/request.ts'
 import type { Call, Caller } from '../call/call.ts'
 import type { Route } from '../config/snapshot.ts'
-import type { Active, Gateway } from '../gateway/gateway.ts'
+import type { Active } from '../gateway/active.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { usdText } from '../limits/headers.ts'
 import { type Passage, shownPassage } from '../retrieval/passages.ts'
 import { visibleId } from '../telemetry/correlation.ts'
@@ -39,7 +40,8 @@ export interface Noted {
   readonly response: ClientResponse
   readonly trace: Trace
   readonly gateway: Gateway
-  readonly active: Active
+  /** After the caller is known, with the upstreams that the tenant may use. */
+  active: Active
 }
 
 export class Notes implements Witness {

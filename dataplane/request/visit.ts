@@ -4,7 +4,8 @@ import { isBudgeted } from '../accounts/rules.ts'
 import { GatewayError } from '../base/errors.ts'
 import { shownPath } from '../base/shown-text.ts'
 import type { Call, Caller } from '../call/call.ts'
-import type { Active, Gateway, Underway } from '../gateway/gateway.ts'
+import { type Active, activeFor } from '../gateway/active.ts'
+import type { Gateway, Underway } from '../gateway/gateway.ts'
 import { tellsBudgets } from '../limits/headers.ts'
 import { readLimitHeaders } from '../limits/shown/tenants.ts'
 import { correlate } from '../telemetry/correlation.ts'
@@ -59,7 +60,7 @@ class Served implements Visit, Underway {
   readonly response: ClientResponse
   readonly trace: Trace
   readonly gateway: Gateway
-  readonly active: Active
+  active: Active
   /** Kept for exported traces, because a closed connection has no address. */
   peerAddress: string | undefined
   readonly notes: Notes
@@ -86,16 +87,18 @@ class Served implements Visit, Underway {
 }
 
 /** Throws what `authenticate` throws. Later parts of the trace name the caller. */
-export function identify({ call, active, gateway, notes }: Visit): Caller | Promise<Caller> {
+export function identify(visit: Visit): Caller | Promise<Caller> {
+  const { call, active, gateway } = visit
   const known = { names: active.snapshot, issuers: gateway.issuers }
   const caller = authenticate(call.incoming, known, gateway.clock.wall())
   // A key needs no waiting; only a new token must be verified.
-  if (caller instanceof Promise) return caller.then((one) => noted(one, notes))
-  return noted(caller, notes)
+  if (caller instanceof Promise) return caller.then((one) => noted(one, visit))
+  return noted(caller, visit)
 }
 
-function noted(caller: Caller, notes: Notes): Caller {
-  notes.calledBy(caller)
+function noted(caller: Caller, visit: Visit): Caller {
+  visit.notes.calledBy(caller)
+  visit.active = activeFor(visit.active, caller.tenant)
   return caller
 }
 

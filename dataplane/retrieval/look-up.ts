@@ -19,6 +19,8 @@ export interface Enquiry {
   readonly totalAt: number
   /** Aborts the searches when the client leaves. */
   readonly signal?: AbortSignal
+  /** Upstreams that may get the text; absent: all. */
+  readonly permitted?: ReadonlySet<string> | undefined
 }
 
 export interface Library {
@@ -85,7 +87,7 @@ async function search(
 export async function searchStore(
   store: AskedStore,
   limit: number,
-  { text, tenant, requestId, totalAt, signal }: Enquiry,
+  { text, tenant, requestId, totalAt, signal, permitted }: Enquiry,
   { clock, embeddings }: Library,
   vectors = new Map<string, Promise<Float32Array>>(),
 ): Promise<readonly Found[]> {
@@ -94,7 +96,7 @@ export async function searchStore(
   if (embedding === undefined) throw new AuxiliaryError('error', 'the store has no embedding')
   const leftMs = () => Math.max(1, Math.min(timeout_ms, totalAt - clock.now()))
   const source = JSON.stringify(embedding)
-  const terms = { requestId, timeoutMs: leftMs(), ...(signal && { signal }) }
+  const terms = { requestId, timeoutMs: leftMs(), permitted, ...(signal && { signal }) }
   // Stores with the same embedding share one request for it.
   const embedded = vectors.get(source) ?? embeddings.embed(embedding, text, terms)
   vectors.set(source, embedded)

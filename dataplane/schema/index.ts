@@ -8,6 +8,7 @@ import { ApiKey, TAGS_MAX } from './keys.ts'
 import { Budget, Pricing, RateLimits } from './limits.ts'
 import { Listener } from './listener.ts'
 import { Aliases, DeprecatedAliases, Route, Slo } from './routes.ts'
+import { Tenant } from './tenants.ts'
 import { Tls, Upstream } from './upstreams.ts'
 
 export const API_VERSION = 'inference.gw/v1'
@@ -147,6 +148,11 @@ export const GatewaySection = z.strictObject({
   auth: Auth.prefault({}).describe(
     'Callers without a key: tokens of issuers, certificates of clients.',
   ),
+  tenants: z
+    .array(Tenant)
+    .max(10_000)
+    .default([])
+    .describe('Tenants whose requests may go only to upstreams with certain labels.'),
   rate_limits: RateLimits.optional().describe(
     'Request, token and concurrency limits by tenant; 120 / 30 / 16 for each if absent.',
   ),

@@ -7,6 +7,7 @@ import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities } from './capabilities.ts'
 import { Fairness } from './fairness.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
+import { labels } from './tenants.ts'
 
 export const Tls = z.strictObject({
   ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),
@@ -176,6 +177,9 @@ export const Upstream = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe('Share under the weighted strategy.'),
+  labels: labels()
+    .optional()
+    .describe('Labels such as {region: eu, class: on-prem}, which tenants may require.'),
   timeout_seconds: seconds()
     .optional()
     .describe(

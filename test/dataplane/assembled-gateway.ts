@@ -10,6 +10,7 @@ import { Embeddings } from '../../dataplane/auxiliaries/embeddings.ts'
 import { Deadlines } from '../../dataplane/base/clock.ts'
 import { Roster } from '../../dataplane/base/roster.ts'
 import { Bodies } from '../../dataplane/body/bodies.ts'
+import { activeOf } from '../../dataplane/gateway/active.ts'
 import type { Gateway } from '../../dataplane/gateway/gateway.ts'
 import { Guards } from '../../dataplane/guardrails/guards.ts'
 import { Issuers } from '../../dataplane/identity/issuers.ts'
@@ -50,7 +51,7 @@ export function assemble(
   const random = () => 0.5
   const targets = new Targets({ clock, random, metrics, log, readText: () => '', env: {} })
   const snapshot = aSnapshotOf(gw)
-  const active = { snapshot, lanes: targets.activate(snapshot) }
+  const active = activeOf(snapshot, targets.activate(snapshot))
   for (const lane of active.lanes.values()) for (const { state } of lane.targets) state.retire()
   const store = wrap(new MemoryStore({ clock }))
   let ids = 0

@@ -9,7 +9,7 @@ import { shownSunset } from '../../config/sunsets.ts'
 import type { Api, Visit } from '../../request/api.ts'
 import { match, mayUse } from '../../request/stages/match.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
-import { windowOf } from '../../upstream/live/targets.ts'
+import { isBarred, windowOf } from '../../upstream/live/targets.ts'
 import { openAiWire } from '../openai/wire.ts'
 import { wireOfClient } from '../wire-of-client.ts'
 
@@ -56,12 +56,13 @@ export const openAiModel: Api = {
   },
 }
 
-/** Without the names that have ended and lead to no successor. */
+/** Without the names that have ended and lead to no successor, and without routes that the tenant may not use. */
 function permitted(caller: Caller, { active, gateway }: Visit): [string, Route][] {
   const { models, sunsets } = active.snapshot
+  const { lanes } = active
   const now = gateway.clock.wall()
   return [...models].filter(([name, route]) => {
-    if (!mayUse(caller.key, route.name)) return false
+    if (!mayUse(caller.key, route.name) || isBarred(lanes.get(route.name))) return false
     const sunset = sunsets?.of(name, route.name)
     return sunset === undefined || sunset.redirects || now < sunset.untilMs
   })

@@ -25,6 +25,7 @@ import { holderChecks } from './tenants/holders.ts'
 import { issuerChecks } from './tenants/issuers.ts'
 import { keyChecks } from './tenants/keys.ts'
 import { limitChecks } from './tenants/limits.ts'
+import { placementChecks } from './tenants/placements.ts'
 import { priceChecks } from './tenants/prices.ts'
 import { quotaChecks } from './tenants/quotas.ts'
 import { addressChecks } from './upstreams/addresses.ts'
@@ -64,6 +65,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerChecks,
   ...listenerTlsChecks,
   ...nameChecks,
+  ...placementChecks,
   ...plainHttpChecks,
   ...priceChecks,
   ...sunsetChecks,

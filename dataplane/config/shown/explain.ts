@@ -19,6 +19,7 @@ import {
 import { explainCaches } from './explain-caches.ts'
 import { explainFurther } from './explain-limits.ts'
 import { explainModels } from './explain-models.ts'
+import { explainPlacements } from './explain-placements.ts'
 import { explainTenants } from './explain-tenants.ts'
 
 /** The traits of an operation that change what happens to a request. */
@@ -54,6 +55,7 @@ function explainRoute(
     ...explainNames(section, route),
     ...explainCallers(section, route),
     ...explainTenants(section, route),
+    ...explainPlacements(section, route, upstreamsOf(route)),
     ...explainFurther(section, route, {
       models: modelsOf(section, route),
       upstreams: upstreamsOf(route),

@@ -5,7 +5,7 @@ import { isBudgeted } from '../../accounts/rules.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Caller } from '../../call/call.ts'
 import type { Limits, Route } from '../../config/snapshot.ts'
-import type { Active } from '../../gateway/gateway.ts'
+import type { Active } from '../../gateway/active.ts'
 import {
   type Applicant,
   type Decision,

@@ -29,6 +29,8 @@ export interface Assembling {
   readonly presence: Presence
   readonly requestId: string
   readonly note: Note
+  /** Upstreams that may get the question; undefined: all. */
+  readonly permitted: ReadonlySet<string> | undefined
   /** Tokens that passages may not use: `context.reserve_completion_tokens`. */
   readonly reserved: number
 }
@@ -77,13 +79,13 @@ async function find(
   text: string,
   retrievers: readonly Retriever[],
   { caller, totalAt }: SearchAdmission,
-  { library, presence, requestId, note }: Assembling,
+  { library, presence, requestId, note, permitted }: Assembling,
 ): Promise<readonly (readonly FoundPassage[])[]> {
   const leaving = new AbortController()
   const { signal } = leaving
   presence.begin({ leave: () => leaving.abort() })
   try {
-    const enquiry = { text, tenant: caller.tenant, requestId, totalAt, signal }
+    const enquiry = { text, tenant: caller.tenant, requestId, totalAt, signal, permitted }
     return await lookUp(enquiry, retrievers, library, note)
   } finally {
     presence.done()

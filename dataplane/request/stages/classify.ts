@@ -13,6 +13,8 @@ interface PromptContext {
   /** Milliseconds until the deadline of the request. */
   readonly leftMs: number
   readonly presence: Presence
+  /** Upstreams that may get the prompt; absent: all. */
+  readonly permitted?: ReadonlySet<string> | undefined
 }
 
 export interface Classifying {
@@ -24,13 +26,14 @@ export interface Classifying {
 export async function classify(
   request: ModelRequest,
   { route }: Pick<Admission, 'route'>,
-  { requestId, leftMs, presence }: PromptContext,
+  { requestId, leftMs, presence, permitted }: PromptContext,
   { classifiers, metrics }: Classifying,
 ): Promise<SemanticTrace> {
   const { section } = route
   const leaving = new AbortController()
   presence.begin({ leave: () => leaving.abort() })
-  const terms = { requestId, timeoutMs: Math.max(1, leftMs), signal: leaving.signal }
+  const timeoutMs = Math.max(1, leftMs)
+  const terms = { requestId, timeoutMs, signal: leaving.signal, permitted }
   const { classifier, score, reason } = await classifiers.judge(section, request, terms)
   presence.done()
   // The schema gives every route of this strategy a threshold.

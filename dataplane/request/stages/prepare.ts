@@ -1,6 +1,6 @@
 /** Prepares an admitted request for upstreams: guardrails judge it, passages are added, its difficulty is scored. */
 import type { Presence } from '../../call/presence.ts'
-import type { Active } from '../../gateway/gateway.ts'
+import type { Active } from '../../gateway/active.ts'
 import type { Note } from '../../guardrails/guard.ts'
 import type { Guards } from '../../guardrails/guards.ts'
 import { textsOf } from '../../guardrails/request-texts.ts'
@@ -34,7 +34,7 @@ const NONE: readonly Passage[] = []
 
 /** The parts of a visit that this stage uses. */
 interface Prepares {
-  readonly active: Pick<Active, 'snapshot'>
+  readonly active: Pick<Active, 'snapshot' | 'placement'>
   readonly gateway: Preparing
   readonly notes: Notes
   readonly response: { readonly presence: Presence }
@@ -106,6 +106,7 @@ async function assembledOf(
     presence,
     requestId: call.id,
     note: (search) => searches.push(search),
+    permitted: active.placement?.permitted,
     reserved: active.snapshot.section.context?.reserve_completion_tokens ?? 0,
   })
   notes.assembled(made.passages, made.context)
@@ -117,10 +118,12 @@ async function difficultyOf(
   request: ModelRequest,
   { call }: Applicant,
   admission: Admission,
-  { gateway, notes, response: { presence } }: Prepares,
+  { active, gateway, notes, response: { presence } }: Prepares,
 ): Promise<number> {
   const leftMs = admission.totalAt - gateway.clock.now()
-  const made = await classify(request, admission, { requestId: call.id, leftMs, presence }, gateway)
+  const permitted = active.placement?.permitted
+  const asked = { requestId: call.id, leftMs, presence, permitted }
+  const made = await classify(request, admission, asked, gateway)
   notes.classified(made)
   return made.score
 }

@@ -91,7 +91,8 @@ export class Journey implements Plan<Target> {
     this.#yields = yields
     this.#now = planner.clock.now()
     const eligible = eligibleOf(start, this.#now)
-    this.passedOver = eligible.length < lane.targets.length ? overOf(start, this.#now) : undefined
+    const isWhole = eligible.length === lane.targets.length && lane.barred === undefined
+    this.passedOver = isWhole ? undefined : overOf(start, this.#now)
     this.candidates = orderOf(start, eligible, planner.random)
     this.attemptsMax = route.attemptsMax
     this.repeats = route.section.retry?.max_attempts !== undefined

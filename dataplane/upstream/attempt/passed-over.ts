@@ -13,7 +13,7 @@ interface LookedAt {
 }
 
 export function overOf({ request, lane, fits, yields }: LookedAt, now: number): PassedOver[] {
-  const over: PassedOver[] = []
+  const over: PassedOver[] = [...(lane.barred ?? [])]
   for (const target of lane.targets) {
     const why = fits(target)
       ? (target.state.outBecause(now) ?? whyFull(target, now, yields))

@@ -17,7 +17,16 @@ export function unservedError(
   now: number,
   spent?: Spent,
 ): GatewayError {
-  const names = lane.targets.map((target) => target.name).join(', ')
+  const { targets, barred = [] } = lane
+  const [first] = targets.length === 0 ? barred : []
+  if (first !== undefined) {
+    return new GatewayError(
+      'ERR_GW_AUTH_SCOPE_DENIED',
+      `No upstream of route "${route.name}" is one that the tenant may use: each ${first.why}.`,
+      { param: 'model' },
+    )
+  }
+  const names = targets.map((target) => target.name).join(', ')
   if (why === 'saturated' && spent !== undefined && !hasPlaces(lane, now)) {
     return new GatewayError(
       'ERR_GW_QUEUE_SATURATED',

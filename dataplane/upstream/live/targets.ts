@@ -6,6 +6,7 @@ import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import { fairnessOf } from '../../config/upstreams/fairness.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Candidate } from '../../strategies/contract.ts'
+import type { PassedOver } from '../../telemetry/trace/parts.ts'
 import type { Counter } from '../../tokens/counter.ts'
 import { counterOf } from '../../tokens/exact/counters.ts'
 import { Learnt } from '../../tokens/learnt.ts'
@@ -131,12 +132,19 @@ export interface Lane {
   turn: number
   /** Whether requests may wait for a place at one of them. */
   readonly hasQueues?: boolean
+  /** Upstreams of the route that the tenant may not use, with the reason. */
+  readonly barred?: readonly PassedOver[]
   /** Corrects the estimates of the route's prompts; kept across changes of configuration. */
   readonly learnt?: Learnt
 }
 
 /** The live upstreams of each route, by the route's name. */
 export type Lanes = ReadonlyMap<string, Lane>
+
+/** Whether the tenant may use none of the route's upstreams. */
+export function isBarred(lane: Lane | undefined): boolean {
+  return lane?.barred !== undefined && lane.targets.length === 0 && lane.barred.length > 0
+}
 
 /** The largest context window among the upstreams; undefined if one is unknown. */
 export function windowOf(lane: Lane | undefined): number | undefined {

@@ -7,6 +7,20 @@ function key(fields: string): string {
 
 const KEYS: Row[] = [
   {
+    name: 'labels that no upstream has',
+    yaml: '  tenants:\n    - {name: t, requires: {region: eu}} # here',
+    path: 'gw.tenants[0].requires',
+    says: 'no upstream has the labels region=eu',
+    fix: 'Write labels at upstreams',
+  },
+  {
+    name: 'a tenant that requires labels twice',
+    yaml: '  upstreams:\n    - {name: a, provider: openai, model: gpt-4o, labels: {region: eu}}\n    - {name: b, provider: openai, model: gpt-4o}\n  tenants:\n    - {name: t, requires: {region: eu}}\n    - {name: t, requires: {region: eu}} # here',
+    path: 'gw.tenants[1].name',
+    says: 'duplicate tenant "t"',
+    fix: 'another name',
+  },
+  {
     name: 'a key id twice',
     yaml: `${key('routes: [r]')}\n    - {id: k, tenant: t, hash: "${hashOf('l')}", routes: [r]} # here`,
     path: 'gw.api_keys[1].id',

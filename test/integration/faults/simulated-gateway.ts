@@ -19,6 +19,7 @@ import { Roster } from '../../../dataplane/base/roster.ts'
 import { Bodies } from '../../../dataplane/body/bodies.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../dataplane/config/snapshot.ts'
+import { activeOf } from '../../../dataplane/gateway/active.ts'
 import type { Gateway } from '../../../dataplane/gateway/gateway.ts'
 import { Guards } from '../../../dataplane/guardrails/guards.ts'
 import { Issuers } from '../../../dataplane/identity/issuers.ts'
@@ -84,7 +85,7 @@ export function simulate(
     reading: embeddingsReading,
   })
   const gateway: Gateway = {
-    active: { snapshot, lanes: targets.activate(snapshot) },
+    active: activeOf(snapshot, targets.activate(snapshot)),
     env: {},
     clock,
     deadlines,

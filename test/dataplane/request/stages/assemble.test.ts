@@ -61,7 +61,11 @@ async function assembled({ messages = [QUESTION], retrieval = {}, found = [] }: 
     },
     {
       ...{ retrievals: world, library: { clock, embeddings }, presence, requestId: 'r' },
-      ...{ note: (note: RetrievalTrace) => void notes.push(note), reserved: 100 },
+      ...{
+        note: (note: RetrievalTrace) => void notes.push(note),
+        permitted: undefined,
+        reserved: 100,
+      },
     },
   )
   return { made, meter, presence, notes, target: lane.targets[0] ?? assert.fail('no target') }
