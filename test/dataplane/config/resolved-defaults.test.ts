@@ -39,7 +39,7 @@ usage.sinks.otlp usage.sinks.otlp.otlp_headers telemetry.otlp_endpoint telemetry
 auth.jwt[].end_user limits[].budget limits[].budget.downgrade_route limits[].budget.raise limits[].budget.raise.by
 limits[].budget.raise.tokens limits[].budget.raise.usd limits[].budget.tokens limits[].budget.usd
 limits[].concurrent_requests limits[].for.each limits[].for.key limits[].for.model limits[].for.operation limits[].for.route
-limits[].for.tag limits[].for.tenant limits[].for.tenants limits[].input_tokens_per_minute limits[].output_tokens_per_minute
+limits[].for.tag limits[].for.tenant limits[].for.tenants limits[].for.upstream limits[].input_tokens_per_minute limits[].output_tokens_per_minute
 limits[].requests_per_minute limits[].tokens_per_minute usage.end_user_header routes[].deprecated.until
 routes[].deprecated.successor
 `

@@ -51,6 +51,8 @@ async function answerWith(env: Record<string, string>, fields: object = {}) {
           project: 'p-1',
           region: 'europe-west4',
           api_key: undefined,
+          // A busy machine loads the client library of the cloud in more than 30 s.
+          timeout_seconds: 110,
           ...fields,
         },
       ],
