@@ -1,4 +1,4 @@
-/** Changes while requests run, right or mistaken, and their effect. */
+/** Correct and mistaken changes while requests run, and their effect. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -65,13 +65,13 @@ function credential(value: string): object {
   }
 }
 
-test('a new value of a Secret is used without a restart, and no request is lost', async () => {
+test('a new value of a Secret is used without a restart, and no request fails', async () => {
   assert.match(await askOnce(), /Bearer first/)
   const pods = await podNames()
   await world.apply(credential('second'))
   const startedAt = performance.now()
   const isUsed = async () => {
-    // Each replica in turn: several connections reach both.
+    // Checks each replica: several connections reach both.
     const answers = await Promise.all(Array.from({ length: 6 }, askOnce))
     return answers.every((answer) => answer.includes('Bearer second'))
   }
@@ -82,7 +82,7 @@ test('a new value of a Secret is used without a restart, and no request is lost'
   show('secret', `0 of ${report.begun - start.begun} lost; in use after ${seconds.toFixed(0)} s`)
 })
 
-test('a pod begins with the last good documents where a user spoiled the newest, and they are made good', async () => {
+test('a pod starts with the last good documents if a user damaged the newest, and the operator repairs them', async () => {
   await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw', '--replicas=0'])
   await world.kubectl(['-n', SYSTEM, 'wait', '--for=delete', 'pod', '-l', OPERATORS])
   const spoiled = JSON.stringify({ data: { 'config.json': '{"document":"spoiled"}' } })
@@ -97,17 +97,20 @@ test('a pod begins with the last good documents where a user spoiled the newest,
     const { data } = await world.read('configmap', `${NAME}-config`)
     return !JSON.stringify(data).includes('spoiled')
   }
-  await until('the operator has made them good', isGood, SECONDS_MAX)
+  await until('the operator has repaired them', isGood, SECONDS_MAX)
   await gatewayReady(world, NAME)
   const report = await noneLost()
   const lost = `0 of ${report.begun - start.begun} lost`
-  show('corrupted', `${lost}; a new pod began with the last good ones, the operator made them good`)
+  show(
+    'corrupted',
+    `${lost}; a new pod started with the last good ones, the operator repaired them`,
+  )
 })
 
-test('a mistake leaves what works in force, says where it is, and goes when it is corrected', async () => {
+test('a mistake keeps the previous configuration in force, the status shows its place, and it disappears when corrected', async () => {
   await world.apply(aGateway('tellling'))
   const isSaid = async () => (await conditionOf(world, NAME, 'Accepted')).status === 'False'
-  await until('the status says so', isSaid, SECONDS_MAX)
+  await until('the status reports it', isSaid, SECONDS_MAX)
   const { message } = await conditionOf(world, NAME, 'Accepted')
   assert.match(message, /tellling/)
   await load.reaches((await load.report()).begun + 200, SECONDS_MAX)

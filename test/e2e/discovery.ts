@@ -1,6 +1,6 @@
 /**
- * The targets that a Prometheus with Kubernetes discovery would find, with its labels. Debian's is built without
- * that: it gets them in a file.
+ * The targets that a Prometheus with Kubernetes discovery would find, with its labels. Debian's
+ * build lacks discovery, so the test writes the targets to a file.
  */
 import type { World } from './world.ts'
 
@@ -38,7 +38,7 @@ export interface Target {
   readonly labels: Labels
 }
 
-/** By the name of the role under which Prometheus looks. */
+/** By the name of the role in Prometheus' discovery. */
 export interface Discovered {
   readonly pod: readonly Target[]
   readonly endpointslice: readonly Target[]
@@ -113,7 +113,7 @@ function prefixed(prefix: string, labels: Labels = {}): Labels {
   )
 }
 
-/** A name as Prometheus can have it. */
+/** A name in the form that Prometheus allows. */
 export function labelName(key: string): string {
   return key.replace(/[^a-zA-Z0-9_]/g, '_')
 }

@@ -8,7 +8,7 @@ import { ROOT } from './world.ts'
 
 const execute = promisify(execFile)
 
-/** The lines of the first block of shell commands that installs the chart, without their remarks. */
+/** The lines of the first block of shell commands that installs the chart, without comments. */
 export function installCommands(file: string): string[] {
   const text = readFileSync(join(ROOT, file), 'utf8')
   const blocks = [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
@@ -18,7 +18,7 @@ export function installCommands(file: string): string[] {
   return lines.map((line) => line.replace(/\s+#\s.*$/, '').trim()).filter((line) => line !== '')
 }
 
-/** Runs it in the root of the tree, with the cluster's programs in reach. */
+/** Runs it in the root of the tree, with the cluster's programs in PATH. */
 export async function runCommand(command: string): Promise<string> {
   const { kubectl = '', helm = '' } = await providePrograms(['kubectl', 'helm'])
   const PATH = [dirname(kubectl), dirname(helm), process.env.PATH].join(':')

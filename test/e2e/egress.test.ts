@@ -1,4 +1,7 @@
-/** With the NetworkPolicies enforced everything works, and no pod reaches an address that it does not need. */
+/**
+ * With enforced NetworkPolicies everything works, and no pod reaches an address that it does not
+ * need.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -9,7 +12,10 @@ import { SPACE, SYSTEM } from './spaces.ts'
 import { show } from './table.ts'
 import { gatewayReady, openWorld, prepare, redisValues, SECONDS_MAX, type World } from './world.ts'
 
-/** The one has separate counters; the other shares them, and says where its pods may connect to. */
+/**
+ * One gateway has separate counters; the other shares them, and names the allowed destinations of
+ * its pods.
+ */
 const [ALONE, SHARING] = ['closed', 'closed-redis']
 const OPERATOR = 'app.kubernetes.io/component=operator'
 const CLIENT = 'visitor'
@@ -18,7 +24,7 @@ let world: World
 
 before(async () => {
   world = await openWorld()
-  if (!world.isOurNode) return show('egress', 'tried in our own node alone')
+  if (!world.isOurNode) return show('egress', 'tested only in our own node')
   await prepare(world, ...redisValues())
   const command = ['node', '-e', 'process.on("SIGTERM", process.exit); setInterval(() => {}, 1e9)']
   await world.apply(
@@ -59,7 +65,7 @@ function sharing(limit: number): object {
   return gateway(SHARING, { gw, spec: { ...ONE, networkPolicy: { egress } } })
 }
 
-test('each pod reaches what its policy is about, and nothing else', async () => {
+test('each pod reaches the destinations in its policy, and nothing else', async () => {
   if (!world.isOurNode) return
   const alone = await podOf(SPACE, `inference.gw/gateway=${ALONE}`)
   const shared = await podOf(SPACE, `inference.gw/gateway=${SHARING}`)
@@ -89,7 +95,7 @@ test('each pod reaches what its policy is about, and nothing else', async () => 
     [visitor, `${alone.ip}:9090`],
     [visitor, `${operator.ip}:8081`],
   ]
-  // It is the policies that close what is closed.
+  // The policies close these connections.
   for (const [from, to] of [...open, ...closed]) await opens(from, to)
   await enforcePolicies(world.kubectl)
   for (const [from, to] of open) await opens(from, to)
@@ -99,14 +105,14 @@ test('each pod reaches what its policy is about, and nothing else', async () => 
   show('egress', `${open.length} connections still open, ${closed.length} closed that were open`)
 })
 
-test('with the policies enforced requests are answered, counters shared and changes pushed', async () => {
+test('with enforced policies requests are answered, counters shared and changes pushed', async () => {
   if (!world.isOurNode) return
   await enforcePolicies(world.kubectl)
   for (const name of [ALONE, SHARING]) {
     const { key, object } = gatewayKey(name, 'acme')
     await world.apply(object)
     const url = `http://${name}.${SPACE}.svc`
-    // A pod that is not there yet when they are enforced is bound by none.
+    // Policies do not apply to a pod created after they are enforced.
     const load = await startLoad(world, 'visitor-load', { url, key, rate: 20, streams: 2 })
     await load.reaches(100, SECONDS_MAX)
     const report = await load.stop()
@@ -136,7 +142,7 @@ const end = (said) => { process.stdout.write(said); process.exit() }
 socket.on('connect', () => end('open')).on('error', ({ code }) => end(code))
 setTimeout(() => end('silence'), 20_000)`
 
-/** 'open', or why not. */
+/** 'open', or the reason why not. */
 async function connected({ namespace, name }: PodAddress, to: string): Promise<string> {
   return await world.kubectl(['-n', namespace, 'exec', name, '--', 'node', '-e', CONNECT, to])
 }

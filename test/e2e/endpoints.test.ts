@@ -1,4 +1,7 @@
-/** Three model servers behind one Service, three pods of a gateway: how evenly they work, and what a change costs. */
+/**
+ * Three model servers behind one Service, three pods of a gateway: the distribution of requests,
+ * and the cost of a change.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { until } from '../helpers/until.ts'
@@ -66,7 +69,7 @@ async function readyPods(): Promise<readonly string[]> {
   return items.filter(isReady).map(({ metadata }) => metadata.name)
 }
 
-/** By what each server says that it has generated: every answer is as long as the others. */
+/** By the number of tokens that each server reports: all answers have the same length. */
 async function workOf(pods: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const read = async (pod: string): Promise<[string, number]> => {
     const path = `/api/v1/namespaces/${SPACE}/pods/${pod}:9000/proxy/metrics`
@@ -76,7 +79,7 @@ async function workOf(pods: readonly string[]): Promise<ReadonlyMap<string, numb
   return new Map(await Promise.all(pods.map(read)))
 }
 
-/** The busiest of the three, by the mean. */
+/** The load of the busiest server divided by the mean. */
 async function spreadOver(model: string): Promise<number> {
   const pods = await readyPods()
   assert.equal(pods.length, 3)
@@ -89,7 +92,7 @@ async function spreadOver(model: string): Promise<number> {
   return Math.max(...done) / (done.reduce((sum, one) => sum + one, 0) / done.length)
 }
 
-test('three servers behind one Service work alike', async () => {
+test('three servers behind one Service get the same share', async () => {
   const least = await spreadOver('least')
   const byName = await spreadOver('url')
   const figures = `${least.toFixed(2)}; with endpoints: url ${byName.toFixed(2)}`
@@ -97,7 +100,7 @@ test('three servers behind one Service work alike', async () => {
   assert.ok(least <= 1.3, figures)
 })
 
-test('a server that is killed under load costs no request, and one that is added is used', async () => {
+test('a server killed under load fails no request, and an added one is used', async () => {
   const load = await startLoad(world, 'load-killed', { url, key, model: 'least', rate: 40 })
   await load.reaches(200, SECONDS_MAX)
   const [victim = ''] = await readyPods()
@@ -119,7 +122,7 @@ test('a server that is killed under load costs no request, and one that is added
   assert.equal(report.lost, 0, describe(report))
 })
 
-test('the turns of a conversation meet at one server, whichever pod of the gateway has them', async () => {
+test('the turns of a conversation reach one server, through any pod of the gateway', async () => {
   const command = ['node', '/client/sessions.ts', `${url}`, key, 'keen']
   await world.apply(clientPod({ name: 'sessions', image: world.image, command }))
   const phase = '--for=jsonpath={.status.phase}=Succeeded'
@@ -128,7 +131,7 @@ test('the turns of a conversation meet at one server, whichever pod of the gatew
   const text = await world.kubectl(['-n', SPACE, 'logs', 'sessions'])
   await world.kubectl(['-n', SPACE, 'delete', 'pod', 'sessions', '--wait=false'])
   const { hits, later, servers } = JSON.parse(text)
-  const figures = `${hits} of ${later} later turns came back, over ${Object.keys(servers).length} servers`
+  const figures = `${hits} of ${later} later turns returned, over ${Object.keys(servers).length} servers`
   show('affinity', figures)
   assert.ok(hits >= 0.85 * later, figures)
 })

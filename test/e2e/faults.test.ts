@@ -1,4 +1,7 @@
-/** Parts around a gateway break under load, one after the other: it goes on serving, reports it, and heals. */
+/**
+ * Parts around a gateway break under load, one after another: the gateway keeps serving, reports
+ * the fault, and recovers.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -43,7 +46,7 @@ after(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', NAME, '--ignore-not-found'])
 })
 
-/** The limits never stand in the way; their number only tells one configuration from another. */
+/** The limits are never reached; their number only distinguishes configurations. */
 function aGateway(limit: number): object {
   const url = '${secret:gw-redis/url}'
   const redis = { url, timeout_ms: 2000, fail_open: true, key_prefix: NAME }
@@ -52,7 +55,7 @@ function aGateway(limit: number): object {
   return gateway(NAME, { gw: { rate_limits }, spec: { replicas: REPLICAS } })
 }
 
-test('of a pod that is killed only its own requests fail', async () => {
+test("only a killed pod's own requests fail", async () => {
   const quiet = await moreRequests(500)
   assert.equal(quiet.lost + quiet.streams.cut, 0, describe(quiet))
   const [pod = ''] = await podsOf(SPACE, `inference.gw/gateway=${NAME}`)
@@ -62,7 +65,7 @@ test('of a pod that is killed only its own requests fail', async () => {
   await gatewayReady(world, NAME)
   const report = await moreRequests(500)
   const settled = await moreRequests(500)
-  // They got no answer: a refusal would have come from a pod that lives.
+  // They got no answer: a live pod would have sent a refusal.
   const answered = report.failures.filter(({ what }) => /^(status )?\d{3} /.test(what))
   assert.deepEqual(answered, [], describe(report))
   assert.equal(settled.lost - report.lost, 0, describe(settled))
@@ -75,11 +78,11 @@ test('of a pod that is killed only its own requests fail', async () => {
   )
 })
 
-test('without Redis a gateway that may goes on by its share, and says that the store is away', async () => {
+test('without Redis, a gateway with fail_open keeps serving from its share, and reports that the store is away', async () => {
   const start = await load.report()
   await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw-redis', '--replicas=0'])
   const store = async () => await storeUp()
-  await until('the gateway says so', async () => (await store()) === 0, SECONDS_MAX)
+  await until('the gateway reports it', async () => (await store()) === 0, SECONDS_MAX)
   const away = await moreRequests(1500)
   await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw-redis', '--replicas=1'])
   await until('the store is back', async () => (await store()) === 1, SECONDS_MAX)
@@ -89,7 +92,7 @@ test('without Redis a gateway that may goes on by its share, and says that the s
   show('redis_killed', `0 lost of ${report.begun - start.begun}, ${during} answered without it`)
 })
 
-test('without an operator pods serve on, and what changed meanwhile comes with the next one', async () => {
+test('without an operator pods keep serving, and the next operator applies changes made meanwhile', async () => {
   const start = await load.report()
   await world.kubectl(['-n', SYSTEM, 'scale', 'deployment/gw', '--replicas=0'])
   await world.kubectl(['-n', SYSTEM, 'wait', '--for=delete', 'pod', '-l', OPERATORS])
@@ -103,7 +106,7 @@ test('without an operator pods serve on, and what changed meanwhile comes with t
   show('operator_deleted', `0 lost of ${report.begun - start.begun}; the change was then in force`)
 })
 
-test('without an API server for a minute pods serve on, and the next change is taken', async () => {
+test('without an API server for a minute pods keep serving, and the next change is applied', async () => {
   if (!world.isOurNode) return show('api_stopped', 'the API server of this cluster is not ours')
   const start = await load.report()
   await killDaemon('kube-apiserver')
@@ -133,7 +136,7 @@ async function podsOf(namespace: string, selector: string): Promise<string[]> {
   return (await world.kubectl(['-n', namespace, ...names])).split(' ')
 }
 
-/** As a crash would, where the node is ours; elsewhere as abruptly as its API allows. */
+/** Like a crash if the node is ours; elsewhere as abruptly as its API allows. */
 async function killPod(name: string): Promise<void> {
   const pod = await world.read('pod', name)
   const id = /containerd:\/\/(\w+)/.exec(JSON.stringify(pod.status))?.[1] ?? ''
@@ -148,7 +151,7 @@ async function hasRestarted(name: string): Promise<boolean> {
   return /"restartCount": [1-9]/.test(text)
 }
 
-/** As the first pod tells it. */
+/** As the first pod reports it. */
 async function storeUp(): Promise<number> {
   const [pod = ''] = await podsOf(SPACE, `inference.gw/gateway=${NAME}`)
   const ip = await world.kubectl(['-n', SPACE, 'get', 'pod', pod, '-o', 'jsonpath={.status.podIP}'])

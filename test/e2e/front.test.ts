@@ -1,6 +1,7 @@
 /**
- * nginx on the node, in front of the Services of two gateways: as it comes, and with the settings that `gw expose` prints.
- * Its clock is shortened; with GW_LONG=1 it is nginx's own, and the model is silent for ten minutes.
+ * nginx on the node, in front of two gateways' Services: with defaults, and with the settings that
+ * `gw expose` prints. Its timeout is shortened; with GW_LONG=1 it is nginx's default, and the model
+ * is silent for ten minutes.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -12,7 +13,10 @@ import { show } from './table.ts'
 import { openWorld, prepare, type World } from './world.ts'
 
 const IS_LONG = process.env.GW_LONG === '1'
-/** The time of nginx between two reads, of the gateway between two heartbeats, and of the model's silence. */
+/**
+ * Timeouts: of nginx between two reads, of the gateway between two heartbeats, and the model's
+ * silence.
+ */
 const READ_SECONDS = IS_LONG ? 60 : 5
 const BEAT_SECONDS = IS_LONG ? 15 : 1
 const SILENCE_SECONDS = IS_LONG ? 600 : 15
@@ -33,8 +37,8 @@ after(async () => {
   await stopSilentModel(world)
 })
 
-test('an answer that is silent for longer than the clock of nginx needs heartbeats or the recipe', async () => {
-  if (!world.isOurNode) return show('front', 'shown only where the node is this machine')
+test("an answer silent for longer than nginx's timeout needs heartbeats or the recipe", async () => {
+  if (!world.isOurNode) return show('front', 'shown only if the node is this machine')
   const [beating, mute] = await Promise.all([
     startSilentGateway(world, 'beating', { heartbeatSeconds: BEAT_SECONDS }),
     startSilentGateway(world, 'mute', {}),
@@ -68,6 +72,6 @@ test('an answer that is silent for longer than the clock of nginx needs heartbea
   assert.deepEqual([refused.status, /<html>/.test(refused.text)], [504, true])
   show(
     'front',
-    `${SILENCE_SECONDS} s of silence, a clock of ${READ_SECONDS} s: 3 whole after ${seconds} s, 2 cut`,
+    `${SILENCE_SECONDS} s of silence, a timeout of ${READ_SECONDS} s: 3 whole after ${seconds} s, 2 cut`,
   )
 })

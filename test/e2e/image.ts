@@ -1,4 +1,7 @@
-/** Our image and what stands for public ones, built from the tree and given to the node of this machine. */
+/**
+ * Our image and replacements of public images, built from the tree and imported into this machine's
+ * node.
+ */
 import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { VERSION } from '../../dataplane/base/version.ts'
@@ -11,10 +14,10 @@ import { run } from './node/system.ts'
 const REDIS_IMAGE = 'localhost/gw-test/redis:1'
 const PROMETHEUS_IMAGE = 'localhost/gw-test/prometheus:1'
 const BASE = 'localhost/gw-test/base:1'
-/** The place where the chart looks for it by default. */
+/** The name that the chart uses by default. */
 const IMAGE = `localhost/gw:${VERSION}`
 
-/** The source of the chart of `former`, in a tree that has its history. */
+/** The source of the chart in `former`, in a tree with its history. */
 const FORMER_IMAGE = 'localhost/gw-test/former:1'
 const FORMER_COMMIT = join(import.meta.dirname, 'former/commit')
 
@@ -23,7 +26,7 @@ export interface Images {
   readonly former?: string
 }
 
-/** The names of the images, which the node has. */
+/** The names of the images in the node. */
 export async function provideImages(withFormer: boolean): Promise<Images> {
   const storage = join(FOLDER, 'image-storage')
   importBase(provideBase(), BASE, storage)
@@ -44,7 +47,7 @@ export async function provideImages(withFormer: boolean): Promise<Images> {
   return { image: IMAGE, ...(tree !== undefined && { former: FORMER_IMAGE }) }
 }
 
-/** Undefined where the history of this tree does not go back that far. */
+/** Undefined if the history of this tree does not go back that far. */
 async function formerTree(): Promise<string | undefined> {
   const commit = (await readFile(FORMER_COMMIT, 'utf8')).trim()
   const folder = await mkdtemp(join(FOLDER, 'former-'))
@@ -73,7 +76,7 @@ export async function providePrometheusImage(): Promise<string> {
   return PROMETHEUS_IMAGE
 }
 
-/** A program of the host with the libraries that it names, as an image that runs it. */
+/** A host program with its libraries, as an image that runs it. */
 async function importProgram(image: string, name: string): Promise<void> {
   const find = ['-c', `readlink -f "$(command -v ${name})"`]
   const program = (await run('sh', find)).trim()
@@ -84,7 +87,7 @@ async function importProgram(image: string, name: string): Promise<void> {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await copyFile(path, join(folder, path))
   }
-  // Some tell by their name what they are to be.
+  // Some programs choose their role by their name.
   const place = join(folder, 'usr/bin', name)
   if (place !== join(folder, program)) await copyFile(program, place)
   await mkdir(join(folder, 'tmp'), { mode: 0o777, recursive: true })

@@ -1,4 +1,4 @@
-/** The installation follows the documents word by word, and ends with an answer. */
+/** The installation follows the documents literally, and ends with an answer. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ after(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', 'quick-start', '--ignore-not-found'])
 })
 
-test('the documented commands lead to a gateway that streams to the official SDK in a pod', async () => {
+test('the documented commands install a gateway that streams to the official SDK in a pod', async () => {
   const ran: string[] = []
   for (const documented of installCommands(DOCUMENT)) {
     const command = fitted(documented)
@@ -42,7 +42,7 @@ test('the documented commands lead to a gateway that streams to the official SDK
   show('quickstart', `${commands} commands; ${answer.pieces} pieces: ${answer.text.slice(0, 40)}`)
 })
 
-test('pods of the operator and of the gateway meet the restricted Pod Security', async () => {
+test('pods of the operator and of the gateway comply with restricted Pod Security', async () => {
   const labelled = await world.kubectl([
     ...['label', '--dry-run=server', '--overwrite', 'namespace', SYSTEM, SPACE],
     RESTRICTED,
@@ -50,7 +50,7 @@ test('pods of the operator and of the gateway meet the restricted Pod Security',
   assert.doesNotMatch(labelled, /violate/)
 })
 
-/** As documented, with this cluster's image, and with patience for a busy machine. */
+/** As documented, with this cluster's image, and with longer waits for a busy machine. */
 function fitted(command: string): string | undefined {
   if (command.startsWith('make ')) return undefined
   return command

@@ -1,4 +1,7 @@
-/** Replicas share their counters through a Redis in the cluster: together they admit what one would. */
+/**
+ * Replicas share their counters through a Redis in the cluster: together they admit as much as one
+ * replica.
+ */
 import assert from 'node:assert/strict'
 import { afterEach, before, test } from 'node:test'
 import { describe, startLoad } from './load.ts'
@@ -10,7 +13,7 @@ import { gatewayReady, openWorld, prepare, redisValues, type World } from './wor
 const RATE = 10
 const BURST = 30
 const CAP = 5000
-/** Connections are young, so that each replica is called. */
+/** Connections are short-lived, so that each replica gets requests. */
 const SPEC = { replicas: 3, env: [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '1' }] }
 let world: World
 
@@ -24,7 +27,7 @@ afterEach(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', ...names, '--ignore-not-found'])
 })
 
-test('three replicas at five times the rate admit the rate and the burst, once', async () => {
+test('three replicas at five times the rate together admit the rate and one burst', async () => {
   const { key, object } = gatewayKey('limited', 'acme')
   const rule = { requests_per_minute: RATE * 60, burst: BURST, concurrent_requests: 10_000 }
   const rate_limits = { backend: 'redis', redis: redisOf('limited'), default: rule }
@@ -38,13 +41,13 @@ test('three replicas at five times the rate admit the rate and the burst, once',
   const most = BURST + RATE * report.seconds + 1
   assert.deepEqual(others, {}, describe(report))
   assert.ok(admitted <= most, describe(report))
-  // A request that a busy machine delays is late, and not refused.
+  // A request delayed by a busy machine is late, not refused.
   assert.ok(admitted >= 0.8 * RATE * report.seconds, describe(report))
   assert.equal(Object.keys(report.pods).length, 3, describe(report))
   show('limits', `${admitted} of at most ${Math.floor(most)} admitted, ${refused} refused`)
 })
 
-test('three replicas spend one budget, and at most one request too much', async () => {
+test('three replicas spend one budget, with an overshoot of at most one request', async () => {
   const { key, object } = gatewayKey('budgeted', 'acme')
   const gw = {
     budgets: [{ tenant: 'acme', tokens_per_day: CAP, on_exceeded: 'reject' }],

@@ -1,4 +1,4 @@
-/** A pod that calls a gateway all the time, and what it tells of it. */
+/** A pod that calls a gateway all the time, and its reports. */
 import { clientPod } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { SECONDS_MAX, type World } from './world.ts'
@@ -17,7 +17,7 @@ export interface LoadOptions {
 export interface LoadReport {
   /** Since the first request. */
   readonly seconds: number
-  /** That answers said they used. */
+  /** The usage in the answers. */
   readonly tokens: number
   readonly begun: number
   readonly answered: number
@@ -47,7 +47,7 @@ export interface Load {
   report(): Promise<LoadReport>
   /** Resolves once this many requests were answered or lost. */
   reaches(count: number, secondsMax: number): Promise<LoadReport>
-  /** Begins nothing new, waits for what is open, tells, and is gone. */
+  /** Starts no new requests, waits for open ones, reports, and deletes the pod. */
   stop(): Promise<LoadReport>
 }
 

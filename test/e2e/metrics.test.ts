@@ -1,4 +1,7 @@
-/** A Prometheus in the cluster finds what the monitors of the chart name, reads it, counts right, and judges the alerts. */
+/**
+ * A Prometheus in the cluster finds the targets of the chart's monitors, scrapes them, counts
+ * correctly, and evaluates the alerts.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, test } from 'node:test'
@@ -17,7 +20,7 @@ const NAME = 'watched'
 const REPLICAS = 2
 const OPERATORS = 2
 const REQUESTS = 500
-/** Only Prometheus reads them, as the documents of the chart say. */
+/** Only Prometheus may read them, as the chart's documents say. */
 const READERS = [
   { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': MONITORING } } },
 ]
@@ -41,7 +44,10 @@ after(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'gatewayconfig', NAME, '--ignore-not-found'])
 })
 
-/** The chart's objects for the operator of Prometheus; scraped every second, so that the test does not wait. */
+/**
+ * The chart's objects for the Prometheus operator; scraped every second, so that the test does not
+ * wait.
+ */
 async function watching(image: string) {
   const flags = MONITORS.map((name) => `metrics.${name}.enabled=true`)
   for (const name of ['serviceMonitor', 'podMonitor']) flags.push(`metrics.${name}.interval=1s`)
@@ -56,8 +62,9 @@ async function watching(image: string) {
   return { image, monitors, rules }
 }
 
-test('each operator and each pod of a gateway is found by the monitors and is up', async () => {
-  if (prometheus === undefined) return show('metrics', 'E2E_PROMETHEUS_IMAGE names no image of it')
+test('the monitors find each operator and each pod of a gateway, and their targets are up', async () => {
+  if (prometheus === undefined)
+    return show('metrics', 'E2E_PROMETHEUS_IMAGE names no Prometheus image')
   const { query } = prometheus
   const isAllUp = async () => (await query('up == 1')).length === OPERATORS + REPLICAS
   await until('everything is up', isAllUp, SECONDS_MAX)
@@ -67,7 +74,7 @@ test('each operator and each pod of a gateway is found by the monitors and is up
   assert.deepEqual(known.sort(), [...pods, ...operators].sort())
 })
 
-test('what Prometheus counts is what was sent', async () => {
+test("Prometheus' counts equal the sent requests", async () => {
   if (prometheus === undefined) return
   const { query } = prometheus
   const { key, object } = gatewayKey(NAME, 'acme')
@@ -85,7 +92,7 @@ test('what Prometheus counts is what was sent', async () => {
   show('metrics', `${up} of ${up} up, ${await counted()} of ${begun} requests counted`)
 })
 
-test('the alerts of the chart are loaded, can be judged, and are quiet', async () => {
+test('the alerts of the chart are loaded, can be evaluated, and do not fire', async () => {
   if (prometheus === undefined) return
   const { rules } = prometheus
   const shipped = parse(readChart('files/alerts.yaml')).groups.flatMap(
@@ -94,7 +101,7 @@ test('the alerts of the chart are loaded, can be judged, and are quiet', async (
   const isJudged = async () => (await rules()).every(({ health }) => health !== 'unknown')
   await until('each was judged', isJudged, SECONDS_MAX)
   const isQuiet = async () => (await rules()).every(({ state }) => state === 'inactive')
-  await until('none wants to fire', isQuiet, SECONDS_MAX)
+  await until('no alert is pending or firing', isQuiet, SECONDS_MAX)
   const loaded = await rules()
   assert.deepEqual(loaded.map(({ name }) => name).sort(), shipped.sort())
   const wrong = loaded.filter(({ health }) => health !== 'ok')
@@ -102,7 +109,7 @@ test('the alerts of the chart are loaded, can be judged, and are quiet', async (
   show('alerts', `${loaded.length} loaded, each healthy and quiet`)
 })
 
-test('every panel of the dashboard asks what Prometheus can answer', async () => {
+test('Prometheus can answer every query of the dashboard', async () => {
   if (prometheus === undefined) return
   const { panels }: { panels: { targets?: { expr: string }[] }[] } = JSON.parse(
     readChart('files/dashboard.generated.json'),
@@ -120,7 +127,7 @@ test('every panel of the dashboard asks what Prometheus can answer', async () =>
   assert.ok((await query(requests)).length > 0, requests)
 })
 
-test('promtool finds nothing wrong with what the operator and a pod of a gateway say', async () => {
+test('promtool finds no fault in the metrics of the operator and of a gateway pod', async () => {
   const [operator = ''] = await podsOf(SYSTEM, 'app.kubernetes.io/component=operator')
   const [pod = ''] = await podsOf(SPACE, `inference.gw/gateway=${NAME}`)
   for (const target of [`${operator}:8081`, `${pod}:9090`]) {
@@ -131,13 +138,13 @@ test('promtool finds nothing wrong with what the operator and a pod of a gateway
     const ran = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' })
     assert.equal(ran.error, undefined, 'promtool is needed; apt-get install prometheus')
     const complaints = `${ran.stdout}${ran.stderr}`.split('\n').filter((line) => line !== '')
-    // These three names are those of the library, and known under them everywhere.
+    // The library defines these three names, and they are known under them everywhere.
     const ours = complaints.filter((line) => !line.startsWith('nodejs_active_'))
     assert.deepEqual(ours, [], target)
   }
 })
 
-test('no other pod may read the metrics where the readers are named', async () => {
+test('if readers are named, no other pod may read the metrics', async () => {
   for (const [namespace, name, port] of [
     [SYSTEM, 'gw', 8081],
     [SPACE, NAME, 9090],
@@ -152,7 +159,7 @@ test('no other pod may read the metrics where the readers are named', async () =
   }
 })
 
-/** As `namespace/name`; none that is on its way out. */
+/** As `namespace/name`, without pods that are terminating. */
 async function podsOf(namespace: string, selector: string): Promise<string[]> {
   const get = ['-n', namespace, 'get', 'pods', '-l', selector, '-o', 'json']
   const { items } = JSON.parse(await world.kubectl(get))

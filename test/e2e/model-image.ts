@@ -1,4 +1,6 @@
-/** An image of llama.cpp's server with the tiny model whose words are known, of Debian's packages. */
+/**
+ * An image of llama.cpp's server with the tiny model whose output is known, from Debian's packages.
+ */
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -8,11 +10,11 @@ import { importFolder } from './node/images.ts'
 import { run } from './node/system.ts'
 
 const IMAGE = 'localhost/gw-test/llama:1'
-/** The first suite that has it. Its mirrors may lag, which its signature would not allow. */
+/** The first suite with this package. Its mirrors may lag, so its signature may be out of date. */
 const SUITE = 'forky'
 const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gw-test')
 
-/** The name of the image, which the node has. */
+/** The name of the image in the node. */
 export async function provideModelImage(): Promise<string> {
   await preparePython()
   const model = await prepareModel('script', 2)

@@ -21,9 +21,9 @@ after(async () => {
   await world.kubectl(['-n', SPACE, 'delete', 'deployment,service', 'llama', '--ignore-not-found'])
 })
 
-test('the words of llama-server reach the official SDK one by one, through the gateway', async () => {
+test("the official SDK gets llama-server's words one by one, through the gateway", async () => {
   const image = process.env.E2E_MODEL_IMAGE
-  if (image === undefined) return show('model', 'E2E_MODEL_IMAGE names no image of it')
+  if (image === undefined) return show('model', 'E2E_MODEL_IMAGE names no llama-server image')
   await world.apply(...server('llama', { image }))
   await rolledOut(world, 'deployment', 'llama')
   const { key, object } = gatewayKey(NAME, 'acme')
@@ -41,5 +41,5 @@ test('the words of llama-server reach the official SDK one by one, through the g
   const answer = await streamBySdk(world, { baseUrl, key, model: 'chat', content: 'hello' })
   assert.equal(answer.text, SCRIPTED_TEXT)
   assert.ok(answer.pieces > 10, String(answer.pieces))
-  show('model', `its ${answer.pieces} pieces, every word as it said them`)
+  show('model', `its ${answer.pieces} pieces, every word unchanged`)
 })

@@ -1,4 +1,6 @@
-/** Does the work of the Prometheus operator for a ServiceMonitor and a PodMonitor, for a Prometheus without that operator. */
+/**
+ * Translates a ServiceMonitor and a PodMonitor for a Prometheus without the Prometheus operator.
+ */
 import { type Discovered, labelName, type Target } from './discovery.ts'
 
 interface Relabeling {
@@ -24,7 +26,7 @@ export interface Monitor {
   }
 }
 
-/** Where a label of discovery is found: on the Service, or on the pod itself. */
+/** The object with a label of discovery: the Service, or the pod itself. */
 const KINDS = {
   ServiceMonitor: {
     role: 'endpointslice',
@@ -79,7 +81,7 @@ function scrapeOf({ kind, metadata, spec }: Monitor, endpoint: Endpoint, found: 
   }
 }
 
-/** With labels that are there for the rules above, and gone after them. */
+/** With labels that exist only for the rules above. */
 function targetOf({ address, namespace, labels }: Target): object {
   const entries = Object.entries({ namespace, ...labels })
   const meta = entries.map(([name, value]) => [`__meta_kubernetes_${name}`, value])

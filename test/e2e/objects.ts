@@ -1,4 +1,7 @@
-/** Objects that the tests put into the cluster: model servers, gateways in front of them, keys, and pods of clients. */
+/**
+ * Objects that the tests create in the cluster: model servers, gateways in front of them, keys, and
+ * client pods.
+ */
 import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +10,7 @@ import { SPACE } from './spaces.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The settings that the namespace demands of every pod. */
+/** The settings that the namespace requires in every pod. */
 export const POD_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -77,7 +80,7 @@ export function simulator(name: string, image: string, ...options: readonly stri
   return server(name, { image, args: ['simulate', '--host', '0.0.0.0', ...options] })
 }
 
-/** A model server that answers with the credential it was sent. */
+/** A model server that answers with the received credential. */
 export function tellingUpstream(name: string, image: string): object[] {
   return server(name, { image, command: ['node', '/client/upstream.ts'] })
 }
@@ -133,7 +136,10 @@ export interface GatewayOptions {
 
 const PLENTY = { requests_per_minute: 1_000_000, burst: 1_000_000, concurrent_requests: 10_000 }
 
-/** Routes `chat` to the simulator `fast` and `slow` to `slow`; small pods, so that five fit beside everything else. */
+/**
+ * Routes `chat` to the simulator `fast` and `slow` to `slow`; pods are small, so that five fit
+ * beside the others.
+ */
 export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {}): object {
   const upstream = (model: string) => ({
     name: model,
@@ -164,9 +170,9 @@ export function gateway(name: string, { gw = {}, spec = {} }: GatewayOptions = {
   }
 }
 
-/** A new key of a tenant, and the object that makes it known. */
+/** A new key of a tenant, and the object that declares it. */
 export function gatewayKey(gatewayName: string, tenant: string) {
-  // The hash of a key never changes: each run makes a new one.
+  // The hash of a key never changes: each run creates a new key.
   const name = `${gatewayName}-${tenant}-${randomInt(1_000_000)}`
   const { key, record } = aKey({ id: name })
   const object = {

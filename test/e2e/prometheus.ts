@@ -1,4 +1,7 @@
-/** A Prometheus in the cluster, which reads what the monitors of the chart say and judges the alerts of its rules. */
+/**
+ * A Prometheus in the cluster, which scrapes the targets of the chart's monitors and evaluates the
+ * alerts of its rules.
+ */
 import { stringify } from 'yaml'
 import { type Discovered, discover } from './discovery.ts'
 import { type Monitor, scrapeConfigsOf } from './monitors.ts'

@@ -21,7 +21,7 @@ before(async () => {
   await prepare(world)
 })
 
-test('a rolling update under load loses no request and cuts no stream', async () => {
+test('a rolling update under load fails no request and cuts no stream', async () => {
   const { key, object } = gatewayKey(NAME, 'acme')
   const spec = { replicas: REPLICAS, drainTimeoutSeconds: DRAIN_SECONDS }
   await world.apply(gateway(NAME, { spec }), object)
@@ -59,7 +59,7 @@ async function podsOf(): Promise<string[]> {
   return (await world.kubectl(['-n', SPACE, 'get', 'pods', ...selector])).trim().split('\n')
 }
 
-/** The Deployment has new pods only, and those of before have ended, drained. */
+/** The Deployment has only new pods, and the previous ones have drained and ended. */
 async function podsReplaced(pods: readonly string[]): Promise<void> {
   await world.kubectl(['-n', SPACE, 'wait', '--for=delete', ...pods, '--timeout=600s'])
   await rolledOut(world, 'deployment', NAME)

@@ -1,6 +1,7 @@
 /**
- * Runs the end-to-end tests, one file after the other, and prints at their end what they showed. In the cluster of
- * E2E_KUBECONFIG with the image E2E_IMAGE, else in a node that is started here and removed afterwards if it was not there.
+ * Runs the end-to-end tests, one file after another, and then prints their results. They run in the
+ * cluster of E2E_KUBECONFIG with the image E2E_IMAGE, else in a node that is started here and
+ * removed afterwards if it did not exist.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,7 +17,7 @@ import { removeNode } from './node/remove.ts'
 import { MONITORING, SPACE, SYSTEM } from './spaces.ts'
 import { resultTable, TABLE_FILE } from './table.ts'
 
-/** Each installs what it needs; the last one takes everything away. */
+/** Each installs what it needs; the last one removes everything. */
 const FILES = [
   'install',
   'model',
@@ -33,7 +34,7 @@ const FILES = [
   'uninstall',
 ].map((name) => `test/e2e/${name}.test.ts`)
 
-/** As many files may fail once in CI: more than that is no accident. */
+/** The number of files that may fail once in CI: a larger number is no accident. */
 const UNSTEADY_MAX = 3
 
 /** A file that takes longer hangs. */
@@ -68,7 +69,7 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
     if (former !== undefined) process.env.E2E_FORMER_IMAGE = former
     process.env.E2E_REDIS_IMAGE = await provideRedisImage()
     process.env.E2E_PROMETHEUS_IMAGE = await providePrometheusImage()
-    // It is larger than the others together.
+    // It is larger than all others together.
     if (isUsed('model')) process.env.E2E_MODEL_IMAGE = await provideModelImage()
     process.env.E2E_KUBECONFIG = KUBECONFIG
     process.env.E2E_OUR_NODE = 'true'
@@ -79,13 +80,13 @@ async function runInOurNode(files: readonly string[], table: string): Promise<nu
   }
 }
 
-/** First, since this removes the node and starts it again. */
+/** First, because it removes the node and starts it again. */
 function testNode(): number {
   const args = ['--test', '--test-concurrency=1', 'test/e2e/node/*.test.ts']
   return spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
 }
 
-/** The tests delete these namespaces: in a foreign cluster they must not exist before. */
+/** The tests delete these namespaces, so they must not exist in another cluster before. */
 async function refuseWhereOthersAre(kubeconfig: string): Promise<void> {
   const { kubectl = '' } = await providePrograms(['kubectl'])
   const get = ['get', 'namespace', SPACE, SYSTEM, MONITORING, '--ignore-not-found', '-o', 'name']
@@ -105,7 +106,7 @@ function runTests(
 ): number {
   const env = { ...process.env, [TABLE_FILE]: table }
   const passes = (file: string) => {
-    // Leftovers of a failed test must not keep its file from ending.
+    // Remains of a failed test must not delay the end of its file.
     const args = [...before, '--test', '--test-force-exit', `--test-timeout=${FILE_MS_MAX}`, file]
     return spawnSync(program, args, { stdio: 'inherit', env }).status === 0
   }

@@ -1,4 +1,7 @@
-/** Replicas come and go under load; who decides how many is asked and obeyed, and KEDA's scaler sees their streams. */
+/**
+ * Replicas are added and removed under load; the gateway or an autoscaler sets their number, and
+ * KEDA's scaler sees their streams.
+ */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,9 +37,9 @@ after(async () => {
   await stopSilentModel(world)
 })
 
-test('from one replica to five and back no request is lost, and each of the five has its share', async () => {
+test('from one replica to five and back no request fails, and each of the five gets its share', async () => {
   const { key, object } = gatewayKey(NAME, 'acme')
-  // New replicas are called by new connections, so these are made young.
+  // New replicas get only new connections, so connections are short-lived here.
   const env = [{ name: 'GW_CONNECTION_AGE_SECONDS', value: '1' }]
   await world.apply(gateway(NAME, { spec: { env, drainTimeoutSeconds: 60 } }), object)
   await gatewayReady(world, NAME)
@@ -59,7 +62,7 @@ test('from one replica to five and back no request is lost, and each of the five
   )
 })
 
-test('an autoscaler is made as asked, and the operator leaves it the number of replicas', async () => {
+test('the operator creates a configured autoscaler, and leaves it the number of replicas', async () => {
   const autoscaling = { minReplicas: 2, maxReplicas: 4, targetCPUUtilizationPercentage: 60 }
   await world.apply(gateway('auto', { spec: { autoscaling } }))
   const made = async () => {
@@ -80,11 +83,11 @@ test('an autoscaler is made as asked, and the operator leaves it the number of r
   await gatewayReady(world, 'auto')
   const deployment = await world.read('deployment', 'auto')
   assert.partialDeepStrictEqual(deployment.spec, { replicas: 3 })
-  show('autoscaler', 'made with 2 to 4; 3 replicas set beside the operator stayed 3')
+  show('autoscaler', 'created with 2 to 4; 3 replicas set by another client stayed 3')
 })
 
-test("KEDA's own scaler, as our page sets it, sums the open streams of all pods", async () => {
-  if (!world.isOurNode) return show('keda', 'shown only where the node is this machine')
+test("KEDA's own scaler, configured as on our page, adds up the open streams of all pods", async () => {
+  if (!world.isOurNode) return show('keda', 'shown only if the node is this machine')
   await startSilentModel(world)
   const reached = await startSilentGateway(world, COUNTED, { replicas: 3 })
   const streams = Array.from({ length: STREAMS }, () => askSilent(reached, SILENCE_SECONDS, true))
@@ -106,7 +109,7 @@ test("KEDA's own scaler, as our page sets it, sums the open streams of all pods"
   show('keda', figures)
 })
 
-/** As each pod says. */
+/** As each pod reports it. */
 async function openStreams(): Promise<number[]> {
   const args = ['-n', SPACE, 'get', 'pods', '-l', `inference.gw/gateway=${COUNTED}`, '-o', 'json']
   const { items } = JSON.parse(await world.kubectl(args))
@@ -137,7 +140,7 @@ async function scaleTo(replicas: number): Promise<void> {
   await gatewayReady(world, NAME)
 }
 
-/** That many are ready, and none is on its way out. */
+/** This many are ready, and none is terminating. */
 async function podsLeft(replicas: number): Promise<void> {
   const isSo = async () => {
     const selector = ['-l', `inference.gw/gateway=${NAME}`, '-o', 'json']
@@ -147,7 +150,10 @@ async function podsLeft(replicas: number): Promise<void> {
   await until(`there are ${replicas} pods`, isSo, SECONDS_MAX)
 }
 
-/** The replicas that answered the requests of a while; waits until connections have been renewed often enough that each replica has some. */
+/**
+ * The replicas that answered the requests of a period; waits until connections have been renewed
+ * often enough for each replica to get some.
+ */
 async function sharesOf(load: Load): Promise<number[]> {
   let shares: number[] = []
   let former: LoadReport = await load.report()

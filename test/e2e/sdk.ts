@@ -1,4 +1,4 @@
-/** OpenAI's own client in a pod that is given nothing but the address and the key. */
+/** OpenAI's own client in a pod that gets only the address and the key. */
 import { glob, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { clientPod, clientPrograms } from './objects.ts'
@@ -15,7 +15,7 @@ export interface SdkRequest {
 
 export interface SdkAnswer {
   readonly text: string
-  /** In which it came. */
+  /** The number of pieces of the answer. */
   readonly pieces: number
 }
 
@@ -42,7 +42,7 @@ for (const [name, text] of Object.entries(JSON.parse(readFileSync(0, 'utf8')))) 
   writeFileSync(join('/scratch', name), text)
 }`
 
-/** The package as it is installed here, without what is not run. */
+/** The package as installed here, without files that are not run. */
 async function filesOfSdk(): Promise<Record<string, string>> {
   const cwd = join(ROOT, 'node_modules/openai')
   const files: Record<string, string> = {

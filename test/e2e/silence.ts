@@ -1,11 +1,14 @@
-/** A model server whose silence has the length that a request asks for, gateways in front of it, and requests from the node. */
+/**
+ * A model server whose silence lasts as long as a request asks, gateways in front of it, and
+ * requests from the node.
+ */
 import { type Asking, askFor } from '../helpers/fake-upstream.ts'
 import { gateway, gatewayKey, server } from './objects.ts'
 import { SPACE } from './spaces.ts'
 import { gatewayReady, rolledOut, type World } from './world.ts'
 
 const MODEL = 'silent'
-/** No clock of the gateway ends a silence. */
+/** No timeout of the gateway ends a silence. */
 const NEVER_SECONDS = 3600
 
 export async function startSilentModel(world: World): Promise<void> {
@@ -21,11 +24,11 @@ export async function stopSilentModel(world: World): Promise<void> {
 
 export interface SilentOptions {
   readonly replicas?: number
-  /** Between two heartbeats; absent: there are none. */
+  /** Between two heartbeats; absent: no heartbeats. */
   readonly heartbeatSeconds?: number
 }
 
-/** A gateway as this machine reaches it, which is its node. */
+/** A gateway as this machine, its node, reaches it. */
 export interface Reached {
   /** With the address of its Service. */
   readonly origin: string
@@ -56,7 +59,10 @@ export async function startSilentGateway(
   return { key, origin: `http://${clusterIP}` }
 }
 
-/** An answer that is silent for that long: a stream after its first word, another one before it begins. */
+/**
+ * An answer with a silence of this length: a stream after its first word, another answer before its
+ * beginning.
+ */
 export function askSilent({ origin, key }: Reached, seconds: number, stream: boolean): Asking {
   return askFor(origin, key, { stream, messages: [{ role: 'user', content: String(seconds) }] })
 }

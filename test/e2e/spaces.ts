@@ -1,8 +1,8 @@
 /** The namespaces of the tests. */
 
-/** Where the operator runs. */
+/** The namespace of the operator. */
 export const SYSTEM = 'gw-system'
-/** Where gateways, models and clients are. */
+/** The namespace of gateways, models and clients. */
 export const SPACE = 'ai'
-/** Where what watches over them is. */
+/** The namespace of the monitoring. */
 export const MONITORING = 'gw-monitoring'

@@ -1,4 +1,4 @@
-/** Gathers the results of the end-to-end tests against the promises, for one table. */
+/** Collects the results of the end-to-end tests and the promises in one table. */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 import { aligned } from '../helpers/results.ts'
 
@@ -56,7 +56,7 @@ const PROMISES = {
 
 export type PromiseId = keyof typeof PROMISES
 
-/** Where a run gathers its rows; without it they are printed only. */
+/** The file in which a run collects its rows; without it they are only printed. */
 export const TABLE_FILE = 'E2E_TABLE_FILE'
 
 export function show(id: PromiseId, shown: string): void {
@@ -64,7 +64,7 @@ export function show(id: PromiseId, shown: string): void {
   if (file !== undefined) appendFileSync(file, `${JSON.stringify({ id, shown })}\n`)
 }
 
-/** A promise without a result says so. */
+/** Marks promises without a result. */
 export function resultTable(file: string): string {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
   const rows: { id: string; shown: string }[] = text

@@ -1,4 +1,7 @@
-/** The release goes while gateways serve: they stay as they are, and of the release only the definitions. */
+/**
+ * An uninstall while gateways serve: the gateways stay unchanged, and only the definitions of the
+ * release remain.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { describe, startLoad } from './load.ts'
@@ -15,14 +18,14 @@ before(async () => {
   await prepare(world)
 })
 
-/** Definitions too, and with them every gateway: the cluster is as it was. */
+/** Including definitions and therefore every gateway: the cluster is as before. */
 after(async () => {
   await world.kubectl(['delete', 'crd', '-l', RELEASE, '--ignore-not-found', '--wait'])
   const namespaces = [SPACE, SYSTEM]
   await world.kubectl(['delete', 'namespace', ...namespaces, '--ignore-not-found', '--wait'])
 })
 
-test('after an uninstall gateways serve on, and only the definitions stay', async () => {
+test('after an uninstall gateways keep serving, and only the definitions stay', async () => {
   const { key, object } = gatewayKey(NAME, 'acme')
   await world.apply(gateway(NAME, { spec: { replicas: 2 } }), object)
   await gatewayReady(world, NAME)
@@ -46,7 +49,7 @@ test('after an uninstall gateways serve on, and only the definitions stay', asyn
   )
 })
 
-/** The objects left in the operator's namespace, of any maker. */
+/** The remaining objects in the operator's namespace, from any source. */
 async function besideTheRelease(): Promise<string[]> {
   const get = ['get', 'secrets,configmaps,leases,deployments,pods', '-o', 'name']
   const names = (await world.kubectl(['-n', SYSTEM, ...get])).trim().split('\n')

@@ -1,4 +1,7 @@
-/** The release of today follows the chart of an earlier day, with the definitions of then, while gateways serve. */
+/**
+ * An upgrade from an earlier chart and its definitions to the current release, while gateways
+ * serve.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,9 +26,15 @@ import {
 const NAME = 'upgraded'
 const FORMER = join(import.meta.dirname, 'former')
 const [CHART = ''] = readdirSync(FORMER).filter((file) => file.endsWith('.tgz'))
-/** Built from the same day; absent where the history is not here: then today's runs under the chart of then. */
+/**
+ * Built from the same commit; absent without the history: then the current image runs under the
+ * earlier chart.
+ */
 const { E2E_FORMER_IMAGE: FORMER_IMAGE } = process.env
-/** The objects that a former release let the operator make for itself: no later release removes them. */
+/**
+ * The objects that the operator of a former release created for itself: no later release removes
+ * them.
+ */
 const OWN = ['secret/gw-operator-signing', 'lease/gw-operator']
 let world: World
 
@@ -36,14 +45,14 @@ before(async () => {
 
 after(removeRelease)
 
-/** With its definitions, and with them every gateway. */
+/** Including its definitions, and therefore every gateway. */
 async function removeRelease(): Promise<void> {
   await world.helm('uninstall', 'gw', '-n', SYSTEM, '--ignore-not-found', '--wait')
   await world.kubectl(['-n', SYSTEM, 'delete', ...OWN, '--ignore-not-found'])
   await world.kubectl(['delete', 'crd', '-l', RELEASE, '--ignore-not-found', '--wait'])
 }
 
-test('a release of an earlier chart is upgraded without a lost request', async () => {
+test('an earlier chart is upgraded, and no request fails', async () => {
   await ensureSpace(world)
   await world.helm(
     ...['install', 'gw', join(FORMER, CHART), '-n', SYSTEM, '--create-namespace', '--wait'],
@@ -59,7 +68,7 @@ test('a release of an earlier chart is upgraded without a lost request', async (
   await load.reaches(200, SECONDS_MAX)
   await ensureInstalled(world)
   await rolledOut(world, 'deployment', 'gw', SYSTEM)
-  // The operator of today writes it, with the rights of today.
+  // The current operator writes it, with the current rights.
   const podAnnotations = { 'example.com/release': 'today' }
   await world.apply(gateway(NAME, { spec: { replicas: 2, podAnnotations } }))
   await rolledOut(world, 'deployment', NAME)
@@ -81,7 +90,7 @@ test('a release of an earlier chart is upgraded without a lost request', async (
   )
 })
 
-/** Which charts the definitions say they are of: each of them once. */
+/** The charts that the definitions name, each once. */
 async function chartsOfDefinitions(): Promise<string[]> {
   const get = ['get', 'crd', '-l', RELEASE, '-o', 'json']
   const { items } = JSON.parse(await world.kubectl(get))

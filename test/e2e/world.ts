@@ -1,4 +1,7 @@
-/** The cluster that the tests run in, with the chart installed: this machine's node, or that of E2E_KUBECONFIG. */
+/**
+ * The cluster of the tests, with the chart installed: this machine's node, or that of
+ * E2E_KUBECONFIG.
+ */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,24 +12,24 @@ import { SPACE, SYSTEM } from './spaces.ts'
 
 export const ROOT = join(import.meta.dirname, '../..')
 const CHART = join(ROOT, 'charts/gw')
-/** What Helm labels every object of the release with. */
+/** The label that Helm sets on every object of the release. */
 export const RELEASE = 'app.kubernetes.io/instance=gw,app.kubernetes.io/managed-by=Helm'
-/** Pods come up slowly where the tests, the cluster and other work share two cores. */
+/** Pods start slowly if the tests, the cluster and other work share two cores. */
 export const SECONDS_MAX = 400
 
 export interface World {
   readonly kubectl: Kubectl
-  /** As it stands on a command line after `helm`. */
+  /** As written on a command line after `helm`. */
   helm(...args: readonly string[]): Promise<string>
   readonly image: string
-  /** True where its programs are ours to stop. */
+  /** True if the tests may stop its programs. */
   readonly isOurNode: boolean
   apply(...objects: readonly object[]): Promise<void>
   /** An object as JSON, with its status. */
   read(kind: string, name: string, namespace?: string): Promise<Record<string, unknown>>
 }
 
-/** The environment is made by run.ts. */
+/** run.ts sets the environment. */
 export async function openWorld(): Promise<World> {
   const { E2E_KUBECONFIG: kubeconfig, E2E_IMAGE: image, E2E_OUR_NODE } = process.env
   if (!kubeconfig || !image) throw new Error('Run these tests with `make test-e2e`.')
@@ -54,14 +57,14 @@ export async function openWorld(): Promise<World> {
   }
 }
 
-/** Values for an image that is not where the chart looks for it. */
+/** Values for an image with another name than the chart's default. */
 export function imageValues(image: string): string[] {
   const colon = image.lastIndexOf(':')
   const [repository, tag] = [image.slice(0, colon), image.slice(colon + 1)]
   return ['--set', `image.repository=${repository}`, '--set-string', `image.tag=${tag}`]
 }
 
-/** The namespace of the gateways enforces the restricted Pod Security. */
+/** The gateways' namespace enforces restricted Pod Security. */
 export async function ensureSpace(world: World): Promise<void> {
   await world.apply({
     apiVersion: 'v1',
@@ -70,7 +73,7 @@ export async function ensureSpace(world: World): Promise<void> {
   })
 }
 
-/** Installs what is not installed. */
+/** Installs what is missing. */
 export async function ensureInstalled(world: World, ...values: readonly string[]): Promise<void> {
   await ensureSpace(world)
   await world.helm(
@@ -79,7 +82,7 @@ export async function ensureInstalled(world: World, ...values: readonly string[]
   )
 }
 
-/** A Redis that comes with the chart; on our node of an image that is there. */
+/** The Redis of the chart; on our node, from a local image. */
 export function redisValues(): string[] {
   const values = ['redis.embedded.enabled=true', `redis.embedded.namespaces={${SPACE}}`]
   const image = process.env.E2E_REDIS_IMAGE
@@ -93,7 +96,7 @@ export async function prepare(world: World, ...values: readonly string[]): Promi
   await startModels(world)
 }
 
-/** Two simulated models, and the programs of clients. */
+/** Two simulated models, and the client programs. */
 export async function startModels(world: World): Promise<void> {
   const paced = ['--tokens', '40', '--tokens-per-second', '4']
   await world.apply(
@@ -110,7 +113,7 @@ export async function rolledOut(world: World, kind: string, name: string, namesp
   await world.kubectl([...where, `--timeout=${SECONDS_MAX}s`])
 }
 
-/** Says what the gateway says about itself where it does not become ready. */
+/** If the gateway does not become ready, the error contains its status. */
 export async function gatewayReady(world: World, name: string): Promise<void> {
   const args = ['-n', SPACE, 'wait', '--for=condition=Ready', `gatewayconfig/${name}`]
   try {
@@ -130,7 +133,7 @@ export interface Condition {
 
 export async function conditionOf(world: World, name: string, type: string): Promise<Condition> {
   const { status } = await world.read('gatewayconfig', name)
-  const { conditions } = status as { conditions: (Condition & { type: string })[] } // As the definition says.
+  const { conditions } = status as { conditions: (Condition & { type: string })[] } // As in the definition.
   const found = conditions.find((condition) => condition.type === type)
   if (found === undefined) throw new Error(`${name} has no condition ${type}.`)
   return found

@@ -5,7 +5,7 @@ import { aKey } from '../helpers/a-key.ts'
 import { startGateway } from '../helpers/gateway-process.ts'
 import { startModelServer } from '../helpers/model/model-server.ts'
 
-/** Routes: `chat` repeats its input, `endless` never ends by itself. */
+/** Routes: `chat` returns known texts, `endless` never ends by itself. */
 export async function startSdkGateway() {
   const allowed = aKey({ id: 'allowed', routes: ['chat', 'endless'] })
   const narrow = aKey({ id: 'narrow', routes: ['endless'] })

@@ -203,7 +203,7 @@ test('a stream that breaks off is an error', async () => {
   await assert.rejects(Array.fromAsync(stream))
 })
 
-test('a client asks a model that does not stream for a whole answer, gets 400, and is charged', async () => {
+test('if a model answers a stream request with a whole answer, the client gets 400 and is charged', async () => {
   vendor.script.push((outgoing) => json(outgoing, { text: 'hello', usage: TOKENS }))
   const spent = 'gw_budget_tokens_used{tenant="acme",window="day"}'
   const before = await front.value(spent)

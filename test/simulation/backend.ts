@@ -5,16 +5,16 @@ import type { Clock } from '../../dataplane/base/clock.ts'
 import type { Wire } from './network.ts'
 import type { VirtualTime } from './time.ts'
 
-/** The store's real decisions, regardless of the replies that its callers get. */
+/** The store's real decisions, regardless of the replies that its callers receive. */
 export interface Witness {
-  /** `isHere`: the gateway admitted it by its slices. */
+  /** `isHere`: the gateway admitted it from its slices. */
   admitted(id: string, isHere?: boolean): void
-  /** The tokens of a request that it still knew. */
+  /** The tokens of a request that the store still had. */
   renewed(id: string, used: number): void
   settled(id: string): void
-  /** The same in an account that is not the tenant's. */
+  /** The same for an account that is not the tenant's. */
   settledBeside(id: string): void
-  /** A gateway has given up waiting for the answer to an admission. */
+  /** A gateway has stopped waiting for the answer to an admission. */
   unanswered(id: string): void
 }
 
@@ -29,11 +29,11 @@ export interface View {
 export interface Backend {
   /** The store as one gateway sees it. */
   open(view: View): Store
-  /** Loses everything; false where that cannot happen. */
+  /** Loses all data; false if that cannot happen. */
   flush(): Promise<boolean>
-  /** Keeps a copy of everything. */
+  /** Keeps a copy of all data. */
   copy(): Promise<void>
-  /** Becomes the copy that was kept; false where that cannot happen. */
+  /** Restores the kept copy; false if that cannot happen. */
   failOver(): Promise<boolean>
   close(): Promise<void>
 }
@@ -45,7 +45,7 @@ export interface BackendWorld {
   /** The store's clock, which decides. */
   readonly wall: () => number
   readonly witness: Witness
-  /** Takes note of an error that no store may make, and returns it. */
+  /** Records an error that no store may make, and returns it. */
   readonly broken: (error: unknown) => unknown
 }
 

@@ -1,4 +1,7 @@
-/** Histories of a tenant with large counters and many requests, whose counters are set aside in slices. */
+/**
+ * Histories of a tenant with large counters and many requests, whose counters are divided into
+ * slices.
+ */
 import type { BudgetRule, Rules } from '../../dataplane/accounts/store.ts'
 import { aRandom } from '../helpers/random.ts'
 import { CALM, type Draw } from './network.ts'
@@ -12,7 +15,7 @@ import {
   weatherOf,
 } from './plan.ts'
 
-/** A tenant with much traffic and large counters, which comes near the end of one of them. */
+/** A tenant with much traffic and large counters, which almost uses up one of them. */
 export function busyPlanOf(seed: number): Plan {
   const draw = aRandom(seed ^ 0xb5e)
   for (let skipped = 0; skipped < 8; skipped++) draw(2)
@@ -43,7 +46,7 @@ export function busyPlanOf(seed: number): Plan {
   }
 }
 
-/** The same while nothing goes wrong, on several gateways of which all but one are soon quiet. */
+/** The same without faults, on several gateways of which all but one are soon quiet. */
 export function calmPlanOf(seed: number): Plan {
   const plan = busyPlanOf(seed)
   const gateways = Math.max(2, plan.skews.length)
@@ -81,7 +84,7 @@ function largeBudgetOf(draw: Draw): BudgetRule {
   }
 }
 
-/** Small ones, in a stream that swells and falls. */
+/** Small requests, in a stream that grows and shrinks. */
 function busyRequests(draw: Draw, gateways: number): PlannedRequest[] {
   const favourite = draw(gateways)
   return Array.from({ length: 300 + draw(500) }, () => {

@@ -1,6 +1,6 @@
 /**
- * Several gateways, their shared store and what befalls them, in virtual time. `GW_SEEDS=1-100000` runs those, and
- * `GW_SEEDS=17` one, with all that happened in it.
+ * Several gateways, their shared store and random faults, in virtual time. `GW_SEEDS=1-100000` runs
+ * those seeds; `GW_SEEDS=17` runs one and prints all its events.
  */
 import { after, test } from 'node:test'
 import { startRedis } from '../helpers/redis-server.ts'
@@ -38,14 +38,14 @@ test('histories of a tenant with large counters and many requests', async (conte
   assertKept(sum, FILE)
 })
 
-test('while nothing goes wrong no request is refused with more than 2 % of its counters left', async (context) => {
+test('without faults no request is refused with more than 2 % of its counters left', async (context) => {
   const sum = await runSeeds(seedsOf(process.env.GW_LONG ? 200 : 16), openRedis(server), calmPlanOf)
   context.diagnostic(`${sum.requests} requests: ${JSON.stringify(Object.fromEntries(sum.byState))}`)
   assertKept(sum, FILE)
 })
 
-test('clients that leave at random moments leave no slot and no hold', async (context) => {
-  // At length: a hundred thousand clients that leave.
+test('clients that disconnect at random moments leave no slot and no hold', async (context) => {
+  // The long run: a hundred thousand clients that disconnect.
   const seeds = seedsOf(process.env.GW_LONG ? 210 : 42)
   const sum = await runSeeds(seeds, openRedis(server), leavingPlanOf)
   context.diagnostic(`${sum.aborts} clients left`)

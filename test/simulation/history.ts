@@ -1,4 +1,4 @@
-/** Runs one history and tells what went against the promises. */
+/** Runs one history and returns the broken promises. */
 
 import { aRandom } from '../helpers/random.ts'
 import type { Backend, BackendWorld, OpenBackend, Witness } from './backend.ts'
@@ -13,7 +13,7 @@ export interface History {
   readonly plan: Plan
   readonly lives: readonly Life[]
   readonly problems: readonly string[]
-  /** The events, for the reader who looks into a problem. */
+  /** The events, for a reader who examines a problem. */
   readonly diary: readonly string[]
 }
 
@@ -91,7 +91,7 @@ class World {
       return
     }
     site.crash()
-    // Its successor is another replica to the store.
+    // The store sees its successor as another replica.
     this.#sites[mishap.gateway] = this.#openSite(mishap.gateway, 'b')
   }
 
@@ -123,7 +123,7 @@ class World {
     })
   }
 
-  /** How each tenant stands in the end, as every gateway sees it. */
+  /** Each tenant's final figures, as every gateway sees them. */
   async #standing() {
     const asked = this.#plan.tenants.flatMap((tenant) =>
       this.#sites.map(async ({ name, store, rules }) => {
@@ -147,7 +147,7 @@ class World {
     if (await this.#backend.flush()) this.#deeds.push({ what: 'flushed', at: this.#wall() })
   }
 
-  /** The store has another past from here on, as after a flush. */
+  /** The store has another history from here on, as after a flush. */
   async #failOver(ms: number): Promise<void> {
     const at = this.#wall()
     if (await this.#backend.failOver()) this.#deeds.push({ what: 'flushed', at: at - ms })
@@ -157,7 +157,7 @@ class World {
     const note = (id: string, deed: (life: Life, at: number) => Deed) => {
       const life = this.#lives.get(id)
       if (life === undefined) {
-        this.#problems.push(`the store was asked for ${id}, which no client sent`)
+        this.#problems.push(`the store got ${id}, which no client sent`)
         return
       }
       const done = deed(life, this.#wall())

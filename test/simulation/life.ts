@@ -2,7 +2,7 @@
 import { type Amount, LEASE_MS, type Rules } from '../../dataplane/accounts/store.ts'
 import type { PlannedRequest } from './plan.ts'
 
-/** A token's price; whole, so that sums are exact. */
+/** The price of a token; an integer, so that sums are exact. */
 export const NANOS_PER_TOKEN = 1000
 
 export class Life {
@@ -13,21 +13,21 @@ export class Life {
   answeredAt: number | undefined
   state: 'asked' | 'unavailable' | 'refused' | 'running' | 'ended' | 'crashed' = 'asked'
   runsFrom = 0
-  /** Its gateway crashed before it was over. */
+  /** Its gateway crashed before it ended. */
   isForgotten = false
   /** The amounts of its settlement. */
   used = 0
-  /** The store was asked, and its answer has not come. */
+  /** The store has the request, and its answer has not arrived. */
   isUnanswered = false
   /** Slices of its gateway covered it. */
   isHere = false
-  /** By the store's clock, when the store did what; undefined if it never did. */
+  /** The times of the store's actions, by the store's clock; undefined if it never acted. */
   admittedAt: number | undefined
   renewedAt: number | undefined
   settledAt: number | undefined
-  /** When it did so last in an account that is not the tenant's. */
+  /** The times of the last actions in an account that is not the tenant's. */
   settledLastAt: number | undefined
-  /** The amount in the last heartbeat that came in time. */
+  /** The amount in the last heartbeat that arrived in time. */
   beaten = 0
 
   constructor(id: string, plan: PlannedRequest, rules: Rules, askedAt: number) {
@@ -37,7 +37,7 @@ export class Life {
     this.askedAt = askedAt
   }
 
-  /** Tokens grow evenly while it runs. */
+  /** Tokens grow at a constant rate while it runs. */
   usedAt(moment: number): number {
     const { durationMs, usage } = this.plan
     const share = durationMs === 0 ? 1 : Math.min(1, (moment - this.runsFrom) / durationMs)
@@ -65,8 +65,8 @@ export class Life {
   }
 
   /**
-   * The same of an account that is not the tenant's: its calls get lost apart from those of the tenant's. From a gateway that
-   * crashed it may have heard anything that was used.
+   * The same for an account that is not the tenant's: its calls get lost independently of the
+   * tenant's. From a crashed gateway the store may have received any used amount.
    */
   get chargedBeside(): { readonly least: number; readonly most: number; readonly excess: number } {
     const { chargedMost: most, excess, charged: least, admittedAt, settledLastAt } = this
@@ -78,7 +78,9 @@ export class Life {
     return { least, most, excess: isLate ? this.used : excess }
   }
 
-  /** The charge for which the store had kept no room: after the hold had expired, or without a hold. */
+  /**
+   * The charge without reserved room in the store: after the hold had expired, or without a hold.
+   */
   get excess(): number {
     if (this.isLocal || this.admittedAt === undefined) return this.charged
     const heardAt = this.renewedAt ?? this.admittedAt

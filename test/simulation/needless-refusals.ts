@@ -1,4 +1,4 @@
-/** While nothing goes wrong no request is refused although more than 2 % of all its counters is left. */
+/** Without faults no request is refused while more than 2 % of all its counters is left. */
 import type { BudgetRule } from '../../dataplane/accounts/store.ts'
 import { type Life, NANOS_PER_TOKEN } from './life.ts'
 import type { Plan } from './plan.ts'
@@ -25,7 +25,7 @@ export function needlessRefusals(plan: Plan, lives: readonly Life[]): string[] {
     })
 }
 
-/** Whether its gateway had not reached the store yet and admitted by its own share. */
+/** Whether its gateway had not reached the store yet and admitted from its own share. */
 function isAlone({ id, askedAt }: Life, admitted: readonly Life[]): boolean {
   const ofGateway = `${id.split('-')[0]}-`
   const last = admitted.findLast(
@@ -46,7 +46,7 @@ function isFull(
   { plan, admitted, budgets }: World,
 ): boolean {
   const { requestsPerMinute, burst, concurrentRequests } = plan.rules
-  // The store admits a request some milliseconds before its gateway hears that.
+  // The store admits a request some milliseconds before its gateway gets the answer.
   const before = admitted.filter(({ askedAt }) => askedAt <= moment)
   const moments = before.map(({ runsFrom }) => Math.min(runsFrom, moment))
   let [level, last] = [0, 0]
@@ -65,7 +65,7 @@ function isFull(
   const nanos = asked.estimate * NANOS_PER_TOKEN
   return (
     isShort(burst, level, 1) ||
-    // The end of a request is on its way to the store for some milliseconds.
+    // The end of a request takes some milliseconds to reach the store.
     isShort(concurrentRequests, running.length, 2) ||
     budgets.some(
       (budget) =>

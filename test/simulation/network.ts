@@ -1,8 +1,11 @@
-/** The way between gateways and the store: slow, lossy, cut off, or ending at a store that does not answer for a while. */
+/**
+ * The network between gateways and the store: slow, lossy, interrupted, or with a store that does
+ * not answer for a while.
+ */
 import { StoreAway } from '../../dataplane/store/redis/link.ts'
 import type { VirtualTime } from './time.ts'
 
-/** Whole numbers from 0 to below the bound. */
+/** Whole numbers from 0 up to the bound, exclusive. */
 export type Draw = (bound: number) => number
 
 /** The number of calls in a thousand with each fate. */
@@ -16,7 +19,7 @@ export interface Weather {
 
 export const CALM: Weather = { requestsLost: 0, repliesLost: 0, slow: 0, pushesLost: 0 }
 
-/** The deadline of a call, as `redis.timeout_ms` has it. */
+/** The deadline of a call, like `redis.timeout_ms`. */
 export const DEADLINE_MS = 50
 
 const LATENCY_MAX_MS = 4
@@ -26,7 +29,7 @@ export class Network {
   readonly time: VirtualTime
   readonly draw: Draw
   weather: Weather
-  /** Until then the store takes calls in and works on none, as one that is stopped does. */
+  /** Until then the store accepts calls and executes none, like a stopped process. */
   frozenUntil = 0
 
   constructor(time: VirtualTime, draw: Draw, weather: Weather) {
@@ -40,7 +43,7 @@ export class Network {
 export class Wire {
   /** Until then it cannot connect. */
   cutUntil = 0
-  /** A crashed gateway hears no replies. */
+  /** A crashed gateway gets no replies. */
   isDead = false
   readonly #network: Network
 
@@ -48,7 +51,7 @@ export class Wire {
     this.#network = network
   }
 
-  /** Has the store do something, if the call arrives, and hears of it, if the reply does. */
+  /** Sends a call to the store, and returns the reply; either may be lost. */
   call<T>(apply: () => T | Promise<T>): Promise<T> {
     const { time, draw, weather } = this.#network
     if (time.now < this.cutUntil) return this.#refused()
@@ -85,7 +88,7 @@ export class Wire {
     return promise
   }
 
-  /** A message that the store sends by itself: it comes once, or gets lost. */
+  /** A message from the store: it arrives once, or gets lost. */
   push(hear: () => void): void {
     const { time, draw, weather } = this.#network
     if (time.now < this.cutUntil || draw(1000) < weather.pushesLost) return

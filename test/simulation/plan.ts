@@ -6,13 +6,13 @@ import { CALM, type Draw, type Weather } from './network.ts'
 export interface PlannedRequest {
   readonly at: number
   readonly tenant: string
-  /** Which of the gateways is asked. */
+  /** The number of the gateway. */
   readonly gateway: number
-  /** Tokens reserved, and those that are used if no client leaves. */
+  /** Reserved tokens, and the used ones if no client disconnects. */
   readonly estimate: number
   readonly usage: number
   readonly durationMs: number
-  /** The client leaves so long after it has asked. */
+  /** The delay from the request until the client disconnects. */
   readonly leavesAfterMs: number | undefined
 }
 
@@ -21,34 +21,34 @@ export type Mishap =
   | { readonly what: 'cut'; readonly at: number; readonly gateway: number; readonly ms: number }
   | { readonly what: 'freeze'; readonly at: number; readonly ms: number }
   | { readonly what: 'flush'; readonly at: number }
-  /** Another server takes over, whose copy is as old. */
+  /** Another server with a copy of this age takes over. */
   | { readonly what: 'failover'; readonly at: number; readonly ms: number }
-  /** The rules of all tenants become the other ones, on every gateway within a second. */
+  /** The rules of all tenants switch to the other ones, on every gateway within a second. */
   | { readonly what: 'rules'; readonly at: number; readonly rules: Rules }
 
 export interface Plan {
   readonly seed: number
   readonly wall: number
   readonly tenants: readonly string[]
-  /** Milliseconds by which each gateway's clock is wrong. */
+  /** The error of each gateway's clock in milliseconds. */
   readonly skews: readonly number[]
-  /** Milliseconds by which each gateway's steady clock has gone wrong by the end. */
+  /** The error of each gateway's steady clock at the end, in milliseconds. */
   readonly drifts: readonly number[]
   readonly rules: Rules
-  /** Budgets beside those of `rules`: one that all tenants share, and one of the key that each tenant has. */
+  /** Budgets besides those of `rules`: one shared by all tenants, and one for each tenant's key. */
   readonly shared: BudgetRule | undefined
   readonly ofKey: BudgetRule | undefined
   readonly weather: Weather
-  /** The declared behaviour for the time without the store. */
+  /** The configured behaviour without the store. */
   readonly failOpen: boolean
   readonly requests: readonly PlannedRequest[]
   readonly mishaps: readonly Mishap[]
 }
 
-/** How long requests arrive. */
+/** The period in which requests arrive. */
 export const ACTIVE_MS = 40_000
 
-/** Longer than every request, lease and outage: what is still held then is held for ever. */
+/** Longer than every request, lease and outage: anything still held then is never released. */
 export const HISTORY_MS = 95_000
 
 export const STARTS = ['2026-11-21T12:00:00Z', '2026-12-31T23:59:40Z', '2028-02-29T23:59:50Z'].map(
@@ -56,10 +56,10 @@ export const STARTS = ['2026-11-21T12:00:00Z', '2026-12-31T23:59:40Z', '2028-02-
 )
 export const HOUR = 3_600_000
 
-/** A plan has some kinds of trouble, seldom all: each kind alone has to be survived as well. */
+/** A plan has some kinds of faults, seldom all, because each kind must also be survived alone. */
 export function planOf(seed: number): Plan {
   const draw = aRandom(seed)
-  // The first numbers of neighbouring seeds are neighbours.
+  // The first numbers of neighbouring seeds are close to each other.
   for (let skipped = 0; skipped < 8; skipped++) draw(2)
   const has = (outOf: number) => draw(outOf) === 0
   const gateways = 1 + draw(4)
@@ -114,7 +114,7 @@ export function rulesFor(
   return scoped.length === 0 ? rules : { ...rules, scoped }
 }
 
-/** Nothing but clients that leave: while they wait for the decision, or at any moment after it. */
+/** Only clients that disconnect: while they wait for the decision, or at any moment after it. */
 export function leavingPlanOf(seed: number): Plan {
   const draw = aRandom(seed ^ 0xab047)
   const gateways = 3
@@ -196,7 +196,10 @@ function budgetOf(draw: Draw): BudgetRule {
   }
 }
 
-/** Short requests of one tenant, evenly and faster than most rates, so that its bucket stays full. */
+/**
+ * Short requests of one tenant, evenly spaced and faster than most rates, so that its bucket stays
+ * full.
+ */
 function hammering(draw: Draw, gateways: number): PlannedRequest[] {
   const pauseMs = 50 + draw(600)
   const from = draw(ACTIVE_MS / 2)
@@ -211,7 +214,10 @@ function hammering(draw: Draw, gateways: number): PlannedRequest[] {
   }))
 }
 
-/** Many at once that use all they reserve, so that a store that looks at settled amounts alone lets all of them through. */
+/**
+ * Many concurrent requests that use all reserved tokens: a store that checks only settled amounts
+ * would admit all of them.
+ */
 function stampede(draw: Draw, gateways: number): PlannedRequest[] {
   const from = draw(ACTIVE_MS)
   return Array.from({ length: 40 }, () => {
@@ -234,7 +240,7 @@ function requestOf(
 ): PlannedRequest {
   const estimate = 1 + draw(300)
   return {
-    // Half of them come in the crowds in which races happen.
+    // Half of them come in groups, in which races happen.
     at: draw(2) === 0 ? draw(ACTIVE_MS) : 10_000 * draw(4) + draw(50),
     tenant: tenants[draw(tenants.length)] ?? 'acme',
     gateway: draw(gateways),

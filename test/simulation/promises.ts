@@ -12,7 +12,7 @@ import { needlessRefusals } from './needless-refusals.ts'
 import { DEADLINE_MS } from './network.ts'
 import { HISTORY_MS, type Plan } from './plan.ts'
 
-/** The decisions of the store, in its order and by its clock. */
+/** The store's decisions, in its order and by its clock. */
 export type Deed =
   | { readonly what: 'admitted' | 'settled'; readonly life: Life; readonly at: number }
   | { readonly what: 'renewed'; readonly life: Life; readonly at: number; readonly used: number }
@@ -22,7 +22,7 @@ export interface Past {
   readonly plan: Plan
   readonly lives: readonly Life[]
   readonly deeds: readonly Deed[]
-  /** How each tenant stands in the end, as each gateway sees it. */
+  /** Each tenant's final figures, as each gateway sees them. */
   readonly standing: readonly {
     readonly tenant: string
     readonly gateway: string
@@ -30,13 +30,13 @@ export interface Past {
   }[]
 }
 
-/** A decision may need its script to be sent again, or wait for slices that others give back. */
+/** A decision may need its script to be sent again, or wait for slices that others return. */
 const ANSWER_MAX_MS = 2 * DEADLINE_MS + 40
 
-/** Slices have at most a fiftieth of a counter, and one of something that is small. */
+/** Slices contain at most a fiftieth of a counter, and one unit of a small counter. */
 const SLICES = 0.02
 
-/** Empty where every promise was kept. */
+/** Empty if every promise was kept. */
 export function problemsOf(past: Past): string[] {
   return [
     ...past.plan.tenants.flatMap((tenant) => [
@@ -61,7 +61,7 @@ function rateOf(tenant: string, past: Past): string[] {
   const burst = Math.max(...rulesOf(past).map((one) => one.burst))
   let [level, last] = [0, 0]
   for (const deed of past.deeds) {
-    // Replicas use what they had until their next call.
+    // Replicas use their previous rules until their next call.
     if (deed.what === 'flushed') level = -SLICES * burst * 60_000
     if (deed.what !== 'admitted' || deed.life.plan.tenant !== tenant) continue
     // An admission whose answer got lost is taken back.
@@ -75,7 +75,7 @@ function rateOf(tenant: string, past: Past): string[] {
   return []
 }
 
-/** Without the store a gateway admits no more than its share, and an outage is no new burst. */
+/** Without the store a gateway admits at most its share, and an outage allows no new burst. */
 function sharesOf(tenant: string, past: Past): string[] {
   const share = (limit: number) => Math.max(1, Math.floor(limit / past.plan.skews.length))
   const rate = share(Math.max(...rulesOf(past).map(({ requestsPerMinute }) => requestsPerMinute)))
@@ -96,7 +96,7 @@ function sharesOf(tenant: string, past: Past): string[] {
 function slotsOf(tenant: string, past: Past): string[] {
   const until = new Map<Life, number>()
   for (const deed of past.deeds) {
-    // Slots that the store has lost come back with the next beat, and may be too many then.
+    // Slots that the store has lost return with the next beat, and may then exceed the limit.
     if (deed.what === 'flushed') until.clear()
     else if (deed.life.plan.tenant !== tenant) continue
     else if (deed.what === 'settled') until.delete(deed.life)
@@ -131,17 +131,17 @@ function heldOf({ tenant, gateway, figures }: Standing): string[] {
   )
 }
 
-/** A counter in the end: whose it is, the requests that it counts, and the caps that it had. */
+/** A counter in the end: its owner, the requests that it counts, and its caps. */
 interface Counter extends Pick<Figures, 'tokens' | 'spend'> {
   readonly name: string
   readonly gateway: string
   readonly lives: readonly Life[]
   readonly caps: readonly (BudgetRule | undefined)[]
-  /** The charge that the store may have made for a request, and the part that it had kept no room for. */
+  /** The possible charge for a request in the store, and the part without reserved room. */
   readonly chargeOf: (life: Life) => Life['chargedBeside']
 }
 
-/** That of the tenant, and those of its other budgets. */
+/** The tenant's counter, and those of its other budgets. */
 function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter[] {
   const mine = past.lives.filter(({ plan }) => plan.tenant === tenant)
   const { shared, ofKey } = past.plan
@@ -165,7 +165,7 @@ function countersOf({ tenant, gateway, figures }: Standing, past: Past): Counter
   ]
 }
 
-/** The settled amount is the used one, and no budget is passed by more than one request. */
+/** The settled amount equals the used one, and no budget is exceeded by more than one request. */
 function booksOf(one: Standing, past: Past): string[] {
   return countersOf(one, past).flatMap((counter) => bookOf(counter, past))
 }
@@ -196,7 +196,10 @@ function bookOf(
   return problems
 }
 
-/** The store charges the whole slice of a gateway that crashed, and what its running requests held of it. */
+/**
+ * The store charges the whole slice of a crashed gateway, including what its running requests held
+ * of it.
+ */
 function unseen(
   limits: readonly (number | undefined)[],
   unit: number,
@@ -217,15 +220,15 @@ function twice({ beaten }: Life, { plan }: Past): number {
 
 type Kind = 'tokens' | 'spend'
 
-/** Whether a moment is in the window that the figures in the end are of. */
+/** Whether a moment is in the window of the final figures. */
 function isInWindow(moment: number, kind: Kind, { plan }: Past): boolean {
   const windowOf = kind === 'tokens' ? dayOf : monthOf
   return windowOf(moment).key === windowOf(plan.wall + HISTORY_MS).key
 }
 
 /**
- * Without the store a gateway goes by its clock as last heard, which is behind by what the answer took to come; one that
- * has never heard it goes by its own, which may be wrong.
+ * Without the store a gateway uses the store's clock as last received, minus the travel time of the
+ * answer; a gateway that never received it uses its own clock, which may be wrong.
  */
 function momentsOf(life: Life, { plan }: Past): number[] {
   if (!life.isLocal && !life.isHere) return life.admittedAt === undefined ? [] : [life.admittedAt]
@@ -238,8 +241,8 @@ function mayCount(life: Life, kind: Kind, past: Past): boolean {
 }
 
 /**
- * A store's loss comes back from the gateways that had reported it. A sum that only a crashed gateway knew may be lost with it,
- * as far as no other has heard of the sum.
+ * Gateways restore data that they had reported to a store that lost it. A sum that only a crashed
+ * gateway knew may be lost with it, unless another gateway has received the sum.
  */
 function isSure(life: Life, kind: Kind, past: Past): boolean {
   const { mishaps } = past.plan

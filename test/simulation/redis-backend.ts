@@ -1,6 +1,7 @@
 /**
- * The store that replicas share as a gateway runs it: its scripts in a real Redis that gets the virtual time, the wrapper
- * for outages around it, and the rules of the breaker. Only the connection is simulated.
+ * The shared store as a gateway runs it: its scripts in a real Redis that gets the virtual time,
+ * the wrapper for outages around it, and the rules of the breaker. Only the connection is
+ * simulated.
  */
 
 import { hash } from 'node:crypto'
@@ -15,7 +16,10 @@ import { openOnSocket } from '../helpers/store/socket-client.ts'
 import type { Backend, BackendWorld, OpenBackend, View } from './backend.ts'
 import { isWanting, note, telling } from './redis-witness.ts'
 
-/** As often as the real connection is tried while it is away; while it is not, requests look at it often enough. */
+/**
+ * The retry interval of the real connection while it is away; otherwise requests check it often
+ * enough.
+ */
 const PROBE_MS = 150
 const BEAT_MS = 3000
 
@@ -36,7 +40,7 @@ export class Server {
     const known = this.#shas.get(lua)
     if (known !== undefined) return await this.#client.runCached(known, keys, args)
     const reply = await this.#client.runWhole(lua, keys, args)
-    // From here on the server has it: it is never restarted.
+    // The server has the script after this call: it is never restarted.
     this.#shas.set(lua, hash('sha1', lua))
     return reply
   }
@@ -46,13 +50,13 @@ export class Server {
   }
 }
 
-/** A fault of a store that the simulation has to find. */
+/** A planted fault of a store that the simulation has to find. */
 export interface Flaw {
   /** Changes the text of scripts. */
   readonly lua?: (lua: string) => string
   /** Changes the arguments of a script. */
   readonly args?: (name: string, args: readonly Argument[]) => readonly Argument[]
-  /** Nothing that the store pushes comes. */
+  /** Pushed messages of the store are lost. */
   readonly isDeaf?: boolean
 }
 
@@ -83,14 +87,14 @@ end
 let histories = 0
 
 class RedisBackend implements Backend {
-  /** Several histories are in the same server at a time. */
+  /** Several histories use the same server at a time. */
   readonly #prefix = `h${++histories}:`
   readonly #server: Server
   readonly #world: BackendWorld
   readonly #keys = new Set<string>()
   readonly #flaw: Flaw
   readonly #flawed = new Map<string, string>()
-  /** Those that listen to what the store pushes. */
+  /** The listeners of pushed messages. */
   readonly #ears: { readonly wire: View['wire']; readonly store: RedisStore }[] = []
   #copy: { readonly keys: readonly string[]; readonly values: readonly string[] } = NO_COPY
 
@@ -170,7 +174,7 @@ class RedisBackend implements Backend {
     const sent = this.#flaw.args?.(script.name, args) ?? args
     const reply = await atTime(link, this.#world.wall).run(script, keys, sent)
     const called = { name: script.name, keys, args }
-    // A script's reply is an array of numbers, and of names where it misses windows.
+    // A script's reply is an array of numbers, and of names if it lacks windows.
     note(called, reply as readonly number[], this.#world.witness)
     if (isWanting(called, reply as readonly number[])) this.#push(keys)
     return reply
@@ -199,7 +203,7 @@ interface LinkEvents {
   readonly apply: Link['run']
   readonly onDown: () => void
   readonly onUp: () => void
-  /** A probe was good. */
+  /** A probe succeeded. */
   readonly onGood: () => void
 }
 
@@ -220,7 +224,7 @@ class VirtualLink implements Link {
     return this.#breaker.isOpen
   }
 
-  /** No call goes out before the first probe was good. */
+  /** No call is sent before the first successful probe. */
   start(): void {
     this.#world.time.at(this.#world.time.now, () => void this.#probe())
   }

@@ -1,8 +1,8 @@
-/** Reads from the calls of scripts, and of a gateway's store, what has been done. */
+/** Derives the store's actions from the calls of scripts and of a gateway's store. */
 import type { RedisStore } from '../../dataplane/store/redis/store.ts'
 import type { Witness } from './backend.ts'
 
-/** Whether slices alone were in the way of a request: codes of refusals have 20 more then. */
+/** Whether only slices prevented a request: such refusals have codes greater by 20. */
 export function isWanting({ name, args }: Called, reply: readonly number[]): boolean {
   const isHeldBack = (code = 0) => code > 20
   if (name === 'admit_all') return isHeldBack(reply[0])
@@ -14,7 +14,9 @@ export function isWanting({ name, args }: Called, reply: readonly number[]): boo
   return others.some((code, at) => at % 9 === 0 && isHeldBack(code))
 }
 
-/** Tells which admissions the store has not answered, and which the gateway made by its slices. */
+/**
+ * Records which admissions the store has not answered, and which the gateway made from its slices.
+ */
 export function telling(store: RedisStore, witness: Witness): RedisStore {
   const admit = store.admit.bind(store)
   const admitHere = store.admitHere.bind(store)
@@ -42,7 +44,7 @@ export function telling(store: RedisStore, witness: Witness): RedisStore {
   return store
 }
 
-/** Tells what a script has done, by the layout of its arguments and its reply. */
+/** Returns a script's actions, from the layout of its arguments and its reply. */
 export function note(
   { name, keys, args }: Called,
   reply: readonly number[],

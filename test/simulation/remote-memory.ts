@@ -1,6 +1,7 @@
 /**
- * The store in memory behind a wire: what every sharing of it has to amount to. It shows that the simulation is right
- * where the store is, and its variants in which something is wrong show that the simulation would find it.
+ * The memory store behind a simulated network: the result that every shared store must equal. It
+ * shows that the simulation reports no fault of a correct store, and its faulty variants show that
+ * the simulation would find faults.
  */
 
 import type {
@@ -25,7 +26,7 @@ export function openRemote(Shared: new (options: { clock: Clock }) => MemoryStor
     const shared = new Shared({ clock: { now: () => world.time.now + 1000, wall: world.wall } })
     return {
       open: (view) => new RemoteStore(shared, view, world),
-      // Memory is not made to be lost.
+      // The memory store cannot lose its data.
       flush: async () => false,
       copy: async () => {},
       failOver: async () => false,
@@ -54,7 +55,7 @@ class RemoteStore implements Store {
         return result
       })
     } catch (error) {
-      // It may have been admitted all the same, and no client will use that.
+      // It may still have been admitted, and no client will use it.
       void this.settle({
         tenant,
         id,

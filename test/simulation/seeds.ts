@@ -1,23 +1,26 @@
-/** Which histories are run, several at a time, and how one that failed is run again. */
+/** Selects the histories to run, several at a time, and prints how to repeat a failed one. */
 import assert from 'node:assert/strict'
 import type { OpenBackend } from './backend.ts'
 import { type History, run } from './history.ts'
 import { planOf } from './plan.ts'
 
-/** While one waits for the store, others go on. */
+/** While one waits for the store, others continue. */
 const AT_ONCE = 16
 
-/** Histories whose problems are printed; one mistake breaks thousands. */
+/** The number of histories whose problems are printed; one mistake breaks thousands. */
 const TOLD_MAX = 3
 
 export interface Seeds {
   readonly first: number
   readonly last: number
-  /** Histories that have not begun by then are left for another run. */
+  /** Histories that have not started by then are left for another run. */
   readonly secondsMax: number
 }
 
-/** `GW_SEEDS=17` or `GW_SEEDS=1-100000`; else as many of 1 to `count` as a slow machine has time for. */
+/**
+ * `GW_SEEDS=17` or `GW_SEEDS=1-100000`; else the seeds from 1 to `count`, as far as a slow machine
+ * has time.
+ */
 export function seedsOf(count: number, env = process.env): Seeds {
   const { GW_SEEDS: chosen } = env
   if (chosen === undefined) return { first: 1, last: count, secondsMax: env.GW_LONG ? 3600 : 40 }
@@ -29,7 +32,7 @@ export function seedsOf(count: number, env = process.env): Seeds {
 export interface Sum {
   readonly histories: number
   readonly requests: number
-  /** Requests whose client left before the end, wherever they were. */
+  /** Requests whose client disconnected before the end, at any stage. */
   readonly aborts: number
   readonly byState: ReadonlyMap<string, number>
   readonly failed: readonly History[]
@@ -61,7 +64,7 @@ export async function runSeeds(
   return { histories, requests, aborts, byState, failed }
 }
 
-/** Fails with what is needed to see it again; a single seed is printed with all its events. */
+/** Fails with everything needed to repeat it; a single seed is printed with all its events. */
 export function assertKept({ failed, histories }: Sum, file: string): void {
   const descriptions = failed
     .toSorted((one, other) => one.plan.seed - other.plan.seed)

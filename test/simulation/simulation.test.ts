@@ -1,4 +1,7 @@
-/** The simulation itself: it keeps quiet about a store that is right, and finds each of these that are not. */
+/**
+ * The simulation itself: it reports nothing for a correct store, and finds each of these faulty
+ * stores.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdmitRequest, Beat, Settling } from '../../dataplane/accounts/store.ts'
@@ -8,7 +11,7 @@ import { planOf } from './plan.ts'
 import { openRemote } from './remote-memory.ts'
 import { assertKept, runSeeds, seedsOf } from './seeds.ts'
 
-/** Looks at the counters first and charges when the answer is there. */
+/** Reads the counters first and charges when the answer arrives. */
 class ChecksThenCharges extends MemoryStore {
   override admit(request: AdmitRequest) {
     return super.admit({ ...request, estimate: { tokens: 0, nanos: 0 } })
@@ -82,13 +85,13 @@ test('a correct store breaks no promise, under every fault', async () => {
 })
 
 for (const { Flawed, found } of FLAWED) {
-  test(`a store that is wrong is found: ${Flawed.name}`, async () => {
+  test(`a faulty store is found: ${Flawed.name}`, async () => {
     const { failed } = await runSeeds(FEW, openRemote(Flawed))
     assert.match(failed.flatMap(({ problems }) => problems).join('\n'), found)
   })
 }
 
-test('a seed always tells the same history', async () => {
+test('a seed always produces the same history', async () => {
   for (const seed of [3, 7, 19]) {
     const [one, other] = await Promise.all(
       [1, 2].map(() => run(planOf(seed), openRemote(MemoryStore))),

@@ -30,7 +30,7 @@ export class Site {
   readonly #leases: Leases
   readonly #clock: Clock
   readonly #rulesFor: SiteOptions['rulesFor']
-  /** Those that are not over. */
+  /** The requests that have not ended. */
   readonly #lives = new Set<Life>()
   #requests = 0
 
@@ -46,7 +46,7 @@ export class Site {
     this.#sweep()
   }
 
-  /** Registers the life before anything happens to it. */
+  /** Registers the life before its first event. */
   serve(plan: PlannedRequest, lives: Map<string, Life>): Promise<void> {
     const id = `${this.name}-${++this.#requests}`
     const rules = this.#rulesFor(plan.tenant, this.rules)
@@ -56,7 +56,7 @@ export class Site {
     return this.#live(life)
   }
 
-  /** Everything that it knew is gone, and it sends nothing more. */
+  /** It loses all its state and sends nothing more. */
   crash(): void {
     this.isDead = true
     this.wire.isDead = true

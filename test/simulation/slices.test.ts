@@ -1,4 +1,4 @@
-/** Stores whose slices are wrong: the simulation finds each. */
+/** Stores with faulty slices: the simulation finds each. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startRedis } from '../helpers/redis-server.ts'
@@ -13,7 +13,7 @@ after(async () => {
   await redis.stop()
 })
 
-/** Fails if the script has changed, so that nothing is planted. */
+/** Fails if the script has changed, so that the fault cannot be planted. */
 function replaced(lua: string, part: string, by: string): string {
   return lua.includes('-- A later call returns an alert again') ? swapped(lua, part, by) : lua
 }
@@ -41,7 +41,7 @@ interface Planted {
 
 const FLAWS: readonly Planted[] = [
   {
-    name: 'a slice is granted twice, because the store does not remember it',
+    name: 'a slice is granted twice, because the store does not record it',
     flaw: {
       lua: (lua) =>
         replaced(
@@ -57,7 +57,7 @@ local reply`,
     found: /over its cap|over the rate|took slot/,
   },
   {
-    name: 'holders of slices that are not small do not hear that a counter is wanted',
+    name: 'holders of slices that are not small are not notified that a counter is needed',
     flaw: {
       isDeaf: true,
       lua: (lua) => {
@@ -78,7 +78,7 @@ local reply`,
     found: /refused with more than 2 % left/,
   },
   {
-    name: 'the store gives a slice to others before its holder has given it back',
+    name: 'the store grants a slice to others before its holder has returned it',
     flaw: {
       lua: (lua) => {
         const early = replaced(lua, 'now + LEASE, number,', 'now + 300, number,')
@@ -90,11 +90,11 @@ local reply`,
     found: /over its cap|over the rate|took slot/,
   },
   {
-    name: 'what was settled without a call does not reach the store',
+    name: 'usage that was settled without a call does not reach the store',
     flaw: {
       lua(lua) {
         const deaf = replaced(lua, 'total(dayLedger, arg(16), arg(13))', '')
-        // A beat would bring it.
+        // A beat would send it.
         return deaf.includes('-- A living replica is not folded')
           ? swapped(deaf, '    total(window, whole, mine)\n', '')
           : deaf
@@ -107,7 +107,7 @@ local reply`,
 const SOME = { first: 1, last: 12, secondsMax: Number.POSITIVE_INFINITY }
 
 for (const { name, flaw, found, toPlan = busyPlanOf } of FLAWS) {
-  test(`a store that is wrong is found: ${name}`, async () => {
+  test(`a faulty store is found: ${name}`, async () => {
     const { failed } = await runSeeds(SOME, openRedis(server, flaw), toPlan)
     assert.match(failed.flatMap(({ problems }) => problems).join('\n'), found)
   })

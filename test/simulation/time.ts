@@ -1,4 +1,7 @@
-/** Virtual time: what is to happen, in order. Nothing happens in between, so a history is the same in every run. */
+/**
+ * Virtual time: planned events, in order. Nothing happens in between, so a history is the same in
+ * every run.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 
 interface Happening {
@@ -7,12 +10,14 @@ interface Happening {
 }
 
 export class VirtualTime {
-  /** Milliseconds since the history began. */
+  /** Milliseconds since the start of the history. */
   now = 0
-  /** By moment, the latest first; of one moment, what was planned first is last. */
+  /** By moment, the latest first; of one moment, the first planned is last. */
   readonly #ahead: Happening[] = []
 
-  /** Plans something; a promise that it returns may wait for the real world, never for virtual time. */
+  /**
+   * Plans an event; a promise that it returns may wait for the real world, never for virtual time.
+   */
   at(moment: number, happen: Happening['happen']): void {
     const at = Math.max(this.now, moment)
     let [from, to] = [0, this.#ahead.length]
@@ -28,7 +33,7 @@ export class VirtualTime {
     return new Promise((resolve) => this.at(this.now + ms, resolve))
   }
 
-  /** Lets everything happen that is planned up to a moment. */
+  /** Runs all events planned up to a moment. */
   async runTo(end: number): Promise<void> {
     for (;;) {
       const next = this.#ahead.at(-1)
@@ -36,7 +41,8 @@ export class VirtualTime {
       this.#ahead.pop()
       this.now = next.at
       await next.happen()
-      // Everything that waited for it goes on now, however many promises stand between.
+      // Everything that waited for it continues now, regardless of the number of promises in
+      // between.
       await turn()
     }
     this.now = end

@@ -1,4 +1,4 @@
-/** Runs in a pod: asks a gateway once and prints what was answered. */
+/** Runs in a pod: sends one request to a gateway and prints the answer. */
 const [url = '', key = '', model = ''] = process.argv.slice(2)
 const response = await fetch(`${url}/v1/chat/completions`, {
   method: 'POST',

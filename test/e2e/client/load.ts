@@ -1,6 +1,7 @@
 /**
- * Runs in a pod: calls a gateway at a fixed rate and keeps streams open, regardless of the answers, and reports the fate of
- * each on port 7000. It never repeats a request, so that each one that is lost is seen.
+ * Runs in a pod: calls a gateway at a fixed rate and keeps streams open, without waiting for the
+ * answers, and reports each result on port 7000. It never retries a request, so that each failure
+ * is counted.
  */
 import { createServer } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -9,9 +10,9 @@ interface Wanted {
   readonly url: string
   readonly key: string
   readonly model: string
-  /** Requests that are begun in a second. */
+  /** Requests started a second. */
   readonly rate: number
-  /** Streams that are open at any time, and what they ask for. */
+  /** The number of open streams, and what they request. */
   readonly streams: number
   readonly streamModel: string
   readonly maxTokens: number
@@ -55,7 +56,7 @@ async function call(): Promise<void> {
     const response = await ask(wanted.model, false)
     const text = await response.text()
     count(statuses, String(response.status))
-    // The tag of the pod stands in each request's id.
+    // Each request's id contains the tag of the pod.
     const tag = response.headers.get('x-request-id')?.split('-')[0]
     if (tag !== undefined) count(pods, tag)
     const answer = response.status === 200 ? JSON.parse(text) : undefined
@@ -86,7 +87,7 @@ async function keepStreaming(): Promise<void> {
   }
 }
 
-/** 'done' only where the answer said that it is complete, and then ended properly. */
+/** 'done' only if the answer was marked complete and then ended properly. */
 async function readStream(startedAt: number): Promise<string> {
   const response = await ask(wanted.streamModel, true)
   if (response.status !== 200) return `status ${response.status} ${await response.text()}`
@@ -137,11 +138,11 @@ function report(): object {
   }
 }
 
-/** By the clock and not by ticks: what a busy machine delays is caught up with. */
+/** By the clock and not by ticks, so that delays of a busy machine are made up. */
 async function keepCalling(): Promise<void> {
   while (!isStopping) {
     const due = Math.floor(((performance.now() - beganAt) / 1000) * wanted.rate)
-    // After a long halt not everything at once: that would be another test.
+    // After a long pause not everything at once: that would be another test.
     for (let more = Math.min(due - begun, 50); more > 0; more -= 1) void call()
     await delay(4)
   }
@@ -158,7 +159,7 @@ server.listen(7000, '127.0.0.1')
 process.on('SIGTERM', () => process.exit(0))
 for (let number = 0; number < wanted.streams; number += 1) {
   void keepStreaming()
-  // Not all at the same moment, as no users are.
+  // Not all at the same moment, because users do not do that.
   if (number % 5 === 4) await delay(200)
 }
 await keepCalling()

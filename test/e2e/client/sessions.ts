@@ -1,4 +1,7 @@
-/** Runs in a pod: conversations of six turns through a gateway, and how many later turns came back to a server of theirs. */
+/**
+ * Runs in a pod: conversations of six turns through a gateway; counts the later turns that reached
+ * a server of their conversation.
+ */
 import { request } from 'node:http'
 
 const [url = '', key = '', model = ''] = process.argv.slice(2)

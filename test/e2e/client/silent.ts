@@ -1,4 +1,7 @@
-/** Runs in a pod: a model server that is silent for as many seconds as the question says, in a stream or before another answer. */
+/**
+ * Runs in a pod: a model server that is silent for the number of seconds in the question, in a
+ * stream or before another answer.
+ */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'

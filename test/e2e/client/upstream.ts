@@ -1,4 +1,7 @@
-/** Runs in a pod: a model server whose answer is the credential that it was sent, or with the argument `host` its pod. */
+/**
+ * Runs in a pod: a model server that answers with the received credential, or with its pod's name
+ * if the argument is `host`.
+ */
 import { createServer } from 'node:http'
 import { hostname } from 'node:os'
 

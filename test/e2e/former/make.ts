@@ -1,4 +1,7 @@
-/** Packages the chart as it was at a commit, and writes down which, for the test of upgrades: `node test/e2e/former/make.ts COMMIT VERSION`. */
+/**
+ * Packages the chart of a commit, and records the commit, for the test of upgrades: `node
+ * test/e2e/former/make.ts COMMIT VERSION`.
+ */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,6 @@
-/** The trial tells a machine that cannot run a node from one that can, and leaves no trace. */
+/**
+ * The trial distinguishes a machine that cannot run a node from one that can, and leaves no trace.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -13,14 +15,14 @@ function ability(...before: readonly string[]) {
   return spawnSync(program, args, { encoding: 'utf8' })
 }
 
-test('where a node runs nothing is missing, and nothing is left behind', () => {
+test('on a machine that runs a node the trial finds nothing missing, and leaves nothing behind', () => {
   const { status, stdout, stderr } = ability()
   assert.equal(status, 0, stdout + stderr)
   const left = readdirSync(tmpdir()).filter((name) => name.startsWith('gw-probe-'))
   assert.deepEqual(left, [])
 })
 
-test('without the right to make namespaces, or links, the reason says so', () => {
+test('without the right to create namespaces or links, the reason names the missing right', () => {
   for (const [right, reason] of [
     ['sys_admin', /^the kernel grants no namespaces .*Operation not permitted/],
     ['net_admin', /^the kernel grants no links .*Operation not permitted/],

@@ -1,6 +1,6 @@
 /**
- * Whether this machine lets a node run on it, found out by trying, in namespaces that are gone afterwards. No package brings
- * what is missing here. As a program it prints the reason and ends with 1.
+ * Whether this machine can run a node, tested in namespaces that are removed afterwards. No package
+ * provides what is missing here. As a program it prints the reason and exits with 1.
  */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -11,10 +11,10 @@ import { BUSYBOX, run } from './system.ts'
 
 const execute = promisify(execFile)
 
-/** None takes longer than a moment; what does will never end. */
+/** None takes longer than a moment; a longer one never ends. */
 const MS_MAX = 60_000
 
-/** The first steps of the node, and the missing part where one fails. */
+/** The first steps of the node, and the missing part if one fails. */
 const TRIALS: readonly (readonly [missing: string, script: string])[] = [
   ['namespaces for mounts and the network', 'true'],
   ['links between network namespaces', 'ip link add probe0 type veth peer name probe1'],
@@ -41,7 +41,10 @@ mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged`,
   ['cgroups to start containers in', 'cd container && runc --root ../state run "gw-probe-$PPID"'],
 ]
 
-/** Why a node cannot run here; undefined where it can. The packages that it needs must be there. */
+/**
+ * The reason why a node cannot run here; undefined if it can. The required packages must be
+ * installed.
+ */
 export async function whyNoNode(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'it is no Linux'
   if (process.getuid?.() !== 0) return 'this is not root'
@@ -58,7 +61,7 @@ export async function whyNoNode(): Promise<string | undefined> {
   }
 }
 
-/** Its error where it fails, in one line. */
+/** The error if it fails, in one line. */
 async function attempt(script: string, folder: string): Promise<string | undefined> {
   const args = ['--mount', '--net', 'sh', '-ec', script]
   try {
@@ -72,7 +75,7 @@ async function attempt(script: string, folder: string): Promise<string | undefin
   }
 }
 
-/** One that does nothing, with limits as a kubelet sets them. */
+/** A container that does nothing, with limits like a kubelet's. */
 async function makeContainer(folder: string): Promise<void> {
   await mkdir(join(folder, 'rootfs/bin'), { recursive: true })
   await copyFile(BUSYBOX, join(folder, 'rootfs/bin/busybox'))

@@ -1,13 +1,19 @@
-/** The cgroups of the containers, and what they weigh against everything else on this machine. */
+/**
+ * The cgroups of the containers, and their CPU weight compared with other processes of this
+ * machine.
+ */
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const ROOT = '/sys/fs/cgroup'
-/** As containerd calls them where the kubelet names no other. */
+/** The names that containerd uses if the kubelet sets no others. */
 const CONTAINERS = 'k8s.io'
 
-/** All pods together otherwise get as much as one single process of the host: these are eight. */
+/**
+ * Without this, all pods together get as much CPU as one host process; now they get as much as
+ * eight.
+ */
 const SHARES = '8192'
 const WEIGHT = '800'
 
@@ -19,7 +25,7 @@ export async function raiseContainers(): Promise<void> {
   } else if (existsSync(join(ROOT, weight))) await writeFile(join(ROOT, weight), WEIGHT)
 }
 
-/** One where there is one tree for all controllers, else one below each. */
+/** One path if all controllers share a tree, else one for each. */
 export function containerCgroups(): string[] {
   const roots = [ROOT, ...readdirSync(ROOT).map((name) => join(ROOT, name))]
   return roots.map((root) => join(root, CONTAINERS)).filter(existsSync)

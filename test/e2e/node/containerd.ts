@@ -1,4 +1,7 @@
-/** The container runtime of the node: own folders and socket, so that a containerd of the host is left alone. */
+/**
+ * The node's container runtime, with separate folders and socket, so that it does not touch a
+ * containerd of the host.
+ */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { until } from '../../helpers/until.ts'
@@ -25,7 +28,7 @@ export async function startContainerd(): Promise<void> {
 }
 
 function configuration(): string {
-  // A host without CAP_SYS_RESOURCE may not lower a score: containers would not start.
+  // A host without CAP_SYS_RESOURCE may not lower a score, so containers would not start.
   return `
 version = 2
 root = "${join(FOLDER, 'containers')}"
@@ -54,7 +57,10 @@ temp = "${join(FOLDER, 'containers-temp')}"
 `
 }
 
-/** A route to each pod, not a bridge: so an answer to a Service's address passes its translation also where bridges do not filter. */
+/**
+ * Routes to each pod instead of a bridge, so that answers of a Service's address are translated
+ * even if bridges do not filter.
+ */
 function podNetwork(): object {
   const ipam = {
     type: 'host-local',

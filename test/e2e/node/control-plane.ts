@@ -10,7 +10,7 @@ import {
 import { startDaemon } from './daemons.ts'
 import { ADDRESS, API_SERVER, FOLDER, KUBECONFIG, NODE, SERVICE_RANGE } from './layout.ts'
 
-/** In whose name the API server asks the kubelet for logs and for ways into pods. */
+/** The user as which the API server asks the kubelet for logs and port-forwards. */
 export const KUBELET_CLIENT = 'apiserver-kubelet'
 
 export interface Identities {
@@ -77,7 +77,7 @@ export async function startApiServer(programs: Programs, identities: Identities)
     `--kubelet-certificate-authority=${identities.authority.certificate}`,
     `--kubelet-client-certificate=${identities.kubeletClient.certificate}`,
     `--kubelet-client-key=${identities.kubeletClient.key}`,
-    // Else logs and port-forward look up the host's name.
+    // Otherwise logs and port-forward resolve the host's name.
     '--kubelet-preferred-address-types=InternalIP',
     '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
     `--service-account-key-file=${identities.tokens.certificate}`,
@@ -92,7 +92,7 @@ export async function startControllers(programs: Programs, identities: Identitie
     '--use-service-account-credentials=true',
     `--service-account-private-key-file=${identities.tokens.key}`,
     `--root-ca-file=${identities.authority.certificate}`,
-    // The only node is never given up, also not when the API server was away.
+    // The only node is never evicted, even after an outage of the API server.
     '--node-monitor-grace-period=30m',
   ])
   await startDaemon('kube-scheduler', programs['kube-scheduler'] ?? '', [

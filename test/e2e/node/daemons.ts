@@ -1,4 +1,7 @@
-/** The programs of the node: they outlive the process that starts them, and are found again by the ids they recorded. */
+/**
+ * The node's programs: they outlive the process that starts them, and are found again by their
+ * recorded ids.
+ */
 import { spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
@@ -15,7 +18,10 @@ interface Daemon {
   readonly args: readonly string[]
 }
 
-/** Starts it in the node's network, in the node's folder: that folder distinguishes it from a stranger with its id. */
+/**
+ * Starts it in the node's network and folder: the folder distinguishes it from another process with
+ * its id.
+ */
 export async function startDaemon(name: string, path: string, args: readonly string[]) {
   await mkdir(DAEMONS, { recursive: true })
   const output = openSync(join(DAEMONS, `${name}.log`), 'a')
@@ -32,14 +38,14 @@ export async function startDaemon(name: string, path: string, args: readonly str
   await writeFile(join(DAEMONS, `${name}.json`), JSON.stringify(daemon))
 }
 
-/** Ends it at once, as a crash would. */
+/** Kills it, like a crash. */
 export async function killDaemon(name: string): Promise<void> {
   const { pid } = await recorded(name)
   if (await isOurs(pid)) process.kill(pid, 'SIGKILL')
   await until(`${name} is gone`, async () => !(await isOurs(pid)))
 }
 
-/** Starts it again as it was started. */
+/** Restarts it with the same arguments. */
 export async function restartDaemon(name: string): Promise<void> {
   const { path, args } = await recorded(name)
   await startDaemon(name, path, args)
@@ -50,7 +56,7 @@ export async function isDaemonRunning(name: string): Promise<boolean> {
   return daemon !== undefined && (await isOurs(daemon.pid))
 }
 
-/** Names of those that were started and do not run. */
+/** Names of the started programs that no longer run. */
 export async function deadDaemons(): Promise<string[]> {
   const files = await readdir(DAEMONS).catch(() => [])
   const names = files.filter((file) => file.endsWith('.json')).map((file) => file.slice(0, -5))
@@ -59,7 +65,7 @@ export async function deadDaemons(): Promise<string[]> {
   return dead
 }
 
-/** The end of what each wrote. */
+/** The end of each program's output. */
 export async function daemonOutputs(): Promise<string> {
   const files = await readdir(DAEMONS).catch(() => [])
   const pieces: string[] = []
@@ -70,7 +76,10 @@ export async function daemonOutputs(): Promise<string> {
   return pieces.join('\n')
 }
 
-/** Ends every process of the node's folder: the programs above, and those that containerd started for each container. */
+/**
+ * Ends every process in the node's folder: the programs above, and the processes that containerd
+ * started for each container.
+ */
 export async function killDaemons(): Promise<void> {
   await until('the programs of the node are gone', async () => {
     const pids = await ourProcesses()
@@ -91,7 +100,7 @@ async function ourProcesses(): Promise<number[]> {
   return ours
 }
 
-/** A process that is over has no folder, even if its parent has not collected its exit yet. */
+/** An ended process has no folder, even if its parent has not collected its exit yet. */
 async function isOurs(pid: number): Promise<boolean> {
   const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '')
   return folder === FOLDER || folder.startsWith(`${FOLDER}/`)
@@ -101,6 +110,6 @@ export function killQuietly(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // It ended by itself in between.
+    // It ended meanwhile.
   }
 }

@@ -1,4 +1,6 @@
-/** The cluster's DNS: CoreDNS as a Deployment behind the address that the kubelet writes into each pod. */
+/**
+ * The cluster's DNS: CoreDNS as a Deployment at the address that the kubelet writes into each pod.
+ */
 import { TOOLS } from './images.ts'
 import { DNS_ADDRESS } from './layout.ts'
 
@@ -70,7 +72,7 @@ function deployment(): object {
     image: TOOLS,
     imagePullPolicy: 'Never',
     command: ['/bin/coredns', '-conf', '/etc/coredns/Corefile'],
-    // Without a share every look-up waits for the other work of the pods.
+    // Without a CPU share every look-up would wait for the pods' other work.
     resources: { requests: { cpu: '100m' } },
     volumeMounts: [{ name: 'config', mountPath: '/etc/coredns' }],
     readinessProbe: { httpGet: { path: '/ready', port: 8181 }, periodSeconds: 1 },

@@ -14,10 +14,13 @@ export interface ImageSource {
   readonly command: readonly string[]
 }
 
-/** Stands for a pause image and for every small helper: a shell, an HTTP server, look-ups, and a DNS server. */
+/**
+ * Replaces a pause image and small helper images: a shell, an HTTP server, look-ups, and a DNS
+ * server.
+ */
 export const TOOLS = 'localhost/gw-test/tools:1'
 
-/** A tools image without a command keeps the pod's namespaces open. */
+/** A tools container without a command keeps the pod's namespaces open. */
 const PAUSE = ['/bin/sleep', '2147483647']
 
 export async function importToolsImage(coredns: string): Promise<void> {
@@ -34,10 +37,12 @@ export async function importToolsImage(coredns: string): Promise<void> {
   await rm(folder, { recursive: true })
 }
 
-/** Makes an archive of a folder as `docker save` writes it, of one layer, and gives it to containerd. */
+/**
+ * Writes a folder as an archive of one layer, like `docker save`, and imports it into containerd.
+ */
 export async function importFolder({ name, folder, command }: ImageSource): Promise<void> {
   const parts = await mkdtemp(join(FOLDER, 'archive-'))
-  // It becomes the root, which every user has to enter.
+  // It becomes the root folder, which every user must be able to enter.
   await chmod(folder, 0o755)
   await run('tar', ['--numeric-owner', '-C', folder, '-cf', join(parts, 'layer.tar'), '.'])
   const config = {

@@ -12,7 +12,7 @@ export const KUBELET_ROOT = join(FOLDER, 'kubelet')
 
 export async function startKubelet(programs: Programs, identities: Identities): Promise<void> {
   const resolver = join(FOLDER, 'resolv.conf')
-  // Nothing outside the cluster is known in it.
+  // It knows no names outside the cluster.
   await writeFile(resolver, '')
   const config = join(FOLDER, 'kubelet.json')
   await writeFile(config, JSON.stringify(configuration(identities, resolver), null, 2))
@@ -26,7 +26,10 @@ export async function startKubelet(programs: Programs, identities: Identities): 
   ])
 }
 
-/** Without systemd and with cgroups of version 1; nothing is set aside for the system, which is the host. */
+/**
+ * Without systemd, with cgroups of version 1; nothing is reserved for the system, which is the
+ * host.
+ */
 function configuration(identities: Identities, resolver: string): object {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -57,7 +60,7 @@ function configuration(identities: Identities, resolver: string): object {
   }
 }
 
-/** Limits on the table of connections are the host's, and not for a container to set. */
+/** The limits of the connection table belong to the host; a container must not set them. */
 export async function startProxy(programs: Programs, identities: Identities): Promise<void> {
   await startDaemon('kube-proxy', programs['kube-proxy'] ?? '', [
     `--kubeconfig=${identities.configs.proxy}`,

@@ -1,4 +1,7 @@
-/** Where the one-node cluster lives: its folder, its network namespace and its addresses, all of them its own. */
+/**
+ * The folder, the network namespace and the addresses of the one-node cluster, separate from the
+ * host's.
+ */
 import { join } from 'node:path'
 
 /** Also the name of its network namespace. */
@@ -15,12 +18,15 @@ export const DNS_ADDRESS = '10.96.0.10'
 export const API_SERVER = `https://${ADDRESS}:6443`
 
 export const KUBECONFIG = join(FOLDER, 'admin.kubeconfig')
-/** Its existence says that the node was ready once. */
+/** Exists once the node was ready. */
 export const READY = join(FOLDER, 'ready')
 export const CONTAINERD = join(FOLDER, 'containerd.sock')
 export const CONTAINERD_STATE = join(FOLDER, 'containers-state')
 
-/** Runs a program where the cluster's addresses exist, with the cgroups of the host, which `ip netns exec` would hide. */
+/**
+ * Runs a program in the cluster's network, with the cgroups of the host, which `ip netns exec`
+ * would hide.
+ */
 export function inNetwork(program: string, args: readonly string[]): [string, string[]] {
   return ['nsenter', [`--net=${NETWORK}`, program, ...args]]
 }

@@ -1,4 +1,4 @@
-/** `up` starts the node and says how to use it, `down` removes it. */
+/** `up` starts the node and prints how to use it, `down` removes it. */
 import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { providePrograms } from '../../helpers/kubernetes/programs.ts'

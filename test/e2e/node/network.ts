@@ -1,9 +1,9 @@
-/** The network namespace in which the whole cluster lives, so that none of its addresses exists outside. */
+/** The network namespace of the whole cluster; none of its addresses exists outside. */
 import { existsSync } from 'node:fs'
 import { ADDRESS, NAME, NETWORK } from './layout.ts'
 import { run } from './system.ts'
 
-/** A bridge without ports, since not every kernel has dummy interfaces. */
+/** A bridge without ports, because some kernels have no dummy interfaces. */
 const SETUP = `
 ip link set lo up
 ip link add node0 type bridge

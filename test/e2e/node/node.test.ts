@@ -1,4 +1,6 @@
-/** The node that the end-to-end tests stand on: what a cluster does is done, and what a crash leaves is removed. */
+/**
+ * The node of the end-to-end tests does what a cluster does, and removes the remains of a crash.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -103,7 +105,7 @@ test('port-forward leads to a pod', async () => {
   }
 })
 
-test('what was started is used again, and what a crash left is removed by the next start', async () => {
+test('a running node is used again, and the next start removes the remains of a crash', async () => {
   assert.equal(await ensureNode(), false)
   await killDaemon('kubelet')
   await killDaemon('containerd')
@@ -116,7 +118,7 @@ test('what was started is used again, and what a crash left is removed by the ne
     [],
   )
   assert.equal(await ensureNode(), true)
-  await until('pods can be made', async () =>
+  await until('pods can be created', async () =>
     (await kubectl(['get', 'pods', '-A'])).includes('Running'),
   )
 })

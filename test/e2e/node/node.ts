@@ -1,4 +1,7 @@
-/** A real Kubernetes of one node on this machine: started once, used by every caller, and removed as a whole. */
+/**
+ * A real one-node Kubernetes on this machine: started once, used by every caller, and removed
+ * completely.
+ */
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { type Kubectl, makeKubectl } from '../../helpers/kubernetes/kubectl.ts'
@@ -34,7 +37,7 @@ const PROGRAMS = [
 ]
 const SECONDS_MAX = 300
 
-/** Resolves to whether it had to be started: one that runs already is used. */
+/** Resolves to whether it had to be started; a running node is used. */
 export async function ensureNode(): Promise<boolean> {
   if (await isNodeReady()) return false
   refuseWhereItCannotRun()
@@ -50,12 +53,12 @@ export async function ensureNode(): Promise<boolean> {
   return true
 }
 
-/** True where it was ready once, and all that was started still runs. */
+/** True if it was ready once, and all its programs still run. */
 export async function isNodeReady(): Promise<boolean> {
   return existsSync(READY) && existsSync(NETWORK) && (await deadDaemons()).length === 0
 }
 
-/** kubectl of the node's administrator, from wherever it is called. */
+/** kubectl of the node's administrator, callable from anywhere. */
 export async function nodeKubectl(): Promise<Kubectl> {
   const { kubectl = '' } = await providePrograms(['kubectl'])
   const kubectlInside = makeKubectl('nsenter', KUBECONFIG)
@@ -87,7 +90,7 @@ async function start(programs: Readonly<Record<string, string>>): Promise<void> 
   await writeFile(READY, '')
 }
 
-/** Also after the API server was stopped and started again. */
+/** Also after a restart of the API server. */
 export async function untilApiServerReady(): Promise<void> {
   const kubectl = await nodeKubectl()
   const isReady = async () => {
@@ -106,7 +109,7 @@ async function startWorkers(
   programs: Readonly<Record<string, string>>,
   identities: Identities,
 ): Promise<void> {
-  // The kubelet remembers a refusal for half a minute: this comes before its first question.
+  // The kubelet remembers a refusal for half a minute, so this must precede its first request.
   await kubectl([
     'create',
     'clusterrolebinding',
@@ -128,7 +131,7 @@ async function startWorkers(
     .map((object) => JSON.stringify(object))
     .join('\n---\n')
   await kubectl(['apply', '--server-side', '-f', '-'], { stdin: documents })
-  // A node that does not register is not found, which `kubectl wait` takes for an end.
+  // `kubectl wait` fails for a node that has not registered yet.
   const isRegistered = async () =>
     (await kubectl(['get', 'nodes', '-o', 'name'])).includes(`node/${NODE}`)
   await until('the node registers', isRegistered, SECONDS_MAX)

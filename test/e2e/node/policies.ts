@@ -1,6 +1,7 @@
 /**
- * Enforces NetworkPolicies, which the node's network leaves alone: those that there are now, for the pods that there are
- * now, as rules of the kernel. A forbidden connection is refused at once, so that no test has to guess from silence.
+ * Enforces NetworkPolicies, which the node's network ignores: the current policies for the current
+ * pods, as kernel rules. A forbidden connection is refused at once, so that no test has to wait for
+ * silence.
  */
 import type { Kubectl } from '../../helpers/kubernetes/kubectl.ts'
 import { inNetwork } from './layout.ts'
@@ -71,11 +72,14 @@ export async function enforcePolicies(kubectl: Kubectl): Promise<void> {
 }
 
 export async function liftPolicies(): Promise<void> {
-  // A table that is declared is there, and can then be deleted.
+  // Declares the table first, so that it exists and can be deleted.
   await run(...inNetwork('nft', [`table ${TABLE} {}; delete table ${TABLE}`]))
 }
 
-/** From pod to pod packets are forwarded, to the node's own programs they come in; what the kubelet sends is not judged. */
+/**
+ * Packets between pods are forwarded, packets to the node's own programs arrive as input; packets
+ * from the kubelet are not checked.
+ */
 function rulesetOf(cluster: Cluster): string {
   const chains: string[] = []
   const jumps = { Egress: [] as string[], Ingress: [] as string[] }
@@ -106,7 +110,7 @@ function policiesFor({ policies }: Cluster, { metadata }: Pod, type: string): Po
   )
 }
 
-/** Back to the other direction's rules: both have to allow it. */
+/** Continues with the rules of the other direction: both must allow it. */
 function allowancesOf(
   cluster: Cluster,
   { metadata, spec }: Policy,

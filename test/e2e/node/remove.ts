@@ -1,4 +1,7 @@
-/** Removes the node and all that it left, also after a crash: by recorded ids, by its folder and by its cgroup. */
+/**
+ * Removes the node and all its remains, even after a crash: by recorded ids, by its folder and by
+ * its cgroup.
+ */
 import { existsSync } from 'node:fs'
 import { readdir, readFile, readlink, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,12 +13,15 @@ import { FOLDER } from './layout.ts'
 import { removeNetwork } from './network.ts'
 import { run } from './system.ts'
 
-/** Links to the logs of containers, and what the network plugins remember: fixed places outside our folder. */
+/**
+ * Links to the logs of containers, and state of the network plugins: fixed places outside our
+ * folder.
+ */
 const CONTAINER_LOGS = '/var/log/containers'
 const PLUGIN_RESULTS = '/var/lib/cni/results'
 const SETTINGS = join(FOLDER, 'kernel-settings.json')
 
-/** The settings that a kubelet makes on the host that it believes to own. */
+/** The settings that a kubelet changes on its host. */
 const KERNEL_SETTINGS = [
   'vm/overcommit_memory',
   'vm/panic_on_oom',
@@ -50,7 +56,7 @@ async function restoreKernelSettings(): Promise<void> {
   }
 }
 
-/** They live on without the program that watched them. */
+/** They keep running without the program that watched them. */
 async function killContainers(ids: readonly string[]): Promise<void> {
   await until('the containers are gone', async () => {
     const pids = new Set<string>()
@@ -71,7 +77,7 @@ async function removeCgroups(ids: readonly string[]): Promise<void> {
   })
 }
 
-/** Below each controller where there is one tree for each. */
+/** Below each controller if each has a separate tree. */
 function cgroupsOf(ids: readonly string[]): string[] {
   const roots = containerCgroups()
   return roots.flatMap((root) => ids.map((id) => join(root, id))).filter(existsSync)

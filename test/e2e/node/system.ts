@@ -7,7 +7,7 @@ const execute = promisify(execFile)
 export const BUSYBOX = '/bin/busybox'
 export const NETWORK_PLUGINS = '/usr/lib/cni'
 
-/** The commands, and the Debian packages that bring them. */
+/** The commands, and the Debian packages that contain them. */
 const NEEDED: readonly (readonly [file: string, debian: string])[] = [
   ['containerd', 'containerd'],
   ['ctr', 'containerd'],
@@ -22,11 +22,11 @@ const NEEDED: readonly (readonly [file: string, debian: string])[] = [
   ['openssl', 'openssl'],
 ]
 
-/** For each of them a shell command that fails where it is missing. */
+/** For each command, a shell command that fails if it is missing. */
 export function nodeNeeds(): Record<string, string> {
   const command = (file: string) => (file.includes('/') ? `[ -e ${file} ]` : `command -v ${file}`)
   const needs = Object.fromEntries(NEEDED.map(([file, debian]) => [command(file), debian]))
-  // The other busybox of Debian needs libraries, which its container would not have.
+  // Debian's other busybox needs libraries, which its container would lack.
   return { ...needs, [`[ -e ${BUSYBOX} ] && ! ldd ${BUSYBOX}`]: 'busybox-static' }
 }
 
