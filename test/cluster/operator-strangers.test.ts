@@ -49,7 +49,7 @@ async function addStranger(): Promise<void> {
   await kubectl([...args, JSON.stringify({ status })])
 }
 
-test('edits still reach the pods, and never the stranger', async () => {
+test("edits still reach the gateway's pods, and never the other pod", async () => {
   await addStranger()
   for (const alias of ['first', 'second', 'third']) {
     await rig.apply(aGateway({ gw: { aliases: { [alias]: 'chat' } } }))

@@ -25,7 +25,10 @@ let cluster: ControlPlane
 let api: ApiClient
 let webhook: Webhook
 let port: number
-/** The operator's clock; the API server uses the real one, so every certificate must be valid at both. */
+/**
+ * The operator's clock; the API server uses the real one, so every certificate must be valid at
+ * both times.
+ */
 let clock = Date.now() - 300 * DAY_MS
 const lines: string[] = []
 
@@ -108,7 +111,7 @@ const isJudged = () =>
     () => false,
   )
 
-/** Edits one after the other until the test stops it; returns the number of edits. */
+/** Edits in sequence until the test stops it; returns the number of edits. */
 function editOn(): () => Promise<number> {
   let isOver = false
   let edits = 0
@@ -124,10 +127,10 @@ function editOn(): () => Promise<number> {
   }
 }
 
-test('authority and certificate are replaced one after the other, and no edit is refused meanwhile', async () => {
+test('authority and certificate are replaced in sequence, and no edit is refused meanwhile', async () => {
   await until('an authority is published', async () => (await published()).length === 1)
   const [first] = await published()
-  // A certificate of 300 days ago is over by now; the authority is not.
+  // A certificate made 300 days ago has expired; the authority has not.
   clock = Date.now() - 29 * DAY_MS
   await until('an edit is judged', isJudged)
   assert.deepEqual(await published(), [first])
@@ -137,12 +140,16 @@ test('authority and certificate are replaced one after the other, and no edit is
   clock = Date.now() - 20 * DAY_MS
   await until('a second authority is published', async () => (await published()).length === 2)
   assert.equal((await published())[1], first)
-  // Both are trusted now, and the old one has still signed what is shown.
+  // Clients trust both now, and the old one signed the current certificate.
   assert.equal((await shown()).fingerprint256, before.fingerprint256)
   clock += SETTLING_MS
-  await until('the new one has signed what is shown', async () => (await signedBy()) === 0)
+  await until(
+    'the new one has signed the current certificate',
+    async () => (await signedBy()) === 0,
+  )
   assert.notEqual((await shown()).fingerprint256, before.fingerprint256)
-  // Under another name the API server connects anew, and has to trust what it is shown now.
+  // With another name the API server opens a new connection, and must trust the current
+  // certificate.
   const url = `https://localhost:${port}/validate`
   const patch = JSON.stringify([
     { op: 'replace', path: '/webhooks/0/clientConfig/url', value: url },

@@ -1,4 +1,7 @@
-/** An operator within the process of a test, before a real API server; its pods start where a kubelet is started beside it. */
+/**
+ * An operator in the process of a test, with a real API server; its pods start if a kubelet is
+ * started too.
+ */
 import { openCluster } from '../../operator/kube/cluster.ts'
 import { createLog } from '../../operator/log.ts'
 import { startOperator } from '../../operator/program.ts'
@@ -14,7 +17,7 @@ export interface OperatorWithin {
   stop(): Promise<void>
 }
 
-/** `namespaces`: made beside `ai` and the operator's own. */
+/** `namespaces`: created beside `ai` and the operator's own. */
 export async function startOperatorWithin(
   options: Options = {},
   namespaces: readonly string[] = [],

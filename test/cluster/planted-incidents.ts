@@ -1,4 +1,7 @@
-/** Incidents that alerts are for, planted in the real metrics of a gateway and an operator, as Prometheus reads them each minute. */
+/**
+ * Incidents that cause alerts, planted in the real metrics of a gateway and an operator, as
+ * Prometheus reads them each minute.
+ */
 
 import { loadConfiguration } from '../../dataplane/config/load.ts'
 import { compile } from '../../dataplane/config/snapshot.ts'
@@ -22,10 +25,10 @@ export interface Installation {
   podState: string
 }
 
-/** Done in each minute of the incident; `minute` counts from 0. */
+/** Called in each minute of the incident; `minute` counts from 0. */
 type Incident = (installation: Installation, minute: number) => void
 
-/** An incident that does not happen again is planted in the first minute. */
+/** A single incident is planted in the first minute. */
 const once =
   (incident: Incident): Incident =>
   (installation, minute) => {
@@ -58,7 +61,7 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwUpstreamUnhealthy: ({ metrics }) => {
     metrics.healthy.at('local').value = 0
   },
-  // Each minute it is tried again, and fails again.
+  // It is retried each minute and fails each time.
   GwBreakerOpen: ({ metrics }, minute) => {
     const now = minute % 2 === 0 ? 'open' : 'half_open'
     for (const state of ['closed', 'open', 'half_open'])
@@ -121,7 +124,9 @@ export function anInstallation(): Installation {
   return world
 }
 
-/** Series of these metrics by name and labels, a value for each minute; `_` before there is one. */
+/**
+ * Series of these metrics by name and labels, a value for each minute; `_` before the first value.
+ */
 export async function readMinutes(
   incident: Incident,
   names: readonly string[],

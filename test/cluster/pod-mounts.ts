@@ -13,7 +13,7 @@ export interface Mountable {
   readonly secrets: ObjectStore
 }
 
-/** Writes each volume where a container would see it. Returns folder by mount path. */
+/** Writes each volume where a container would see it. Returns the folder by mount path. */
 export async function mountAll(
   mountable: Mountable,
   pod: KubeObject,
@@ -41,7 +41,7 @@ export async function mountAll(
   return mounted
 }
 
-/** Versions of what was written, by folder. */
+/** Versions of the written objects, by folder. */
 const written = new Map<string, string>()
 
 interface Source {
@@ -78,7 +78,7 @@ function filesOf({ object, items }: Source): [string, Buffer][] {
   })
 }
 
-/** A Secret encodes everything; a ConfigMap only binary data. */
+/** A Secret encodes all values; a ConfigMap encodes only binary data. */
 function contentsOf(object: KubeObject | undefined): [string, Buffer][] {
   const isSecret = typeof valueBelow(object, 'type') === 'string'
   const entriesOf = (member: string, encoding: BufferEncoding) =>
@@ -96,7 +96,7 @@ async function replaceAll(folder: string, files: readonly [string, Buffer][]): P
   for (const name of gone) await rm(join(folder, name), { force: true })
 }
 
-/** Whole or not at all: the data plane watches these files. */
+/** Atomically, because the data plane watches these files. */
 async function replaceFile(path: string, content: Buffer): Promise<void> {
   const next = join(dirname(path), `..${randomInt(1e9)}`)
   await writeFile(next, content)

@@ -1,4 +1,7 @@
-/** Runs the pods of a cluster without nodes: each is a real data plane as a process of this machine, mounted and registered. */
+/**
+ * Runs the pods of a cluster without nodes: each is a real data plane process on this machine, with
+ * mounts and a status.
+ */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +23,7 @@ import { listOf, type Mountable, mountAll } from './pod-mounts.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dataplane/main.ts')
 const MANAGER = 'process-kubelet'
-/** How often mounts and readiness are looked at; a real kubelet takes a minute for the first. */
+/** The interval of checks of mounts and readiness; a real kubelet takes a minute for the first. */
 const LOOK_MS = 500
 
 export interface RunningPod {
@@ -45,13 +48,13 @@ export interface ProcessKubelet {
 export interface KubeletOptions {
   readonly kubeconfig: string
   readonly env?: Readonly<Record<string, string>>
-  /** The port that is registered instead of the push port of the process, for pods that misbehave. */
+  /** The port to register instead of the process's push port, for pods that misbehave. */
   readonly pushAddress?: (pod: KubeObject, address: string) => string
   /** Pods whose image has this prefix are never started, as if the image did not exist. */
   readonly missingImages?: string
 }
 
-/** From now on, pods of gateways without another runner are run here. */
+/** From now on, pods of gateways without another runner run here. */
 export async function startProcessKubelet(options: KubeletOptions): Promise<ProcessKubelet> {
   const cluster = await openCluster({ env: process.env, kubeconfig: options.kubeconfig })
   const api = new ApiClient({ cluster })
@@ -66,7 +69,9 @@ export async function startProcessKubelet(options: KubeletOptions): Promise<Proc
   ]
   let isOver = false
   const stopping = Promise.withResolvers<void>()
-  /** Tries until it runs, as servers may be away on purpose, or is no longer wanted. */
+  /**
+   * Retries until the pod runs, because servers may be stopped on purpose, or is no longer wanted.
+   */
   const begin = async (pod: KubeObject, uid: string) => {
     const synced = Promise.all(reflectors.map((reflector) => reflector.synced))
     await Promise.race([synced, stopping.promise])
@@ -138,7 +143,10 @@ interface Node {
   readonly mountable: Mountable
 }
 
-/** Another process may have taken a port that was free a moment ago; then the program is started again, on others. */
+/**
+ * Another process may have taken a port that was free a moment ago; then the program is started
+ * again with other ports.
+ */
 const STARTS_MAX = 3
 
 async function run(
@@ -181,7 +189,7 @@ async function register(api: ApiClient, object: KubeObject, address: string): Pr
   await report(api, object, false)
 }
 
-/** Whether it listens; false when it has ended. */
+/** Whether it listens; false after it has ended. */
 async function hasStarted({ child, url }: RunningPod): Promise<boolean> {
   const isOver = () => child.exitCode !== null || child.signalCode !== null
   await until('the pod listens', async () => isOver() || (await answers(`${url}/healthz`)), 120)
@@ -233,7 +241,7 @@ async function spawnPod(
   }
 }
 
-/** Refreshes what is mounted, and says whether the pod takes requests. */
+/** Refreshes the mounts, and returns whether the pod takes requests. */
 async function look({ api, mountable }: Node, object: KubeObject, pod: RunningPod): Promise<void> {
   if (pod.child.exitCode === null) await mountAll(mountable, object, pod.folder)
   const isReady = pod.child.exitCode === null && (await answers(`${pod.url}/readyz`))

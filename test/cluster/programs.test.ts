@@ -1,4 +1,4 @@
-/** How the programs of a cluster come to be there; a stand-in for Go writes down what it is asked. */
+/** How the programs of a cluster are obtained; a fake Go records its arguments. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -75,7 +75,7 @@ test('programs of Kubernetes know their version', async () => {
   assert.match((await asked())[0] ?? '', /gitVersion=v1\.34\.4 .*gitMajor=1 .*gitMinor=34/)
 })
 
-test('several that ask at once build it once', async () => {
+test('concurrent callers build it once', async () => {
   const all = await Promise.all([1, 2, 3].map(() => provide({}, 'etcd')))
   assert.deepEqual(
     all.map(({ code }) => code),
@@ -84,7 +84,7 @@ test('several that ask at once build it once', async () => {
   assert.equal((await asked()).length, 1)
 })
 
-test('the lock of one that died is taken over', async () => {
+test('the lock of a dead process is taken over', async () => {
   const lock = `${join(folder, 'cache', ETCD)}.lock`
   await mkdir(dirname(lock), { recursive: true })
   const dead = spawn('true')
@@ -93,7 +93,7 @@ test('the lock of one that died is taken over', async () => {
   assert.equal((await provide({}, 'etcd')).code, 0)
 })
 
-test('KUBEBUILDER_ASSETS is asked first, and what it lacks is built', async () => {
+test('KUBEBUILDER_ASSETS comes first, and programs missing there are built', async () => {
   const assets = join(folder, 'assets')
   await mkdir(assets)
   await writeFile(join(assets, 'etcd'), 'given')
@@ -102,14 +102,14 @@ test('KUBEBUILDER_ASSETS is asked first, and what it lacks is built', async () =
   assert.equal((await asked()).length, 1)
 })
 
-test('a build that fails says why, and leaves nothing that looks like a program', async () => {
+test('a failing build reports the reason, and leaves nothing that looks like a program', async () => {
   const { code, stderr } = await provide({ BROKEN: 'yes' }, 'etcd')
   assert.equal(code, 1)
   assert.match(stderr, /etcd could not be built with .*bin\/go:\nno network/)
   assert.equal((await provide({}, 'etcd')).code, 0)
 })
 
-test('without Go, and without what brings it, the message says what to install', async () => {
+test('without Go, and without the means to install it, the message names the packages', async () => {
   const tools = join(folder, 'tools')
   await mkdir(tools)
   await writeFile(join(tools, 'bash'), '#!/bin/sh\necho "python3: not found" >&2\nexit 1\n')
@@ -123,7 +123,7 @@ test('an unknown name is refused', async () => {
   assert.match((await provide({}, 'kube-nothing')).stderr, /No program kube-nothing/)
 })
 
-test('asked whether it could, it builds nothing, and says why where it could not', async () => {
+test('the check for a program builds nothing, and returns the reason if it cannot be built', async () => {
   const possible = ['--possible', 'etcd', 'kubectl']
   assert.deepEqual(await provide({}, ...possible), { code: 0, stdout: '', stderr: '' })
   const broken = await provide({ BROKEN: 'yes' }, ...possible)

@@ -1,4 +1,7 @@
-/** Runs the tests with a real API server one file after the other, and prints what they measured: `node test/cluster/run.ts [FILE...]`. */
+/**
+ * Runs the tests with a real API server, one file after another, and prints their measurements:
+ * `node test/cluster/run.ts [FILE...]`.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +10,7 @@ import { RESULTS_FILE } from '../helpers/results.ts'
 import { runTests } from '../helpers/runner/run-tests.ts'
 import { figuresTable } from './figures.ts'
 
-/** A test that takes longer hangs; it is better to know which one. */
+/** A test that takes longer hangs; the limit shows which one. */
 const TEST_MS_MAX = process.env.GW_LONG === '1' ? 3_600_000 : 1_200_000
 
 async function main(): Promise<number> {
@@ -17,7 +20,7 @@ async function main(): Promise<number> {
   writeFileSync(rows, '')
   const given = process.argv.slice(2)
   const files = given.length === 0 ? ['test/cluster/**/*.test.ts'] : given
-  // Leftovers of a failed test must not keep its file from ending.
+  // Remains of a failed test must not delay the end of its file.
   const flags = ['--test-concurrency=1', '--test-force-exit', `--test-timeout=${TEST_MS_MAX}`]
   const status = await runTests([...flags, ...files], { ...process.env, [RESULTS_FILE]: rows })
   process.stdout.write(`\n${figuresTable(rows)}\n`)

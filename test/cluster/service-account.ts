@@ -1,4 +1,4 @@
-/** Accounts with just the rights that a test names. */
+/** Accounts with exactly the rights that a test names. */
 
 import type { Kubectl } from '../helpers/kubernetes/kubectl.ts'
 import { until } from '../helpers/until.ts'
@@ -13,7 +13,7 @@ export interface ServiceAccount {
 
 const GRANTED_SECONDS_MAX = 120
 
-/** A token of it; the account, its role and the binding stay until the cluster ends. */
+/** Its token; the account, its role and the binding stay until the cluster ends. */
 export async function makeServiceAccount(
   kubectl: Kubectl,
   account: ServiceAccount,
@@ -40,7 +40,7 @@ export async function makeServiceAccount(
   return (await kubectl(['create', 'token', name, '-n', namespace, '--duration=24h'])).trim()
 }
 
-/** A new binding counts a moment later. */
+/** A new binding takes effect a moment later. */
 async function untilGranted(kubectl: Kubectl, { namespace, name, rules }: ServiceAccount) {
   const [{ apiGroups = [], resources = [], verbs = [], resourceNames = [] } = {}] = rules
   const [kind = '', subresource] = (resources[0] ?? '').split('/')

@@ -1,4 +1,4 @@
-/** Removes what a run that was killed left behind: its programs by the ids it recorded, and its folder. */
+/** Removes the remains of a killed run: its programs by their recorded ids, and its folder. */
 import { readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ async function sweep(folder: string): Promise<void> {
   for (const file of files) {
     if (!file.endsWith('.pid')) continue
     const pid = Number(await readFile(join(folder, file), 'utf8').catch(() => ''))
-    // Ids are given out again: only what still runs in this folder is the program that was meant.
+    // Ids are reused: only a process that runs in this folder is the recorded program.
     const runsIn = await readlink(`/proc/${pid}/cwd`).catch(() => '')
     if (pid > 0 && runsIn === folder && isAlive(pid)) process.kill(pid, 'SIGKILL')
   }

@@ -1,11 +1,14 @@
-/** The webhook configuration of the chart, for a webhook that is a process of this machine. */
+/** The webhook configuration of the chart, for a webhook that is a process on this machine. */
 import { render } from '../helpers/kubernetes/chart.ts'
 
 interface Configured {
   readonly webhooks: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** As the chart makes it, but asked at a port of this machine: here is no network of Services. */
+/**
+ * As the chart creates it, but with a port of this machine, because there is no network of
+ * Services.
+ */
 export async function configurationOf(
   name: string,
   port: number,
@@ -14,14 +17,14 @@ export async function configurationOf(
   const objects = await render('everything')
   const made = objects.find(({ kind }) => kind === 'ValidatingWebhookConfiguration')
   if (made === undefined) throw new Error('the chart makes no ValidatingWebhookConfiguration')
-  const { webhooks } = made as unknown as Configured // The rules of the chart's own tests judge it.
+  const { webhooks } = made as unknown as Configured // The chart's own tests check its rules.
   return {
     ...made,
     metadata: { name },
     webhooks: webhooks.map((webhook) => ({
       ...webhook,
       failurePolicy,
-      // Machines are shared; how long it may take is no matter here.
+      // Machines are shared, so the timeout is long here.
       timeoutSeconds: 30,
       clientConfig: { url: `https://127.0.0.1:${port}/validate` },
     })),

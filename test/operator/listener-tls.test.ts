@@ -36,7 +36,7 @@ function probesOf(gateway: ReturnType<typeof aGateway>) {
   })
 }
 
-test('the Service has port 443, named https, and clients get that address', () => {
+test('the Service has port 443, named https, and clients get an https address', () => {
   const service = childOf(withTls(PAIR), 'Service')
   const https = {
     name: 'https',
@@ -53,7 +53,7 @@ test('the Service has port 443, named https, and clients get that address', () =
   assert.equal(valueBelow(childOf(aGateway(), 'Service'), 'spec', 'ports', 0, 'port'), 80)
 })
 
-test('probes speak TLS, and go elsewhere where clients must show certificates', () => {
+test('probes use TLS, and another port if clients must send certificates', () => {
   const all = (port: string, scheme?: string) => [1, 2, 3].map(() => [port, scheme])
   assert.deepEqual(probesOf(aGateway()), all('http'))
   assert.deepEqual(probesOf(withTls(PAIR)), all('https', 'HTTPS'))
@@ -62,7 +62,7 @@ test('probes speak TLS, and go elsewhere where clients must show certificates', 
   assert.deepEqual(probesOf(asked), all('https', 'HTTPS'))
 })
 
-test('the pods mount the Secret of the pair', () => {
+test('the pods mount the Secret of the key pair', () => {
   const volumes = valueBelow(
     childOf(withTls(PAIR), 'Deployment'),
     'spec',
@@ -80,7 +80,7 @@ function problemsOf(gateway: ReturnType<typeof aGateway>, severity: string) {
     .map(({ path, message }) => `${path.slice(3).join('.')} ${message}`)
 }
 
-test('a pair that stands in the resource, and an authority without effect, are refused', () => {
+test('a key pair written in the resource, and an authority without effect, are refused', () => {
   const refused = (tls: object) =>
     problemsOf(withTls(tls), 'error').map((text) => text.split(' ')[0])
   assert.deepEqual(refused(PAIR), [])
@@ -89,7 +89,7 @@ test('a pair that stands in the resource, and an authority without effect, are r
   assert.deepEqual(refused({ ...PAIR, ...CLIENTS, client_auth: 'none' }), ['client_ca'])
 })
 
-test('a route of the Gateway API to a listener with TLS is warned of', () => {
+test('a route of the Gateway API to a listener with TLS gets a warning', () => {
   const gateway = withTls(PAIR, { route: { parentRefs: [{ name: 'front' }] } })
   assert.match(problemsOf(gateway, 'warning').join(), /BackendTLSPolicy/)
   assert.deepEqual(problemsOf(withTls(PAIR), 'warning'), [])
@@ -110,7 +110,7 @@ function judged(...reports: object[]) {
   return { said: `${status} ${reason}`, message, ready: by.get('Ready')?.reason }
 }
 
-test('a condition says until when the certificate holds', () => {
+test('a condition shows when the certificate expires', () => {
   assert.equal(judged(shows(-1, 89)).said, 'True Valid')
   assert.match(judged(shows(-1, 89)).message, /for models\.example is valid until 2026-08-29T00/)
   assert.equal(judged(shows(-80, 6)).said, 'True ExpiresSoon')
@@ -123,7 +123,7 @@ test('a condition says until when the certificate holds', () => {
   assert.equal(judged({}).said, 'Unknown Pending')
 })
 
-test('while a renewed Secret reaches the pods, the certificate that ends first counts', () => {
+test('while a renewed Secret reaches the pods, the certificate that expires first counts', () => {
   assert.match(judged(shows(-1, 89), shows(-80, 3)).message, /expires on 2026-06-04/)
 })
 
@@ -134,7 +134,7 @@ test('a gateway without TLS has no such condition', () => {
   )
 })
 
-test('an image of a release without TLS is refused, and one that says no release is not', () => {
+test('an image of a release without TLS is refused, and an image with an unknown release is not', () => {
   const refusedOf = (image: string, hasTls = true) => {
     const gateway = hasTls ? withTls(PAIR, { image }) : aGateway({ spec: { image } })
     const { problems } = compile({ gateway, keys: [], now: 0 })

@@ -1,4 +1,4 @@
-/** Pods that wait for something that is mounted. */
+/** Pods that wait for a mounted file. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MOUNTS_ANNOTATION } from '../../operator/kube/names.ts'
@@ -28,7 +28,7 @@ function aKeeper() {
   return { keeper, world }
 }
 
-test('a pod that lacks a Secret has its mounts renewed at once, and again while it lacks it', async () => {
+test('the operator renews the mounts of a pod that lacks a Secret at once, and again while the Secret is missing', async () => {
   const { keeper, world } = aKeeper()
   const againMs = await keeper.renew('ai/g', 'ai', [lacking('a'), aPod('b')])
   assert.deepEqual(world.touched, ['a'])
@@ -42,21 +42,21 @@ test('a pod that lacks a Secret has its mounts renewed at once, and again while 
   assert.equal(await keeper.renew('ai/g', 'ai', [aPod('a')]), undefined)
 })
 
-test('a pod that does not know the key of this operator has its mounts renewed', async () => {
+test('the operator renews the mounts of a pod that does not know its public key', async () => {
   const { keeper, world } = aKeeper()
   const untrusted = { state: 'rejected', isUntrusted: true } as const
   await keeper.renew('ai/g', 'ai', [aPod('a', untrusted)])
   assert.deepEqual(world.touched, ['a'])
 })
 
-test('a variable that is not there comes with no mount', async () => {
+test('a mount cannot provide a missing variable', async () => {
   const { keeper, world } = aKeeper()
   const unresolved = [{ upstream: 'a', reference: '${env:KEY}', why: 'not set' }]
   assert.equal(await keeper.renew('ai/g', 'ai', [aPod('a', undefined, { unresolved })]), undefined)
   assert.deepEqual(world.touched, [])
 })
 
-test('after an hour the pace of the kubelet is soon enough', async () => {
+test("after an hour the kubelet's own interval is enough", async () => {
   const { keeper, world } = aKeeper()
   await keeper.renew('ai/g', 'ai', [lacking('a')])
   world.now = 3_600_000

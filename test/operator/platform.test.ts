@@ -1,4 +1,4 @@
-/** Objects of a gateway on clusters of several kinds: what differs, and what users may add. */
+/** Objects of a gateway on clusters of several kinds: their differences, and what users may add. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
@@ -38,21 +38,21 @@ const objectOf = (objects: readonly KubeObject[], kind: string, name = 'producti
 const podOf = (objects: readonly KubeObject[]) =>
   valueBelow(objectOf(objects, 'Deployment'), 'spec', 'template', 'spec')
 
-test('where the cluster assigns users, no object names a user or a group', () => {
+test('if the cluster assigns users, no object names a user or a group', () => {
   const named = /"(runAsUser|runAsGroup|fsGroup)":/
   assert.doesNotMatch(JSON.stringify(objectsOf({}, OPENSHIFT)), named)
   assert.equal(valueBelow(podOf(objectsOf({}, OPENSHIFT)), 'securityContext', 'runAsNonRoot'), true)
   assert.match(JSON.stringify(objectsOf({})), named)
 })
 
-test('annotations of the account reach the account, and the account stays without a token', () => {
+test('annotations of the account reach the account, which still has no token', () => {
   const annotations = { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/x' }
   const account = objectOf(objectsOf({ serviceAccount: { annotations } }), 'ServiceAccount')
   assert.deepEqual(account?.metadata.annotations, annotations)
   assert.equal(account?.automountServiceAccountToken, false)
 })
 
-test('volumes are mounted read-only, and never under the name of a volume that is there', () => {
+test('volumes are mounted read-only, and never under the name of an existing volume', () => {
   const volumes = [
     { name: 'bundle', mountPath: '/mnt/ca', configMap: { name: 'ca' } },
     { name: 'identity', mountPath: '/mnt/id', csi: { driver: 'spiffe.csi.cert-manager.io' } },
@@ -95,7 +95,7 @@ test('no volume hides a folder of the pod, names a Secret, or has two sources', 
   }
 })
 
-test('a Service inside the cluster has the port of the metrics; one that is reached from outside has a companion', () => {
+test('a Service inside the cluster has the metrics port; one that is reachable from outside has a second Service for it', () => {
   const portsOf = (spec: object, name = 'production') => {
     const ports = valueBelow(objectOf(objectsOf(spec), 'Service', name), 'spec', 'ports')
     return (Array.isArray(ports) ? ports : []).map(({ name, port }) => `${name} ${port}`)
@@ -109,7 +109,7 @@ test('a Service inside the cluster has the port of the metrics; one that is reac
   }
 })
 
-test('no Service is asked for whose name the API server refuses', () => {
+test('the operator creates no Service whose name the API server would refuse', () => {
   for (const length of [55, 56, 63]) {
     const objects = objectsOf({ service: { type: 'NodePort' } }, undefined, 'g'.repeat(length))
     const names = objects
@@ -120,7 +120,7 @@ test('no Service is asked for whose name the API server refuses', () => {
   }
 })
 
-test('pods are spread over nodes and zones, the replaced ones left out, on Linux alone', () => {
+test('pods are spread over nodes and zones without counting replaced ones, on Linux only', () => {
   const pod = podOf(objectsOf({ nodeSelector: { disk: 'fast' } }))
   assert.deepEqual(valueBelow(pod, 'nodeSelector'), { 'kubernetes.io/os': 'linux', disk: 'fast' })
   const spread = valueBelow(pod, 'topologySpreadConstraints')
@@ -134,7 +134,7 @@ test('pods are spread over nodes and zones, the replaced ones left out, on Linux
   )
 })
 
-test('an autoscaler counts CPU and open streams, and takes pods away calmly', () => {
+test('an autoscaler counts CPU and open streams, and removes pods slowly', () => {
   const spec = { autoscaling: { maxReplicas: 9, targetStreamsPerPod: 200 } }
   const scaler = objectOf(objectsOf(spec), 'HorizontalPodAutoscaler')?.spec
   const metrics = valueBelow(scaler, 'metrics')
@@ -149,7 +149,7 @@ test('an autoscaler counts CPU and open streams, and takes pods away calmly', ()
   })
 })
 
-test('a route has no clock, no retries and the port of the Service, where the cluster serves routes', () => {
+test('a route has no timeout, no retries and the port of the Service, if the cluster serves routes', () => {
   const spec = {
     service: { port: 8000 },
     route: { parentRefs: [{ name: 'public', namespace: 'edge' }], hostnames: ['models.test'] },

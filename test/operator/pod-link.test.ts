@@ -1,4 +1,6 @@
-/** One pod and its two documents, with a pod that answers as a test says and timers that it turns. */
+/**
+ * One pod and its two documents; the pod answers as a test says, and the test advances the timers.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { afterEach, beforeEach, mock, test } from 'node:test'
@@ -43,7 +45,10 @@ interface Reported {
   readonly [more: string]: unknown
 }
 
-/** A link to a pod that has what it took, unless `pod.answers` has another answer for the request. */
+/**
+ * A link to a pod that keeps accepted documents, unless `pod.answers` has another answer for the
+ * request.
+ */
 function aRig(crowd = 1) {
   const wanted = { configuration: aConfiguration(5), keys: someKeys(5, ['a']) }
   const had = ({ configuration, keys }: Partial<typeof wanted>): Reported => ({
@@ -96,7 +101,7 @@ function aRig(crowd = 1) {
     await settled()
   }
   const states = () => [link.laneOf('configuration').state, link.laneOf('keys').state]
-  /** The calls since the last time. */
+  /** The calls since the last check. */
   const calls = () => pod.calls.splice(0)
   return { link, pod, wanted, had, pass, states, calls, pushes, changes: () => changes }
 }
@@ -116,7 +121,7 @@ async function aProgrammedPod() {
   return rig
 }
 
-test('a pod is asked once what it has, and gets both documents with their proofs', async () => {
+test('the operator asks a pod once for its documents, and sends both with their proofs', async () => {
   const { link, pod, wanted, states, calls, pushes } = aRig()
   const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
   link.want({ ...wanted, trace })
@@ -136,7 +141,7 @@ test('a pod is asked once what it has, and gets both documents with their proofs
   link.close()
 })
 
-test('a document that the pod has already is not sent', async () => {
+test('a document that the pod already has is not sent', async () => {
   const { link, pod, wanted, had, states, calls } = aRig()
   pod.report = had({ configuration: wanted.configuration })
   link.want(wanted)
@@ -156,7 +161,7 @@ test('the same content under another sequence is sent', async () => {
   link.close()
 })
 
-test('a pod that does not answer is tried again at growing distances, until it answers', async () => {
+test('a pod that does not answer is retried at growing intervals, until it answers', async () => {
   const { link, pod, wanted, states, calls, pass } = aRig()
   pod.answers[LOOK] = new Error('ECONNREFUSED')
   link.want({ ...wanted, keys: undefined })
@@ -175,7 +180,7 @@ test('a pod that does not answer is tried again at growing distances, until it a
   link.close()
 })
 
-test('a refused document is not sent again, and the next one is', async () => {
+test('a refused document is not sent again, and the next one is sent', async () => {
   const { link, pod, wanted, calls, pass, pushes } = aRig()
   const problem = { pointer: '/gw/routes', message: 'is empty', fix: 'Add one.' }
   pod.answers['PUT /config'] = { status: 422, body: { problems: [problem, problem] } }
@@ -198,7 +203,7 @@ test('a refused document is not sent again, and the next one is', async () => {
   link.close()
 })
 
-test('a pod that is busy has refused nothing: the document is sent again', async () => {
+test('a busy pod has refused nothing: the document is sent again', async () => {
   const { link, pod, wanted, states, pass } = aRig()
   pod.answers['PUT /config'] = { status: 503, body: {} }
   link.want(wanted)
@@ -210,7 +215,7 @@ test('a pod that is busy has refused nothing: the document is sent again', async
   link.close()
 })
 
-test('a pod that has seen a higher sequence raises the floor, and is asked again what it has', async () => {
+test('a pod that has seen a higher sequence raises the floor, and its documents are read again', async () => {
   const { link, pod, wanted, calls, pass } = aRig()
   pod.answers['PUT /config'] = { status: 409, body: { have: 9 } }
   link.want({ ...wanted, keys: undefined })
@@ -232,7 +237,7 @@ test('a report with a higher sequence of another document raises the floor befor
   link.close()
 })
 
-test('a sequence that no operator can have sent raises no floor', async () => {
+test('a sequence that no operator can have sent does not raise the floor', async () => {
   const { link, pod, wanted, pass, calls } = aRig()
   pod.answers['PUT /config'] = { status: 409, body: { have: Number.MAX_SAFE_INTEGER } }
   link.want({ ...wanted, keys: undefined })
@@ -245,7 +250,7 @@ test('a sequence that no operator can have sent raises no floor', async () => {
   link.close()
 })
 
-test('an answer that names another document is no acknowledgement', async () => {
+test('an answer that names another document is not an acknowledgement', async () => {
   const { link, pod, wanted, states } = aRig()
   pod.answers['PUT /config'] = { status: 200, body: { hash: 'other' } }
   pod.answers['PUT /keys'] = { status: 200, body: { setHash: 'other', sequence: 5 } }
@@ -255,7 +260,7 @@ test('an answer that names another document is no acknowledgement', async () => 
   link.close()
 })
 
-test('keys go as a step to a pod that has the ones before, and whole after a 409', async () => {
+test('a pod that has the previous keys gets the changes, and all keys after a 409', async () => {
   const { link, pod, wanted, had, calls } = aRig()
   pod.report = had(wanted)
   const { configuration } = wanted
@@ -264,7 +269,7 @@ test('keys go as a step to a pod that has the ones before, and whole after a 409
   link.want({ configuration, keys: next })
   await settled()
   assert.deepEqual(calls(), [LOOK, 'PUT /keys'])
-  assert.equal(pod.headers.at(-1)?.['content-encoding'], undefined, 'a step is not packed')
+  assert.equal(pod.headers.at(-1)?.['content-encoding'], undefined, 'changes are not compressed')
   pod.answers['PUT /keys'] = { status: 409, body: { have: 6 } }
   link.want({ configuration, keys: someKeys(7, ['b'], next) })
   await settled()
@@ -273,7 +278,7 @@ test('keys go as a step to a pod that has the ones before, and whole after a 409
   link.close()
 })
 
-test('a pod that has lost its documents gets them again after the next look', async () => {
+test('a pod that has lost its documents gets them again after the next check', async () => {
   const { link, pod, calls, pass, states } = await aProgrammedPod()
   pod.report = {}
   await pass(29_999)
@@ -284,7 +289,7 @@ test('a pod that has lost its documents gets them again after the next look', as
   link.close()
 })
 
-test('a pod that has acknowledged is unreachable after the third look without an answer', async () => {
+test('a pod that has acknowledged is unreachable after the third check without an answer', async () => {
   const { link, pod, states } = await aProgrammedPod()
   pod.answers[LOOK] = new Error('EHOSTUNREACH')
   for (const expected of ['acknowledged', 'acknowledged', 'unreachable']) {
@@ -294,7 +299,7 @@ test('a pod that has acknowledged is unreachable after the third look without an
   link.close()
 })
 
-test('a look that is answered begins the count of silent ones again', async () => {
+test('an answered check restarts the count of unanswered ones', async () => {
   const { link, pod, states } = await aProgrammedPod()
   for (const isSilent of [true, true, false, true, true]) {
     pod.answers[LOOK] = isSilent ? new Error('EHOSTUNREACH') : undefined
@@ -314,11 +319,15 @@ test('a report that refuses the wanted document makes it rejected', async () => 
   const { state, error } = link.laneOf('configuration')
   assert.deepEqual([state, error], ['rejected', '/gw is bad. Mend it.'])
   assert.equal(link.laneOf('keys').state, 'acknowledged')
-  assert.equal(link.floorOf('configuration'), 0, 'the sequence that it saw is that of the document')
+  assert.equal(
+    link.floorOf('configuration'),
+    0,
+    "the sequence that the pod has seen is the document's",
+  )
   link.close()
 })
 
-test('only news is reported', async () => {
+test('only changes are reported', async () => {
   const { link, pod, had, wanted, changes } = await aProgrammedPod()
   await link.verify()
   const before = changes()
@@ -338,7 +347,7 @@ for (const [what, more, crowd, everyMs] of [
   ['a pod with a shared store', { store: { backend: 'redis' } }, 1, 2_500],
   ['one of 1,000 pods with a shared store', { store: { backend: 'redis' } }, 1_000, 10_000],
 ] as const) {
-  test(`${what} is looked at every ${everyMs / 1000} s`, async () => {
+  test(`${what} is checked every ${everyMs / 1000} s`, async () => {
     const { link, pod, wanted, had, calls, pass } = aRig(crowd)
     pod.report = { ...had(wanted), ...more }
     link.want(wanted)
@@ -353,7 +362,7 @@ for (const [what, more, crowd, everyMs] of [
   })
 }
 
-test('a link that is closed ends its calls, sends nothing and reports nothing', async () => {
+test('a closed link ends its calls, sends nothing and reports nothing', async () => {
   const { link, pod, calls, pass, changes } = await aProgrammedPod()
   const before = changes()
   link.close()

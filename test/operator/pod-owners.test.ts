@@ -1,4 +1,4 @@
-/** Which pods a gateway believes, and how far. */
+/** Which pods belong to a gateway, and which of their sequences it accepts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PodOwners } from '../../operator/delivery/pod-owners.ts'
@@ -54,26 +54,26 @@ test('only pods of a ReplicaSet of its Deployment belong to the gateway', async 
   assert.equal(asked.filter((name) => name === 'ours').length, 2)
   asked.length = 0
   assert.deepEqual(await names(), ['mine'])
-  assert.ok(!asked.includes('theirs'), 'what is known is not asked again')
+  assert.ok(!asked.includes('theirs'), 'known owners are not requested again')
 })
 
-test('without a Deployment that belongs to the gateway no pod does', async () => {
+test('without a Deployment of the gateway no pod belongs to it', async () => {
   const pods = [anObject('mine', 'p-1', [owner('ReplicaSet', 'ours', 's-1')])]
   assert.deepEqual(await owners().owners.ownedBy(gateway, undefined, pods), [])
   const foreign = anObject('production', 'd-1', [])
   assert.deepEqual(await owners().owners.ownedBy(gateway, foreign, pods), [])
 })
 
-test('a pod is believed a million numbers ahead, and no more', () => {
+test('the operator accepts a sequence that is at most a million higher', () => {
   assert.ok(isBelievable(1_000_007, 7))
   assert.ok(!isBelievable(1_000_008, 7))
   assert.ok(!isBelievable(Number.MAX_SAFE_INTEGER, 7))
-  // The stored number is lost, and the pods know better.
+  // The stored sequence is lost, and the pods have it.
   assert.ok(isBelievable(5_000_000, 1))
   assert.ok(!isBelievable(Number.MAX_SAFE_INTEGER, 1))
 })
 
-test('a stored number that no count can have reached begins anew', () => {
+test('a stored sequence that no count can have reached is reset', () => {
   assert.equal(nextSequence(undefined, 0), 1)
   assert.equal(nextSequence(7, 9), 10)
   assert.equal(nextSequence(Number.MAX_SAFE_INTEGER, 4), 5)

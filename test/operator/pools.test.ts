@@ -63,7 +63,7 @@ const idle: Readonly<Record<string, State>> = {
   'has no address yet': { ip: '' },
 }
 for (const [what, state] of Object.entries(idle)) {
-  test(`a pod that ${what} is no endpoint`, () => assert.deepEqual(shown(aPod('a', state)), []))
+  test(`a pod that ${what} is not an endpoint`, () => assert.deepEqual(shown(aPod('a', state)), []))
 }
 
 test('its pods have all of its labels, in its own namespace', () => {
@@ -71,13 +71,13 @@ test('its pods have all of its labels, in its own namespace', () => {
   assert.equal(`${namespace}: ${labelSelector}`, 'models: app=vllm,llm-d.ai/role=decode')
 })
 
-test('HTTP/2 without TLS is refused, with what to write', () => {
+test('HTTP/2 without TLS is refused, with the fix', () => {
   const other = { ...pool, spec: { ...pool.spec, appProtocol: 'kubernetes.io/h2c' } }
   assert.match(refusalOf(other) ?? '', /h2c.*Write http/)
   assert.equal(refusalOf({ ...pool, spec: { ...pool.spec, appProtocol: 'http' } }), undefined)
 })
 
-test('only upstreams with endpoints: pool name one, by default in the namespace of the gateway', () => {
+test("only upstreams with endpoints: pool name a pool, by default in the gateway's namespace", () => {
   const upstreams = [
     { name: 'a', endpoints: 'pool', pool: { name: 'vllm' } },
     { name: 'b', endpoints: 'pool', pool: { name: 'vllm', namespace: 'models' } },
@@ -91,7 +91,7 @@ test('only upstreams with endpoints: pool name one, by default in the namespace 
   )
 })
 
-test('the zone of a pod of the gateway is its label, else what its Service says', () => {
+test("the zone of a gateway's pod comes from its label, or else from its Service", () => {
   const slice = trimOf(RESOURCES.endpointSlices)({
     metadata: { name: 's', namespace: 'ai' },
     endpoints: [

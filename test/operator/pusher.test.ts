@@ -1,4 +1,4 @@
-/** Documents on their way to pods that behave, hang, refuse, forget and disagree. */
+/** Documents sent to pods that behave, hang, refuse, forget or report another document. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -46,11 +46,11 @@ interface SaidKeys {
 
 type Say = { status: number; body?: object } | 'hang' | undefined
 
-/** A pod as the data plane is one: remembers what it took, proves what it gets. */
+/** A pod like the data plane: it keeps accepted documents and verifies received ones. */
 async function aPod() {
   const pod = {
     received: [] as string[],
-    /** How often it was asked for its status. */
+    /** The number of requests for its status. */
     looks: 0,
     store: {} as object,
     configuration: {
@@ -110,7 +110,7 @@ async function aPod() {
     return send(200, pod.keys)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens on an address and a port, so it has both.
+  // A server that listens on an address and port has both.
   const { port } = server.address() as AddressInfo
   cleanups.push(() => {
     server.closeAllConnections()
@@ -162,7 +162,7 @@ function aPusher(timings = {}) {
   return { pusher, stateOf, isProgrammed, changes: () => changes }
 }
 
-test('every pod gets both documents, and what it has already is not sent again', async () => {
+test('every pod gets both documents, and a document that it already has is not sent again', async () => {
   const pods = [await aPod(), await aPod()]
   const { pusher, isProgrammed } = aPusher()
   const wanted = {
@@ -174,27 +174,29 @@ test('every pod gets both documents, and what it has already is not sent again',
   await until('both have it', () => pods.every(isProgrammed))
   const again = aPusher()
   again.pusher.program('g', targets, wanted)
-  await until('another operator finds it there', () => pods.every(again.isProgrammed))
+  await until('another operator finds the documents in the pod', () =>
+    pods.every(again.isProgrammed),
+  )
   for (const { received } of pods) assert.deepEqual(received.toSorted(), ['/config', '/keys'])
 })
 
-test('a pod that hangs is said to, and delays no other', async () => {
+test('the operator reports a pod that hangs, which delays no other pod', async () => {
   const [good, hung] = [await aPod(), await aPod()]
   hung.say = () => 'hang'
   const { pusher, stateOf, isProgrammed } = aPusher({ deadlineMs: 1000 })
   const keys = signKeys([], { gateway, sequence: 1 }, signing)
   pusher.program('g', [hung.target, good.target], { configuration: aConfiguration(1), keys })
-  await until('the good one has it', () => isProgrammed(good))
+  await until('the good pod has it', () => isProgrammed(good))
   await until(
-    'the other is unreachable',
+    'the other pod is unreachable',
     () => stateOf(hung)?.configuration.state === 'unreachable',
   )
   assert.equal(stateOf(hung)?.configuration.error, 'the pod does not answer in time')
   hung.say = () => undefined
-  await until('it has it when it wakes up', () => isProgrammed(hung))
+  await until('the pod has it when it answers again', () => isProgrammed(hung))
 })
 
-test('a pod that hangs is said to, however fast edits follow each other', async () => {
+test('the operator reports a pod that hangs, even during a series of quick edits', async () => {
   const pod = await aPod()
   pod.say = () => 'hang'
   const { pusher, stateOf } = aPusher({ deadlineMs: 300 })
@@ -214,7 +216,7 @@ test('keys reach a pod whose configuration hangs or is refused', async () => {
   const { pusher, stateOf } = aPusher({ deadlineMs: 1000 })
   const keys = signKeys([aRecord('a')], { gateway, sequence: 1 }, signing)
   pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys })
-  await until('the keys are there', () => stateOf(pod)?.keys.state === 'acknowledged')
+  await until('the pod has the keys', () => stateOf(pod)?.keys.state === 'acknowledged')
   assert.notEqual(stateOf(pod)?.configuration.state, 'acknowledged')
   const refusal = { problems: [{ pointer: '/gw', message: 'no', fix: 'Yes.' }] }
   pod.say = (path) => (path === '/config' ? { status: 422, body: refusal } : undefined)
@@ -222,10 +224,10 @@ test('keys reach a pod whose configuration hangs or is refused', async () => {
   assert.equal(stateOf(pod)?.configuration.error, '/gw no. Yes.')
   const next = signKeys([], { gateway, sequence: 2, before: keys }, signing)
   pusher.program('g', [pod.target], { configuration: aConfiguration(1), keys: next })
-  await until('the next keys are there', () => pod.keys.sequence === 2)
+  await until('the pod has the next keys', () => pod.keys.sequence === 2)
 })
 
-test('a pod that is busy has not refused: it is sent again', async () => {
+test('a busy pod has not refused: the document is sent again', async () => {
   const pod = await aPod()
   let asked = 0
   pod.say = (path) => (path === '/config' && asked++ < 2 ? { status: 503, body: {} } : undefined)
@@ -236,7 +238,7 @@ test('a pod that is busy has not refused: it is sent again', async () => {
   assert.equal(asked, 3)
 })
 
-test('keys travel as changes where the pod has what they begin with, else whole', async () => {
+test('a pod that has the previous keys gets the changes, and otherwise all keys', async () => {
   const [follower, stranger] = [await aPod(), await aPod()]
   const { pusher, stateOf } = aPusher()
   const first = signKeys([aRecord('a'), aRecord('b')], { gateway, sequence: 1 }, signing)
@@ -262,7 +264,7 @@ test('keys travel as changes where the pod has what they begin with, else whole'
   assert.equal(stranger.keys.setHash, second.hash)
 })
 
-test('a pod that has seen a higher sequence says how high, and is not argued with', async () => {
+test('a pod reports the higher sequence that it has seen, and the operator sends nothing lower', async () => {
   const pod = await aPod()
   pod.configuration = { hash: 'x', documentHash: 'x', sequence: 7, newestSequence: 9 }
   pod.say = (path) => (path === '/config' ? { status: 409, body: { have: 9 } } : undefined)
@@ -272,10 +274,10 @@ test('a pod that has seen a higher sequence says how high, and is not argued wit
   await until('it is known', () => pusher.floorOf('g', 'configuration') === 9)
   pod.say = () => undefined
   pusher.program('g', [pod.target], { configuration: aConfiguration(10), keys })
-  await until('it takes the next', () => isProgrammed(pod))
+  await until('it accepts the next document', () => isProgrammed(pod))
 })
 
-test('a pod that was started anew is found out and given its documents again', async () => {
+test('the operator detects a restarted pod and sends its documents again', async () => {
   const pod = await aPod()
   const { pusher, isProgrammed } = aPusher({ verifyMs: 100 })
   const keys = signKeys([], { gateway, sequence: 1 }, signing)
@@ -283,21 +285,27 @@ test('a pod that was started anew is found out and given its documents again', a
   await until('it has it', () => isProgrammed(pod))
   pod.configuration = { hash: null, documentHash: null, sequence: 0, newestSequence: 0 }
   pod.keys = { hash: null, sequence: 0 }
-  await until('it has it again', () => pod.configuration.sequence === 1 && pod.keys.sequence === 1)
+  await until(
+    'the pod has it again',
+    () => pod.configuration.sequence === 1 && pod.keys.sequence === 1,
+  )
 })
 
-test('of edits that come while a pod is slow it gets the newest, not each of them', async () => {
+test('of several edits a slow pod gets only the newest', async () => {
   const pod = await aPod()
   const { pusher, isProgrammed } = aPusher()
   const keys = signKeys([], { gateway, sequence: 1 }, signing)
   for (let sequence = 1; sequence <= 50; sequence++) {
     pusher.program('g', [pod.target], { configuration: aConfiguration(sequence), keys })
   }
-  await until('it has the last', () => pod.configuration.sequence === 50 && isProgrammed(pod))
+  await until(
+    'the pod has the last one',
+    () => pod.configuration.sequence === 50 && isProgrammed(pod),
+  )
   assert.ok(pod.received.filter((path) => path === '/config').length <= 3)
 })
 
-test('a pod that acknowledges something else has not acknowledged', async () => {
+test('a pod that acknowledges another document has not acknowledged', async () => {
   const pod = await aPod()
   pod.say = (path) => (path === '/config' ? { status: 200, body: { hash: 'other' } } : undefined)
   const { pusher, stateOf } = aPusher()
@@ -306,7 +314,7 @@ test('a pod that acknowledges something else has not acknowledged', async () => 
   await until('it is noticed', () => stateOf(pod)?.configuration.state === 'rejected')
 })
 
-test('a pod whose shared store may go away is asked more often than others', async () => {
+test('the operator checks a pod whose shared store may be away more often than others', async () => {
   const [shared, alone] = [await aPod(), await aPod()]
   shared.store = { backend: 'redis', state: 'up', fail_open: false }
   const { pusher, stateOf, isProgrammed } = aPusher({ verifySharedMs: 10 })
@@ -325,12 +333,12 @@ test('a pod of a release up to 1.4 acknowledges its keys by the hash that it kno
   const { pusher } = aPusher()
   const keys = signKeys([aRecord('a'), aRecord('b')], { gateway, sequence: 1 }, signing)
   pusher.program('ai/production', [pod.target], { configuration: undefined, keys })
-  await until('it has the keys', () =>
+  await until('the pod has the keys', () =>
     pusher.statesOf('ai/production').every((one) => one.keys.state === 'acknowledged'),
   )
 })
 
-test('a pod that claims an absurd number moves no floor, and is named when it refuses', async () => {
+test('a pod that reports an impossible number raises no floor, and is named when it refuses', async () => {
   const pod = await aPod()
   const absurd = Number.MAX_SAFE_INTEGER
   pod.configuration = { ...pod.configuration, newestSequence: absurd }

@@ -1,4 +1,4 @@
-/** Keys are worked on once at a time, not lost, and not in a hurry after failures. */
+/** Each key is processed once at a time, is not lost, and is retried more slowly after failures. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ReconcileResult, WorkQueue } from '../../operator/kube/queue.ts'
@@ -16,7 +16,7 @@ function aQueue(process: (key: string) => Promise<ReconcileResult>, concurrency 
   return { queue, failures }
 }
 
-test('a key that is added many times is worked on once', async () => {
+test('a key that is added many times is processed once', async () => {
   const worked: string[] = []
   const { queue } = aQueue(async (key) => {
     worked.push(key)
@@ -28,7 +28,7 @@ test('a key that is added many times is worked on once', async () => {
   assert.deepEqual(worked, ['a'])
 })
 
-test('a key that changes while it is worked on is worked on once more, never twice at a time', async () => {
+test('a key that changes during its processing is processed once more, never twice at a time', async () => {
   const gates: (() => void)[] = []
   let running = 0
   let most = 0
@@ -51,7 +51,7 @@ test('a key that changes while it is worked on is worked on once more, never twi
   assert.equal(most, 1)
 })
 
-test('one key that hangs does not hold up the others', async () => {
+test('one key that hangs does not delay the others', async () => {
   const worked: string[] = []
   const { queue } = aQueue(async (key) => {
     if (key === 'hangs') await new Promise(() => undefined)
@@ -63,7 +63,7 @@ test('one key that hangs does not hold up the others', async () => {
   await until('the others are done', () => worked.length === 3)
 })
 
-test('failures are repeated later and later, and forgotten after a success', async () => {
+test('failures are retried at growing intervals, which a success resets', async () => {
   let attempts = 0
   const { queue, failures } = aQueue(async () => {
     attempts++
@@ -76,7 +76,7 @@ test('failures are repeated later and later, and forgotten after a success', asy
   assert.deepEqual(failures, [5, 10, 20, 20])
 })
 
-test('what asks to be looked at again is', async () => {
+test('a key that requests another run gets one', async () => {
   let attempts = 0
   const { queue } = aQueue(async () => (++attempts < 3 ? { againMs: 5 } : undefined))
   queue.start()
@@ -85,7 +85,7 @@ test('what asks to be looked at again is', async () => {
   await queue.stop()
 })
 
-test('a queue that stops waits for what is under way and begins nothing', async () => {
+test('a stopped queue waits for running work and starts nothing', async () => {
   const gate = Promise.withResolvers<undefined>()
   const worked: string[] = []
   const { queue } = aQueue(async (key) => {

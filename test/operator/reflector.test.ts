@@ -1,4 +1,4 @@
-/** The store ends up as the API server is, after every fault of lists and watches. */
+/** The store equals the API server after every fault of lists and watches. */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { ApiClient } from '../../operator/kube/api.ts'
@@ -88,7 +88,7 @@ test('a list and the watch after it fill the store', async () => {
   assert.equal(api.lists.length, 1)
 })
 
-test('a watch that ends goes on from the last version, bookmarks included', async () => {
+test('a watch that ends continues from the last version, including bookmarks', async () => {
   api.script.push((_request, response) => {
     response.writeHead(200)
     response.write(lineOf('ADDED', anObject('a', '105')))
@@ -102,7 +102,7 @@ test('a watch that ends goes on from the last version, bookmarks included', asyn
   assert.deepEqual(endings, ['end'])
 })
 
-test('an event that is cut or no JSON is never half taken, and nothing is skipped', async () => {
+test('a truncated event or one that is not JSON is never partly applied, and nothing is skipped', async () => {
   const cut = lineOf('ADDED', anObject('b', '107')).slice(0, 40)
   api.version = '106'
   api.script.push(says(`${lineOf('ADDED', anObject('a', '106'))}${cut}`, true))
@@ -117,7 +117,7 @@ test('an event that is cut or no JSON is never half taken, and nothing is skippe
   await until('it came whole', () => versionOf('b') === '107')
 })
 
-test('a version that is too old leads to a list, which tells what was missed', async () => {
+test('a version that is too old causes a list, which contains the missed changes', async () => {
   api.objects = [anObject('a', '90'), anObject('b', '91')]
   const expired = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }
   api.script.push(says(lineOf('ERROR', expired)))
@@ -133,7 +133,7 @@ test('a version that is too old leads to a list, which tells what was missed', a
   assert.equal(api.watches[2]?.version, '200')
 })
 
-test('a storm of expired versions causes at most one list in the interval', async () => {
+test('many expired versions cause at most one list in the interval', async () => {
   for (let count = 0; count < 8; count++) api.script.push(refuses(410, 'Expired'))
   const startedAt = performance.now()
   const lists: number[] = []
@@ -146,26 +146,27 @@ test('a storm of expired versions causes at most one list in the interval', asyn
   })
   await untilWatches(9)
   assert.ok(lists.length > 1)
-  // A busy machine may let one of them leave late and the next one in time, but no list takes an interval from all of them.
+  // On a busy machine one may leave late and the next in time, but all lists together still take
+  // the intervals.
   for (const [index, at] of lists.entries()) {
-    // Timers of Node may come a millisecond early.
+    // Timers of Node may fire a millisecond early.
     assert.ok(at - startedAt > index * 149 - 1, `${index + 1} lists within ${at - startedAt} ms`)
   }
 })
 
-test('a watch that falls silent is given up and followed by another', async () => {
+test('a silent watch is abandoned and replaced', async () => {
   api.script.push(says(''))
   start({ watchSeconds: 1, silenceMs: 200 })
   await untilWatches(2)
   // It ends after a second; an event between two watches would be missed.
-  await until('a later one delivers', () => {
+  await until('a later watch sends it', () => {
     api.send('ADDED', anObject('a', '101'))
     return versionOf('a') === '101'
   })
   assert.equal(endings[0], 'silence')
 })
 
-test('a busy server is asked again when it wants to be', async () => {
+test('a busy server is retried at the time that it names', async () => {
   api.script.push(refuses(429, 'TooManyRequests', { 'retry-after': '1' }))
   start()
   await untilWatches(2)
@@ -173,7 +174,7 @@ test('a busy server is asked again when it wants to be', async () => {
   assert.ok((second?.at ?? 0) - (first?.at ?? 0) > 900)
 })
 
-test('a list that is refused is tried again', async () => {
+test('a refused list is tried again', async () => {
   let refused = 0
   api.outage = (request, response) => {
     refused++
@@ -185,7 +186,7 @@ test('a list that is refused is tried again', async () => {
   assert.equal(refused, 3)
 })
 
-test('after a restored past everything is listed again', async () => {
+test('after the restore of an older state everything is listed again', async () => {
   api.objects = [anObject('a', '90')]
   api.script.push((request) => request.socket.destroy())
   start()
@@ -193,10 +194,10 @@ test('after a restored past everything is listed again', async () => {
   api.objects = [anObject('a', '40')]
   api.version = '50'
   await until('the old version is back', () => versionOf('a') === '40')
-  await until('it is watched from there', () => api.watches.at(-1)?.version === '50')
+  await until('the watch continues from there', () => api.watches.at(-1)?.version === '50')
 })
 
-test('an event from the past is a restored past as well', async () => {
+test('an event with an older version also means a restored state', async () => {
   api.objects = [anObject('a', '90')]
   api.script.push((request, response) => {
     api.objects = [anObject('a', '20')]
@@ -208,7 +209,7 @@ test('an event from the past is a restored past as well', async () => {
   assert.equal(endings[0], 'went_back')
 })
 
-test('a server that is away does not change the store, and is caught up with', async () => {
+test('an unavailable server does not change the store, and later changes are applied', async () => {
   api.objects = [anObject('a', '90')]
   start()
   await untilWatches(1)
@@ -221,7 +222,7 @@ test('a server that is away does not change the store, and is caught up with', a
   api.outage = undefined
   await untilWatches(open + 1)
   api.send('MODIFIED', anObject('a', '120'))
-  await until('it is caught up', () => versionOf('a') === '120')
+  await until('the changes are applied', () => versionOf('a') === '120')
 })
 
 test('an object of the same name and another uid is another object', async () => {
@@ -238,7 +239,7 @@ test('an object of the same name and another uid is another object', async () =>
   assert.deepEqual(changes, ['uid-a > -', '- > another'])
 })
 
-test('a long list is asked for in pages, and kept as its objects are trimmed', async () => {
+test('a long list is read in pages, and its objects are kept trimmed', async () => {
   const names = ['a', 'b', 'c', 'd', 'e']
   api.objects = names.map((name) => anObject(name, '90', { large: 'x'.repeat(1000) }))
   start({}, undefined, { pageLength: 2, trim: ({ metadata }) => ({ metadata }) })

@@ -1,4 +1,7 @@
-/** The number of pods when an autoscaler takes it over: another manager owns it before ours gives it up. */
+/**
+ * The number of pods when an autoscaler takes over: another manager owns the field before the
+ * operator releases it.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KubeObject } from '../../operator/kube/objects.ts'
@@ -12,7 +15,7 @@ function entry(manager: string, operation: string, field: string): object {
   return { manager, operation, fieldsV1: { 'f:spec': { [field]: {} } } }
 }
 
-/** Everything that is written while the Deployment is as these managers left it. */
+/** All writes while the Deployment has these managers. */
 async function writtenFor(managedFields: readonly object[], spec: object): Promise<unknown[]> {
   const written: unknown[] = []
   const metadata = { ...place, uid: 'uid-1', managedFields }
@@ -29,7 +32,7 @@ async function writtenFor(managedFields: readonly object[], spec: object): Promi
 
 const ours = entry('gw-operator', 'Apply', 'f:replicas')
 
-test('the number that only the operator owns is handed over as it is, and never by force', async () => {
+test('a number that only the operator owns is handed over unchanged, and never by force', async () => {
   const others = [ours, entry('kube-controller-manager', 'Update', 'f:progressDeadlineSeconds')]
   assert.deepEqual(await writtenFor(others, {}), [
     {
@@ -40,7 +43,7 @@ test('the number that only the operator owns is handed over as it is, and never 
   ])
 })
 
-test('a number that the operator goes on writing, or that another writer owns, is left alone', async () => {
+test('a number that the operator keeps writing, or that another writer owns, stays unchanged', async () => {
   assert.deepEqual(await writtenFor([ours], { replicas: 3 }), [])
   for (const [manager, operation] of [
     ['kube-controller-manager', 'Update'],

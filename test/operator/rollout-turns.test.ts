@@ -1,4 +1,4 @@
-/** Which gateway rolls when a new release of the operator changes the pods of all. */
+/** Which gateway rolls first when a new operator release changes the pods of all gateways. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WorkloadSpec } from '../../crds/workload.ts'
@@ -29,7 +29,7 @@ function settingsOf(version: string, of = gateway) {
   return { gateway: of, spec, needs, drainSeconds, release }
 }
 
-/** As the former release made it; no pod is missing. */
+/** As the former release created it; no pod is missing. */
 function liveOf(of: KubeObject): KubeObject {
   const deployment = desiredDeployment(settingsOf('1', of), undefined)
   return { ...deployment, spec: { ...Object(deployment.spec), replicas: 0 } }
@@ -39,7 +39,7 @@ type Apply = (resource: Resource, object: KubeObject) => Promise<KubeObject>
 
 const applied: Apply = async (_, object) => object
 
-/** A cluster with these Deployments, in which everything else is still to be made. */
+/** A cluster with these Deployments, in which no other object exists yet. */
 function aReconciler(deployments: readonly KubeObject[], apply = applied) {
   const kinds = Object.keys(RESOURCES).map((kind) => [kind, new ObjectStore()] as const)
   const stores = Object.fromEntries(kinds)
@@ -61,33 +61,33 @@ const held = {
 const overdue = [{ type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }]
 const stuck = { ...held, status: { ...held.status, conditions: overdue } }
 
-test('a gateway that waits for its turn names the gateway that it waits for', async () => {
+test('a waiting gateway names the gateway that it waits for', async () => {
   const live = liveOf(gateway)
   const outcome = await aReconciler([live, held]).reconcile(settingsOf('2'), {})
   assert.equal(outcome.kind, 'waiting')
   assert.match('message' in outcome ? outcome.message : '', /1 are now, first other\/held\./)
 })
 
-test('a gateway without anyone before it rolls', async () => {
+test('a gateway that is first rolls', async () => {
   const live = liveOf(gateway)
   const outcome = await aReconciler([live]).reconcile(settingsOf('2'), {})
   assert.notEqual(outcome.kind, 'waiting')
 })
 
-test('a roll that Kubernetes has given up holds up no other gateway', async () => {
+test('a roll that Kubernetes has abandoned delays no other gateway', async () => {
   const live = liveOf(gateway)
   const outcome = await aReconciler([live, stuck]).reconcile(settingsOf('2'), {})
   assert.equal(outcome.kind, 'applied')
 })
 
-test('a roll that was given up counts again when its gateway is changed', async () => {
+test('an abandoned roll counts again when its gateway is changed', async () => {
   const live = liveOf(gateway)
   const changed = { ...stuck, metadata: { ...stuck.metadata, generation: 3 } }
   const outcome = await aReconciler([live, changed]).reconcile(settingsOf('2'), {})
   assert.equal(outcome.kind, 'waiting')
 })
 
-test('a gateway is waited for while its Deployment is written, and no longer when that is refused', async () => {
+test('others wait for a gateway while its Deployment is being written, but not after a refusal', async () => {
   const other: KubeObject = { ...gateway, metadata: { ...gateway.metadata, name: 'other' } }
   const lives = [gateway, other].map(liveOf)
   const asked = Promise.withResolvers<void>()

@@ -1,4 +1,4 @@
-/** An API server that does what a real one does not do on demand, over real sockets. */
+/** An API server that produces rare behaviour on demand, over real sockets. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ApiClient, type ApiOptions } from '../../operator/kube/api.ts'
@@ -11,12 +11,12 @@ export interface ScriptedApi {
   /** The delay of every page of a list, in milliseconds. */
   readonly lists: number[]
   readonly watches: { readonly at: number; readonly version: string }[]
-  /** The objects that lists show, and the version that they give. */
+  /** The objects in lists, and the lists' version. */
   objects: KubeObject[]
   version: string
-  /** Answers the next watches, one each; afterwards watches stay open and silent. */
+  /** Answers the next watches, one each; later watches stay open and silent. */
   readonly script: Answer[]
-  /** Answers instead of everything, while set. */
+  /** Answers all requests while it is set. */
   outage: Answer | undefined
   client(options?: Partial<ApiOptions>): ApiClient
   /** Sends to every open watch. */
@@ -49,7 +49,7 @@ export async function startScriptedApi(): Promise<ScriptedApi> {
     return undefined
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // It listens on an address and a port, so it has both.
+  // A server that listens on an address and port has both.
   const { port } = server.address() as AddressInfo
   const origin = `http://127.0.0.1:${port}`
   const api: ScriptedApi = {

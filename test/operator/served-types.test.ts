@@ -1,4 +1,7 @@
-/** An operator older than the resource types leads nothing, and tells why; what it cannot know does not stop it. */
+/**
+ * An operator older than the resource types does not lead, and reports why; missing rights do not
+ * stop it.
+ */
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
@@ -43,7 +46,7 @@ test('an operator as old as the types, or newer, leads at once', async () => {
   }
 })
 
-test('an operator older than one of the types does not lead, tells it once, and leads after the types fit', async () => {
+test('an operator older than one of the types does not lead, reports it once, and leads after the types fit', async () => {
   const { types, serve, lines } = aCluster('1.5.0')
   serve(OF_GATEWAYS, '1.5.0')
   serve(OF_POLICIES, '1.5.1')
@@ -53,7 +56,7 @@ test('an operator older than one of the types does not lead, tells it once, and 
   assert.match(types.fault ?? '', /tenantpolicies\S+ is of release 1\.5\.1, .* operator of 1\.5\.0/)
   assert.match(types.fault ?? '', /helm upgrade.*allow-downgrade=1\.5\.0/)
   serve(OF_POLICIES, '10.0.0')
-  await until('it has looked again', () => /of release 10\.0\.0/.test(types.fault ?? ''))
+  await until('it has checked again', () => /of release 10\.0\.0/.test(types.fault ?? ''))
   assert.equal(mayLead, false)
   assert.deepEqual(
     lines.map((line) => line.split(' ').slice(0, 2)),
@@ -67,7 +70,7 @@ test('an operator older than one of the types does not lead, tells it once, and 
   assert.deepEqual([mayLead, types.fault], [true, undefined])
 })
 
-test('the downgrade that an annotation allows is one to the version that it names', async () => {
+test('an annotation allows the downgrade to the version that it names', async () => {
   for (const other of ['true', '1.4.0', '1.5.1', '']) {
     const { types, serve } = aCluster('1.5.0')
     serve(OF_GATEWAYS, '1.6.0', { 'inference.gw/allow-downgrade': other })
@@ -81,7 +84,7 @@ test('the downgrade that an annotation allows is one to the version that it name
   assert.equal(await types.fit(), true)
 })
 
-test('an operator without the right to read the types leads; one that the API server does not answer asks again', async () => {
+test('an operator without the right to read the types leads; if the API server does not answer, it asks again', async () => {
   const { types, faults, lines } = aCluster('1.5.0')
   faults.push(new Error('connection refused'))
   let mayLead = false
@@ -94,13 +97,13 @@ test('an operator without the right to read the types leads; one that the API se
   assert.match(lines.at(-1) ?? '', /^warn types .*forbidden/)
 })
 
-test('/readyz tells why an operator does not lead, and /healthz keeps it running', async () => {
+test('/readyz reports why an operator does not lead, and /healthz keeps it running', async () => {
   const fault = 'The type is of release 1.6.0, and this operator of 1.5.0.'
   const health = await serveHealth(
     { isAlive: () => true, unready: () => fault, registry: new Registry() },
     { port: 0, host: '127.0.0.1' },
   )
-  // It listens on an address and a port, so it has both.
+  // A server that listens on an address and port has both.
   const { port } = health.address() as AddressInfo
   const asked = async (path: string) => {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`)

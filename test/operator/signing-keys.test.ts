@@ -1,4 +1,4 @@
-/** Which key signs, which are trusted, and what is stored proves itself. */
+/** Which key signs, which keys are trusted, and how stored documents are verified. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { json } from 'node:stream/consumers'
@@ -38,7 +38,7 @@ function aConfigMap(stored: Parameters<typeof bundleData>[0]): KubeObject {
   return { metadata: { name: 'production-config' }, ...bundleData(stored) }
 }
 
-test('one key signs, and every public half is trusted while keys are replaced', () => {
+test('one key signs, and every public key is trusted while keys are replaced', () => {
   const [old, next] = [aPair(), aPair()]
   const before = readSigningKeys(
     aSecret({ 'signing.pem': old.privatePem, 'next.pem': next.privatePem }),
@@ -54,7 +54,7 @@ test('one key signs, and every public half is trusted while keys are replaced', 
   }
 })
 
-test('the empty Secret of a release is filled once, and read from then on', async () => {
+test("the operator fills a release's empty Secret once, and later reads it", async () => {
   const api = await startScriptedApi()
   const place = { namespace: 'gw-system', name: 's' }
   let stored: KubeObject = { metadata: { ...place, resourceVersion: '7' }, type: 'Opaque' }
@@ -77,7 +77,7 @@ test('the empty Secret of a release is filled once, and read from then on', asyn
   }
 })
 
-test('a Secret without a usable key is named, and its contents are not', () => {
+test('the error names a Secret without a usable key, and never its contents', () => {
   const says = (members: Record<string, string>) => {
     try {
       readSigningKeys(aSecret(members))
@@ -93,7 +93,7 @@ test('a Secret without a usable key is named, and its contents are not', () => {
   assert.ok(!broken.includes('canary'))
 })
 
-test('more keys than a ConfigMap holds are refused with their number and what to do', () => {
+test('more keys than a ConfigMap holds are refused with their number and the fix', () => {
   const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
   const signed = signKeys([], { gateway, sequence: 1 }, keys)
   const packed = Buffer.alloc(1024 * 1024 + 1)
@@ -104,7 +104,7 @@ test('more keys than a ConfigMap holds are refused with their number and what to
   )
 })
 
-test('what was stored is read back, and nothing that was tampered with or is for another', () => {
+test('stored documents are read again, except those that were changed or belong to another gateway', () => {
   const keys = readSigningKeys(aSecret({ 'signing.pem': aPair().privatePem }))
   const payload = {
     apiVersion: 'inference.gw/v1',

@@ -19,7 +19,7 @@ const pod = (ip: string, uid: string, conditions: Fields = {}) => ({
 const shown = (...slices: readonly ReturnType<typeof aSlice>[]) =>
   endpointsIn(slices, 80).map(({ id, address, port }) => `${id} at ${address}:${port}`)
 
-test('a pod is taken by its first address and its uid while it is ready, or does not say', () => {
+test('a pod is identified by its first address and its uid, and is used while it is ready or does not report readiness', () => {
   const slice = aSlice([
     pod('10.0.0.1', 'a', { ready: true }),
     pod('10.0.0.2', 'b'),
@@ -35,12 +35,12 @@ test('a pod in two slices, or with addresses of two families, is one endpoint', 
   assert.deepEqual(shown(six, four, four), ['a 8000 at 10.0.0.1:8000'])
 })
 
-test('an endpoint without a pod goes by its address, and a name is not an address', () => {
+test('an endpoint without a pod is identified by its address, and a name is not an address', () => {
   const slice = aSlice([{ addresses: ['10.0.0.1'] }, { addresses: ['model.example.com'] }, {}])
   assert.deepEqual(shown(slice), ['10.0.0.1 8000 at 10.0.0.1:8000'])
 })
 
-test('with several ports the one of the URL is taken, then http, then the first', () => {
+test('with several ports, the one of the URL is used, then http, then the first', () => {
   const ports = [
     { name: 'metrics', port: 9090 },
     { name: 'http', port: 8000 },
@@ -51,7 +51,7 @@ test('with several ports the one of the URL is taken, then http, then the first'
   assert.equal(endpointsIn([aSlice([pod('10.0.0.1', 'a')], [{ name: 'x' }])], 80).length, 0)
 })
 
-test('a slice without any of its members has no endpoints', () => {
+test('a slice without its members has no endpoints', () => {
   assert.deepEqual(endpointsIn([{ metadata: { name: 'x' } }], 80), [])
 })
 

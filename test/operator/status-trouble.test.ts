@@ -1,4 +1,4 @@
-/** A status that is not ready says what to do, in the words of the program that stands in the way. */
+/** A status that is not ready names the fix, with the message of the failing program. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESOURCES } from '../../operator/kube/objects.ts'
@@ -8,7 +8,7 @@ import { aPod, conditionOf, deployment, says, statusOf } from './a-status.ts'
 /** As the operator keeps pods. */
 const trimPod = trimOf(RESOURCES.pods)
 
-test('a reference outside of upstreams that leads nowhere is reported, with the Secret to create', () => {
+test('a missing reference outside upstreams is reported, with the Secret to create', () => {
   const problem = {
     pointer: '/gw/rate_limits/redis/url',
     message: '${secret:gw-redis/url} cannot be resolved: no file',
@@ -27,7 +27,7 @@ test('a reference outside of upstreams that leads nowhere is reported, with the 
   assert.equal(says(status, 'Programmed'), 'False Rejected')
 })
 
-test('a variable that is not set is reported with the place where to set it', () => {
+test('an unset variable is reported with the place to set it', () => {
   const unresolved = [{ upstream: 'hosted', reference: '${env:KEY}', why: 'it is not set' }]
   const { message } = conditionOf(
     statusOf({ pods: [aPod('a', undefined, { unresolved })] }),
@@ -37,7 +37,7 @@ test('a variable that is not set is reported with the place where to set it', ()
   assert.doesNotMatch(message, /Create the Secret/)
 })
 
-test('a gateway that is scaled to nothing says so', () => {
+test('a gateway scaled to zero reports it', () => {
   const none = { ...deployment, spec: { replicas: 0 }, status: { observedGeneration: 1 } }
   const status = statusOf({ deployment: none, pods: [] })
   assert.equal(says(status, 'Ready'), 'False NoPods')
@@ -92,7 +92,7 @@ const TROUBLES: readonly (readonly [what: string, status: object, says: RegExp])
 ]
 
 for (const [what, podStatus, words] of TROUBLES) {
-  test(`a gateway without pods because of ${what} says why`, () => {
+  test(`a gateway without pods because of ${what} reports the reason`, () => {
     const object = { metadata: { name: 'p-1', uid: 'p-1' }, status: podStatus }
     const none = { ...deployment, status: { observedGeneration: 1, availableReplicas: 0 } }
     const status = statusOf({ deployment: none, pods: [], podObjects: [trimPod(object)] })
@@ -107,27 +107,27 @@ for (const [what, podStatus, words] of TROUBLES) {
 const ACCESS_LINE = '{"level":"info","method":"POST","path":"/v1/chat/completions","status":200}'
 const ENDINGS: readonly (readonly [what: string, message: string, says: RegExp])[] = [
   [
-    'that was killed says so without its access log',
+    'that was killed reports it without its access log',
     ACCESS_LINE,
     /it ended with 137 \(Error\)\. Look/,
   ],
   [
-    'that was killed says so without the rest of a cut line',
+    'that was killed reports it without the rest of a cut line',
     'v1/chat/completions","status":200}',
     /it ended with 137 \(Error\)\. Look/,
   ],
   [
-    'that was killed says so without its access log',
+    'that was killed reports it without its access log',
     '{"level":"info","message":"The keys were taken."}',
     /it ended with 137 \(Error\)\. Look/,
   ],
   [
-    'that logged an error before its last requests says that error',
+    'that logged an error before its last requests reports that error',
     `{"level":"error","message":"the disk is full"}\n${ACCESS_LINE}`,
     /it ended with 137 \(Error\): the disk is full\./,
   ],
   [
-    'that ended with plain text says that',
+    'that ended with plain text reports the text',
     'FATAL ERROR: heap out of memory',
     /: FATAL ERROR: heap out of memory\./,
   ],
@@ -147,7 +147,7 @@ for (const [what, message, words] of ENDINGS) {
   })
 }
 
-test('while pods are replaced, what does not pass by itself is the reason', () => {
+test('while pods are replaced, the reason is the fault that needs a user', () => {
   const unresolved = [{ upstream: 'hosted', reference: '${secret:a/b}', why: 'no file' }]
   const rolling = { ...deployment, status: { ...deployment.status, updatedReplicas: 1 } }
   const status = statusOf({ deployment: rolling, pods: [aPod('a', undefined, { unresolved })] })
@@ -163,7 +163,7 @@ test('a gateway with several faults has the worst as its reason, and names all o
   assert.match(conditionOf(status, 'Degraded').message, /hosted.*do not know \/gw\/new/)
 })
 
-test('pods that Kubernetes refuses to make are reported with its words', () => {
+test('pods that Kubernetes refuses to create are reported with its message', () => {
   const conditions = [
     { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota: small, requested: pods=1' },
   ]
@@ -172,7 +172,7 @@ test('pods that Kubernetes refuses to make are reported with its words', () => {
   assert.match(message, /Kubernetes refuses to create pods: exceeded quota: small/)
 })
 
-test('a rollout that does not come on says what holds up its newest pod', () => {
+test('a stuck rollout reports what its newest pod waits for', () => {
   const waiting = { state: { waiting: { reason: 'ErrImagePull', message: 'not found' } } }
   const object = { metadata: { name: 'new', uid: 'new' }, status: held(waiting) }
   const rolling = { ...deployment, status: { ...deployment.status, updatedReplicas: 1 } }
@@ -181,7 +181,7 @@ test('a rollout that does not come on says what holds up its newest pod', () => 
   assert.match(conditionOf(status, 'WorkloadAvailable').message, /Pod new .*ErrImagePull/)
 })
 
-test('a rollout that Kubernetes has given up says that others no longer wait for it', () => {
+test('a rollout that Kubernetes has abandoned reports that others no longer wait for it', () => {
   const overdue = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' }
   const says = (conditions: readonly object[]) => {
     const status = { ...deployment.status, updatedReplicas: 1, conditions }
@@ -191,7 +191,7 @@ test('a rollout that Kubernetes has given up says that others no longer wait for
   assert.doesNotMatch(says([]).message, /10 minutes/)
 })
 
-/** The status of a pod whose only container is like this. */
+/** The status of a pod with this single container. */
 function held(container: object): object {
   return { phase: 'Pending', conditions: [PENDING_POD], containerStatuses: [container] }
 }

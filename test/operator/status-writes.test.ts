@@ -1,4 +1,7 @@
-/** When the status of a gateway is written: after a change of the facts, and after a foreign edit. */
+/**
+ * When the status of a gateway is written: after a change of the facts, and after another client's
+ * edit.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
@@ -9,7 +12,7 @@ import { StatusReconciler } from '../../operator/reconcilers/status.ts'
 import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 import { factsOf, NOW } from './a-status.ts'
 
-/** An API server that takes every status, and a reconciler that writes there. */
+/** An API server that accepts every status, and a reconciler that writes there. */
 function aWriter() {
   const written: unknown[] = []
   let version = 10
@@ -29,7 +32,7 @@ function aWriter() {
   return { written, reconcile }
 }
 
-test('a status that another writer has changed is written again, one that the watch shows late is not', async () => {
+test('a status changed by another writer is written again; one that the watch shows late is not', async () => {
   const { written, reconcile } = aWriter()
   await reconcile({}, 10)
   assert.equal(written.length, 1)

@@ -1,4 +1,4 @@
-/** A status, computed from facts alone. */
+/** A status is computed from facts alone. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GatewayStatus } from '../../crds/gateway-config.ts'
@@ -8,7 +8,7 @@ import { aPod, conditionOf, deployment, NOW, says, statusOf } from './a-status.t
 
 const LATER = '2026-06-01T00:10:00Z'
 
-test('when every pod enforces it the gateway is ready, and says where', () => {
+test('when every pod enforces the configuration the gateway is ready, with its address', () => {
   const status = statusOf()
   assert.equal(says(status, 'Programmed'), 'True Programmed')
   assert.equal(says(status, 'Ready'), 'True Ready')
@@ -19,12 +19,12 @@ test('when every pod enforces it the gateway is ready, and says where', () => {
   for (const { observedGeneration } of status.conditions) assert.equal(observedGeneration, 3)
 })
 
-test('a status that has not changed has the times it had', () => {
+test('an unchanged status keeps its times', () => {
   const first = statusOf()
   assert.deepEqual(statusOf({ before: first, now: LATER }), first)
 })
 
-test('the time at which a configuration was acknowledged is that of this one, also after a pod was late', () => {
+test('the acknowledgement time belongs to this configuration, even after a pod was late', () => {
   const [pods, behind] = [
     [aPod('a')],
     [aPod('a', { state: 'pending' }, { configuration: { hash: 'old' } })],
@@ -36,7 +36,7 @@ test('the time at which a configuration was acknowledged is that of this one, al
   assert.equal(statusOf({ before: written, now: LATER, pods }).programmedAt, LATER)
 })
 
-test('a condition that turns has the time at which it turned, the others keep theirs', () => {
+test('a condition that changes gets a new time, the others keep theirs', () => {
   const refused = aPod('b', { state: 'rejected', error: 'no' }, { configuration: { hash: 'old' } })
   const status = statusOf({ before: statusOf(), now: LATER, pods: [aPod('a'), refused] })
   const timeOf = (type: string) =>
@@ -53,7 +53,7 @@ test('a condition that turns has the time at which it turned, the others keep th
   )
 })
 
-test('a pod that is unreachable is named if it takes requests', () => {
+test('an unreachable pod is named if it takes requests', () => {
   const lost = aPod('b', { state: 'unreachable', error: 'refused' }, { configuration: {} })
   assert.equal(says(statusOf({ pods: [aPod('a'), lost] }), 'Programmed'), 'False PodUnreachable')
   const starting = { ...lost, target: { ...lost.target, ready: false } }
@@ -72,7 +72,7 @@ test('while a store is away that requests wait for, the gateway is not ready', (
   }
 })
 
-test('while pods go on without the store the gateway is ready, and degraded', () => {
+test('while pods continue without the store the gateway is ready, and degraded', () => {
   const status = statusOf({ pods: [storeAway(true)] })
   assert.equal(says(status, 'Degraded'), 'True StoreAway')
   assert.match(conditionOf(status, 'Degraded').message, /its own share/)
@@ -92,26 +92,26 @@ test('pods that no client of the Service reaches are not available', () => {
   )
 })
 
-test('what waits for new pods is said', () => {
+test('changes that wait for new pods are reported', () => {
   const waiting = aPod('a', undefined, { waitsForStart: ['gw.rate_limits.redis'] })
   const status = statusOf({ pods: [waiting, aPod('b')] })
   assert.equal(says(status, 'Degraded'), 'True WaitsForNewPods')
   assert.match(conditionOf(status, 'Degraded').message, /gw\.rate_limits\.redis/)
 })
 
-test('a new pod that was not asked yet does not take the condition away', () => {
+test('a new pod that was not checked yet does not remove the condition', () => {
   const fresh = { ...aPod('c', { state: 'pending' }), report: undefined }
   const pods = [aPod('a'), fresh]
   assert.equal(says(statusOf({ before: statusOf(), pods }), 'Programmed'), 'True Programmed')
   assert.equal(says(statusOf({ pods }), 'Programmed'), 'False Progressing')
 })
 
-test('the same configuration under another number is the same configuration', () => {
+test('the same configuration with another sequence is the same configuration', () => {
   const pending = { state: 'pending' } as const
   assert.equal(says(statusOf({ pods: [aPod('a', pending)] }), 'Programmed'), 'True Programmed')
 })
 
-test('a generation that came during a pause is not called enforced', () => {
+test('a generation that came during a pause is not reported as enforced', () => {
   const gateway = aGateway({ spec: { paused: true }, metadata: { generation: 4 } })
   const status = statusOf({ gateway, isPaused: true, compiled: undefined, before: statusOf() })
   assert.equal(says(status, 'Programmed'), 'Unknown Paused')
@@ -119,7 +119,7 @@ test('a generation that came during a pause is not called enforced', () => {
   assert.equal(says(status, 'Ready'), 'Unknown Paused')
 })
 
-test('an invalid edit leaves the pods, and names the field', () => {
+test('an invalid edit does not change the pods, and the status names the field', () => {
   const routes = [{ name: 'chat', strategy: 'single', upstreams: ['x'] }]
   const status = statusOf({ gateway: aGateway({ gw: { routes } }), before: statusOf() })
   assert.equal(says(status, 'Accepted'), 'False Invalid')
@@ -129,7 +129,7 @@ test('an invalid edit leaves the pods, and names the field', () => {
   assert.equal(status.problems[0]?.severity, 'error')
 })
 
-test('references that lead nowhere, and fields that pods do not know, are told', () => {
+test('missing references, and fields that pods do not know, are reported', () => {
   const unresolved = [{ upstream: 'hosted', reference: '${secret:a/b}', why: 'no file' }]
   const out = statusOf({ pods: [aPod('a', undefined, { unresolved })] })
   assert.equal(says(out, 'ResolvedRefs'), 'False SecretUnresolved')
@@ -139,7 +139,7 @@ test('references that lead nowhere, and fields that pods do not know, are told',
   assert.equal(says(ignored, 'Degraded'), 'True FieldsIgnored')
 })
 
-test('the status distinguishes pods that are missing, starting, or not ours to make', () => {
+test('the status distinguishes pods that are missing, starting, or owned by others', () => {
   const at = (availableReplicas: number, updatedReplicas: number) => ({
     ...deployment,
     status: { ...deployment.status, availableReplicas, updatedReplicas },
@@ -154,14 +154,14 @@ test('the status distinguishes pods that are missing, starting, or not ours to m
   assert.equal(says(statusOf({ pods: [] }), 'Programmed'), 'False NoPods')
 })
 
-test('before anything is known everything is unknown, and nothing is left out', () => {
+test('before anything is known every condition is Unknown, and none is omitted', () => {
   const facts = { compiled: undefined, documents: {}, pods: [], deployment: undefined }
   const status = statusOf({ ...facts, service: undefined, isPaused: true })
   for (const condition of status.conditions) assert.equal(condition.status, 'Unknown')
   assert.equal(status.conditions.length, 6)
 })
 
-test('what is written satisfies the definition, also with very many pods', () => {
+test('the status fits the definition, also with very many pods', () => {
   const pods = Array.from({ length: 900 }, (_, index) =>
     aPod(`p${index}`, { state: 'rejected', error: 'x'.repeat(9000) }),
   )
@@ -169,7 +169,7 @@ test('what is written satisfies the definition, also with very many pods', () =>
   assert.deepEqual(GatewayStatus.parse(status), status)
 })
 
-test('an upstream that refuses the credential is named with the pods that are refused, and the gateway is ready', () => {
+test('an upstream that refuses the credential is named with the affected pods, and the gateway is ready', () => {
   const refusedCredentials = [{ upstream: 'hosted', status: 401 }]
   const status = statusOf({ pods: [aPod('a', undefined, { refusedCredentials }), aPod('b')] })
   assert.equal(says(status, 'Degraded'), 'True CredentialRejected')

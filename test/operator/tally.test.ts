@@ -1,4 +1,4 @@
-/** The numbers of gateways and pods that the operator's metrics tell. */
+/** The numbers of gateways and pods in the operator's metrics. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tallyOf } from '../../operator/tally.ts'
@@ -14,7 +14,7 @@ function aGateway(name: string, ready: string | undefined, ...states: readonly s
   }
 }
 
-test('gateways are counted by whether they are ready, pods by their state, and an empty count is reported as 0', () => {
+test('gateways are counted by readiness, pods by state, and an empty count is reported as 0', () => {
   const tally = tallyOf([
     aGateway('one', 'True', 'Programmed', 'Programmed'),
     aGateway('two', 'False', 'Rejected', 'Programmed'),
@@ -25,7 +25,7 @@ test('gateways are counted by whether they are ready, pods by their state, and a
   assert.deepEqual(tally.pods, { Pending: 0, Programmed: 3, Rejected: 1, Unreachable: 0 })
 })
 
-test('each gateway has a series that says whether it is ready, and one for the reason why it is degraded', async () => {
+test('each gateway has a series for its readiness, and one for the reason of its degradation', async () => {
   const telemetry = createTelemetry()
   const conditions = [
     { type: 'Ready', status: 'True' },
@@ -40,14 +40,14 @@ test('each gateway has a series that says whether it is ready, and one for the r
   assert.doesNotMatch(text, /gw_gateway_degraded\{gateway="ai\/one"/)
 })
 
-test('a process that does not lead says so before anything has happened', async () => {
+test('a process that does not lead reports that before the first event', async () => {
   const text = await createTelemetry().registry.metrics()
   assert.match(text, /^leader_election_master_status\{name="gw-operator"\} 0$/m)
   assert.match(text, /^controller_runtime_reconcile_total\{controller="key",result="error"\} 0$/m)
   assert.match(text, /^workqueue_depth\{name="gateway"\} 0$/m)
 })
 
-test('the metrics tell how it is when they are read', async () => {
+test('metrics are computed when they are read', async () => {
   const telemetry = createTelemetry()
   let gateways = [aGateway('one', 'False', 'Unreachable')]
   telemetry.tallyBy(() => tallyOf(gateways))

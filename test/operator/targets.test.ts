@@ -14,7 +14,7 @@ function aPod(status: object, metadata: object = {}): KubeObject {
   }
 }
 
-test('a pod takes documents at the push port of its address', () => {
+test('a pod gets documents at the push port of its address', () => {
   const ready = { conditions: [{ type: 'Ready', status: 'True' }] }
   assert.deepEqual(targetsOf([aPod(ready), aPod({ podIP: 'fd00::7' })], originOf), [
     { uid: 'u1', name: 'one', origin: 'http://10.0.0.7:9092', ready: true },
@@ -22,13 +22,13 @@ test('a pod takes documents at the push port of its address', () => {
   ])
 })
 
-test('a pod without an address, one that does not run and one that is deleted take none', () => {
+test('a pod without an address, one that does not run and one that is deleted get none', () => {
   const deleted = { deletionTimestamp: '2027-01-01T00:00:00Z' }
   const pods = [aPod({ podIP: undefined }), aPod({ phase: 'Pending' }), aPod({}, deleted)]
   assert.deepEqual(targetsOf(pods, originOf), [])
 })
 
-test('no annotation of a pod moves where it takes documents', () => {
+test('no annotation of a pod changes where it gets documents', () => {
   const annotations = { 'inference.gw/push-address': 'evil.example:80' }
   const [target] = targetsOf([aPod({}, { annotations })], originOf)
   assert.equal(target?.origin, 'http://10.0.0.7:9092')

@@ -1,4 +1,6 @@
-/** TenantPolicies: which count, what they come to below their ceilings, and that a broken one costs itself only. */
+/**
+ * TenantPolicies: which count, how ceilings limit them, and that a broken one affects only itself.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listBelow } from '../../dataplane/json/values.ts'
@@ -59,7 +61,7 @@ test('limits and a budget below the ceiling become entries of the tenant', () =>
   assert.equal(verdictOn(verdicts).reason, 'Accepted')
 })
 
-test('an amount above the ceiling counts as the ceiling, and the number is said', () => {
+test('an amount above the ceiling counts as the ceiling, and the condition contains the number', () => {
   const spec = { limits: { requests_per_minute: 600 }, budget: { tokens_per_day: 2000 } }
   const gateway = aGateway({ gw: PRICED, spec: grants(CEILING) })
   const { limits, budgets, verdicts } = compiled(gateway, aPolicy('a', spec))
@@ -76,7 +78,7 @@ test('an amount above the ceiling counts as the ceiling, and the number is said'
   })
 })
 
-test('of several ceilings the lowest binds, amount by amount', () => {
+test('of several ceilings the lowest one limits each amount', () => {
   const wide = { namespaces: ['*'], tenants: ['*'], ceiling: { requests_per_minute: 50 } }
   const gateway = aGateway({ gw: PRICED, spec: grants(CEILING, [wide]) })
   const { limits, budgets } = compiled(gateway, aPolicy('a', { limits: LIMITS }))
@@ -84,7 +86,7 @@ test('of several ceilings the lowest binds, amount by amount', () => {
   assert.equal(budgets[0]?.tokens_per_day, 1000)
 })
 
-test('the entry of the gateway for the tenant wins over policy and ceiling', () => {
+test("the gateway's entry for the tenant overrides policy and ceiling", () => {
   const own = { tenant: 'research', requests_per_minute: 900 }
   const gateway = aGateway({
     gw: { ...PRICED, rate_limits: { tenants: [own] } },
@@ -98,7 +100,7 @@ test('the entry of the gateway for the tenant wins over policy and ceiling', () 
   assert.match(message, /own entry for the tenant/)
 })
 
-test('a tenant or a namespace that is not granted reads the same words as for an unknown gateway', () => {
+test('a tenant or namespace without a grant gets the same message as an unknown gateway', () => {
   const rows = [
     [aGateway({ spec: grants() }), aPolicy('a', { tenant: 'other' })],
     [aGateway(), aPolicy('a')],
@@ -111,7 +113,7 @@ test('a tenant or a namespace that is not granted reads the same words as for an
   }
 })
 
-test('of two policies for a tenant the older counts', () => {
+test('of two policies for a tenant the older one counts', () => {
   const younger = aPolicy('a', { limits: LIMITS }, { creationTimestamp: '2026-02-01T00:00:00Z' })
   const older = aPolicy('b', { limits: { requests_per_minute: 7 } })
   const { limits, verdicts } = compiled(aGateway({ spec: grants() }), younger, older)
@@ -122,7 +124,7 @@ test('of two policies for a tenant the older counts', () => {
   assert.match(message, /TenantPolicy b is older/)
 })
 
-test('a policy that the configuration cannot bear costs itself only, and keeps what it said before', () => {
+test('a policy that makes the configuration invalid affects only itself, and keeps its earlier limits', () => {
   const budget = { tokens_per_day: 9, on_exceeded: 'downgrade', downgrade_route: 'gone' }
   const status = { effective: { requests_per_minute: 20, tokens_per_day: 8 } }
   const gateway = aGateway({ spec: grants(undefined, [{ namespaces: ['*'], tenants: ['*'] }]) })
@@ -140,7 +142,7 @@ test('a policy that the configuration cannot bear costs itself only, and keeps w
   assert.match(verdictOn(before.verdicts).message, /previous version of the policy stays active/)
 })
 
-test('money without prices is left out, and only a policy that asked for it is to blame', () => {
+test('money without prices is left out, and only a policy that asked for it reports this', () => {
   const gateway = aGateway({ spec: grants(CEILING) })
   const silent = compiled(gateway, aPolicy('a', { limits: LIMITS }))
   assert.deepEqual(silent.budgets, [{ tenant: 'research', tokens_per_day: 1000 }])
@@ -150,7 +152,7 @@ test('money without prices is left out, and only a policy that asked for it is t
   assert.match(verdictOn(asking.verdicts).message, /^spec\.budget\.usd_per_month: .*no price/)
 })
 
-test('a spec that an older API server let through is judged here', () => {
+test('the operator validates a spec that an older API server accepted', () => {
   const { verdicts } = compiled(
     aGateway({ spec: grants() }),
     aPolicy('a', { limits: { requests_per_minute: -1 } }),
@@ -160,7 +162,7 @@ test('a spec that an older API server let through is judged here', () => {
 
 const EACH = { tenant: '*', tokens_per_day: 800, alert_thresholds: [0.5] }
 
-test('the budget of each tenant bounds a policy, unless a ceiling is written, and lends it the rest', () => {
+test('the budget of each tenant limits a policy without a ceiling, and supplies its missing amounts', () => {
   const gw = { ...PRICED, budgets: [EACH] }
   const asked = aPolicy('a', { budget: { tokens_per_day: 900 } })
   const bounded = compiled(aGateway({ gw, spec: grants() }), asked)
@@ -175,7 +177,7 @@ test('the budget of each tenant bounds a policy, unless a ceiling is written, an
   ])
 })
 
-test('a policy of money alone keeps the tokens of the budget of each tenant', () => {
+test('a policy with money only keeps the token limit of the budget of each tenant', () => {
   const gateway = aGateway({ gw: { ...PRICED, budgets: [EACH] }, spec: grants() })
   const { budgets } = compiled(gateway, aPolicy('a', { budget: { usd_per_month: 10 } }))
   assert.deepEqual(budgets.slice(1), [
@@ -183,7 +185,7 @@ test('a policy of money alone keeps the tokens of the budget of each tenant', ()
   ])
 })
 
-test('budgets of groups and keys hold beside the policy', () => {
+test('budgets of groups and keys apply in addition to the policy', () => {
   const others = [
     { tenants: ['research', 'dev'], tokens_per_day: 5 },
     { key: 'k', tokens_per_day: 3 },

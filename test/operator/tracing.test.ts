@@ -1,4 +1,4 @@
-/** Spans of the operator: where they go, and that a storm of changes stays within its bound. */
+/** Spans of the operator: where they are sent, and that many changes stay within their bound. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tracingSettings } from '../../operator/tracing/settings.ts'
@@ -12,7 +12,7 @@ test('without an option or a variable there is no collector', () => {
   assert.equal(tracingSettings('', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }), undefined)
 })
 
-test('the option wins over the variable, and headers are read as OpenTelemetry writes them', () => {
+test("the option overrides the variable, and headers use OpenTelemetry's format", () => {
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://other:4318',
     OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20t%3D1, x-team = blue',
@@ -51,7 +51,7 @@ function aTracer() {
   return { tracer, spans, pass: (ms: number) => (now += ms) }
 }
 
-test('a reconcile that fails is an error of its kind, without its words, and is thrown on', async () => {
+test('a failing reconcile is recorded as an error of its kind, without its message, and is rethrown', async () => {
   const { tracer, spans } = aTracer()
   const failing = tracer.reconcile('ai/production', async () => {
     throw new TypeError('a secret word')
@@ -61,7 +61,7 @@ test('a reconcile that fails is an error of its kind, without its words, and is 
   assert.ok(!JSON.stringify(spans).includes('secret'))
 })
 
-test('a second has at most a hundred spans, and the work is done all the same', async () => {
+test('a second has at most a hundred spans, and all work is still done', async () => {
   const { tracer, spans, pass } = aTracer()
   let done = 0
   const reconcile = () => tracer.reconcile('ai/production', async () => void done++)

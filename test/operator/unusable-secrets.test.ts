@@ -143,7 +143,7 @@ const FIELDS: readonly Field[] = [
   },
 ]
 
-/** A pod whose Secret `s` holds these values, and can be changed. */
+/** A pod whose Secret `s` has these values, which can be changed. */
 async function podWith({ gw, good }: Pick<Field, 'gw' | 'good'>) {
   let held: Readonly<Record<string, string>> = good
   let current: Loaded['configuration']
@@ -200,7 +200,7 @@ async function podWith({ gw, good }: Pick<Field, 'gw' | 'good'>) {
 }
 
 for (const field of FIELDS) {
-  test(`${field.name}: a Secret that becomes unusable is Degraded with the field, and heals`, async () => {
+  test(`${field.name}: a Secret that becomes unusable is Degraded with the field, and recovers`, async () => {
     const pod = await podWith(field)
     const { status, said } = await pod.statusWith(field.bad)
     assert.equal(says(status, 'Programmed'), 'True Programmed')
@@ -215,7 +215,7 @@ for (const field of FIELDS) {
     assert.equal(says(healed, 'ResolvedRefs'), 'True ResolvedRefs')
   })
 
-  test(`${field.name}: a Secret that is deleted is a reference that leads nowhere, and heals`, async () => {
+  test(`${field.name}: a deleted Secret is a missing reference, and recovers`, async () => {
     const pod = await podWith(field)
     const { status } = await pod.statusWith({})
     assert.equal(says(status, 'ResolvedRefs'), 'False SecretUnresolved')
@@ -232,7 +232,7 @@ for (const [what, next] of [
   ['deleted', {}],
   ['unusable', { value: LINES }],
 ] as const) {
-  test(`the credential of an upstream: a Secret that is ${what} puts the upstream out, and heals`, async () => {
+  test(`the credential of an upstream: a Secret that is ${what} disables the upstream, and recovers`, async () => {
     const pod = await podWith({ gw: CREDENTIAL, good: { value: 'sk-1' } })
     const { status, said } = await pod.statusWith(next)
     assert.equal(says(status, 'ResolvedRefs'), 'False SecretUnresolved')

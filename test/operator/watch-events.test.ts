@@ -15,7 +15,7 @@ async function* lines(...texts: readonly string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(`${text}\n`)
 }
 
-test('a name in an event or an answer is read as it is written, after any other', async () => {
+test('a name in an event or an answer is decoded, regardless of what precedes it', async () => {
   for (const name of [raw`"a\\u0"`, raw`"a\\u00"`, taught])
     jsonOf({ body: Buffer.from(objectWith(name)) })
   const read: unknown[] = [jsonOf({ body: Buffer.from(objectWith(asked)) })]

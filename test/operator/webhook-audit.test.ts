@@ -1,4 +1,4 @@
-/** Annotations of the audit log of the API server about an edit. */
+/** Annotations about an edit in the API server's audit log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { auditOf } from '../../operator/admission/audit.ts'
@@ -15,7 +15,7 @@ function audited(object: KubeObject, before?: KubeObject, verdict = FINE) {
 
 const aBudget = (tenant: string, spend_per_month_usd: number) => ({ tenant, spend_per_month_usd })
 
-test('every amount of a gateway that changes is named by its tenant, group or key, with both values', () => {
+test('every changed amount of a gateway is named by its tenant, group or key, with both values', () => {
   const before = aGateway({
     gw: {
       rate_limits: { default: { burst: 5 }, tenants: [{ tenant: 'a', requests_per_minute: 60 }] },
@@ -52,18 +52,18 @@ test('every amount of a gateway that changes is named by its tenant, group or ke
   ])
 })
 
-test('an edit that changes no amount says what was decided, and nothing else', () => {
+test('an edit that changes no amount records only the decision', () => {
   assert.deepEqual(audited(aGateway(), aGateway({ gw: { aliases: { a: 'chat' } } })), {
     decision: 'allowed',
   })
 })
 
-test('of a key it says the tenant and the gateway, and never its hash', () => {
+test('for a key the annotation contains the tenant and the gateway, and never the hash', () => {
   const key = aGatewayKey('one')
   assert.deepEqual(audited(key), { decision: 'allowed', gateway: 'ai/production', tenant: 'acme' })
 })
 
-test('mistakes are named by their fields, without what was written there', () => {
+test('mistakes are named by their fields, without the written values', () => {
   const error = {
     severity: 'error' as const,
     path: ['gw', 'http_proxy'],
@@ -79,13 +79,13 @@ test('mistakes are named by their fields, without what was written there', () =>
   })
 })
 
-test('a credential that stands among the limits is not said', () => {
+test('a credential written among the limits is not recorded', () => {
   const redis = { url: 'redis://:hunter2@redis:6379' }
   const said = audited(aGateway({ gw: { rate_limits: { backend: 'redis', redis } } }))
   assert.deepEqual(said, { decision: 'allowed' })
 })
 
-test('annotations are bounded, however much is changed and however long the names are', () => {
+test('annotations are bounded, regardless of the number of changes and the length of names', () => {
   const budgets = Array.from({ length: 900 }, (_, index) =>
     aBudget(`${'t'.repeat(240)}-${index}`, 1),
   )

@@ -1,4 +1,6 @@
-/** The webhook's certificates: what they say, who trusts them, and how they follow each other. */
+/**
+ * The webhook's certificates: their content, the clients that trust them, and their replacement.
+ */
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,7 +18,7 @@ import {
 
 const DAY_MS = 86_400_000
 const START = Date.UTC(2026, 0, 1)
-/** Two authorities, one after the other, and what comes of both. */
+/** Two consecutive authorities, and their certificates. */
 const DAYS = 730
 const HOSTS = ['gw-webhook.gw-system.svc', '127.0.0.1', '::1', 'fd00:1::2:3']
 
@@ -36,7 +38,7 @@ test('a client that trusts the authority trusts the server under each of its nam
   const server = createServer({ cert: leaf.certificate, key: leaf.key }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   server.on('tlsClientError', (_error, socket) => socket.destroy())
-  // It listens on an address and a port, so it has both.
+  // A server that listens on an address and port has both.
   const { port } = server.address() as AddressInfo
   const talk = async (options: object) => {
     const socket = connect({ port, host: '127.0.0.1', ca: [...authorities], ...options })
@@ -55,7 +57,7 @@ test('a client that trusts the authority trusts the server under each of its nam
     assert.ok(parsed(leaf.certificate).checkIP(address), address)
 })
 
-test('a certificate says what it is for, since when and until when, in this century and the next', () => {
+test('a certificate contains its purpose, its beginning and its end, in this century and the next', () => {
   const validity = { from: START, until: Date.UTC(2126, 5, 7, 8, 9, 10) }
   const authority = makeAuthority(validity)
   const leaf = makeLeaf(HOSTS, validity, authority)
@@ -70,14 +72,14 @@ test('a certificate says what it is for, since when and until when, in this cent
   assert.ok(ca.verify(ca.publicKey) && server.verify(ca.publicKey))
 })
 
-test('a long list of names makes a certificate that is read back whole', () => {
+test('a certificate with many names is read back completely', () => {
   const names = Array.from({ length: 300 }, (_, index) => `name-${index}.example`)
   const validity = { from: START, until: START + DAY_MS }
   const leaf = parsed(makeLeaf(names, validity, makeAuthority(validity)).certificate)
   assert.equal(leaf.subjectAltName?.split(', ').length, 300)
 })
 
-test('for two years a client that knew the bundle a day ago trusts what it is shown', () => {
+test("for two years a client with yesterday's bundle trusts the current certificate", () => {
   let current: Certificates | undefined
   let known: readonly string[] = []
   let changes = 0
@@ -107,7 +109,7 @@ test('for two years a client that knew the bundle a day ago trusts what it is sh
   assert.ok(changes > DAYS / 30 && changes < DAYS / 10, `${changes} changes`)
 })
 
-test('nothing is made while nothing has to be', () => {
+test('no certificate is created before it is needed', () => {
   const made = renewed(undefined, trusted)
   assert.equal(renewed(made, { ...trusted, now: START + 19 * DAY_MS }), made)
   const next = renewed(made, { ...trusted, now: START + 21 * DAY_MS })
@@ -115,7 +117,7 @@ test('nothing is made while nothing has to be', () => {
   assert.notEqual(next.leaf.certificate, made.leaf.certificate)
 })
 
-test('the server shows no certificate of an unpublished authority, as long as it has another', () => {
+test('the server uses no certificate of an unpublished authority if it has another', () => {
   const made = renewed(undefined, trusted)
   const late = START + 276 * DAY_MS
   const old = { ...made, leaf: renewed(made, { ...trusted, now: START + 274 * DAY_MS }).leaf }
@@ -124,14 +126,14 @@ test('the server shows no certificate of an unpublished authority, as long as it
   assert.equal(two.leaf, old.leaf)
   const untold = { ...trusted, isTrusted: () => false }
   assert.equal(renewed(two, { ...untold, now: late + 20 * DAY_MS }), two)
-  // Published, but only just.
+  // Published only a moment ago.
   assert.equal(renewed(two, { ...trusted, now: late + 60_000 }), two)
   // An expired certificate helps no client.
   const over = renewed(two, { ...untold, now: late + 40 * DAY_MS })
   assert.ok(parsed(over.leaf.certificate).verify(parsed(over.authorities[0]).publicKey))
 })
 
-test('another name makes another certificate at once', () => {
+test('another name causes another certificate at once', () => {
   const made = renewed(undefined, trusted)
   const hosts = ['other.gw-system.svc']
   const next = renewed(made, { ...trusted, hosts, isTrusted: () => false })
@@ -139,7 +141,7 @@ test('another name makes another certificate at once', () => {
   assert.equal(parsed(next.leaf.certificate).checkHost('other.gw-system.svc'), hosts[0])
 })
 
-test('what was stored is read back; what is empty, broken or does not fit together is nothing', () => {
+test('stored certificates are read back; empty, broken or mismatched ones are ignored', () => {
   const made = renewed(undefined, trusted)
   const other = renewed(undefined, trusted)
   const data = secretDataOf({ ...made, authorities: [...made.authorities, ...other.authorities] })

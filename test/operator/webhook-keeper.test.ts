@@ -1,4 +1,4 @@
-/** The keeper makes the webhook's certificates, stores them, and publishes their authority. */
+/** The keeper creates the webhook's certificates, stores them, and publishes their authority. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -91,7 +91,7 @@ async function aKeeper(options: { isLeading?: boolean } = {}) {
   return { keeper, state, shown, errors, clock, stop }
 }
 
-test('the leader fills the empty Secret of the release, and publishes its authority to every webhook, and nothing else', async () => {
+test("the leader fills a release's empty Secret, and publishes its authority to every webhook, and changes nothing else", async () => {
   const { keeper, state, shown, errors, stop } = await aKeeper()
   try {
     keeper.start()
@@ -119,7 +119,7 @@ test('the leader fills the empty Secret of the release, and publishes its author
   }
 })
 
-test('where there is no Secret the leader makes one', async () => {
+test('if there is no Secret the leader creates one', async () => {
   const { keeper, state, stop } = await aKeeper()
   state.secret = undefined
   try {
@@ -131,7 +131,7 @@ test('where there is no Secret the leader makes one', async () => {
   }
 })
 
-test('who does not lead shows what is there, looks on, and writes nothing', async () => {
+test('an operator that does not lead uses the existing certificate, keeps watching, and writes nothing', async () => {
   const leader = await aKeeper()
   const follower = await aKeeper({ isLeading: false })
   try {
@@ -141,7 +141,7 @@ test('who does not lead shows what is there, looks on, and writes nothing', asyn
     leader.keeper.start()
     await until('the leader has filled it', () => leader.shown.length === 1)
     follower.state.secret = leader.state.secret
-    await until('the follower shows it', () => follower.shown.length === 1)
+    await until('the follower uses it', () => follower.shown.length === 1)
     assert.deepEqual(follower.shown[0]?.leaf, leader.shown[0]?.leaf)
     assert.deepEqual(follower.state.writes, [])
   } finally {
@@ -150,7 +150,7 @@ test('who does not lead shows what is there, looks on, and writes nothing', asyn
   }
 })
 
-test('time alone renews them: first the certificate, then the authority, both of which are trusted meanwhile', async () => {
+test('time alone renews them: first the certificate, then the authority, and clients trust both authorities meanwhile', async () => {
   const { keeper, state, shown, clock, stop } = await aKeeper()
   const bundleLength = () => {
     const [bundle] = bundles(state.configuration)
@@ -168,14 +168,14 @@ test('time alone renews them: first the certificate, then the authority, both of
     await until('two authorities are published', () => bundleLength() === 2)
     assert.equal(shown.length, 3)
     clock.now += 2 * 3_600_000
-    await until('the new one has signed', () => shown.length === 4)
+    await until('the new authority has signed', () => shown.length === 4)
     assert.equal(bundleLength(), 2)
   } finally {
     await stop()
   }
 })
 
-test('a bundle that another client has changed is put back', async () => {
+test('a bundle changed by another client is restored', async () => {
   const { keeper, state, stop } = await aKeeper()
   try {
     keeper.start()
@@ -204,10 +204,10 @@ test('a missing configuration is named once, and gets the bundle as soon as it e
       errors[0] ?? '',
       /there is no ValidatingWebhookConfiguration gw-system-gw.*create it/,
     )
-    // It serves all the same: a user may call it by another configuration.
+    // It serves anyway, because a user may call it through another configuration.
     assert.equal(shown.length, 1)
     const { reads } = state
-    await until('it has looked again', () => state.reads > reads + 6)
+    await until('it has checked again', () => state.reads > reads + 6)
     state.configuration = configuration
     await until('it is told', () => bundles(state.configuration)[0] !== undefined)
     assert.equal(errors.length, 1)
@@ -216,7 +216,7 @@ test('a missing configuration is named once, and gets the bundle as soon as it e
   }
 })
 
-test('what may not be stored is not shown either, and the certificate before stays', async () => {
+test('a certificate that cannot be stored is not used either, and the previous one stays', async () => {
   const { keeper, state, shown, errors, clock, stop } = await aKeeper()
   try {
     keeper.start()

@@ -1,4 +1,4 @@
-/** The answer of the admission webhook to one question. */
+/** The admission webhook's answer to one review. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { auditOf } from '../../operator/admission/audit.ts'
@@ -67,7 +67,7 @@ test('every error is a cause with its field, and a line of the message with path
   )
 })
 
-test('warnings are said of what is let through', async () => {
+test('accepted edits get warnings', async () => {
   const { response, errors, warnings } = await judged(aGateway())
   assert.deepEqual(errors, [])
   assert.equal(response.allowed, true)
@@ -83,7 +83,7 @@ test('warnings are said of what is let through', async () => {
   assert.ok(!(await judged(aGateway(), { known })).warnings.join().includes('gw.api_keys'))
 })
 
-test('a mistake that was stored before is only warned of, and a new one is refused', async () => {
+test('a mistake that was already stored causes a warning, and a new one a refusal', async () => {
   const mended = aGateway({ gw: { aliases: { a: 'nowhere' } } })
   const still = await judged(mended, { before: bad })
   assert.equal(still.response.allowed, true)
@@ -95,13 +95,13 @@ test('a mistake that was stored before is only warned of, and a new one is refus
   )
 })
 
-test('of a paused gateway nothing is taken, so nothing is refused', async () => {
+test('a paused gateway applies nothing, so nothing is refused', async () => {
   const paused = await judged({ ...bad, spec: { paused: true } })
   assert.equal(paused.response.allowed, true)
   assert.ok(paused.warnings.some((warning) => warning.startsWith('gw.aliases.b: ')))
 })
 
-test('what may come later is let through: a Secret, an environment variable', async () => {
+test('references to objects that may come later are accepted: a Secret, an environment variable', async () => {
   const upstreams = [
     { name: 'local', provider: 'openai', model: 'm', api_key: '${secret:nowhere/key}' },
   ]
@@ -109,7 +109,7 @@ test('what may come later is let through: a Secret, an environment variable', as
   assert.equal((await judged(gateway)).response.allowed, true)
 })
 
-test('a key is refused for its own mistakes, with the names of the fields of a GatewayKey', async () => {
+test('a key is refused only for its own mistakes, with field names of a GatewayKey', async () => {
   const key = aGatewayKey('one', { hash: 'md5:1', expiresAt: 'soon', revoked: { at: 'now' } })
   const { errors, response } = await judged(key)
   assert.deepEqual(
@@ -119,7 +119,7 @@ test('a key is refused for its own mistakes, with the names of the fields of a G
   assert.equal(response.status.details.kind, 'GatewayKey')
 })
 
-test('of a key that waits for something, or counts for nothing, a warning says so', async () => {
+test('a key that waits for something, or has no effect, gets a warning', async () => {
   const gateway = aGateway({
     gw: { api_keys: [{ id: 'own', tenant: 't', hash: aHash('own'), routes: ['*'] }] },
   })
@@ -145,7 +145,7 @@ test('of a key that waits for something, or counts for nothing, a warning says s
   assert.equal(await warningsOf(aGatewayKey('older', { tenant: 'other' })), '')
 })
 
-test('a stranger hears the same words whether the gateway is there or not', async () => {
+test('a client without a grant gets the same message whether the gateway exists or not', async () => {
   const foreign = aGatewayKey('new', { gateway: 'ai/production' }, { namespace: 'team-a' })
   const there = { ...NOTHING, gateway: () => aGateway() }
   assert.deepEqual(
@@ -155,7 +155,7 @@ test('a stranger hears the same words whether the gateway is there or not', asyn
   assert.match((await judged(foreign)).warnings.join(), /No gateway of that name accepts this key/)
 })
 
-test('status, deletions, what is going, and edits that leave the body as it is are not judged', () => {
+test('status, deletions, terminating objects, and edits that keep the body are not checked', () => {
   const going = aGateway({
     gw: { aliases: { a: 'b' } },
     metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' },
@@ -181,7 +181,7 @@ test('status, deletions, what is going, and edits that leave the body as it is a
   )
 })
 
-test('what is no review, or of another kind, is malformed in words', () => {
+test('an invalid review, or one of another kind, gets an error message', () => {
   const says = (body: unknown) => {
     const read = readReview(body)
     return read.is === 'malformed' ? read.message : read.is
@@ -204,7 +204,7 @@ test('what is no review, or of another kind, is malformed in words', () => {
   assert.match(says(aReview({ object: { metadata: {} } })), /object with a name/)
 })
 
-test('answers are bounded, however much is wrong', async () => {
+test('answers are bounded, regardless of the number of faults', async () => {
   const aliases = Object.fromEntries(
     Array.from({ length: 900 }, (_, index) => [`a${index}`, `r${'x'.repeat(200)}${index}`]),
   )
@@ -219,7 +219,7 @@ test('answers are bounded, however much is wrong', async () => {
   assert.ok(allowed.warnings.every((warning: string) => warning.length <= 256))
 })
 
-test('a large object is judged in a thread: others are answered meanwhile', async () => {
+test('a large object is checked in a thread, and others get answers meanwhile', async () => {
   const aliases = Object.fromEntries(
     Array.from({ length: 4000 }, (_, index) => [`alias-${index}`, 'nowhere']),
   )
@@ -271,7 +271,7 @@ const POLICIES: readonly (readonly [string, KubeObject, ClusterView, RegExp | un
 ]
 
 for (const [what, policy, known, warning] of POLICIES) {
-  test(`a policy that ${what} is let through${warning ? ' with a warning' : ''}`, async () => {
+  test(`a policy that ${what} is accepted${warning ? ' with a warning' : ''}`, async () => {
     const { response } = await judged(policy, { known })
     assert.equal(response.allowed, true)
     if (warning === undefined) assert.equal(response.warnings, undefined)

@@ -1,4 +1,7 @@
-/** The webhook's server: its answers, its bounds, and how its certificate is replaced while it runs. */
+/**
+ * The webhook's server: its answers, its bounds, and the replacement of its certificate while it
+ * runs.
+ */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -29,7 +32,7 @@ async function aServer(options: Partial<ReviewServerOptions> = {}) {
   const { server } = reviews
   reviews.show(certificates.leaf)
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  // It listens on an address and a port, so it has both.
+  // A server that listens on an address and port has both.
   const { port } = server.address() as AddressInfo
   return {
     reviews,
@@ -56,7 +59,7 @@ interface Asked {
 async function ask({ body = '{}', path = '/validate', method = 'POST', ...rest }: Asked) {
   const headers = { 'content-type': 'application/json', ...rest.headers }
   const asked = request({ host: '127.0.0.1', agent: false, ...rest, path, method, headers })
-  // The unread rest may be cut off; the answer has come all the same.
+  // The unread rest may be cut off; the answer has arrived anyway.
   asked.on('error', () => undefined)
   asked.end(body)
   const [answer]: readonly IncomingMessage[] = await once(asked, 'response')
@@ -65,7 +68,7 @@ async function ask({ body = '{}', path = '/validate', method = 'POST', ...rest }
   return { status: answer.statusCode, headers: answer.headers, text: text.join('') }
 }
 
-test('a review is answered, and everything else is refused in words', async () => {
+test('a review gets an answer, and everything else an error message', async () => {
   const server = await aServer()
   const cases: readonly (readonly [Partial<Asked>, number, RegExp])[] = [
     [{ body: '{"a":1}', path: '/validate?timeout=5s' }, 200, /\{"echo":\{"a":1\}\}/],
@@ -99,7 +102,7 @@ test('a review is answered, and everything else is refused in words', async () =
   }
 })
 
-test('who sends slowly is cut off, and others are answered meanwhile', async () => {
+test('a slow sender is cut off, and other clients get answers meanwhile', async () => {
   const server = await aServer({ timings: { headersMs: 400, requestMs: 400 } })
   const { port, ca } = server
   const start = 'POST /validate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n'
@@ -111,7 +114,7 @@ test('who sends slowly is cut off, and others are answered meanwhile', async () 
     return socket
   }
   try {
-    // More than are read at once.
+    // More than the server reads at once.
     const slow: TLSSocket[] = []
     for (let count = 0; count < 20; count++) {
       slow.push(await openSlow(count < 10 ? start : `${start}content-length: 9\r\n\r\n{`))
@@ -121,14 +124,14 @@ test('who sends slowly is cut off, and others are answered meanwhile', async () 
     void ask(server).then((answer) => {
       status = answer.status
     })
-    await until('one that sends all of it is answered', () => status === 200)
-    await until('they are cut off', () => slow.every(({ closed }) => closed))
+    await until('a client that sends the whole review gets an answer', () => status === 200)
+    await until('the slow clients are cut off', () => slow.every(({ closed }) => closed))
   } finally {
     server.stop()
   }
 })
 
-test('new connections see another certificate, and open connections go on', async () => {
+test('new connections get another certificate, and open connections continue', async () => {
   const server = await aServer()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const first = { ...server, agent }
@@ -136,7 +139,7 @@ test('new connections see another certificate, and open connections go on', asyn
     assert.equal((await ask(first)).status, 200)
     const next = someCertificates()
     server.reviews.show(next.leaf)
-    // On the connection that is open; a new one would not be trusted.
+    // On the open connection; a new one would not be trusted.
     assert.equal((await ask(first)).status, 200)
     await assert.rejects(
       ask(server).then(() => undefined),
@@ -149,7 +152,7 @@ test('new connections see another certificate, and open connections go on', asyn
   }
 })
 
-test('while it is leaving, it answers, and closes its connections, so that clients go elsewhere next time', async () => {
+test('a server that shuts down answers, and closes its connections, so that clients use another server next time', async () => {
   const server = await aServer()
   const agent = new Agent({ keepAlive: true })
   try {
@@ -163,7 +166,7 @@ test('while it is leaving, it answers, and closes its connections, so that clien
   }
 })
 
-test('a client that speaks no TLS, or trusts no authority, ends nothing', async () => {
+test('a client without TLS, or with an unknown authority, does not stop the server', async () => {
   const server = await aServer()
   try {
     const plain = await fetch(`http://127.0.0.1:${server.port}/validate`).catch(() => undefined)
@@ -174,7 +177,7 @@ test('a client that speaks no TLS, or trusts no authority, ends nothing', async 
   }
 })
 
-test('half of the webhook is refused at the start: its arguments go together', () => {
+test('an incomplete webhook is refused at the start: its arguments belong together', () => {
   const run = (...args: readonly string[]) => {
     const { status, stderr } = spawnSync(process.execPath, [OPERATOR, ...args], {
       encoding: 'utf8',

@@ -31,7 +31,7 @@ function withSecrets(...secrets: readonly string[]): KubeObject {
   return aGateway({ gw: { upstreams, routes } })
 }
 
-/** Whether the pods of the first are replaced when it becomes the second. */
+/** Whether the pods are replaced when the first gateway is changed into the second. */
 function rolls(before: KubeObject, after: KubeObject): boolean {
   const live = desiredDeployment(settingsOf(before), undefined)
   return templateHashOf(desiredDeployment(settingsOf(after), live)) !== templateHashOf(live)
@@ -62,12 +62,12 @@ test('a port, an image, a field of the pod, a Secret and a variable roll the pod
   for (const edit of edits) assert.equal(rolls(aGateway(), edit), true)
 })
 
-test('a Secret that is no longer needed stays mounted until something else rolls', () => {
+test('a Secret that is no longer needed stays mounted until another change rolls the pods', () => {
   assert.equal(rolls(withSecrets('one', 'two'), withSecrets('one')), false)
   assert.equal(rolls(withSecrets('one'), withSecrets('one', 'two')), true)
 })
 
-test('replicas are left to the autoscaler', () => {
+test('the autoscaler sets the replicas', () => {
   const replicasOf = (spec: object) =>
     (
       desiredDeployment(settingsOf(aGateway({ spec: { ...spec } })), undefined).spec as {
@@ -79,7 +79,7 @@ test('replicas are left to the autoscaler', () => {
   assert.equal(replicasOf({ autoscaling: { mode: 'External' } }), undefined)
 })
 
-test('an autoscaled gateway starts with the fewest pods that its autoscaler keeps', () => {
+test("an autoscaled gateway starts with its autoscaler's minimum", () => {
   const initialOf = (autoscaling: object) =>
     childrenOf(settingsOf(aGateway({ spec: { autoscaling } })), {}, undefined).find(
       ({ resource }) => resource.kind === 'Deployment',
@@ -89,8 +89,8 @@ test('an autoscaled gateway starts with the fewest pods that its autoscaler keep
   assert.equal(initialOf({ mode: 'External' }), undefined)
 })
 
-test('pods are restricted, have no token, and end after they have drained', () => {
-  // The operator refuses this variable; one that got past it changes nothing either.
+test('pods are restricted, have no token, and end after a drain', () => {
+  // The operator refuses this variable; one that is stored anyway changes nothing.
   const spec = WorkloadSpec.parse({ env: [{ name: 'GW_TRUST_DIR', value: '/evil' }] })
   const settings = { ...settingsOf(aGateway()), spec }
   const { template } = desiredDeployment(settings, undefined).spec as {
@@ -116,7 +116,7 @@ test('pods are restricted, have no token, and end after they have drained', () =
   assert.deepEqual(trust, [{ name: 'GW_TRUST_DIR', value: '/etc/gw/trust' }])
 })
 
-test('everything is owned by its gateway, and what is switched off is not wanted', () => {
+test('every object is owned by its gateway, and disabled objects are not created', () => {
   const spec = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } }
   const children = childrenOf(settingsOf(aGateway({ spec })), {}, undefined)
   const wanted = children.flatMap(({ resource, desired }) => (desired ? [resource.kind] : []))
@@ -144,7 +144,7 @@ test('only the operator may open the push port', () => {
   )
 })
 
-test('additions of the API server are no difference, changes by another client are', () => {
+test('additions of the API server are not a difference, changes by another client are', () => {
   assert.ok(covers({ a: 1, b: [{ c: 2, d: 3 }] }, { b: [{ c: 2 }] }))
   assert.ok(!covers({ b: [{ c: 3 }] }, { b: [{ c: 2 }] }))
   assert.ok(!covers({ b: [{ c: 2 }, {}] }, { b: [{ c: 2 }] }))

@@ -1,4 +1,7 @@
-/** A number of replicas beside autoscaling is warned of if a person or a program wrote it, not if it is the default of the resource type. */
+/**
+ * A number of replicas together with autoscaling causes a warning if a person or a program wrote
+ * it, not if it is the default of the resource type.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicasHaveEffect } from '../../operator/checks/scale.ts'
@@ -8,11 +11,11 @@ import { trimOf } from '../../operator/kube/watch/trim.ts'
 const NUMBER = { 'f:spec': { 'f:replicas': {} } }
 const AUTOSCALED = { autoscaling: { maxReplicas: 5 }, replicas: 1 }
 
-/** The warnings of the operator for the object that its watch has. */
+/** The operator's warnings for the object as its watch has it. */
 function warnings(spec: object, metadata: object = {}): number {
   const stored = { metadata: { name: 'production', namespace: 'ai', ...metadata }, spec }
   const gateway: KubeObject = trimOf(RESOURCES.gatewayConfigs)(stored)
-  // The check looks at the resource alone.
+  // The check uses the resource alone.
   return replicasHaveEffect({ gateway } as Parameters<typeof replicasHaveEffect>[0]).length
 }
 
@@ -21,7 +24,7 @@ const applied = (document: unknown) => ({
 })
 const owned = (fields: object) => ({ managedFields: [{ manager: 'a', ...fields }] })
 
-test('the default of the type is no written number', () => {
+test('the default of the type is not a written number', () => {
   assert.equal(warnings(AUTOSCALED), 0)
   const others = { operation: 'Apply', fieldsV1: { 'f:spec': { 'f:autoscaling': {} } } }
   assert.equal(warnings(AUTOSCALED, owned(others)), 0)
@@ -31,7 +34,7 @@ test('the default of the type is no written number', () => {
   assert.equal(warnings(AUTOSCALED, { annotations: unreadable }), 0)
 })
 
-test('a number that a file, a manager or a scaler of the gateway wrote is warned of', () => {
+test('a number written by a file, a manager or a scaler of the gateway causes a warning', () => {
   assert.equal(warnings({ ...AUTOSCALED, replicas: 3 }), 1)
   assert.equal(warnings(AUTOSCALED, owned({ operation: 'Apply', fieldsV1: NUMBER })), 1)
   const scaled = { operation: 'Update', subresource: 'scale', fieldsV1: NUMBER }
