@@ -5,6 +5,7 @@ import { apply } from './documents/apply.ts'
 import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
 import { expose } from './documents/expose.ts'
+import { init } from './init.ts'
 import { run } from './run.ts'
 import { liveConsole } from './running/console.ts'
 import { context } from './running/context.ts'
@@ -29,6 +30,7 @@ import { usage } from './tenants/usage.ts'
 import { version } from './version.ts'
 
 export const COMMANDS: readonly Command[] = [
+  init,
   run,
   config,
   diff,

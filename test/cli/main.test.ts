@@ -42,9 +42,9 @@ const misuses = [
     /unknown option '--fil'\n\(Did you mean --file\?\)\n$/,
   ],
   ['an unknown option', ['simulate', '--prt', '1'], /'--prt'\n\(Did you mean --port\?\)/],
-  ['a missing option', ['run'], /required option '-f, --file <path>' not specified/],
+  ['a missing option', ['diff'], /required option '-f, --file <path>' not specified/],
   ['an option without its value', ['run', '--file'], /argument missing/],
-  ['a word too many', ['run', '--file', 'a', 'b'], /too many arguments/],
+  ['a word too many', ['run', 'a', 'b'], /too many arguments/],
   ['a value of the wrong kind', ['simulate', '--port', 'x'], /whole number from 0 to 65535/],
   ['an unknown format', ['simulate', '-o', 'xml'], /table, wide, json, yaml, name/],
   [
