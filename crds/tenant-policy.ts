@@ -1,5 +1,6 @@
 /** The limits and budgets of one tenant as a team's own resource, below the ceilings of the gateway's owner. */
 import { z } from 'zod'
+import { FurtherLimit } from '../dataplane/schema/further-limits.ts'
 import { Budget, RateLimits } from '../dataplane/schema/limits.ts'
 import { Condition } from './conditions.ts'
 import { label, line, listMap, ruled } from './fields.ts'
@@ -71,6 +72,22 @@ const PolicyBudget = ruled(
   },
 )
 
+/** More of one policy would not fit into the document with those of all others. */
+const FURTHER_MAX = 8
+
+const PolicyLimit = FurtherLimit.extend({
+  name: FurtherLimit.shape.name
+    .max(63)
+    .describe('Name; in refusals, alerts and metrics TENANT/NAME. The counter keeps it.'),
+  for: FurtherLimit.shape.for
+    .optional()
+    .describe("The tenant's requests that it is for; all of them if absent."),
+})
+
+export type PolicyLimit = z.output<typeof PolicyLimit>
+
+const furtherLimits = () => z.array(PolicyLimit).max(FURTHER_MAX).optional()
+
 export const TenantPolicySpec = z.strictObject({
   gateway: GatewayKeySpec.shape.gateway.describe(
     'The GatewayConfig: its name, or NAMESPACE/NAME. Its spec.tenants.from must list this namespace and tenant.',
@@ -80,6 +97,9 @@ export const TenantPolicySpec = z.strictObject({
     "Limits of the tenant; the gateway's default for absent ones.",
   ),
   budget: PolicyBudget.optional().describe('Budget of the tenant; none if absent.'),
+  further_limits: furtherLimits().describe(
+    "Limits of parts of the tenant's requests, such as each key, each user or a model, as in gw.limits.",
+  ),
 })
 
 export type TenantPolicySpec = z.output<typeof TenantPolicySpec>
@@ -93,6 +113,7 @@ export const Effective = z.object({
     .optional()
     .describe('Value of on_exceeded in the policy.'),
   downgrade_route: budget.downgrade_route,
+  further_limits: furtherLimits().describe('Those of spec.further_limits that are enforced.'),
   boundBy: z
     .object({
       requests_per_minute: boundBy().describe('See boundBy.'),

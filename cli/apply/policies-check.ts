@@ -15,11 +15,8 @@ import {
 import type { Loaded } from '../../dataplane/config/load.ts'
 import { recordOf, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { judgeGateway } from '../../operator/compile/compile.ts'
-import {
-  faultsOfPolicy,
-  gatewayOfPolicy,
-  type PolicyVerdict,
-} from '../../operator/compile/tenant-policies.ts'
+import type { PolicyVerdict } from '../../operator/compile/policy-verdict.ts'
+import { faultsOfPolicy, gatewayOfPolicy } from '../../operator/compile/tenant-policies.ts'
 import { withPolicies } from '../../operator/compile/with-policies.ts'
 import { type KubeObject, keyOf } from '../../operator/kube/objects.ts'
 

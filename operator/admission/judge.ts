@@ -15,7 +15,8 @@ import {
   type Order,
   TIMED_OUT,
 } from '../compile/judge-apart.ts'
-import { faultsOfPolicy, gatewayOfPolicy, NOT_GRANTED } from '../compile/tenant-policies.ts'
+import { NOT_GRANTED } from '../compile/policy-verdict.ts'
+import { faultsOfPolicy, gatewayOfPolicy } from '../compile/tenant-policies.ts'
 import { type KubeObject, keyOf, RESOURCES } from '../kube/objects.ts'
 import { asWritten } from '../kube/watch/trim.ts'
 import type { ReviewQuestion, ReviewVerdict } from './review.ts'

@@ -10,7 +10,8 @@ import { type CompiledKeys, compileKeys, gatewayOf, type KeyVerdict } from './co
 import type { IssuerKeys } from './issuer-keys.ts'
 import { asksForIssuerKeys, withIssuerKeys } from './issuers.ts'
 import { isLarge, type JudgedWhole, judgeApart, judgeWhole } from './judge-apart.ts'
-import { gatewayOfPolicy, type PolicyVerdict } from './tenant-policies.ts'
+import type { PolicyVerdict } from './policy-verdict.ts'
+import { gatewayOfPolicy } from './tenant-policies.ts'
 
 interface Made {
   readonly uid: string | undefined

@@ -9,7 +9,8 @@ import { isRecord } from '../../dataplane/json/values.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { messageOf } from '../log.ts'
 import { type Judged, judgeGateway } from './compile.ts'
-import { countPolicies, type PolicyVerdict } from './tenant-policies.ts'
+import type { PolicyVerdict } from './policy-verdict.ts'
+import { countPolicies } from './tenant-policies.ts'
 import { withPolicies } from './with-policies.ts'
 
 /** Characters of `gw`. A smaller document takes some ten milliseconds; a thread takes two hundred to start. */

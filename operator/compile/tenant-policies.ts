@@ -3,6 +3,7 @@ import {
   AMOUNT_NAMES,
   type Amount,
   Effective,
+  type PolicyLimit,
   TenantGrant,
   TenantPolicySpec,
 } from '../../crds/tenant-policy.ts'
@@ -10,21 +11,17 @@ import { DEFAULT_LIMITS } from '../../dataplane/accounts/rules.ts'
 import { type Finding, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
-
-export interface PolicyVerdict {
-  readonly accepted: boolean
-  /** CamelCase, for the condition. */
-  readonly reason:
-    | 'Accepted'
-    | 'Bounded'
-    | 'Overruled'
-    | 'Conflicted'
-    | 'InvalidSpec'
-    | 'NotGranted'
-  readonly message: string
-  /** The enforced amounts; for a policy that became invalid, its earlier ones. */
-  readonly effective?: Effective
-}
+import { judgeLimits } from './policy-limits.ts'
+import {
+  beyondGrant,
+  conflict,
+  FURTHER_LIMITS_MAX,
+  invalid,
+  NOT_GRANTED,
+  POLICIES_MAX,
+  type PolicyVerdict,
+  TOO_MANY,
+} from './policy-verdict.ts'
 
 /** A policy that applies, and its amounts. */
 export interface CountedPolicy {
@@ -33,18 +30,7 @@ export interface CountedPolicy {
   readonly effective: Effective
 }
 
-/** More of them would not fit into the document. */
-const POLICIES_MAX = 500
-
 const LIMITS = ['requests_per_minute', 'concurrent_requests', 'tokens_per_minute'] as const
-
-/** The same text whether the gateway exists or not, so that other teams learn nothing. */
-export const NOT_GRANTED: PolicyVerdict = {
-  accepted: false,
-  reason: 'NotGranted',
-  message:
-    'No gateway of that name accepts this policy: its spec.tenants.from must list this namespace and tenant.',
-}
 
 type Ceiling = Partial<Record<Amount, number>>
 type LimitAmounts = Partial<Record<Amount, number | undefined>>
@@ -56,6 +42,7 @@ export function countPolicies(
 ): { readonly counted: readonly CountedPolicy[]; readonly verdicts: Map<string, PolicyVerdict> } {
   const verdicts = new Map<string, PolicyVerdict>()
   const byTenant = new Map<string, CountedPolicy>()
+  let room = FURTHER_LIMITS_MAX
   for (const policy of policies.toSorted(byAge)) {
     const tenant = String(valueBelow(policy, 'spec', 'tenant') ?? '')
     const ceiling = ceilingOf(gateway, policy, tenant)
@@ -65,7 +52,9 @@ export function countPolicies(
       verdicts.set(keyOf(policy), conflict(tenant, first.policy, policy))
     else if (byTenant.size >= POLICIES_MAX) verdicts.set(keyOf(policy), TOO_MANY)
     else {
-      const { verdict, effective } = judgePolicy(gateway, policy, ceiling)
+      const judged = judgePolicy(gateway, policy, ceiling)
+      const { verdict, effective } = withinRoom(judged, room)
+      room -= effective?.further_limits?.length ?? 0
       verdicts.set(keyOf(policy), verdict)
       if (effective !== undefined) byTenant.set(tenant, { policy, tenant, effective })
     }
@@ -73,7 +62,19 @@ export function countPolicies(
   return { counted: [...byTenant.values()], verdicts }
 }
 
-function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling) {
+interface JudgedPolicy {
+  readonly verdict: PolicyVerdict
+  readonly effective: Effective | undefined
+}
+
+function withinRoom(judged: JudgedPolicy, room: number): JudgedPolicy {
+  const { further_limits, ...rest } = judged.effective ?? {}
+  if (further_limits === undefined || further_limits.length <= room) return judged
+  const message = `spec.further_limits: the gateway accepts ${FURTHER_LIMITS_MAX} of all policies, and has older ones`
+  return { verdict: beyondGrant(message, false, rest), effective: rest }
+}
+
+function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling): JudgedPolicy {
   const parsed = TenantPolicySpec.safeParse(policy.spec)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -81,15 +82,29 @@ function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling) 
     const verdict = invalid(`${place}: ${issue?.message}`, lastGood(gateway, policy, ceiling))
     return { verdict, effective: verdict.effective }
   }
-  const { tenant, limits, budget } = parsed.data
+  const { tenant, limits, budget, further_limits = [] } = parsed.data
   const { on_exceeded, downgrade_route } = budget ?? {}
   const asked: Ceiling = present({ ...limits, ...amountsOf(budget ?? {}) })
   const amounts = bounded(gateway, { tenant, asked, ceiling })
-  const effective = {
+  const { allowed, faults } = judgeLimits(further_limits, { tenant, ceiling })
+  const rest = {
     ...amounts,
     ...(on_exceeded === 'downgrade' && { on_exceeded, downgrade_route }),
   }
-  return { verdict: accepted(effective, asked), effective }
+  const [fault] = faults
+  if (fault === undefined) {
+    const effective = { ...rest, ...listed(allowed) }
+    return { verdict: accepted(effective, asked), effective }
+  }
+  const names = new Set(faults.map(({ at }) => further_limits[at]?.name))
+  const before = lastGood(gateway, policy, ceiling)?.further_limits ?? []
+  const kept = before.filter(({ name }) => names.has(name))
+  const effective = { ...rest, ...listed([...allowed, ...kept]) }
+  return { verdict: beyondGrant(fault.message, kept.length > 0, effective), effective }
+}
+
+function listed(limits: readonly PolicyLimit[]): Pick<Effective, 'further_limits'> {
+  return limits.length === 0 ? {} : { further_limits: [...limits] }
 }
 
 /** A policy that an edit made invalid keeps its earlier amounts, below the present ceiling. */
@@ -100,36 +115,32 @@ export function lastGood(
 ): Effective | undefined {
   const parsed = Effective.safeParse(valueBelow(policy, 'status', 'effective'))
   if (!parsed.success || ceiling === undefined) return undefined
-  const { on_exceeded, downgrade_route } = parsed.data
+  const { on_exceeded, downgrade_route, further_limits = [] } = parsed.data
+  const tenant = tenantOf(policy)
   const asked = amountsOf(parsed.data)
-  const amounts = bounded(gateway, { tenant: tenantOf(policy), asked, ceiling })
-  return { ...amounts, ...(on_exceeded && { on_exceeded, downgrade_route }) }
+  const amounts = bounded(gateway, { tenant, asked, ceiling })
+  const { allowed } = judgeLimits(further_limits, { tenant, ceiling })
+  const route = on_exceeded && { on_exceeded, downgrade_route }
+  return { ...amounts, ...route, ...listed(allowed) }
 }
 
 /** Mistakes of a TenantPolicy itself, independent of its gateway. */
 export function faultsOfPolicy({ spec }: KubeObject): readonly Finding[] {
   const parsed = TenantPolicySpec.safeParse(spec ?? {})
-  if (parsed.success) return []
+  if (parsed.success) {
+    const { tenant, further_limits = [] } = parsed.data
+    return judgeLimits(further_limits, { tenant, ceiling: {} }).faults.map(({ message }) => {
+      const [place = '', ...words] = message.split(': ')
+      const path = place.split('.').map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+      return refuse(path, words.join(': '), 'Correct the field, or remove it.')
+    })
+  }
   return parsed.error.issues.map(({ path, message }) =>
     refuse(['spec', ...path.map(partOf)], message, 'Correct the field, or remove it.'),
   )
 }
 
 const partOf = (part: PropertyKey) => (typeof part === 'number' ? part : String(part))
-
-export function invalid(
-  message: string,
-  before: Effective | undefined,
-  kept = 'The previous version of the policy stays active.',
-): PolicyVerdict {
-  const consequence = before === undefined ? 'The tenant has the limits of the gateway.' : kept
-  return {
-    accepted: false,
-    reason: 'InvalidSpec',
-    message: `${message}. ${consequence}`,
-    ...(before && { effective: before }),
-  }
-}
 
 /** The lower of policy and ceiling, amount by amount; the gateway's own entry for the tenant wins over both. */
 function bounded(
@@ -188,20 +199,6 @@ export function accepted(effective: Effective, asked: LimitAmounts): PolicyVerdi
   const message = `${[...bounds, ...overruled].join('; ')}.`
   const reason = ceiling.length > 0 ? 'Bounded' : 'Overruled'
   return { accepted: true, reason, message, effective }
-}
-
-const TOO_MANY: PolicyVerdict = {
-  accepted: false,
-  reason: 'InvalidSpec',
-  message: `The gateway accepts ${POLICIES_MAX} policies, and has older ones. Write the limits of this tenant into the gateway.`,
-}
-
-/** A team of another namespace does not learn the location of the other policy. */
-function conflict(tenant: string, older: KubeObject, policy: KubeObject): PolicyVerdict {
-  const isNear = older.metadata.namespace === policy.metadata.namespace
-  const which = isNear ? `TenantPolicy ${older.metadata.name}` : 'A policy of another namespace'
-  const message = `${which} is older and applies to tenant "${tenant}". Delete one of them.`
-  return { accepted: false, reason: 'Conflicted', message }
 }
 
 /** Per amount the lowest ceiling of all grants that list the namespace and the tenant; undefined without one. */

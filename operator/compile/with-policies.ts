@@ -8,14 +8,14 @@ import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { listBelow, recordOf, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import { type Compiled, judgeGateway } from './compile.ts'
+import { entriesOf } from './policy-limits.ts'
+import { invalid, type PolicyVerdict } from './policy-verdict.ts'
 import {
   accepted,
   budgetOfEach,
   type CountedPolicy,
   countPolicies,
-  invalid,
   lastGood,
-  type PolicyVerdict,
 } from './tenant-policies.ts'
 
 export interface WithPolicies<T> {
@@ -46,7 +46,10 @@ export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
       const fault = faults.get(one.tenant)
       if (fault === undefined) return one
       const { verdict, effective } = withoutFault(gateway, one, { ...fault, isFirst: round === 0 })
-      verdicts.set(keyOf(one.policy), verdict)
+      const before = verdicts.get(keyOf(one.policy))
+      // An accepted rest does not hide that a part was refused.
+      const isHidden = verdict.accepted && before?.accepted === false
+      verdicts.set(keyOf(one.policy), isHidden ? { ...before, effective } : verdict)
       return { ...one, effective }
     })
   }
@@ -60,6 +63,8 @@ export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
 
 interface PolicyFault {
   readonly field: string
+  /** Places of faulty further limits. */
+  readonly limits?: ReadonlySet<number>
   readonly message: string
 }
 
@@ -67,8 +72,10 @@ interface PolicyFault {
 function withoutFault(
   gateway: KubeObject,
   { policy, effective }: CountedPolicy,
-  { field, message, isFirst }: PolicyFault & { readonly isFirst: boolean },
+  { field, message, isFirst, limits }: PolicyFault & { readonly isFirst: boolean },
 ): { readonly verdict: PolicyVerdict; readonly effective: Effective } {
+  if (limits !== undefined)
+    return withoutLimits(gateway, { policy, effective }, { message, isFirst, limits })
   const { usd_per_month, ...withoutMoney } = effective
   const { on_exceeded, downgrade_route, ...withoutRoute } = effective
   const isMoney = field === 'usd_per_month'
@@ -84,6 +91,24 @@ function withoutFault(
     : { verdict: invalid(said, before), effective: before }
 }
 
+/** The previous version of further limits that contradict the configuration; otherwise without these. */
+function withoutLimits(
+  gateway: KubeObject,
+  { policy, effective }: Pick<CountedPolicy, 'policy' | 'effective'>,
+  {
+    message,
+    isFirst,
+    limits,
+  }: { readonly message: string; readonly isFirst: boolean; readonly limits: ReadonlySet<number> },
+): { readonly verdict: PolicyVerdict; readonly effective: Effective } {
+  const { further_limits = [], ...others } = effective
+  const before = isFirst ? lastGood(gateway, policy)?.further_limits : undefined
+  const left = before ?? further_limits.filter((_, at) => !limits.has(at))
+  const rest = { ...others, ...(left.length > 0 && { further_limits: left }) }
+  const kept = before === undefined ? 'The rest of the policy is active.' : undefined
+  return { verdict: invalid(message, rest, kept), effective: rest }
+}
+
 function amountsIn(policy: KubeObject, member: string): Partial<Record<Amount, number>> {
   return recordOf(valueBelow(policy, 'spec', member))
 }
@@ -95,7 +120,9 @@ function faultsOf(
 ): ReadonlyMap<string, PolicyFault> {
   const doubtful = counted.filter(
     ({ effective }) =>
-      effective.usd_per_month !== undefined || effective.downgrade_route !== undefined,
+      effective.usd_per_month !== undefined ||
+      effective.downgrade_route !== undefined ||
+      effective.further_limits !== undefined,
   )
   if (doubtful.length === 0) return new Map()
   const gw = recordOf(gateway.gw)
@@ -111,6 +138,33 @@ function faultsOf(
     const field = isMoney ? 'usd_per_month' : String(path[3] ?? 'on_exceeded')
     faults.set(String(valueBelow(entries[index], 'tenant')), { field, message })
   }
+  return new Map([...faults, ...faultsOfLimits(gw, doubtful, problems)])
+}
+
+/** By tenant. Faults of further limits come before the others of a policy. */
+function faultsOfLimits(
+  gw: SectionFields,
+  doubtful: readonly CountedPolicy[],
+  problems: ReturnType<typeof judgeGateway>['problems'],
+): ReadonlyMap<string, PolicyFault> {
+  const own = listBelow(gw, 'limits').length
+  const places = doubtful.flatMap(({ tenant, effective: { further_limits = [] } }) =>
+    further_limits.map((limit, at) => ({ tenant, at, limit })),
+  )
+  const faults = new Map<string, PolicyFault & { readonly limits: Set<number> }>()
+  for (const { severity, path, message } of problems) {
+    const place = path[1] === 'limits' ? places[Number(path[2]) - own] : undefined
+    if (severity !== 'error' || place === undefined) continue
+    const field = ['spec', 'further_limits', place.limit.name, ...path.slice(3)].join('.')
+    const known = faults.get(place.tenant)
+    if (known !== undefined) known.limits.add(place.at)
+    else
+      faults.set(place.tenant, {
+        field: 'further_limits',
+        message: `${field}: ${message}`,
+        limits: new Set([place.at]),
+      })
+  }
   return faults
 }
 
@@ -118,11 +172,15 @@ function merged(gw: SectionFields, counted: readonly CountedPolicy[]): Payload['
   const each = recordOf(budgetOfEach({ metadata: { name: '' }, gw }))
   const limits = counted.flatMap(({ tenant, effective }) => limitsOf(tenant, effective))
   const budgets = counted.flatMap(({ tenant, effective }) => budgetOf(tenant, effective, each))
+  const further = counted.flatMap(({ tenant, effective }) =>
+    entriesOf(tenant, effective.further_limits ?? []),
+  )
   const rateLimits = recordOf(gw.rate_limits)
   const tenants = [...listBelow(rateLimits, 'tenants'), ...limits]
   return {
     ...gw,
     ...(limits.length > 0 && { rate_limits: { ...rateLimits, tenants } }),
+    ...(further.length > 0 && { limits: [...listBelow(gw, 'limits'), ...further] }),
     ...(budgets.length > 0 && { budgets: [...listBelow(gw, 'budgets'), ...budgets] }),
   }
 }

@@ -29,6 +29,7 @@ interface Row {
   /** In the TenantPolicy. */
   readonly limits?: Fields
   readonly budget?: Fields
+  readonly furtherLimits?: readonly Fields[]
   /** The number of requests served before the first refusal, and the facts of the refusal. */
   readonly served: number
   readonly reason: string
@@ -85,6 +86,14 @@ const ROWS: readonly Row[] = [
     reason: 'budget_spend',
     facts: { limit: ANSWER_USD, budget: undefined },
   },
+  {
+    tenant: 'further',
+    ceiling: MANY,
+    furtherLimits: [{ name: 'keys', for: { each: 'key' }, requests_per_minute: 8 }],
+    served: BURST,
+    reason: 'rpm',
+    facts: { limit: 8, limit_name: 'further/keys', limit_holder: 'key "further"' },
+  },
 ]
 
 const upstream = await startUpstream()
@@ -114,13 +123,14 @@ function documentOf(rows: readonly Row[]): Fields {
       pricing: PRICES,
     },
   }
-  const policies = rows.map(({ tenant, limits, budget }) => ({
+  const policies = rows.map(({ tenant, limits, budget, furtherLimits }) => ({
     metadata: { name: tenant, namespace: 'team-a', generation: 1 },
     spec: {
       gateway: 'ai/production',
       tenant,
       ...(limits && { limits }),
       ...(budget && { budget }),
+      ...(furtherLimits && { further_limits: furtherLimits }),
     },
   }))
   const compiled = compile({ gateway: resource, keys: [], now: 0 })
