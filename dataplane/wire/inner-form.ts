@@ -73,9 +73,9 @@ export interface ChatChoice {
   readonly pictures?: readonly Picture[]
   readonly calls: readonly ToolCall[]
   readonly finish: FinishReason
-  /** The stop sequence at which it ended, where the upstream says so. */
+  /** The stop sequence at which it ended, if the upstream reports it. */
   readonly stop?: string
-  /** As OpenAI shapes log probabilities. */
+  /** Log probabilities in OpenAI's form. */
   readonly logprobs?: unknown
 }
 
@@ -88,7 +88,10 @@ export type Thought = (
   readonly model?: string
 }
 
-/** A picture that the model has painted: a `data:` URL in base64. Clients hand it back in `images` of a message. */
+/**
+ * A picture that the model has generated: a `data:` URL in base64. Clients send it back in `images`
+ * of a message.
+ */
 export interface Picture {
   readonly url: string
   readonly extra?: ToolCallExtra
@@ -116,7 +119,7 @@ export type ChatEvent =
       readonly kind: 'end'
       readonly choice: number
       readonly finish: FinishReason
-      /** The stop sequence at which it ended, where the upstream says so. */
+      /** The stop sequence at which it ended, if the upstream reports it. */
       readonly stop?: string
     }
 
@@ -290,7 +293,7 @@ export interface TranscriptionRequest extends RequestFacts {
   readonly form: Form
   /** Whether the answer is JSON; otherwise it is plain text, perhaps with times. */
   readonly isJson: boolean
-  /** Those of the recording. */
+  /** The fields of the recording. */
   readonly inputTokens: InputTokens
 }
 

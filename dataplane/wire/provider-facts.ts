@@ -75,16 +75,19 @@ export interface CallRules {
   readonly name: RegExp
   /** The most letters of one. */
   readonly nameMax: number
-  /** Ids of calls, each of which may stand in a history once; absent: it takes any, or has none. */
+  /**
+   * Ids of calls, each of which may appear in a history once; absent: it accepts any ids, or has
+   * none.
+   */
   readonly id?: RegExp
   /** The most letters of an id; absent: any number. */
   readonly idMax?: number
 }
 
-/** The prompts that a model keeps up to a cache mark, in tokens. */
+/** The prompts that a model caches up to a mark, in tokens. */
 export interface Cacheable {
   readonly from: number
-  /** Absent: there is no most. */
+  /** Absent: no upper limit. */
   readonly to?: number
 }
 
@@ -115,13 +118,16 @@ export interface ProviderFacts {
   /** Path on the endpoint's origin that answers 200 without a key; absent for hosted APIs. */
   readonly healthPath?: string
   readonly settings?: readonly ProviderSetting[]
-  /** The facts about a model that a configuration may write, or the values of one; all APIs take lengths of names and limits. */
+  /**
+   * The facts about a model, or the values of one fact, that a configuration may set; all APIs
+   * accept lengths of names and limits.
+   */
   readonly writable?: Readonly<Partial<Record<WrittenName, true | readonly string[]>>>
-  /** Whether conversations that a model takes as responses alone are asked so. */
+  /** Whether the gateway sends conversations as responses if the model accepts only responses. */
   readonly asksResponses?: boolean
-  /** Absent where it takes any names and ids. */
+  /** Absent if it accepts all names and ids. */
   readonly calls?: CallRules
-  /** The values of a limit of tokens that mean no limit there, as an absent limit does. */
+  /** The values of a limit of tokens that mean no limit there, like an absent limit. */
   readonly noLimits?: readonly number[]
   /** The APIs that `native` may name; absent: all requests are translated. */
   readonly natives?: readonly NativeApi[]
@@ -138,11 +144,11 @@ export interface ProviderFacts {
   /** Whether the API needs the purpose of vectors, from `embeddings.input_type`. */
   readonly takesInputType?: boolean
   /**
-   * The prompts that a model keeps up to a cache mark; undefined: it takes no marks, or is not known. Absent where the
-   * API has no marks.
+   * The prompts that a model caches up to a mark; undefined: it accepts no marks, or is unknown.
+   * Absent if the API has no marks.
    */
   readonly cacheable?: (model: string) => Cacheable | undefined
-  /** Whether it keeps prefixes apart by the salt that a request names. */
+  /** Whether it separates prefixes by the salt in a request. */
   readonly takesCacheSalt?: boolean
   /** The setting that determines the address; absent: runtimes require an endpoint, hosted APIs do not. */
   readonly requires?: Requirement
@@ -164,7 +170,10 @@ export interface ProviderFacts {
   readonly modelName?: (id: string) => string
   /** The answer header with the provider's id of the request, if it is not one of the common headers. */
   readonly requestIdHeader?: string
-  /** The facts about its models: the first row that matches and has a fact; absent if nothing is known of any. */
+  /**
+   * The facts about its models: the first row that matches and has a fact; absent if no facts are
+   * known.
+   */
   readonly models?: readonly ModelRow[]
   /** Questions for a runtime's context window, the best one first; absent: the list of models. */
   readonly windowQuestions?: readonly WindowQuestion[]

@@ -62,7 +62,7 @@ export class Journey implements Plan<Target> {
   unable: Unsupported | undefined
   /** The failure that the client gets if no upstream is left. */
   last: { readonly target: Target; readonly failure: Failure } | undefined
-  /** Whether the request may wait for a place at an upstream that is shared out. */
+  /** Whether the request may wait for a place at a shared upstream. */
   mayQueue = false
   /** The upstream at which the request has a place. */
   placed: Target | undefined
@@ -73,7 +73,7 @@ export class Journey implements Plan<Target> {
   readonly #yields: boolean
   /** Targets that do not support the request. */
   readonly #unable = new Set<Target>()
-  /** The endpoints that were asked, of upstreams that have some. */
+  /** The endpoints that were used, of upstreams with several. */
   #places: TargetEndpoint[] | undefined
   /** By the name of the upstream; absent for most requests. */
   #spent: Map<string, Spent> | undefined

@@ -42,7 +42,10 @@ export interface AttemptParts extends Sending {
   readonly permit: Permit
   /** The endpoint of the attempt; undefined: the upstream's host name. */
   readonly endpoint?: Endpoint | undefined
-  /** Released when the upstream is no longer busy with the attempt; undefined if the upstream is not shared out. */
+  /**
+   * Released when the upstream is no longer busy with the attempt; undefined if the upstream is not
+   * shared.
+   */
   readonly place?: { release(): void } | undefined
   readonly metered: MeteredAttempt
   /** Present if the stream states its cost. */

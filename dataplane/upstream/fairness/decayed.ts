@@ -1,4 +1,4 @@
-/** A sum that forgets: what was added counts for about ten seconds. */
+/** A decaying sum: an added amount counts for about ten seconds. */
 
 const MEMORY_MS = 10_000
 

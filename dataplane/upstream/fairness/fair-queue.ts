@@ -1,4 +1,4 @@
-/** The requests that wait for a place at one upstream, and the places that it has given. */
+/** The requests that wait for a place at one upstream, and the granted places. */
 import type { Clock } from '../../base/clock.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -20,7 +20,7 @@ export interface QueueWorld {
   isOut(): boolean
 }
 
-/** The request that asks for a place. */
+/** The request that needs a place. */
 export interface Applicant {
   readonly tenant: string
   readonly isLow: boolean
@@ -36,7 +36,7 @@ export class FairQueue implements Giver<Waiter>, Line {
   readonly #name: string
   readonly #world: QueueWorld
   readonly #shares = new Shares<Waiter>()
-  /** Given and not released, whether the request is in flight yet or not. */
+  /** Granted and not released, whether the request is in flight yet or not. */
   readonly #places = new Set<Place<Waiter>>()
   #settings: FairnessSection
   #free: QueueWorld['free']
@@ -67,24 +67,26 @@ export class FairQueue implements Giver<Waiter>, Line {
     return this.#shares.size
   }
 
-  /** Whether a request may start at once: there is a place, and none waits for it. */
+  /** Whether a request may start at once: there is a free place, and no request waits. */
   get isOpen(): boolean {
     return this.#shares.size === 0 && this.#room > 0
   }
 
-  /** A place if one is free and none waits for it. */
+  /** Grants a place if one is free and no request waits. */
   take(applicant: Applicant): Place<Waiter> | undefined {
     return this.isOpen ? this.force(applicant) : undefined
   }
 
-  /** A place though all may be taken: for a request that is sent once more at once, in another form. */
+  /**
+   * Grants a place even if all are taken, for a request that is sent again at once in another form.
+   */
   force({ tenant, isLow, tokensMax }: Applicant): Place<Waiter> {
     const account = this.#shares.account(tenant, isLow)
     this.#shares.enter(account)
     return this.#give(account, tokensMax)
   }
 
-  /** The request waits; if too many do, one of them goes, which may be this one. */
+  /** Adds a waiting request. If too many wait, one of them is dropped, which may be this one. */
   join(waiter: Waiter, { tenant, isLow }: Applicant): void {
     const account = this.#shares.account(tenant, isLow)
     waiter.entered(this, account)
@@ -108,14 +110,16 @@ export class FairQueue implements Giver<Waiter>, Line {
     this.#shares.settle(charge, outputTokens, this.#world.clock.now())
   }
 
-  /** Seconds after which a refused request of the tenant finds the requests of its tenant gone. */
+  /**
+   * Seconds until the tenant's requests have left the queue, for a refused request of the tenant.
+   */
   retryAfterSeconds({ tenant, isLow }: Applicant): number {
     const account = this.#shares.account(tenant, isLow)
     const { max_wait_seconds } = this.#settings
     return this.#shares.retryAfterSeconds(account, this.#world.clock.now(), max_wait_seconds)
   }
 
-  /** The tenants that wait, run or have lately used the upstream. */
+  /** The tenants that wait, run or have recently used the upstream. */
   list() {
     return this.#shares.list(this.#world.clock.now(), SHOWN_MAX)
   }
@@ -132,7 +136,7 @@ export class FairQueue implements Giver<Waiter>, Line {
     return this.#free() - Math.max(0, this.#places.size - this.#world.inFlight())
   }
 
-  /** Gives free places to those whose turn it is. */
+  /** Grants free places to the next requests. */
   #fill(): void {
     if (this.#shares.size === 0 || this.#world.isOut()) return
     for (let room = this.#room; room > 0; room--) {

@@ -1,8 +1,8 @@
-/** The right of one request to run at an upstream that is shared out, until it is released. */
+/** The right of one request to run at a shared upstream, until it is released. */
 import type { MeteredAttempt } from '../../tokens/metered-attempt.ts'
 import type { ShareCharge } from './shares.ts'
 
-/** The queue that has given the place. */
+/** The queue that granted the place. */
 export interface Giver<T> {
   released(place: Place<T>): void
   settled(place: Place<T>, outputTokens: number): void
@@ -39,7 +39,7 @@ export class Place<T> {
     this.#giver.released(this)
   }
 
-  /** The output tokens of the attempt are known. The first report counts. */
+  /** Records the output tokens of the attempt. Only the first report counts. */
   settle(outputTokens: number): void {
     this.#giver.settled(this, outputTokens)
   }

@@ -1,4 +1,6 @@
-/** Gives an upstream a queue for requests that wait for its places, changes it, and ends it. */
+/**
+ * Gives an upstream a queue for requests that wait for its places, and changes or closes the queue.
+ */
 import { schedule } from '../../base/clock.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { placesOf } from '../../config/upstreams/fairness.ts'

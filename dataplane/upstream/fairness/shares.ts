@@ -1,6 +1,7 @@
 /**
- * Chooses the next request for a full upstream: that of the tenant that has had least of its weight in output tokens. This is
- * start-time fair queueing over expected tokens, which are corrected by those of the answer.
+ * Chooses the next request for a full upstream, from the tenant with the fewest output tokens for
+ * its weight. This is start-time fair queueing over expected tokens, which the tokens of the answer
+ * correct.
  */
 import type { FairnessSection } from '../../schema/fairness.ts'
 import { Account, expectedAfter } from './account.ts'
@@ -12,7 +13,7 @@ export type ShareSettings = Pick<
   'weights' | 'default_weight' | 'guarantee' | 'max_waiting'
 >
 
-/** A request that runs, and what its tenant has been charged for it. */
+/** A running request, and the charge of its tenant. */
 export interface ShareCharge<T> {
   readonly account: Account<T>
   charged: number
@@ -25,16 +26,16 @@ export interface ShareCharge<T> {
 
 /** Output tokens of an answer before the first one has ended. */
 const EXPECTED_FIRST = 256
-/** An answer counts as one token at least, so that vectors and failures are shared out by their number. */
+/** An answer counts as at least one token, so that the number of vectors and failures is shared. */
 const COST_MIN = 1
-/** Accounts of idle tenants are forgotten from this number on. */
+/** The number of accounts from which idle tenants are forgotten. */
 const ACCOUNTS_MAX = 4096
 const RETRY_SECONDS_MAX = 3600
 
 export class Shares<T> {
   readonly #weights = new Weights()
   readonly #accounts = new Map<string, Account<T>>()
-  /** Accounts with requests that wait, in no order. */
+  /** Accounts with waiting requests, in no order. */
   readonly #waiting: Account<T>[] = []
   readonly #used = new Decayed()
   #waitingMax = 1
@@ -42,7 +43,7 @@ export class Shares<T> {
   #arrivals = 0
   /** The highest mark at which a request has started. */
   #present = 0
-  /** Grows each time that a request waits after none did. */
+  /** Incremented when a request waits after a time without waiting requests. */
   #contention = 0
   #expected: number | undefined
 
@@ -51,7 +52,7 @@ export class Shares<T> {
     this.#weights.configure(settings)
   }
 
-  /** Number of requests that wait. */
+  /** Number of waiting requests. */
   get size(): number {
     return this.#count
   }
@@ -69,8 +70,8 @@ export class Shares<T> {
   }
 
   /**
-   * The request waits. Returns the request that has to go because too many wait: the newest one of the tenant with the
-   * most for its weight, which may be this one.
+   * Adds a waiting request. If too many wait, returns the dropped one: the newest request of the
+   * tenant with the most for its weight, which may be this one.
    */
   join(account: Account<T>, one: T): T | undefined {
     if (this.#count === 0) this.#contention++
@@ -97,12 +98,12 @@ export class Shares<T> {
     if (account.isIdle) this.#weights.leave(account)
   }
 
-  /** All requests that wait. */
+  /** All waiting requests. */
   all(): readonly T[] {
     return this.#waiting.flatMap(({ waiting }) => waiting)
   }
 
-  /** Takes the request whose turn it is from its queue and charges it; undefined if none waits. */
+  /** Removes the next request from its queue and charges it; undefined if none waits. */
   next(): { readonly one: T; readonly account: Account<T> } | undefined {
     let [first] = this.#waiting
     if (first === undefined) return undefined
@@ -120,7 +121,7 @@ export class Shares<T> {
     account.running++
   }
 
-  /** `most`: the limit of tokens that the client has set. Follows `next` or `enter`. */
+  /** `most`: the client's limit of tokens. Follows `next` or `enter`. */
   charge(account: Account<T>, most: number): ShareCharge<T> {
     const expected = account.expected ?? this.#expected ?? EXPECTED_FIRST
     const charged = Math.max(COST_MIN, Math.min(expected, most))
@@ -129,23 +130,23 @@ export class Shares<T> {
     return { account, charged, counted: 0, contention: this.#contention, isSettled: false }
   }
 
-  /** The request has this many output tokens by now. Only what exceeds its charge changes the order. */
+  /** Records the request's output tokens so far. Only tokens beyond its charge change the order. */
   progress(charge: ShareCharge<T>, tokens: number, now: number): void {
     this.#use(charge, tokens, now)
-    // Tokens that were made while none waited were taken from no other tenant.
+    // Tokens generated while no request waited were taken from no other tenant.
     if (this.#isFree(charge)) charge.charged = Math.max(charge.charged, tokens)
     else if (tokens > charge.charged) this.#correct(charge, tokens)
     charge.contention = this.#contention
   }
 
-  /** The request has ended with this many output tokens. */
+  /** Records the end of the request, with its output tokens. */
   settle(charge: ShareCharge<T>, tokens: number, now: number): void {
     if (charge.isSettled) return
     charge.isSettled = true
     const { account } = charge
     this.#use(charge, tokens, now)
     if (!this.#isFree(charge)) this.#correct(charge, Math.max(COST_MIN, tokens))
-    // A failure says nothing of answers.
+    // A failure does not change the expectation.
     if (tokens === 0) return
     account.expected = expectedAfter(account.expected, tokens)
     this.#expected = expectedAfter(this.#expected, tokens)
@@ -157,7 +158,10 @@ export class Shares<T> {
     if (account.isIdle) this.#weights.leave(account)
   }
 
-  /** Seconds until the tenant's requests that wait have gone, at its share of the present pace; `unknown`: without a pace. */
+  /**
+   * Seconds until the tenant's waiting requests have left the queue, at its share of the current
+   * throughput; `unknown`: without a throughput.
+   */
   retryAfterSeconds(account: Account<T>, now: number, unknown: number): number {
     const pace = this.#used.perSecond(now) * this.#weights.shareOf(account)
     const ahead = Math.max(0, account.mark - this.#level) * this.#weights.of(account)
@@ -167,7 +171,9 @@ export class Shares<T> {
     return Math.min(RETRY_SECONDS_MAX, Math.max(1, seconds))
   }
 
-  /** The tenants that use the upstream or have used it lately: those with the most requests first. */
+  /**
+   * The tenants that use the upstream or have recently used it: those with the most requests first.
+   */
   list(now: number, most: number) {
     const all = this.#used.at(now)
     const shown = [...this.#accounts.values()].filter(
@@ -188,8 +194,8 @@ export class Shares<T> {
   }
 
   /**
-   * Where a tenant begins that was idle: with the tenant that is next, so that it hoards nothing and owes nothing for what
-   * it borrowed. Corrections may have put all that wait below the last start.
+   * The start of a tenant that was idle: level with the next tenant, so that it has saved nothing
+   * and owes nothing. Corrections may have moved all waiting tenants below the last start.
    */
   get #level(): number {
     let [first] = this.#waiting
@@ -198,7 +204,10 @@ export class Shares<T> {
     return Math.min(first.mark, this.#present)
   }
 
-  /** Whether the charge was made, or last looked at, before the present contention, or that has ended. */
+  /**
+   * Whether the charge was made or last read before the current contention, or that contention has
+   * ended.
+   */
   #isFree({ contention }: ShareCharge<T>): boolean {
     return this.#count === 0 || contention !== this.#contention
   }
@@ -229,7 +238,7 @@ export class Shares<T> {
     return this.#waiting.reduce((most, one) => (crowdOf(one) > crowdOf(most) ? one : most))
   }
 
-  /** Debts are kept as long as there is room. */
+  /** Debts are kept while there is room. */
   #forget(): void {
     const idle = [...this.#accounts.values()].filter(({ isIdle }) => isIdle)
     const settled = idle.filter(({ mark }) => mark <= this.#present)

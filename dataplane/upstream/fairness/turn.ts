@@ -1,4 +1,4 @@
-/** The turn of one request at upstreams that are shared out: it takes a place, or waits for one. */
+/** The turn of one request at shared upstreams: it takes a place, or waits for one. */
 import { GatewayError } from '../../base/errors.ts'
 import type { Presence } from '../../call/presence.ts'
 import type { Journey } from '../attempt/journey.ts'
@@ -31,7 +31,7 @@ export class Turn {
   #held: { readonly target: Target; readonly place: Place<Waiter> } | undefined
   /** All waits of the request together. */
   #waitedMs = 0
-  /** The error of a request that waited in vain, or found no room to wait. */
+  /** The error of a request that waited too long, or found no room to wait. */
   refusal: GatewayError | undefined
 
   /** `totalAt`: the monotonic deadline of the request. */
@@ -58,7 +58,7 @@ export class Turn {
     return full.length === 0 ? undefined : this.#wait(full)
   }
 
-  /** The place of an attempt that begins now; undefined if the upstream is not shared out. */
+  /** The place of an attempt that begins now; undefined if the upstream is not shared. */
   placeAt(target: Target): Place<Waiter> | undefined {
     const held = this.#held
     if (held?.target !== target) return target.state.fair?.force(this.#applicant)
@@ -67,7 +67,7 @@ export class Turn {
     return held.place
   }
 
-  /** Gives back a place that no attempt has used. */
+  /** Releases a place that no attempt has used. */
   close(): void {
     const held = this.#held
     this.#held = undefined
@@ -126,7 +126,7 @@ export class Turn {
   }
 }
 
-/** The full upstreams to which the request could go, had they a place. */
+/** The full upstreams to which the request could go if it had a place. */
 export function queuesOf(journey: Journey): Queued[] {
   const { spill, targets } = journey
   const only = spill !== undefined && !leavingOf(journey).allowed ? spill.primary : undefined

@@ -4,8 +4,8 @@ import type { Account } from './account.ts'
 import type { Place } from './place.ts'
 
 /**
- * `granted`: the request has a place. `gave_up`: its time was up. `no_room`: too many wait. `left`: the client
- * disconnected. `changed`: no upstream can be waited for any more.
+ * `granted`: the request has a place. `gave_up`: its time was up. `no_room`: too many requests
+ * wait. `left`: the client disconnected. `changed`: no upstream accepts waiting requests any more.
  */
 export type Parting = 'granted' | 'gave_up' | 'no_room' | 'left' | 'changed'
 
@@ -41,7 +41,7 @@ export class Waiter implements Deadline {
     this.#lines.set(line, account)
   }
 
-  /** One queue has dropped the request; with its last queue the wait ends. */
+  /** One queue has dropped the request; with the last queue the wait ends. */
   dropped(line: Line, parting: Parting): void {
     this.#lines.delete(line)
     if (this.#lines.size === 0) this.leave(parting)

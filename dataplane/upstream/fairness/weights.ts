@@ -1,10 +1,13 @@
-/** How much of an upstream each tenant that uses it now may have: by weights, and no less than guarantees. */
+/**
+ * The share of an upstream for each tenant that currently uses it: by weights, and never less than
+ * guarantees.
+ */
 import type { FairnessSection } from '../../schema/fairness.ts'
 
-/** `priority: low` has a fiftieth of its weight: near zero, but its turn always comes. */
+/** `priority: low` has a fiftieth of its weight: near zero, but never without a turn. */
 export const LOW_SHARE = 1 / 50
 
-/** A tenant that uses the upstream now. */
+/** A tenant that currently uses the upstream. */
 export interface Weighed {
   readonly tenant: string
   readonly isLow: boolean
@@ -12,7 +15,7 @@ export interface Weighed {
 
 interface Active {
   readonly weight: number
-  /** From 0 to 1; zero: nothing is guaranteed. */
+  /** From 0 to 1; zero: no guarantee. */
   readonly guarantee: number
   isRaised: boolean
 }
@@ -20,8 +23,9 @@ interface Active {
 type Settings = Pick<FairnessSection, 'weights' | 'default_weight' | 'guarantee'>
 
 /**
- * Guarantees that weights do not reach are raised, and the others share the rest by their weights. One factor lowers all
- * others, so a change of the active tenants costs as many steps as there are guarantees in use.
+ * Raises guarantees above the weights; the others share the rest by their weights. One factor
+ * lowers all others, so a change of the active tenants costs as many steps as there are guarantees
+ * in use.
  */
 export class Weights {
   #weights: ReadonlyMap<string, number> = new Map()
@@ -55,7 +59,7 @@ export class Weights {
     this.#balance()
   }
 
-  /** Nothing of the tenant waits or runs any more. */
+  /** The tenant has no waiting or running request any more. */
   leave(one: Weighed): void {
     const entry = this.#active.get(one)
     if (entry === undefined) return
@@ -65,7 +69,7 @@ export class Weights {
     this.#balance()
   }
 
-  /** The weight with guarantees; that of a tenant which is not active is its weight alone. */
+  /** The weight with guarantees; a tenant that is not active has only its weight. */
   of(one: Weighed): number {
     const entry = this.#active.get(one)
     if (entry === undefined) return this.#weightOf(one)

@@ -38,7 +38,7 @@ export class TargetState {
   readonly credential: UpstreamCredential
   /** Requests that wait while no server listens. */
   readonly coldStart: ColdStart
-  /** Requests that wait for a place; undefined if full means refused. */
+  /** Requests that wait for a place; undefined if a full upstream refuses. */
   fair: FairQueue | undefined
   inFlight = 0
   /** The last failure that the breaker counted, as text for the status. */

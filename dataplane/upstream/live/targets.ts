@@ -90,8 +90,8 @@ export class Target implements Candidate {
   }
 
   /**
-   * For a request of low priority, an upstream is full if at most a quarter of its places is free. An upstream that is
-   * shared out is full while any request waits.
+   * For a request of low priority, an upstream is full if at most a quarter of its places is free.
+   * A shared upstream is full while any request waits.
    */
   standing(now: number, yields: boolean): Standing {
     if (this.state.outBecause(now) !== undefined) return 'out'

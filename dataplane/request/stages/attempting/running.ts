@@ -27,7 +27,7 @@ export interface Begun {
   readonly terms: AttemptAdmission
   readonly journey: Journey
   readonly gateway: Runner
-  /** Absent if no upstream of the route is shared out. */
+  /** Absent if no upstream of the route is shared. */
   readonly turn: Turn | undefined
 }
 
