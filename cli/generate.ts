@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Argument, Command, type Option } from 'commander'
 import { addPlace } from './asking/place.ts'
+import { EXAMPLES } from './printing/examples.ts'
 import { makeProgram } from './program.ts'
 import { shapesPage } from './shapes/page.ts'
 
@@ -37,7 +38,11 @@ function sectionsOf(command: Command, above: string): string[] {
   const { registeredArguments } = command
   const isEmpty = own.length + registeredArguments.length === 0
   const table = isEmpty ? [] : [tableOf(own, registeredArguments)]
-  return [[title, command.description(), ...asks, ...table].join('\n\n')]
+  const examples = (EXAMPLES[path.replace(/^\S+ /, '')] ?? []).map(
+    (line) => `${above.split(' ')[0]} ${line}`,
+  )
+  const shown = examples.length === 0 ? [] : [['```', ...examples, '```'].join('\n')]
+  return [[title, command.description(), ...asks, ...table, ...shown].join('\n\n')]
 }
 
 function tableOf(options: readonly Option[], args: readonly Argument[] = []): string {

@@ -5,7 +5,10 @@
 import { basename } from 'node:path'
 import { Command } from 'commander'
 import { VERSION } from '../dataplane/base/version.ts'
-import { COMMANDS } from './commands/index.ts'
+import { helpCommand } from './commands/help.ts'
+import { GROUPS } from './commands/index.ts'
+import { causesOf, isVerbose } from './printing/causes.ts'
+import { addExamples } from './printing/examples.ts'
 import { AnswerIsNo, EXIT, endUsageWith64, printRemark } from './printing/output.ts'
 
 export function makeProgram(name: string): Command {
@@ -15,8 +18,12 @@ export function makeProgram(name: string): Command {
     )
     .version(VERSION, '-V, --version', 'print the version')
     .option('--no-color', 'print without colours, as with NO_COLOR; FORCE_COLOR is for pipes')
-    .helpCommand('help [command]', 'print the help of a command')
-  for (const command of COMMANDS) program.addCommand(command)
+    .option('-v, --verbose', 'after an error, also print its causes')
+    .helpCommand(false)
+  for (const [heading, commands] of Object.entries(GROUPS))
+    for (const command of commands) program.addCommand(command.helpGroup(heading))
+  program.addCommand(helpCommand().helpGroup('Tool:'))
+  addExamples(program)
   return endUsageWith64(program)
 }
 
@@ -30,6 +37,7 @@ export async function main(): Promise<void> {
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     printRemark(`error: ${message.replaceAll(/\s*\n\s*/g, ' ')}`)
+    if (isVerbose()) for (const line of causesOf(error)) printRemark(`  cause: ${line}`)
     process.exitCode = error instanceof AnswerIsNo ? EXIT.no : EXIT.unanswered
   }
 }

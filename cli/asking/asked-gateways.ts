@@ -43,7 +43,7 @@ export async function withGateways<T>(
         const tunnel = await tunnelTo(pod.metadata.name, adminPortOf(pod, gateway))
         return await askAdmin(tunnel.url, path, asking).catch((error: Error) => {
           const at = { pod: pod.metadata.name, namespace }
-          throw new Error(silence(at, tunnel.fault(), error.message))
+          throw new Error(silence(at, tunnel.fault(), error.message), { cause: error })
         })
       },
       clientUrl: async () => {

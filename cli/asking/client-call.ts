@@ -56,7 +56,9 @@ async function call(
     const ms = Math.round(performance.now() - startedAt)
     return { status: answer.status, headers: answer.headers, ms, ...(error ?? NO_ERROR) }
   } catch (error) {
-    throw new Error(`No server answers at ${url} (${reasonOf(error, timeoutMs)}). Check --url.`)
+    throw new Error(`No server answers at ${url} (${reasonOf(error, timeoutMs)}). Check --url.`, {
+      cause: error,
+    })
   }
 }
 

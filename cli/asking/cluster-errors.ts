@@ -6,7 +6,7 @@ export function explained(error: unknown, server: string): unknown {
   if (!(error instanceof Error)) return error
   if (error instanceof ApiError) {
     const sentence = refusal(error, server)
-    return sentence === undefined ? error : new Error(sentence)
+    return sentence === undefined ? error : new Error(sentence, { cause: error })
   }
   // The platform's exception contains a number there, and its name says the reason.
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
@@ -16,6 +16,7 @@ export function explained(error: unknown, server: string): unknown {
   return new Error(
     `The API server at ${server} does not respond (${why}). Check the kubeconfig and ` +
       '--context; for a stand-alone gateway give --admin URL.',
+    { cause: error },
   )
 }
 

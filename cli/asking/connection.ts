@@ -52,7 +52,9 @@ export async function askAdmin(
     const token = url === null ? undefined : await tokenFor(url)
     answer = await ask(admin, path, { ...asking, timeoutMs, token })
   } catch (error) {
-    throw new Error(`No gateway answers at ${admin} (${reasonOf(error, timeoutMs)}). ${ADVICE}`)
+    throw new Error(`No gateway answers at ${admin} (${reasonOf(error, timeoutMs)}). ${ADVICE}`, {
+      cause: error,
+    })
   }
   const { body, status } = answer
   if (body === undefined) throw new Error(`The server at ${admin} is not a gateway. ${ADVICE}`)

@@ -1,4 +1,4 @@
-/** The registry of commands: one line each, in the order of the help. */
+/** The registry of commands, in the order of the help. */
 import type { Command } from 'commander'
 import { completion } from './completion.ts'
 import { apply } from './documents/apply.ts'
@@ -29,33 +29,15 @@ import { pricing } from './tenants/pricing.ts'
 import { usage } from './tenants/usage.ts'
 import { version } from './version.ts'
 
-export const COMMANDS: readonly Command[] = [
-  init,
-  run,
-  config,
-  diff,
-  apply,
-  expose,
-  status,
-  wait,
-  models,
-  top,
-  logs,
-  liveConsole,
-  keys,
-  auth,
-  limits,
-  usage,
-  pricing,
-  explain,
-  trace,
-  context,
-  upstream,
-  vector,
-  guardrail,
-  tokens,
-  gateway,
-  simulate,
-  version,
-  completion,
-]
+/** By the headings of the help. */
+export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
+  'Start:': [init, run, simulate],
+  'Configuration:': [config, diff, apply, expose],
+  'State:': [status, wait, models, top, logs, liveConsole],
+  'Clients:': [keys, auth, limits, usage, pricing],
+  'Requests:': [explain, trace, context],
+  'Tests:': [gateway, upstream, vector, guardrail, tokens],
+  'Tool:': [version, completion],
+}
+
+export const COMMANDS: readonly Command[] = Object.values(GROUPS).flat()

@@ -1,7 +1,6 @@
 /** `gw init`: writes a first configuration from four answers. */
 import { Command } from 'commander'
 import type { InitOptions } from '../init/init.ts'
-import { keyFormatOption } from '../printing/formats.ts'
 import { endUsageWith64 } from '../printing/output.ts'
 
 export const init = endUsageWith64(
@@ -16,7 +15,6 @@ export const init = endUsageWith64(
     .option('--endpoint <url>', 'address of the provider; needed for your own model servers')
     .option('--tenant <name>', 'team that gets the first key')
     .option('-f, --file <path>', 'file to write', 'gw.yaml')
-    .addOption(keyFormatOption())
     .action(writeFirst),
 )
 

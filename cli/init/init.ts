@@ -4,7 +4,6 @@ import type { Command } from 'commander'
 import { loadConfiguration } from '../../dataplane/config/load.ts'
 import { PROVIDER_FACTS } from '../../dataplane/providers/index.ts'
 import { idFor, make, WishError } from '../keys/making.ts'
-import { type Format, printData } from '../printing/formats.ts'
 import { AnswerIsNo, EXIT, printRemark, printText } from '../printing/output.ts'
 import { printProblems } from '../printing/problems-text.ts'
 import { firstDocument, listenPortBeside, ROUTE } from './document.ts'
@@ -12,11 +11,10 @@ import { AnswerFault, answersOf, type Given, withQuestions } from './questions.t
 
 export interface InitOptions extends Given {
   readonly file: string
-  readonly output: Format
 }
 
 export async function runInit(options: InitOptions, command: Command): Promise<void> {
-  const { file, output } = options
+  const { file } = options
   const fail = (message: string) => command.error(`error: ${message}`, { exitCode: EXIT.usage })
   const answers = await withQuestions((ask) => answersOf(options, PROVIDER_FACTS, ask)).catch(
     (error: Error) => (error instanceof AnswerFault ? fail(error.message) : Promise.reject(error)),
@@ -36,9 +34,7 @@ export async function runInit(options: InitOptions, command: Command): Promise<v
     return printRemark(`refused: nothing was written to ${file}`)
   }
   write(file, text)
-  const print = () =>
-    printText(nextSteps({ file, key, apiKeyEnv, port: listenPortBeside(answers.endpoint) }))
-  await printData(output, { value: { file, key, record }, names: [file], print })
+  printText(nextSteps({ file, key, apiKeyEnv, port: listenPortBeside(answers.endpoint) }))
 }
 
 function madeFor(tenant: string, fail: (message: string) => never) {

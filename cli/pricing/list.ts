@@ -66,7 +66,9 @@ function textOf(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')
   } catch (error) {
-    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
 }
 

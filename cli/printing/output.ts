@@ -5,6 +5,14 @@ import { withHint } from './usage-hints.ts'
 /** Exit codes, for scripts. */
 export const EXIT = { ok: 0, no: 1, unanswered: 2, usage: 64 } as const
 
+/** The same in words, for people. */
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: 'yes',
+  no: 'the answer is no: invalid, refused, different, not ready, not expected, not found, exists already',
+  unanswered: 'the question could not be asked',
+  usage: 'wrong usage',
+}
+
 /** The tool got an answer, and the answer is no: not found, exists already, has ended. All other errors end with 2. */
 export class AnswerIsNo extends Error {}
 

@@ -68,7 +68,9 @@ export function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`cannot read ${path}: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    })
   }
 }
 

@@ -7,8 +7,8 @@ import { fullTime, relativeTime, spanText } from '../../cli/printing/ages.ts'
 import { paint } from '../../cli/printing/colours.ts'
 import { FORMATS } from '../../cli/printing/formats.ts'
 
-/** They run a program, open a page or print a script. */
-const WITHOUT_DATA = ['run', 'console', 'completion']
+/** They run a program, write a file, open a page or print a script. */
+const WITHOUT_DATA = ['run', 'init', 'console', 'completion']
 /** A key is shown once, and `-o name` would lose it. */
 const MAKE_A_KEY = ['keys create', 'keys rotate']
 

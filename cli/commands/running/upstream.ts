@@ -33,7 +33,9 @@ export const upstream = endUsageWith64(
 )
 
 async function testUpstreams(options: UpstreamTestOptions, command: Command): Promise<void> {
-  const { name, verbose = false, output } = options
+  const { name, output } = options
+  // The option of the program has the same name, and takes the word.
+  const { verbose = false } = command.optsWithGlobals<UpstreamTestOptions>()
   const { testUpstreams: run } = await import('../../trials/upstream.ts')
   await run({ name, verbose, output }, await askedPlace(options, command))
 }
