@@ -73,7 +73,7 @@ export interface ChatChoice {
   readonly pictures?: readonly Picture[]
   readonly calls: readonly ToolCall[]
   readonly finish: FinishReason
-  /** The stop sequence at which it ended, if the upstream reports it. */
+  /** The stop sequence that ended it, if reported. */
   readonly stop?: string
   /** Log probabilities in OpenAI's form. */
   readonly logprobs?: unknown
@@ -88,10 +88,7 @@ export type Thought = (
   readonly model?: string
 }
 
-/**
- * A picture that the model has generated: a `data:` URL in base64. Clients send it back in `images`
- * of a message.
- */
+/** A picture of the model: a `data:` URL in base64. Clients send it back in `images` of a message. */
 export interface Picture {
   readonly url: string
   readonly extra?: ToolCallExtra
@@ -119,7 +116,7 @@ export type ChatEvent =
       readonly kind: 'end'
       readonly choice: number
       readonly finish: FinishReason
-      /** The stop sequence at which it ended, if the upstream reports it. */
+      /** The stop sequence that ended it, if reported. */
       readonly stop?: string
     }
 
