@@ -26,7 +26,7 @@ test('one that takes too long is ended with its children, even if it ignores the
   const file = join(folder, 'pids')
   // Neither listens, and the test does not wait for the second one.
   const script = `trap '' TERM; (trap '' TERM; while :; do sleep 1; done) & echo $! $$ > ${file}; wait; while :; do sleep 1; done`
-  // On a busy machine it may be ended before it printed anything: then with more time.
+  // On a busy machine it may be ended before its first output; then it runs again with more time.
   for (let msMax = 500; !existsSync(file) || readFileSync(file, 'utf8') === ''; msMax *= 2) {
     const outcome = await runBounded('sh', ['-c', script], { msMax, graceMs: 500 })
     assert.equal(outcome, 'took too long')

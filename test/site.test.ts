@@ -54,7 +54,7 @@ function commandsIn(page: Page): string[] {
 /** A checkout's `gw` is the product's; the others are things with that name. */
 const NO_COMMAND = /^(?:\d|run$)/
 
-test('every command of the tool in every page is one, with these options', async () => {
+test('every command of the tool in every page exists, with its options', async () => {
   const wrong: string[] = []
   const seen = new Set(pages.flatMap(commandsIn))
   assert.ok(seen.size > 30, `${seen.size}`)

@@ -69,7 +69,7 @@ export class Activation {
     return this.loaded.delivered !== undefined
   }
 
-  /** Replaces the configuration; a bad document changes nothing and is reported. Returns whether it was accepted. */
+  /** Returns whether the configuration was accepted. */
   replace(load: () => Loaded): boolean {
     const gateway = this.#gateway
     const { errors, loaded, snapshot } = this.#attempt(load)

@@ -45,7 +45,7 @@ test('a file for another namespace than --namespace is refused', () => {
   assert.equal(judged(gateway, { namespace: 'team' }).gateway?.metadata.namespace, 'ai')
 })
 
-test('what is no document, and what a cluster cannot use, is refused', () => {
+test('a text that is not a document, or that a cluster cannot use, is refused', () => {
   assert.equal(judged([1, 2]).gateway, undefined)
   const filed = { ...gateway, gw: { ...Object(gateway.gw), state_dir: '/tmp/x' } }
   assert.match(judged(filed).errors.join(), /gw\.state_dir/)

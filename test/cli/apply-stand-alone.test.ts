@@ -52,7 +52,7 @@ async function edited(change: (section: Section) => void): Promise<string> {
 const hashNow = async () => (await front.admin('/status')).config.hash
 const burstNow = async () => (await front.admin('/limits/acme')).requests_per_minute.burst
 
-test('apply --reload takes limits and keys, and says for how long', async () => {
+test('apply --reload changes limits and keys, and reports how long the change lasts', async () => {
   const { record } = aKey({ id: 'second' })
   const file = await edited((section) => {
     limitsOf(section).default.burst = 77
@@ -125,7 +125,7 @@ test('apply without --reload takes everything', async () => {
   assert.match(back.stderr, /This lasts: .*config\.yaml, and reloads it after each later edit/)
 })
 
-test('as it says, the next save of the file of the start replaces what was applied', async () => {
+test('as the command warns, the next save of the start file replaces the applied document', async () => {
   const file = await edited((section) => {
     limitsOf(section).default.burst = 88
   })

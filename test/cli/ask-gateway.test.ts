@@ -97,7 +97,7 @@ test('trace get shows the ids of the client, the trace and the upstream', async 
   assert.match(stdout, /├─ trace id: 4bf92f3577b34da6a3ce929d0e0e4736\n/)
 })
 
-test('trace get of a request that was refused says so, and does not call it answered', async () => {
+test('trace get shows a refused request as refused, not as answered', async () => {
   const { id } = await chat('nothing')
   const { code, stdout } = await ask('trace', 'get', id)
   assert.equal(code, 0)
@@ -114,7 +114,7 @@ test('trace list shows the last decisions, and an unknown request is 1', async (
   assert.match(unknown.stderr, /No running gateway has a trace of request "none-1"/)
 })
 
-test('upstream test reaches upstreams as the gateway does, and says why one fails', async () => {
+test('upstream test calls upstreams as the gateway does, and shows why one fails', async () => {
   two.reply = failing(401, { message: 'bad credential upstream-credential' })
   const { code, stdout } = await ask('upstream', 'test', '--all', '--verbose')
   assert.equal(code, 1)
@@ -136,7 +136,7 @@ test('upstream test reaches upstreams as the gateway does, and says why one fail
   assert.deepEqual([unknown.code, unknown.stderr], [1, 'error: There is no upstream "ghost".\n'])
 })
 
-test('tests of upstreams count for no tenant, and the metrics know nothing of them', async () => {
+test('tests of upstreams count for no tenant and in no metric', async () => {
   const before = await front.value('gw_requests_total{route="other",upstream="two",status="200"}')
   const asked = two.asked.length
   assert.equal((await ask('gateway', 'test', '--route', 'other')).code, 0)
@@ -237,7 +237,7 @@ test('a limit that nothing ran into has held, and is said not to have been reach
   assert.match(stdout, /^the limit held, but was not reached: it would admit \d+; raise --rate/m)
 })
 
-test('limits test sends requests at a rate, and says whether the limit held', async () => {
+test('limits test sends requests at a rate, and reports whether the limit held', async () => {
   const args = ['--tenant', 'acme', '--rate', '600', '--duration', '1s', '--route', 'other']
   const { code, stdout, stderr } = await ask(
     'limits',
@@ -258,7 +258,7 @@ test('limits test sends requests at a rate, and says whether the limit held', as
   assert.match(other.stderr, /The key was refused: unknown key/)
 })
 
-test('limits test at a URL takes the burst from the gateway that --admin names, else says what it assumes', async () => {
+test('limits test at a URL reads the burst from the gateway in --admin, or else prints the assumed burst', async () => {
   const args = ['--tenant', 'quiet', '--rate', '60', '--duration', '1s', '--route', 'other']
   const test = (...more: readonly string[]) =>
     gw('limits', 'test', ...args, '--key', quiet.key, '--url', url, ...more)

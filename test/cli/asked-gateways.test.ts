@@ -14,7 +14,7 @@ const hung: AskedGateway = {
 }
 const bodyOf = async ({ ask }: AskedGateway) => (await ask('/status')).body
 
-test('the answers of the others are there, and why one gave none', async () => {
+test('the output has the answers of the others, and the reason of the missing one', async () => {
   assert.deepEqual(await askEach([hung, answering('a'), answering('b')], bodyOf), {
     answers: ['a', 'b'],
     silent: ['Pod hung does not answer (nothing for 10 s).'],

@@ -1,4 +1,4 @@
-/** Clusters that cannot be asked: the tool says why, and what to do. */
+/** Unreachable clusters: the tool prints the reason and the fix. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
@@ -68,7 +68,7 @@ const cases: readonly (readonly [what: string, answer: Answer, says: RegExp])[] 
   ['a server without our types', refuses(404, 'page not found'), /install the chart/],
 ]
 for (const [what, given, says] of cases) {
-  test(`${what}: the error says what to do`, async () => {
+  test(`${what}: the error contains the fix`, async () => {
     assert.match(await failure(given), says)
   })
 }

@@ -26,7 +26,7 @@ test('bash offers the commands, their commands and their options', () => {
   assert.deepEqual(offered('status', '--wa'), ['--watch'])
 })
 
-test('bash offers the words of a choice, files after --file, and nothing where no list exists', () => {
+test('bash offers the values of a choice, files after --file, and nothing for an option without a list', () => {
   assert.deepEqual(offered('status', '-o', ''), ['table', 'wide', 'json', 'yaml', 'name'])
   assert.deepEqual(offered('apply', '--file', 'package-lo'), ['package-lock.json'])
   assert.deepEqual(offered('keys', 'revoke', '--id', ''), [])

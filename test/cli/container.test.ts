@@ -1,4 +1,7 @@
-/** The program of the image starts a gateway once, with everything that a gateway would start itself anew for. */
+/**
+ * The image's program starts a gateway once, with all flags for which a gateway would otherwise
+ * restart itself.
+ */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The manifests for what stands in front of a gateway. */
+/** The manifests for proxies and load balancers in front of a gateway. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

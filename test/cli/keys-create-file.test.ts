@@ -71,7 +71,7 @@ for (const [layout, list] of [
   ['a name without a list', 'api_keys:'],
   ['a list on one line', 'api_keys: [{id: old, tenant: acme}]'],
 ] as const) {
-  test(`into ${layout} it goes too, and comments stay`, async () => {
+  test(`the record is also added to ${layout}, and comments stay`, async () => {
     const file = await aFile(`${HEAD}  ${list}\n  aliases: {a: b} # names\n`)
     assert.equal((await create(file)).code, 0)
     const after = await readFile(file, 'utf8')
@@ -80,7 +80,7 @@ for (const [layout, list] of [
   })
 }
 
-test('the file that a configuration names gets it, also where it is not there yet', async () => {
+test('the key file of a configuration gets the record, even if the file does not exist yet', async () => {
   const file = await aFile(`${HEAD}  api_keys_file: keys.yaml\n`)
   const keys = join(file, '../keys.yaml')
   const before = await readFile(file, 'utf8')
@@ -93,7 +93,7 @@ test('the file that a configuration names gets it, also where it is not there ye
   assert.ok(parse(await readFile(keys, 'utf8'))[0].revoked_at)
 })
 
-test('an id that is there and a route that is not are refused, and the file stays', async () => {
+test('an existing id and an unknown route are refused, and the file stays unchanged', async () => {
   const routes = '  routes:\n    - { name: chat, strategy: single, primary: a }\n'
   const file = await aFile(`${HEAD}${routes}  api_keys:\n    - { ${RECORD} }\n`)
   const before = await readFile(file, 'utf8')
@@ -112,7 +112,7 @@ test('an id that is there and a route that is not are refused, and the file stay
   assert.ok(!existsSync(missing))
 })
 
-test('a tag goes into the record where the file declares it, and is refused elsewhere', async () => {
+test('a tag is added to the record if the file declares it, and is refused otherwise', async () => {
   const list = `  api_keys:\n    - { ${RECORD} }\n`
   const file = await aFile(`${HEAD}  usage: { tags: [team] } # ours\n${list}`)
   assert.equal((await create(file, '--tag', 'team=blue')).code, 0)

@@ -48,7 +48,7 @@ test('a pod that never answers does not hold up for ever', async () => {
   assert.equal(await untilPodsKnow(anApi(aStatus(5, 4)), key, { before: 4, waitMs: 1 }), false)
 })
 
-test('where the key counts nowhere, or the gateway may not be read, there is nothing to wait for', async () => {
+test('if the key has no effect, or the gateway is not readable, the command does not wait', async () => {
   const refused = { ...key, status: { conditions: [{ type: 'Accepted', status: 'False' }] } }
   assert.equal(await keysSequenceOf(anApi(aStatus(4)), refused), undefined)
   const forbidden = {

@@ -28,7 +28,7 @@ async function keysFile(): Promise<string> {
   return path
 }
 
-test('list tells of every key, and of neither key nor hash', async () => {
+test('list shows every key, and neither key nor hash', async () => {
   const { code, stdout } = await gw('keys', 'list', '--file', await keysFile())
   assert.equal(code, 0)
   assert.match(
@@ -42,7 +42,7 @@ test('list tells of every key, and of neither key nor hash', async () => {
   assert.deepEqual([keys.length, keys[0].id], [1, 'gone'])
 })
 
-test('inspect finds a key by what one has of it, and tells when and why it was revoked', async () => {
+test('inspect finds a key by any part of it, and shows when and why it was revoked', async () => {
   const file = await keysFile()
   for (const prefix of ['gw_live_gone', 'gw_live_gone_efgh', 'gw_live_gone_efghijklmnop']) {
     const { code, stdout } = await gw(
@@ -141,7 +141,7 @@ test('with a grace the old key expires later', async () => {
   assert.ok(left > 86_000_000 && left <= 86_400_000, `${left} ms`)
 })
 
-test('keys of a whole configuration are found and changed, and aliases lead to their route', async () => {
+test('commands find and change the keys of a whole configuration, and resolve aliases to their route', async () => {
   const file = join(folder, 'config.yaml')
   const text = `# ours
 apiVersion: inference.gw/v1

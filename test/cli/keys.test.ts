@@ -91,7 +91,7 @@ const refused = [
   ['an id with an underscore', [...named, '--id', 'a_b'], /no underscore/],
   ['an environment with an underscore', [...named, '--environment', 'a_b'], /no underscore/],
   ['an expiry in the past', [...named, '--expires', '2001-01-01'], /passed/],
-  ['an expiry that is no date', [...named, '--expires', 'soon'], /ISO 8601/],
+  ['an expiry that is not a date', [...named, '--expires', 'soon'], /ISO 8601/],
 ] as const
 
 for (const [what, args, message] of refused) {

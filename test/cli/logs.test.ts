@@ -92,7 +92,7 @@ test('programs get a document a line', async () => {
   assert.deepEqual(documents[4], { message: LINES[4] })
 })
 
-test('standard input is read where there is neither a file nor a cluster', async () => {
+test('standard input is read if there is neither a file nor a cluster', async () => {
   const env = { ...process.env, HOME: folder, KUBECONFIG: '' }
   const child = spawn(process.execPath, [TOOL, 'logs', '--tenant', 'blue'], { env })
   const output = collectOutput(child)
@@ -102,7 +102,7 @@ test('standard input is read where there is neither a file nor a cluster', async
   assert.match(output(), /^08:40:01 info .* 429 .*, r2\n$/)
 })
 
-test('-f goes on with what is written, through rotation, until Ctrl-C', async (t) => {
+test('-f continues with new lines, through rotation, until Ctrl-C', async (t) => {
   const many = Array.from({ length: 20 }, (_, index) => request(`old${index}`))
   const followed = await written(many)
   const child = spawn(process.execPath, [TOOL, 'logs', '--file', followed, '-f', '-o', 'name'])
@@ -136,7 +136,7 @@ for (const [args, message] of misuses) {
   })
 }
 
-test('a file that is not there is 2', async () => {
+test('a missing file exits with 2', async () => {
   const { code, stderr } = await gw('logs', '--file', join(folder, 'none.log'))
   assert.equal(code, 2)
   assert.match(stderr, /ENOENT/)

@@ -20,7 +20,7 @@ const LIST_MODULES = `data:text/javascript,${encodeURIComponent(`
   })
 `)}`
 
-/** Stands for any failure: a package that cannot be loaded. */
+/** Simulates any failure: a package that cannot be loaded. */
 const WITHOUT_YAML = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module'
   registerHooks({
@@ -56,7 +56,7 @@ const misuses = [
 ] as const
 
 for (const [what, args, message] of misuses) {
-  test(`${what} ends with 64 and says what would be right`, async () => {
+  test(`${what} exits with 64 and prints the correct form`, async () => {
     const { code, stdout, stderr } = await gw(...args)
     assert.equal(code, 64)
     assert.match(stderr, message)

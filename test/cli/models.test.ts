@@ -8,7 +8,7 @@ function aModel(name: string, eligible: readonly boolean[]): Model {
   return { name, kind: 'route', route: name, strategy: 'round_robin', upstreams }
 }
 
-test('an upstream that one pod finds out is out, whichever pod says so', () => {
+test('an upstream that any pod reports as out is shown as out', () => {
   const mixed = [[aModel('chat', [true, false])], [aModel('chat', [false, true])]]
   const [chat] = joined([...mixed, [aModel('chat', [true, true])]])
   assert.deepEqual(chat, aModel('chat', [false, false]))

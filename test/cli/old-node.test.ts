@@ -48,7 +48,7 @@ function anInstallation(name: string, node: string | undefined): string {
   return join(at, 'cli/gw.js')
 }
 
-test('it runs in the Node of its packages, with the same words and the same end', () => {
+test('the tool runs in the Node of its packages, with the same arguments and exit code', () => {
   const tool = anInstallation('beside', 'shift; echo "$@"; exit 7')
   const { status, stdout, stderr } = oldNode(tool, 'keys', 'list', '--tenant', 'a b')
   assert.deepEqual([status, stdout, stderr], [7, 'keys list --tenant a b\n', ''])
@@ -62,14 +62,14 @@ test('without one a single line says which Node it needs and how to get it', () 
   assert.match(stderr, /^error: gw needs Node 24 or newer, and this is v20\.20\.2; .*`npm ci`.*\n$/)
 })
 
-test('a package has no Node to bring, and says which it needs', () => {
+test('a package cannot contain a Node, and names the version that it needs', () => {
   const { status, stdout, stderr } = oldNode(anInstallation('package', undefined), 'status')
   assert.deepEqual([status, stdout], [2, ''])
   const words = 'gw needs Node 24 or newer, and this is v20.20.2; install a newer one'
   assert.equal(stderr, `error: ${words}\n`)
 })
 
-test('by a link of another name it is still called so', () => {
+test('a link with another name keeps its name in messages', () => {
   const link = join(folder, 'kubectl-gw')
   symlinkSync(TOOL, link)
   const installed = existsSync(join(ROOT, 'node_modules/node/bin/node'))
@@ -79,7 +79,7 @@ test('by a link of another name it is still called so', () => {
   assert.match(stdout, /^Usage: kubectl gw /)
 })
 
-test('npm warns of no engine where an old Node starts the tool', () => {
+test('npm prints no engine warning if an old Node starts the tool', () => {
   const { engines } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   assert.deepEqual([engines, lock.packages[''].engines], [{ node: '>=18' }, { node: '>=18' }])

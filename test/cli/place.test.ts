@@ -56,7 +56,7 @@ async function aSocket(port: number): Promise<string> {
   return `unix:${socketIn(at, port)}`
 }
 
-test('nothing said, no kubeconfig and no gateway: a sentence says what to do', async () => {
+test('without options, kubeconfig and gateway, one sentence tells what to do', async () => {
   await assert.rejects(placeFor(), /^Error: No gateway of this user runs .*`gw run --file FILE`/)
 })
 
@@ -70,7 +70,7 @@ test('nothing said, no kubeconfig and no socket: a gateway at the usual port', a
   assert.deepEqual(await placeFor(), { kind: 'stand-alone', admin: ADMIN_DEFAULT })
 })
 
-test('several gateways of this machine are listed, and one is asked for', async () => {
+test('several gateways of this machine are listed, and the user must name one', async () => {
   const [one, other] = [await aSocket(8080), await aSocket(8081)]
   await assert.rejects(placeFor(), (error: Error) => {
     assert.ok(error.message.includes(`--admin 8080 (8080.yaml, ${one})`), error.message)
@@ -79,7 +79,7 @@ test('several gateways of this machine are listed, and one is asked for', async 
   })
 })
 
-test('a socket without a listener is no gateway, and neither is one in a folder that everyone may write to', async () => {
+test('a socket without a listener does not count as a gateway, nor does one in a folder that everyone may write to', async () => {
   const one = await aSocket(8080)
   await writeFile(join(runtime, 'unused'), '')
   await rename(join(runtime, 'unused'), one.slice('unix:'.length))

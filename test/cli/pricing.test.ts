@@ -156,7 +156,7 @@ test('an entry that gives no usable price is named with its field and value, and
   }
 })
 
-test('a file that is no price list is refused, and the configuration stays', async () => {
+test('a file that is not a price list is refused, and the configuration stays unchanged', async () => {
   for (const list of [
     '[]',
     'not json',
@@ -248,7 +248,7 @@ test('a row that an alias writes is refused, and the file stays', async () => {
   assert.match(stderr, /gw\.pricing\.0 cannot be changed/)
 })
 
-test('--as names the entry of a model, and a model or an entry that is not there is refused', async () => {
+test('--as names the entry of a model, and an unknown model or entry is refused', async () => {
   const config = configOf([['mine', 'vllm'], ['gpt-4o']])
   const { rows, code } = await imported(
     config,
@@ -283,7 +283,7 @@ async function checked(config: string, ...more: readonly string[]) {
   return { code: ended.code, ...JSON.parse(ended.stdout) }
 }
 
-test('check names the models whose prices differ or are missing, and ends with 1', async () => {
+test('check names the models whose prices differ or are missing, and exits with 1', async () => {
   const { code, ok, models } = await checked(COMMENTED)
   assert.deepEqual([code, ok], [1, false])
   assert.deepEqual(models, [
@@ -304,7 +304,7 @@ test('check names the models whose prices differ or are missing, and ends with 1
   assert.equal(names.stdout, 'gpt-4o\nclaude-m\n')
 })
 
-test('check ends with 0 where all prices are those of the list, and needs no list for missing prices', async () => {
+test('check exits with 0 if all prices equal the list, and needs no list to find missing prices', async () => {
   const { text } = await imported(configOf([['gpt-4o'], ['claude-m', 'anthropic']]))
   const { code, ok } = await checked(text)
   assert.deepEqual([code, ok], [0, true])

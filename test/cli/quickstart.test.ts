@@ -68,7 +68,7 @@ test('the example holds the hash of the key that is printed', async () => {
   assert.ok(example.includes(key))
 })
 
-test('every line of the example that says something has a comment above it', async () => {
+test('every line with a value in the example has a comment above it', async () => {
   const lines = (await readFile(EXAMPLE, 'utf8')).trimEnd().split('\n')
   const bare = lines.filter(
     (line, index) => !/^\s*(#|$)/.test(line) && !/^\s*#/.test(lines[index - 1] ?? ''),

@@ -19,7 +19,7 @@ async function firstLineOf(...args: readonly string[]) {
   return { line: String(line), stop }
 }
 
-test('it says its base URL in one line once it answers, and ends with 0', async () => {
+test('it prints its base URL in one line once it answers, and exits with 0', async () => {
   const { line, stop } = await firstLineOf()
   const [baseUrl = ''] = /http:\/\/127\.0\.0\.1:\d+\/v1$/.exec(line) ?? []
   assert.equal((await fetch(`${baseUrl}/models`)).status, 200)

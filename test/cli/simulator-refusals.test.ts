@@ -45,7 +45,7 @@ test('with a key, only health and metrics are open', async (t) => {
   assert.equal(await status('/metrics'), 200)
 })
 
-test('the share of failures is as asked for, and the same for a seed', async (t) => {
+test('the share of failures is the requested one, and the same for a seed', async (t) => {
   const statuses = async () => {
     const { post } = await aSimulator(t, { errorRate: 0.3, errorStatus: 503, seed: 7 })
     const seen: number[] = []

@@ -31,7 +31,7 @@ test('json_object gets an object', async (t) => {
   assert.equal(typeof JSON.parse(answer.choices[0]?.message.content ?? '').answer, 'string')
 })
 
-test('a loop of tools ends in the shape that was asked for', async (t) => {
+test('a loop of tools ends in the requested shape', async (t) => {
   const { client } = await aSimulator(t)
   const seen: unknown[] = []
   const runner = client.chat.completions.runTools({
@@ -125,7 +125,7 @@ test('vectors are the same for the same text, near for shared words, and have le
   assert.ok(dot(one, near) > 0.5 && dot(one, far) < 0.2, `${dot(one, near)}, ${dot(one, far)}`)
 })
 
-test('vectors have the dimensions that are asked for, as numbers and as base64', async (t) => {
+test('vectors have the requested dimensions, as numbers and as base64', async (t) => {
   const { client } = await aSimulator(t)
   const asked = { model: 'vectors', input: [1, 2, 3], dimensions: 8 }
   const floats = await client.embeddings.create({ ...asked, encoding_format: 'float' })

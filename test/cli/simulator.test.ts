@@ -28,7 +28,7 @@ test('it echoes the last message of the user, whose parts may be several', async
   assert.equal(answer.choices[0]?.message.content, 'You said: look here')
 })
 
-test('a stream says the same, and null usage until the usage', async (t) => {
+test('a stream has the same text, and null usage until the usage', async (t) => {
   const { client } = await aSimulator(t)
   const stream = await client.chat.completions.create({
     ...hello,

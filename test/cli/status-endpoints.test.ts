@@ -23,7 +23,7 @@ test('requests of all pods are summed, and a state that some pods see names them
   ])
 })
 
-test('a state that all pods see stands alone, and upstreams with their name alone are left out', () => {
+test('a state that all pods report is printed without pods, and upstreams with only their name are left out', () => {
   const upstreams = [{ name: 'plain' }, { name: 'local', endpoints: [at('a:1', 'draining', 1)] }]
   const seen = endpointsOf([aPod('one', ...upstreams), aPod('two', ...upstreams)])
   assert.deepEqual(endpointLines(seen), ['endpoints of local: 1', '  a:1  draining, 2 in flight'])

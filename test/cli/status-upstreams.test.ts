@@ -1,4 +1,7 @@
-/** The upstreams of a gateway in a cluster: sums over its pods, who differs, and why one does not serve. */
+/**
+ * The upstreams of a gateway in a cluster: sums over its pods, the pods that differ, and the reason
+ * of an upstream that does not serve.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpointLines } from '../../cli/printing/upstreams-text.ts'
@@ -37,13 +40,13 @@ test('a pod that differs is named in each column, and with its reason', () => {
   assert.deepEqual(value[0]?.differing, [{ pod: 'p-1', health: 'healthy', ...open }])
 })
 
-test('a reason of every pod stands alone', () => {
+test('a reason of every pod is printed without pods', () => {
   const hosted = { name: 'hosted', ...well, why: 'it refuses the credential of the gateway (401)' }
   const { rows } = upstreamsOf([aPod('p-1', hosted), aPod('p-2', hosted)])
   assert.equal(rows[0]?.why, 'it refuses the credential of the gateway (401)')
 })
 
-test('a pool without a pod says that it has no endpoint, and nothing of a name', () => {
+test('a pool without a pod reports a missing endpoint, and no name', () => {
   const pool = { name: 'pool', ...well, eligible: false, why: 'it has no endpoint', endpoints: [] }
   const { value } = upstreamsOf([aPod('p-1', pool)])
   assert.deepEqual(endpointLines(value), ['endpoints of pool: none; it has no endpoint'])

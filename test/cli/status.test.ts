@@ -20,7 +20,7 @@ const front = await startFront({
 after(() => Promise.all([front.process.stop(), upstream.close()]))
 const { adminUrl, configFile } = front.process
 
-test('status tells configuration, store, upstreams and objectives', async () => {
+test('status shows configuration, store, upstreams and objectives', async () => {
   const { code, stdout, stderr } = await gw('status', '--admin', adminUrl)
   assert.deepEqual([code, stderr], [0, ''])
   const { config } = await front.admin('/status')
@@ -52,7 +52,7 @@ test('status --watch shows it again when it has changed, and ends as Ctrl-C ends
   )
 })
 
-test('version shows the tool and the gateway, and the tool alone where no gateway answers', async () => {
+test('version shows the tool and the gateway, and only the tool if no gateway answers', async () => {
   const { stdout } = await gw('version', '--admin', adminUrl, '-o', 'json')
   const gateways = [{ name: adminUrl, version: VERSION }]
   assert.deepEqual(JSON.parse(stdout), { client: VERSION, gateways })

@@ -95,7 +95,7 @@ test('a row of usage is one row for each kind of token, at its listed price', ()
   for (const [name, value] of Object.entries(expected)) assert.equal(first?.[name], value, name)
 })
 
-test('a cost that the listed prices do not explain is divided all the same, to the nano-dollar', () => {
+test('a cost that the listed prices do not explain is still divided, to the nano-dollar', () => {
   for (const [row, kinds] of [
     [{ ...USED, cost_nano_usd: 3 * LISTED + 7 }, 5],
     [{ ...USED, cost_nano_usd: 1 }, 5],

@@ -1,4 +1,4 @@
-/** Budgets as they will stand at the end of their windows: of tenants, groups and keys. */
+/** Predicted budgets at the end of their windows: of tenants, groups and keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { forecastsOf } from '../../cli/usage/forecast.ts'
@@ -18,7 +18,7 @@ const RATES = {
   concurrent_requests: { window: 'running', limit: 8, used: 0, resets_at: null },
 }
 
-test('a budget says its pace, the end of its window and when it is spent', () => {
+test('a budget shows its pace, the end of its window and when it will be spent', () => {
   const [spent, slow] = forecastsOf(
     [
       {
@@ -49,7 +49,7 @@ test('what is spent, what is untouched and what has hardly begun foretell nothin
   assert.equal(of(5, early)?.pace, null)
 })
 
-test('a budget of a group or a key stands once, however many tenants and pods have it', () => {
+test('a budget of a group or a key is printed once, regardless of the number of tenants and pods', () => {
   const shared = { 'group:research tokens_per_day': day(40), 'key:k1 tokens_per_day': day(10) }
   const pod = (used: number) => ({
     total: 2,

@@ -87,7 +87,7 @@ test('a name that a spreadsheet would run, and one with commas, quotes or line b
   assert.ok(rows.flat().every((cell) => !/^[\s\p{C}]*[=+\-@＝＋－＠]/u.test(cell)))
 })
 
-test('the pods of a cluster are summed up, and the footer says how many have answered', () => {
+test('the pods of a cluster are added up, and the footer shows how many have answered', () => {
   const one = { by: { tenant: 'a', model: 'm' }, requests: 2, cost_nano_usd: 5 }
   const answers = [anAnswer([one]), anAnswer([one])]
   const report = joined(answers)
@@ -105,14 +105,14 @@ test('what caches saved is what reading was cheaper, less what writing was deare
   assert.deepEqual([cells.cache_gain_usd, cells.cache_surcharge_usd], ['0.05', '0.30'])
 })
 
-test('a report says from when it counts, where that is later than asked', () => {
+test('a report shows its start if that is later than requested', () => {
   const kept = anAnswer([], { kept_from: '2026-11-20T00:00:00Z' })
   assert.match(printed(kept), /counted from 2026-11-20T00:00:00Z/)
   const whole = anAnswer([], { kept_from: '2026-11-01T00:00:00Z' })
   assert.doesNotMatch(printed(whole), /counted from/)
 })
 
-test('the zone of days, and tokens that no key has, stand below the table', () => {
+test('the time zone of days, and tokens without a key, are printed below the table', () => {
   const unattributed = [{ tenant: 'a', window: 'day' as const, tokens: 30, cost_nano_usd: 0 }]
   const text = printed(anAnswer([], { tz: 'Europe/Berlin', unattributed }))
   assert.match(text, /days of Europe\/Berlin/)

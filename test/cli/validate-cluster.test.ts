@@ -38,7 +38,7 @@ async function validated(head: object, flags: readonly string[] = [], more = {})
 
 const named = { metadata: { name: 'production' } }
 
-test('a document with a spec or a namespace may say what only a cluster can do', async () => {
+test('a document with a spec or a namespace may contain settings that only a cluster supports', async () => {
   const heads = [
     { metadata: { name: 'production', namespace: 'ai' } },
     { ...named, spec: { replicas: 2 } },
@@ -59,7 +59,7 @@ test('--cluster judges any document so, and asks for the name that it needs ther
   assert.match(stdout + stderr, /the gateway has no name/)
 })
 
-test('without any of these a file is judged as a stand-alone gateway reads it', async () => {
+test('without any of these a file is checked like that of a stand-alone gateway', async () => {
   const { code, stdout, stderr } = await validated(named)
   assert.equal(code, 1)
   assert.match(stdout + stderr, /kubernetes/)

@@ -45,7 +45,7 @@ async function validated(...documents: string[]) {
 
 const lineOf = (text: string, part: string) => text.slice(0, text.indexOf(part)).split('\n').length
 
-test('a policy above the ceiling is a warning that says the number, at its line', async () => {
+test('a policy above the ceiling causes a warning with the number, at its line', async () => {
   const above = policy('a', 'tenant: research\nlimits: {requests_per_minute: 600}')
   for (const documents of [
     [GATEWAY, above],
@@ -96,7 +96,7 @@ test('policies that can have no effect are refused with place and fix', async ()
   }
 })
 
-test('a policy of another gateway is not judged, and says so', async () => {
+test('a policy of another gateway is not checked, and the output reports that', async () => {
   const other = policy('b', 'tenant: dev').replace('ai/production', 'ai/other')
   const { code, problems } = await validated(GATEWAY, other)
   assert.equal(code, 0)

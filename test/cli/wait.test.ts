@@ -1,4 +1,4 @@
-/** `gw wait` in a cluster, before an API server that gives one GatewayConfig as it stands. */
+/** `gw wait` in a cluster, with an API server that returns one GatewayConfig unchanged. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -86,7 +86,7 @@ test('a condition of an older generation does not count', async () => {
   assert.match(stderr, /the operator has not processed generation 3/)
 })
 
-test('a gateway that is not there is waited for', async () => {
+test('the command waits for a gateway that does not exist yet', async () => {
   const { code, stderr } = await wait('gwc/production', '--timeout', '1ms')
   assert.equal(code, 1)
   assert.match(stderr, /Not within 0.001 s: There is no GatewayConfig "production"/)

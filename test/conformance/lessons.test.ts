@@ -43,14 +43,14 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   {
-    name: 'max_tokens, where max_completion_tokens is wanted',
+    name: 'max_tokens, if the model requires max_completion_tokens',
     provider: 'openai',
     says: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
     param: 'max_tokens',
     facts: { limitMember: 'max_completion_tokens' },
   },
   {
-    name: 'max_completion_tokens, where a server is older',
+    name: 'max_completion_tokens, if a server is older',
     provider: 'vllm',
     says: 'Unrecognized request argument supplied: max_completion_tokens',
     facts: { limitMember: 'max_tokens' },

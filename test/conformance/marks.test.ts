@@ -48,7 +48,7 @@ test('marks of chat are cache_control at Anthropic, with their time', () => {
 })
 
 for (const api of ['chat', 'messages'] as const) {
-  test(`marks of ${api} are points after tools, instructions, texts and results at Bedrock`, () => {
+  test(`marks of ${api} become cache points after tools, instructions, texts and results at Bedrock`, () => {
     const way = { api, provider: 'bedrock', model: CLAUDE } as const
     const { body, complaints, named } = sentBy(way, MARKED[api])
     assert.deepEqual(body.toolConfig.tools[1], HOUR_POINT)

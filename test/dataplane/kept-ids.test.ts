@@ -28,7 +28,7 @@ test('an id of another tenant, of another secret or with any other character is 
     assert.equal(opened(id), undefined)
 })
 
-test('an id of a response is no id of a conversation', () => {
+test('an id of a response is not an id of a conversation', () => {
   const known = sealedId({ ...place, kind: 'conversation' }, 'acme', secret)
   assert.match(known, /^conv_[\w-]+$/)
   assert.equal(opened(`resp${known.slice(4)}`), undefined)

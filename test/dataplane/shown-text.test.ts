@@ -27,7 +27,7 @@ for (const [path, shown] of PLACES) {
   test(`the key in ${path.slice(0, 40)} is masked`, () => assert.equal(shownPath(path), shown))
 }
 
-test('keys are masked wherever they stand in a text', () => {
+test('keys are masked anywhere in a text', () => {
   assert.equal(maskKeys(`a ${KEY}, b "${KEY}"`), 'a gw_***, b "gw_***"')
   assert.equal(
     maskKeys('Incorrect API key provided: sk-abc*****xyz.'),

@@ -11,7 +11,7 @@ const ANSWER = 'x'.repeat(1_000)
 const body = JSON.stringify(Array.from({ length: 40 }, (_, index) => ({ role: 'user', index })))
 const seen = { length: 0 }
 
-/** Another process that sends again as soon as it has its answer. */
+/** Another process that sends its next request as soon as it has its answer. */
 const PEER = `
   const server = require('net').createServer((socket) => {
     let got = 0

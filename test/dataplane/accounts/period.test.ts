@@ -88,7 +88,7 @@ test('every moment of two years is in exactly one window, in every zone', () => 
     }
 })
 
-test('a key of a window tells all of it', () => {
+test('the key of a window contains the whole window', () => {
   const { day, month } = new Period('week', 'usd', 'Asia/Tokyo').at(Date.UTC(2026, 5, 1))
   for (const window of [day, month]) {
     const { isUnkept: _, ...known } = windowOfKey(window.key) ?? {}
@@ -98,6 +98,6 @@ test('a key of a window tells all of it', () => {
   assert.equal(windowOfKey('2026-11-26'), undefined)
 })
 
-test('a name that is no time zone is known as such', () => {
+test('a name that is not a time zone is recognised', () => {
   assert.deepEqual([isTimeZone('Europe/Berlin'), isTimeZone('Mars/Base')], [true, false])
 })

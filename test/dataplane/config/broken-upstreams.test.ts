@@ -283,7 +283,7 @@ const PROVIDERS: Row[] = [
     fix: 'Remove one',
   },
   {
-    name: 'an API that requests are not passed to',
+    name: 'a native API that the provider does not support',
     yaml: upstream('provider: cohere\napi_key: ${env:KEY}\nnative:\n  - responses # here'),
     path: 'gw.upstreams[0].native[0]',
     says: 'requests are not passed to cohere as responses',

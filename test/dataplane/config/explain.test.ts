@@ -27,7 +27,7 @@ test('an explanation has the facts about each model, and marks the written ones'
   assert.match(text, /model m of p: reasoning no \(written\); wires chat \(written\)/)
 })
 
-test('an explanation says who may call which route, in which order, and for how long', () => {
+test('an explanation shows who may call which route, in which order, and for how long', () => {
   const { configuration } = load(
     aDocument(`  gateway: {request_timeout_seconds: 40}
   pricing: [{model: m, input: 0.5, output: 1.5}]
@@ -108,7 +108,7 @@ test('an upstream with several endpoints is explained by their source', () => {
   }
 })
 
-test('the places of an upstream are multiplied by the pods and the endpoints, as far as they are known', () => {
+test('the places of an upstream are multiplied by the known numbers of pods and endpoints', () => {
   const upstreams = `  upstreams:
     - {name: a, provider: vllm, endpoint: "http://a:8000", model: m, context_window: 8192, max_queue_depth: 50}
     - {name: b, provider: vllm, endpoint: "http://b:8000", endpoints: dns, model: m, context_window: 8192, max_queue_depth: 20}

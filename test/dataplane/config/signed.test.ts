@@ -93,7 +93,7 @@ test('no changed byte of an envelope passes', () => {
   )
 })
 
-test('a refusal says what is wrong', () => {
+test('a refusal contains the reason', () => {
   const other = generateKeyPairSync('ed25519')
   const foreign = sign(document, other.privateKey)
   const cases: readonly (readonly [unknown, string])[] = [

@@ -14,7 +14,7 @@ function fail(breaker: Breaker, times: number, now = 0) {
   for (let each = 0; each < times; each++) breaker.failure(breaker.permit(now)!, now)
 }
 
-test('it opens at the threshold, refuses, and says when it will try again', () => {
+test('it opens at the threshold, refuses, and reports when it will try again', () => {
   const { breaker, changes } = aBreaker()
   fail(breaker, 2, 100)
   assert.equal(breaker.peek(100), 'closed')
@@ -69,7 +69,7 @@ test('a failed probe opens it again for the same duration', () => {
   assert.deepEqual(changes.slice(1), ['open>half_open', 'half_open>open', 'open>half_open'])
 })
 
-test('a probe whose client left frees its place and proves nothing', () => {
+test('a probe whose client disconnected frees its place and proves nothing', () => {
   const { breaker } = aBreaker({ ...SETTINGS, halfOpenProbes: 1 })
   fail(breaker, 3)
   breaker.neutral(breaker.permit(1000)!)

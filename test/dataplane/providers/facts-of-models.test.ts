@@ -78,7 +78,7 @@ test('no row follows others that have all of its facts for all of its models', (
     for (const { of, checked: _day, source: _source, ...facts } of models)
       for (const fact of Object.keys(facts)) {
         const key = `${of.source} ${fact}`
-        assert.ok(!seen.has(key), `${name}: ${key} stands there twice`)
+        assert.ok(!seen.has(key), `${name}: ${key} appears there twice`)
         seen.add(key)
       }
   }

@@ -28,7 +28,7 @@ test('it opens with the third failure in a row', () => {
   assert.equal(breaker.isOpen, true)
 })
 
-test('an answer in between begins the count anew', () => {
+test('an answer in between restarts the count', () => {
   const { breaker } = closed()
   fail(breaker, 2)
   breaker.succeeded()
@@ -54,7 +54,7 @@ test('it opens when half of the answers of a second are failures', () => {
   assert.equal(breaker.isOpen, false, 'what was long ago does not count')
 })
 
-test('three good probes in a row close it, and a bad one begins anew', () => {
+test('three good probes in a row close it, and a bad one restarts the count', () => {
   const { breaker } = closed()
   fail(breaker)
   assert.deepEqual(

@@ -91,7 +91,7 @@ test('a client that leaves aborts the stream', async () => {
   assert.equal(open.value, 0)
 })
 
-test('a stream for a client that has left is aborted before it flows', async () => {
+test('a stream for a disconnected client is aborted before its first byte', async () => {
   const { response, heard } = anAnswer()
   heard.listener.closed()
   const stream = new Driven()
