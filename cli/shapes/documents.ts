@@ -223,3 +223,9 @@ export const Versions = z.looseObject({
   client: z.string(),
   gateways: z.array(z.looseObject({ name: z.string(), version: z.string() })),
 })
+
+/** What `gw upstream drain` and `resume` print. */
+export const Drained = z.object({
+  name: z.string(),
+  drained_until: z.string().describe('the upstream gets no new requests until then'),
+})

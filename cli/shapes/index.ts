@@ -88,6 +88,8 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   'trace list': Listing,
   'context inspect': ContextAnswer,
   'upstream test': UpstreamsTrial,
+  'upstream drain': documents.Drained,
+  'upstream resume': documents.Drained,
   'vector test': VectorTrial,
   'guardrail test': GuardrailTrial,
   'tokens verify': TokensTrial,

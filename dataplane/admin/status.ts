@@ -98,6 +98,8 @@ function whyNot(target: Target, now: number): string | undefined {
   switch (out) {
     case 'reference unresolved':
       return `reference unresolved: ${settings.disabled}`
+    case 'drained':
+      return `it is drained until ${settings.section.drained_until}`
     case 'tokenizer mismatch':
       return 'it serves another model revision than its tokenizer is pinned to'
     case 'no endpoint':

@@ -46,6 +46,8 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly contextWindow: number | undefined
   /** Extra request headers, lower-case names. */
   readonly headers: Readonly<Record<string, string>>
+  /** Milliseconds since 1970 until which it gets no new requests. */
+  readonly drainedUntilMs: number | undefined
   /** Path of probes; undefined if the upstream is not probed. */
   readonly healthPath: string | undefined
 }
@@ -208,6 +210,8 @@ function upstreamOf(section: UpstreamSection, disabled: string | undefined): Ups
     wholeTimeoutMs: (section.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: knownWindow(section),
+    drainedUntilMs:
+      section.drained_until === undefined ? undefined : Date.parse(section.drained_until),
     native: nativeOf(section, provider),
     allow: section.allow,
     headers: lowerCaseNames(section.headers ?? {}),

@@ -4,8 +4,8 @@ import { name } from './fields.ts'
 
 const DAY_OR_TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/
 
-/** The day begins at midnight UTC. May hold a `${env:NAME}` reference. */
-const time = () =>
+/** A day begins at midnight UTC. May hold a `${env:NAME}` reference. */
+export const time = () =>
   z
     .string()
     .max(64)

@@ -5,6 +5,7 @@ import { EXTRAS } from '../wire/extras.ts'
 import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities } from './capabilities.ts'
+import { time } from './deprecation.ts'
 import { Fairness } from './fairness.ts'
 import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
 import { labels } from './tenants.ts'
@@ -177,6 +178,11 @@ export const Upstream = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe('Share under the weighted strategy.'),
+  drained_until: time()
+    .optional()
+    .describe(
+      'Day or time until which the upstream gets no new requests; running ones end. gw upstream drain writes it.',
+    ),
   labels: labels()
     .optional()
     .describe('Labels such as {region: eu, class: on-prem}, which tenants may require.'),

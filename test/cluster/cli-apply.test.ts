@@ -199,6 +199,20 @@ test('apply exits with 1 and names the refusing pod', async (t) => {
   assert.match(stdout, /^Programmed +False/m)
 })
 
+test('a drained upstream stays drained when the configuration is applied again', async () => {
+  const file = await written({ rate_limits: limits(77) })
+  assert.equal((await gw('apply', '-f', file, ...cluster)).code, 0)
+  const drained = async () => (await liveGateway()).gw.upstreams[0].drained_until
+  const { code, stderr } = await gw('upstream', 'drain', 'local', '--for', '2h', ...cluster)
+  assert.equal(code, 0, stderr)
+  const until = await drained()
+  assert.match(until, /^20.*Z$/)
+  assert.equal((await gw('apply', '-f', file, ...cluster)).code, 0)
+  assert.equal(await drained(), until)
+  assert.equal((await gw('upstream', 'resume', 'local', ...cluster)).code, 0)
+  assert.notEqual(await drained(), until)
+})
+
 test('status --watch prints every change, and apply does not wait for a paused gateway', async (t) => {
   const args = ['status', '--watch', '--gateway', 'production', ...cluster]
   const child = spawn(process.execPath, [TOOL, ...args])

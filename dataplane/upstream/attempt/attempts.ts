@@ -42,6 +42,7 @@ export interface Spent {
 /** Why no request may go to an upstream now. */
 export type Out =
   | 'reference unresolved'
+  | 'drained'
   | 'tokenizer mismatch'
   | 'no endpoint'
   | 'unhealthy'

@@ -223,6 +223,8 @@ export class TargetState {
   /** Why no request may go to the upstream now; undefined if requests may. */
   outBecause(now: number): Out | undefined {
     if (this.#settings.disabled !== undefined) return 'reference unresolved'
+    const { drainedUntilMs } = this.#settings
+    if (drainedUntilMs !== undefined && this.#world.clock.wall() < drainedUntilMs) return 'drained'
     if (this.#revision?.state === 'mismatch') return 'tokenizer mismatch'
     if (this.coldStart.isCold || this.endpoints?.isEmpty) return 'no endpoint'
     if (this.#prober !== undefined && this.health.state === 'unhealthy') return 'unhealthy'
