@@ -1,5 +1,6 @@
 /** Judges a cluster's document as `gw apply` does: its pods have other keys, files and variables than this machine. */
 import { parseDocument } from '../../dataplane/config/document/document.ts'
+import { parseConfiguration } from '../../dataplane/config/document/foreign-gateways.ts'
 import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
 import { hasErrors, sortProblems } from '../../dataplane/config/judgement/problems.ts'
@@ -18,7 +19,7 @@ export function isForCluster(text: string, file: string): boolean {
 /** `loaded`: the same text as a stand-alone gateway reads it. `needsName`: the document would be applied unchanged. */
 export function judgedForCluster(loaded: Loaded, text: string, needsName: boolean): Loaded {
   const { file, configuration: _, ...rest } = loaded
-  const { document, problems: unread } = parseDocument(text, file)
+  const { document, problems: unread } = parseConfiguration(text, file)
   if (document === undefined) return { ...rest, file, problems: unread }
   const name = textOf(valueBelow(document.tree, 'metadata', 'name'))
   const target = { name: needsName ? name : (name ?? 'gateway'), namespace: 'default' }

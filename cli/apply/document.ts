@@ -1,7 +1,7 @@
 /** The file to apply: read once, and judged for a cluster before it is sent. */
 
 import { readFileSync } from 'node:fs'
-import { parseDocument } from '../../dataplane/config/document/document.ts'
+import { parseConfiguration } from '../../dataplane/config/document/foreign-gateways.ts'
 import {
   hasErrors,
   type Problem,
@@ -46,7 +46,7 @@ export interface ApplyTarget {
 }
 
 export function judge({ name: file, text }: Written, target: ApplyTarget): JudgedDocument {
-  const { document, problems } = parseDocument(text, file)
+  const { document, problems } = parseConfiguration(text, file)
   if (document === undefined) return { problems }
   const { tree } = document
   const written = isRecord(tree) ? tree : {}

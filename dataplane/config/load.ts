@@ -2,7 +2,7 @@
 import { isRecord, valueBelow } from '../json/values.ts'
 import type { Configuration, Section } from '../schema/index.ts'
 import { type Move, sourceThrough } from './document/canonical.ts'
-import { parseDocument } from './document/document.ts'
+import { parseConfiguration } from './document/foreign-gateways.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
 import { readTree } from './document/reading.ts'
 import {
@@ -73,7 +73,7 @@ export function referencesFrom({ uses, moves }: Origins): Loaded['referenceAt'] 
 }
 
 export function loadData(text: string, file: string, host: Host, purpose: Purpose): LoadedData {
-  const { document, problems } = parseDocument(text, file)
+  const { document, problems } = parseConfiguration(text, file)
   if (document === undefined) return nothingLoaded(file, problems)
   const reading = readTree(document.tree, host, file)
   const { resolution, resolved, written, moves, sourceOf } = reading
@@ -83,7 +83,8 @@ export function loadData(text: string, file: string, host: Host, purpose: Purpos
   const ownKeys = Array.isArray(own) ? own.length : 0
   const locator = makeLocator(file, document, { file: keysFile, own: ownKeys })
   const unresolved = [...resolution.unresolved, ...keysUnresolved(keysFile, ownKeys)]
-  const unknown = new Set(unresolved.map(({ path }) => showPath(sourceOf(path))))
+  const unread = [...unresolved, ...resolution.findings]
+  const unknown = new Set(unread.map(({ path }) => showPath(sourceOf(path))))
   const judgement = judge(
     {
       ...reading,

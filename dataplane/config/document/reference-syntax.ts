@@ -1,5 +1,7 @@
 /** `${env:NAME}`, `${file:PATH}` and `${secret:NAME/KEY}` inside a text. */
 
+import { ownReference } from './foreign-references.ts'
+
 export type ReferenceKind = 'env' | 'file' | 'secret'
 
 export interface Reference {
@@ -31,6 +33,8 @@ const TARGETS: Record<ReferenceKind, { pattern: RegExp; rule: string }> = {
   },
 }
 
+const ANY_REFERENCE = 'Write ${env:NAME}, ${file:PATH} or ${secret:NAME/KEY}.'
+
 export function splitReferences(text: string): Piece[] {
   const pieces: Piece[] = []
   let from = 0
@@ -54,7 +58,9 @@ function readReference(text: string): Piece {
   const kind = body.slice(0, Math.max(0, colon))
   const target = body.slice(colon + 1)
   if (kind !== 'env' && kind !== 'file' && kind !== 'secret') {
-    return { malformed: text, fix: 'Write ${env:NAME}, ${file:PATH} or ${secret:NAME/KEY}.' }
+    const own = ownReference(text)
+    const fix = own === undefined ? ANY_REFERENCE : `Write ${own}.`
+    return { malformed: text, fix }
   }
   const { pattern, rule } = TARGETS[kind]
   return pattern.test(target)

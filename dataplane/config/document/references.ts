@@ -1,6 +1,7 @@
 /** Replaces references by their values. Variables and files are arguments. */
 import { isRecord } from '../../json/values.ts'
 import { type Finding, type Path, refuse, showPath } from '../judgement/problems.ts'
+import { refuseForeign } from './foreign-references.ts'
 import { type Reference, type ReferenceKind, splitReferences } from './reference-syntax.ts'
 
 export interface Host {
@@ -79,7 +80,7 @@ export function resolveReferences(
     return isWhole ? values.join('') : text
   }
   const resolved = replaceBelow(tree, within, (value) => {
-    findings.push(...refuseInNames(value, within))
+    findings.push(...refuseInNames(value, within), ...refuseForeign(value, within))
     return resolveBelow(value, within, resolve)
   })
   return { tree: resolved, unresolved, uses, findings }

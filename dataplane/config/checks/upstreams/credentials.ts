@@ -3,6 +3,7 @@
 import { isRecord, listBelow, valueBelow } from '../../../json/values.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
 import type { UpstreamSection } from '../../../schema/index.ts'
+import { refuseForeign } from '../../document/foreign-references.ts'
 import { EMPTIED_FIX, isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check } from '../contract.ts'
@@ -23,14 +24,21 @@ const apiKeysAreReferences: Check = (_section, { written }) =>
     listBelow(written, 'gw', owner).flatMap((entry, index): Finding[] => {
       const path = at(owner, index, 'api_key')
       const key = isRecord(entry) ? entry.api_key : undefined
-      return typeof key === 'string' && key !== '' && !isReference(key) ? [literal(path)] : []
+      return isLiteral(key) ? [literal(path)] : []
     }),
   )
+
+/** References that are malformed, or in the form of another program, are reported as such. */
+function isLiteral(value: unknown): boolean {
+  if (typeof value !== 'string' || value === '' || isReference(value)) return false
+  const isMalformed = splitReferences(value).some((piece) => 'malformed' in piece)
+  return !isMalformed && refuseForeign(value, []).length === 0
+}
 
 const signingKeysAreReferences: Check = (_section, { written }) => {
   const path = at('usage', 'sinks', 'webhook', 'signing_key')
   const key = valueBelow(written, ...path)
-  return typeof key === 'string' && key !== '' && !isReference(key) ? [literal(path)] : []
+  return isLiteral(key) ? [literal(path)] : []
 }
 
 const credentialHeadersAreReferences: Check = (_section, { written }) =>
@@ -39,7 +47,8 @@ const credentialHeadersAreReferences: Check = (_section, { written }) =>
     return Object.entries(isRecord(headers) ? headers : {}).flatMap(([name, value]) =>
       CREDENTIAL_HEADERS.has(name.toLowerCase()) &&
       typeof value === 'string' &&
-      !value.includes('${')
+      !value.includes('${') &&
+      refuseForeign(value, []).length === 0
         ? [isEmptied(value) ? emptied([...path, name]) : literal([...path, name])]
         : [],
     )
