@@ -15,6 +15,7 @@ const GENERATORS: Readonly<Record<string, readonly string[]>> = {
     'dataplane/telemetry/trace/code.ts',
   ],
   'cli/generate.ts': ['cli/docs/json.md', 'cli/docs/reference.md'],
+  'test/import/generate.ts': ['cli/docs/moving.md'],
   'crds/generate.ts': ['crds/manifests/gatewayconfigs.yaml', 'crds/manifests/gatewaykeys.yaml'],
   'charts/generate.ts': [
     'charts/gw/docs/reference.md',

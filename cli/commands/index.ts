@@ -5,6 +5,7 @@ import { apply } from './documents/apply.ts'
 import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
 import { expose } from './documents/expose.ts'
+import { importing } from './documents/import.ts'
 import { init } from './init.ts'
 import { run } from './run.ts'
 import { liveConsole } from './running/console.ts'
@@ -31,7 +32,7 @@ import { version } from './version.ts'
 
 /** By the headings of the help. */
 export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
-  'Start:': [init, run, simulate],
+  'Start:': [init, importing, run, simulate],
   'Configuration:': [config, diff, apply, expose],
   'State:': [status, wait, models, top, logs, liveConsole],
   'Clients:': [keys, auth, limits, usage, pricing],

@@ -86,7 +86,7 @@ function treeOf(path: string, text: string): Record<string, unknown> {
   return tree
 }
 
-function entryOf(entry: Readonly<Record<string, unknown>>): Entry {
+export function entryOf(entry: Readonly<Record<string, unknown>>): Entry {
   const prices: Record<string, number> = {}
   for (const [listed, field] of FIELDS) {
     const fault = put(prices, field, entry[listed], listed, perMillion)

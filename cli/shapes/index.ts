@@ -57,6 +57,7 @@ type Variants = Readonly<Record<string, z.ZodType>>
 
 /** By the command; several shapes if its options decide. */
 export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
+  import: documents.Imported,
   'config validate': documents.Validated,
   'config show': documents.Configuration,
   diff: documents.Differences,

@@ -130,7 +130,7 @@ export function failing(status: number, error: Fields = {}, headers: Fields = {}
   return json(status, { error: { message: `Said ${status}.`, ...error } }, headers)
 }
 
-function json(status: number, body: unknown, headers: Fields = {}): Reply {
+export function json(status: number, body: unknown, headers: Fields = {}): Reply {
   return (outgoing) => {
     outgoing.writeHead(status, { 'content-type': 'application/json', ...headers } as never)
     outgoing.end(JSON.stringify(body))

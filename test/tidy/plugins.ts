@@ -39,7 +39,15 @@ const NAMED = Object.values(PROVIDER_FACTS).map(({ name, aliases = [], spellings
   return { name, pattern: new RegExp(`${asWord}|${asProperty}|providers/${name}/`) }
 })
 /** Files that may name one, and why. */
+const FOREIGN = 'it translates the names and settings of another gateway'
 const NAMES_PROVIDERS: Readonly<Record<string, string>> = {
+  'cli/moving/bifrost/keys.ts': FOREIGN,
+  'cli/moving/bifrost/reader.ts': FOREIGN,
+  'cli/moving/envoy/backend.ts': FOREIGN,
+  'cli/moving/litellm/clouds.ts': FOREIGN,
+  'cli/moving/litellm/model.ts': FOREIGN,
+  'cli/moving/portkey/target.ts': FOREIGN,
+  'cli/moving/providers.ts': FOREIGN,
   'cli/quickstart/instructions.ts': 'its examples import the npm package openai',
   'cli/simulator/models.ts': "the simulator reports its queue in vLLM's words",
 }
