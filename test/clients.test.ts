@@ -57,7 +57,7 @@ for (const column of COLUMNS) {
   const conversation = { model: String(settings.model), system: [], turns, tools, maxTokens: 999 }
 
   for (const stream of [false, true]) {
-    test(`the script speaks as ${title} does, ${stream ? 'in events' : 'whole'}, and refuses what it refuses`, async () => {
+    test(`the script speaks like ${title}, ${stream ? 'in events' : 'whole'}, and refuses the same requests`, async () => {
       const scripted = await startScripted(column, script, '/')
       after(() => scripted.upstream.close())
       const went = send(wireOf('chat', vendor, 'acme'), conversation, stream)

@@ -198,7 +198,7 @@ for (const [index, [key, route, expect, expected]] of expectations.entries()) {
   })
 }
 
-test('auth test judges a token of an issuer by a real request alone', async () => {
+test("auth test checks an issuer's token only with a real request", async () => {
   const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
   const { code, stdout, stderr } = await ask('auth', 'test', '--key', token, '--expect', '401')
   assert.equal(code, 64, stdout)

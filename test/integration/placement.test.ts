@@ -5,7 +5,7 @@ import { startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import { aRandom } from '../helpers/random.ts'
 
 const REQUESTS = 240
-/** In the text of each request of the tenant. */
+/** Each request of the tenant contains this text. */
 const MARK = 'of-the-bank'
 const random = aRandom(11)
 

@@ -24,8 +24,8 @@ const LEVELS: ReadonlySet<unknown> = new Set('none minimal low medium high xhigh
 const OUTPUTS = { text: 'text', json_object: 'json', json_schema: 'json' } as const
 
 /**
- * Reads the parameters later, because most traces are not kept. Copies those of a large body, whose tree will be
- * released.
+ * Reads the parameters later, because most traces are not kept. Copies the parameters of a large body, because its
+ * tree will be released.
  */
 export function parametersOf({ body, bytes }: ModelRequest): Parameters {
   if (bytes.length <= LARGE_BYTES) return body

@@ -1,4 +1,7 @@
-/** A member of a key that is new to the tree: its declaration, and the option that writes it. */
+/**
+ * A new member of keys, used as an example in tests: its declaration, and the option that writes
+ * it.
+ */
 import type { Edit } from './edit.ts'
 
 export const KEY_MEMBER: readonly Edit[] = [
