@@ -35,6 +35,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'trace get': ['trace get 70f887d2cd78-4'],
   'trace list': ['trace list', 'trace list --limit 100 -o wide'],
   'context inspect': ['context inspect 70f887d2cd78-4'],
+  'upstream drain': ['upstream drain gpu --for 30m --file gw.yaml', 'upstream drain gpu --for 2h -n models'],
+  'upstream resume': ['upstream resume gpu --file gw.yaml'],
   'upstream test': ['upstream test', 'upstream test gpu --verbose'],
   'vector test': ['vector test handbook --query "How do I log in?"'],
   'guardrail test': ['guardrail test pii --input "My number is 555-0100"'],
