@@ -4,7 +4,7 @@ import { parseConfiguration } from '../../dataplane/config/document/foreign-gate
 import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
 import { hasErrors, sortProblems } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/load.ts'
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { isRecord, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { KIND } from '../../dataplane/schema/index.ts'
 import { judge } from './document.ts'

@@ -12,7 +12,7 @@ import {
   sortProblems,
   warn,
 } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/load.ts'
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { recordOf, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { judgeGateway } from '../../operator/compile/compile.ts'
 import type { PolicyVerdict } from '../../operator/compile/policy-verdict.ts'

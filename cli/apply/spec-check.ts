@@ -3,7 +3,7 @@
 import { specProblems } from '../../crds/spec-problems.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { problemAt, showPath, sortProblems } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/load.ts'
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import { KIND } from '../../dataplane/schema/index.ts'
 

@@ -1,8 +1,8 @@
 /** PUT /config of the admin API: activates a document, or only a small change, or reports what would change. */
 import { join } from 'node:path'
+import { loadConfigurationApart } from '../config/apart/load-apart.ts'
+import type { Loaded } from '../config/apart/loaded.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
-import type { Loaded } from '../config/load.ts'
-import { loadConfigurationApart } from '../config/load-apart.ts'
 import { type Difference, differencesBetween, type Side } from '../config/shown/differences.ts'
 import { effectiveSection } from '../config/shown/effective.ts'
 import { shownText } from '../config/shown/masking.ts'

@@ -1,25 +1,16 @@
 /** The admin API's answers: what this process enforces, runs and has decided. They contain no secret. */
 
-import { resolvedDocument } from '../config/shown/resolved.ts'
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Trace } from '../telemetry/trace/fields.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
 import { OPERATIONS } from './asked-operations.ts'
-import { explanationOf } from './explanation.ts'
-import { keysListed } from './keys-listing.ts'
 import { modelsOf } from './models.ts'
-import { replaceConfiguration } from './replacement.ts'
 import { contextOf } from './requests/context.ts'
 import { runningOf, runningWith } from './requests/running.ts'
 import { counters, standing, standings } from './standings.ts'
 import { statusOf } from './status.ts'
-import { testGuardrail } from './trials/guardrail-test.ts'
-import { rehearse } from './trials/rehearsal.ts'
-import { verifyTokens } from './trials/token-verification.ts'
-import { testUpstreams } from './trials/upstream-test.ts'
-import { testVectorStore } from './trials/vector-store-test.ts'
 
 export interface AdminRequest {
   readonly params: Readonly<Record<string, string>>
@@ -67,6 +58,7 @@ export interface AdminAccess {
 const TRACES_SHOWN = 100
 /** Each costs a look into the store. */
 
+/** Modules for explanations, trials and replacements load with their first use: they need the schema, or are seldom called. */
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',
@@ -80,7 +72,10 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/config',
     summary:
       'The configuration in canonical form with all defaults; credentials as references or masked.',
-    run: (_request, { activation }) => ok(resolvedDocument(activation.loaded)),
+    run: async (_request, { activation }) => {
+      const { resolvedDocument } = await import('../config/shown/resolved.ts')
+      return ok(resolvedDocument(activation.loaded))
+    },
   },
   {
     method: 'PUT',
@@ -89,7 +84,10 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'Takes a configuration (YAML, JSON) until the next start; 422 with the problems. ' +
       '`?only=limits`: 409 if more than limits, budgets, prices and keys differ. ' +
       '`?dry_run=true`: only reports the differences.',
-    run: ({ body, query }, { activation }) => replaceConfiguration(body, query, activation),
+    run: async ({ body, query }, { activation }) => {
+      const { replaceConfiguration } = await import('./replacement.ts')
+      return await replaceConfiguration(body, query, activation)
+    },
   },
   {
     method: 'GET',
@@ -187,7 +185,10 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     path: '/keys',
     summary:
       'Records of keys, never a key or its hash: `?prefix=TEXT`, `&id=ID`, `&tenant=NAME`, `&limit=N`.',
-    run: ({ query }, { gateway }) => ok(keysListed(query, gateway)),
+    run: async ({ query }, { gateway }) => {
+      const { keysListed } = await import('./keys-listing.ts')
+      return ok(keysListed(query, gateway))
+    },
   },
   {
     method: 'POST',
@@ -196,6 +197,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'Probes each upstream and asks it for a short answer, past breaker, limits and budgets; ' +
       '`?name=NAME` for one.',
     run: async ({ query }, { gateway }) => {
+      const { testUpstreams } = await import('./trials/upstream-test.ts')
       const tests = await testUpstreams(query.name, gateway)
       if (tests === undefined) return missing(`There is no upstream "${query.name}".`)
       return ok({ upstreams: tests })
@@ -209,6 +211,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       '`&sample=N` prompts.',
     run: async ({ query }, { gateway }) => {
       const name = query.upstream ?? ''
+      const { verifyTokens } = await import('./trials/token-verification.ts')
       const verified = await verifyTokens({ name, sample: query.sample }, gateway)
       return verified === undefined ? missing(`There is no upstream "${name}".`) : ok(verified)
     },
@@ -220,6 +223,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'The passages that a vector store finds, `?store=NAME`, on the body `{"query": TEXT, "tenant": NAME}`.',
     run: async ({ query, body }, { gateway }) => {
       const name = query.store ?? ''
+      const { testVectorStore } = await import('./trials/vector-store-test.ts')
       const found = await testVectorStore(name, body, gateway)
       return found === undefined ? missing(`There is no vector store "${name}".`) : ok(found)
     },
@@ -231,6 +235,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'The verdict of one guardrail, `?policy=NAME`, on the body `{"input": TEXT, "side": "input" | "output"}`.',
     run: async ({ query, body }, { gateway }) => {
       const name = query.policy ?? ''
+      const { testGuardrail } = await import('./trials/guardrail-test.ts')
       const verdict = await testGuardrail(name, body, gateway)
       return verdict === undefined ? missing(`There is no guardrail "${name}".`) : ok(verdict)
     },
@@ -242,6 +247,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'Follows a short request on a route, past limits and budgets: `?route=NAME`, ' +
       '`&fail=server|rate_limited` as if the first upstream answered so.',
     run: async ({ query }, { gateway }) => {
+      const { rehearse } = await import('./trials/rehearsal.ts')
       const outcome = await rehearse(query, gateway)
       return 'missing' in outcome ? missing(outcome.missing) : ok(outcome)
     },
@@ -269,6 +275,7 @@ function traceOf(
 }
 
 async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminResponse> {
+  const { explanationOf } = await import('./explanation.ts')
   const explanation = await explanationOf(query, gateway)
   if ('wrong' in explanation)
     return { status: 400, body: { error: { message: explanation.wrong } } }

@@ -1,7 +1,7 @@
 /** Loads a configuration from its text: document, references, canonical form, schema, support, checks. */
 import { isRecord, valueBelow } from '../json/values.ts'
 import type { Configuration, Section } from '../schema/index.ts'
-import { type Move, sourceThrough } from './document/canonical.ts'
+import { type Loaded, type LoadedData, withReferences } from './apart/loaded.ts'
 import { parseConfiguration } from './document/foreign-gateways.ts'
 import { type KeysFile, type KeysResult, readKeysFile } from './document/keys-file.ts'
 import { readTree } from './document/reading.ts'
@@ -9,7 +9,6 @@ import {
   besideFile,
   filesReferredTo,
   type Host,
-  type ReferenceUse,
   type Resolution,
   type Unresolved,
 } from './document/references.ts'
@@ -23,36 +22,8 @@ import {
   sortProblems,
 } from './judgement/problems.ts'
 import { type Purpose, unresolvedFinding } from './judgement/unresolved.ts'
-import type { Delivered } from './snapshot.ts'
 import { placeTlsFiles, readTlsFiles } from './tls-files.ts'
 import { placeTokenizerFiles, readTokenizerFiles } from './tokenizer-files.ts'
-
-export interface Loaded {
-  readonly file: string
-  /** Present when no problem is an error. Keys of `api_keys_file` are among its keys. */
-  readonly configuration?: Configuration
-  readonly problems: readonly Problem[]
-  readonly unresolved: readonly Unresolved[]
-  /** The written reference of the string at a canonical path, if it was one. */
-  referenceAt(path: readonly (string | number)[]): ReferenceUse | undefined
-  /** Number of keys in the document itself, which come first. */
-  readonly ownKeys: number
-  /** The file of further keys, as it has to be opened. */
-  readonly keysFile?: string
-  /** Files that `${file:}` and `${secret:}` lead to. */
-  readonly referredFiles?: readonly string[]
-  /** Facts about a configuration that was delivered to a pod. */
-  readonly delivered?: Delivered
-}
-
-/** A loaded configuration as plain data, so that a thread can hand it over. */
-export interface LoadedData extends Omit<Loaded, 'referenceAt' | 'delivered'>, Origins {}
-
-/** The way from the canonical form to the references that were written. */
-export interface Origins {
-  readonly uses: ReadonlyMap<string, ReferenceUse>
-  readonly moves: readonly Move[]
-}
 
 export function loadConfiguration(
   text: string,
@@ -61,15 +32,6 @@ export function loadConfiguration(
   purpose: Purpose = 'run',
 ): Loaded {
   return withReferences(loadData(text, file, host, purpose))
-}
-
-export function withReferences({ uses, moves, ...data }: LoadedData): Loaded {
-  return { ...data, referenceAt: referencesFrom({ uses, moves }) }
-}
-
-/** Keeps only these two, so that the document with its positions can be collected. */
-export function referencesFrom({ uses, moves }: Origins): Loaded['referenceAt'] {
-  return (path) => uses.get(showPath(sourceThrough(moves, path)))
 }
 
 export function loadData(text: string, file: string, host: Host, purpose: Purpose): LoadedData {

@@ -1,6 +1,7 @@
 /** The egress proxy, for the upstreams that are reached through it. */
+
+import { POOL_DOMAIN } from '../schema/constants.ts'
 import type { Section } from '../schema/index.ts'
-import { POOL_DOMAIN } from '../schema/upstreams.ts'
 import { createBypass } from './no-proxy.ts'
 
 export interface EgressProxy {

@@ -19,7 +19,7 @@ import {
 } from '../config/judgement/problems.ts'
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
-import { type Loaded, referencesFrom } from '../config/load.ts'
+import { type Loaded, referencesFrom } from '../config/apart/loaded.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
 import { readTokenizerFiles, tokenizerFilesOf } from '../config/tokenizer-files.ts'
 import { isRecord, valueBelow } from '../json/values.ts'

@@ -1,7 +1,7 @@
 /** The configuration of a pod: the active document, the refused one, and the report on both. */
 
+import type { Loaded } from '../config/apart/loaded.ts'
 import type { PointedProblem } from '../config/judgement/pointer.ts'
-import type { Loaded } from '../config/load.ts'
 import { type LoadedPayload, loadPayload, type PayloadContext } from '../delivery/payload.ts'
 import type { ReadConfiguration } from '../delivery/signed-shape.ts'
 import { type PodResponse, refuse } from './proof.ts'

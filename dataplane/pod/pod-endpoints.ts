@@ -4,7 +4,7 @@
  */
 
 import type { ReadEndpoints } from '../delivery/signed-shape.ts'
-import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../schema/upstreams.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../schema/constants.ts'
 import { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { type PodResponse, refuse } from './proof.ts'
 

@@ -1,9 +1,9 @@
 /** Receives documents in a pod, from the mounted bundle and from the push port, one at a time. */
 
 import { VERSION } from '../base/version.ts'
+import type { Loaded } from '../config/apart/loaded.ts'
 import type { Host } from '../config/document/references.ts'
 import { reportedCertificate } from '../config/listener-certificate.ts'
-import type { Loaded } from '../config/load.ts'
 import {
   type BundlePart,
   fileOfPart,

@@ -1,9 +1,9 @@
 /** Reads the configuration file again on SIGHUP, and when it or a file that it names has changed. */
 
+import { readConfigurationApart } from '../config/apart/load-apart.ts'
+import type { Loaded } from '../config/apart/loaded.ts'
 import type { Host } from '../config/document/references.ts'
 import { watchFiles } from '../config/document/source.ts'
-import type { Loaded } from '../config/load.ts'
-import { readConfigurationApart } from '../config/load-apart.ts'
 import { tlsFilesOf } from '../config/tls-files.ts'
 import type { Activation } from '../gateway/activation.ts'
 
@@ -15,12 +15,12 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
   const beside = () => filesBeside(activation.loaded)
   let unwatch = watchFiles([file, ...beside()], changed)
 
-  /** A change during the reading of a large file is read afterwards, once for all changes. */
+  /** A change during the reading is read afterwards, once for all changes. */
   async function reload(): Promise<void> {
     isReading = true
     do {
       isChanged = false
-      const load = await loaderOf(file, env, beside())
+      const load = await loaderOf(file, env)
       if (isEnded) return
       activation.replace(load)
       // The file may refer to other files now. A change that was noticed meanwhile is not lost.
@@ -42,13 +42,9 @@ export function reloadOnChange(file: string, env: Host['env'], activation: Activ
 }
 
 /** A file that cannot be read is reported like any other reason to refuse it. */
-async function loaderOf(
-  file: string,
-  env: Host['env'],
-  beside: readonly string[],
-): Promise<() => Loaded> {
+async function loaderOf(file: string, env: Host['env']): Promise<() => Loaded> {
   try {
-    const loaded = await readConfigurationApart(file, env, { beside, isServing: true })
+    const loaded = await readConfigurationApart(file, env, { isServing: true })
     return () => loaded
   } catch (error) {
     return () => {

@@ -3,17 +3,15 @@
 import { randomBytes } from 'node:crypto'
 import { flushCompileCache } from 'node:module'
 import { InfraCost } from '../accounts/infra-cost.ts'
-import { adminFolder } from '../admin/place.ts'
 import type { Listening } from '../admin/routes.ts'
 import { embeddingsReading } from '../apis/openai-embeddings/reading.ts'
 import { type Clock, Deadlines, schedule, systemClock } from '../base/clock.ts'
 import { Roster } from '../base/roster.ts'
 import { VERSION } from '../base/version.ts'
 import { Bodies, processMemory } from '../body/bodies.ts'
+import type { Loaded } from '../config/apart/loaded.ts'
 import { readText } from '../config/document/source.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
-import type { Loaded } from '../config/load.ts'
-import { readConfigurationApart } from '../config/load-apart.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import { postThrough } from '../connection/post.ts'
 import { secureContextOf } from '../connection/secure-context.ts'
@@ -26,7 +24,6 @@ import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/w
 import { showBudgetsAtScrapes } from '../limits/gauges.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
-import { listenAddress, POD_ADMIN_PORT } from '../schema/listener.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -43,20 +40,31 @@ import { Traces } from '../telemetry/traces.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { Targets } from '../upstream/live/targets.ts'
 import type { Environment } from '../wire/credential-source.ts'
+import { addressesOf, factsOf, startSentence } from './addresses.ts'
 import { drain, drainSeconds } from './drain.ts'
 import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
-import { type Addresses, createListeners } from './listeners.ts'
+import { createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
 
+export interface Read {
+  readonly file: string
+  /** Its content, read while the modules load. */
+  readonly reading: Promise<Loaded>
+}
+
 /** Runs the gateway of a file until a signal ends it. Resolves with the exit code. */
-export async function run(file: string, env: Environment, ending: Promise<void>): Promise<number> {
+export async function run(
+  { file, reading }: Read,
+  env: Environment,
+  ending: Promise<void>,
+): Promise<number> {
   const fault = environmentFault(env)
   if (fault !== undefined) {
     complain(fault)
     return 1
   }
-  const loaded = await load(file, env)
+  const loaded = await load({ file, reading })
   if (loaded === undefined) return 1
   const follow = (_gateway: Gateway, activation: Activation) =>
     reloadOnChange(file, env, activation)
@@ -133,9 +141,9 @@ export async function serve(
 }
 
 /** The checked configuration, or undefined after all problems were printed on standard error. */
-async function load(file: string, env: Environment): Promise<Loaded | undefined> {
+async function load({ file, reading }: Read): Promise<Loaded | undefined> {
   try {
-    const loaded = await readConfigurationApart(file, env)
+    const loaded = await reading
     for (const problem of loaded.problems) process.stderr.write(`${renderProblem(problem)}\n`)
     if (loaded.configuration === undefined) complain(`${file} was refused; nothing was started`)
     return loaded
@@ -256,35 +264,6 @@ function requestIds(tag: string): () => string {
     requests++
     return `${tag}-${requests.toString(36)}`
   }
-}
-
-/** Alone on a machine only loopback is open by default; an image sets GW_LISTEN_ADDRESS. */
-function addressesOf({ section }: Snapshot, env: Environment, isPod: boolean): Addresses {
-  const { listen_address, listen_port, metrics_port, admin_port } = section.gateway
-  const admin = env.GW_ADMIN_PORT || admin_port || (isPod ? POD_ADMIN_PORT : undefined)
-  return {
-    listen_address: listenAddress(
-      { listen_address: listen_address ?? (env.GW_LISTEN_ADDRESS || undefined) },
-      isPod ? 'pod' : 'file',
-    ),
-    listen_port: Number(env.GW_LISTEN_PORT || listen_port),
-    metrics_port: Number(env.GW_METRICS_PORT || metrics_port),
-    admin_port: admin === undefined ? undefined : Number(admin),
-    admin_folder: adminFolder(env),
-  }
-}
-
-function startSentence(name: string, { clients, metrics, admin }: Listening): string {
-  const asked = admin.length === 0 ? 'nowhere' : admin.join(' and ')
-  return `gw ${VERSION} serves ${name}. Clients: ${clients}/v1, metrics: ${metrics}/metrics, admin: ${asked}`
-}
-
-/** For programs that read the log. */
-function factsOf(addresses: Addresses, { admin }: Listening) {
-  const { listen_address, listen_port, metrics_port, admin_port } = addresses
-  const socket = admin.find((place) => place.startsWith('unix:'))
-  const admin_socket = socket?.slice('unix:'.length)
-  return { listen_address, listen_port, metrics_port, admin_port, admin_socket }
 }
 
 export function complain(message: string): void {

@@ -1,12 +1,10 @@
 /** `gw.api_keys[]`: who may call. The key itself is never here, only its SHA-256. */
 import { z } from 'zod'
+import { TAG_VALUE, TAG_VALUE_MAX } from './constants.ts'
 import { name, text } from './fields.ts'
 
 export const SCOPES = ['models:invoke', 'models:list'] as const
 
-/** Values of tags, in rows of usage and in events. */
-export const TAG_VALUE = /^[A-Za-z0-9_.:/@-]+$/
-export const TAG_VALUE_MAX = 64
 export const TAGS_MAX = 8
 
 const moment = () =>

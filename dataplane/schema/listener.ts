@@ -3,9 +3,6 @@ import { z } from 'zod'
 import { port, seconds, text } from './fields.ts'
 import { ListenerTls } from './listener-tls.ts'
 
-/** Admin port of a pod, unless the configuration or GW_ADMIN_PORT sets another. */
-export const POD_ADMIN_PORT = 9091
-
 const Cors = z.strictObject({
   allowed_origins: z
     .array(text())
@@ -25,29 +22,6 @@ const Sse = z.strictObject({
       'Seconds between ": keepalive" comment lines on a stream, before and between tokens, and between the pings of a WebSocket.',
     ),
 })
-
-/** Load balancers of clusters keep connections for up to an hour, and the gateway has to keep them longer. */
-const KEEPALIVE_SECONDS = { file: 75, pod: 3700 } as const
-
-/** The reader of the configuration: a gateway of a file, or a pod of the operator. */
-export type RunMode = keyof typeof KEEPALIVE_SECONDS
-
-export function keepaliveSeconds(
-  { keepalive_seconds }: { readonly keepalive_seconds?: number | undefined },
-  place: RunMode,
-): number {
-  return keepalive_seconds ?? KEEPALIVE_SECONDS[place]
-}
-
-/** Bind address if neither the file nor the environment sets one. */
-const LISTEN_ADDRESS = { file: '127.0.0.1', pod: '0.0.0.0' } as const
-
-export function listenAddress(
-  { listen_address }: { readonly listen_address?: string | undefined },
-  place: RunMode,
-): string {
-  return listen_address ?? LISTEN_ADDRESS[place]
-}
 
 export const Listener = z.strictObject({
   listen_address: text()

@@ -1,9 +1,9 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
+import { STRATEGY_NAMES } from './constants.ts'
 import { Deprecation } from './deprecation.ts'
 import { Fairness } from './fairness.ts'
 import { count, name, seconds, text } from './fields.ts'
-import { STRATEGY_NAMES } from './strategy-names.ts'
 
 /** In a file an entry may also be the bare upstream name. */
 export const RouteUpstream = z.strictObject({

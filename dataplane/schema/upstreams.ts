@@ -98,17 +98,8 @@ const ColdStart = z.strictObject({
     .describe('Wait for this upstream as the primary, even if a fallback could answer.'),
 })
 
-/** Default `timeout_seconds` of a stream. Other answers stay silent until they are whole, so they have no default. */
-export const FIRST_CONTENT_SECONDS = 30
-
-/** Most endpoints of one upstream, and of all upstreams of a gateway. */
-export const ENDPOINTS_MAX = 256
-export const ENDPOINTS_OF_ALL_MAX = 2000
 const ENDPOINTS = ['url', 'dns', 'pods', 'pool'] as const
 const BALANCES = ['least', 'affinity'] as const
-
-/** Suffix of the host that is shown for a pool; never dialled. */
-export const POOL_DOMAIN = '.inferencepool'
 
 const label = () =>
   text().regex(/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/, 'must be a valid Kubernetes name')

@@ -1,7 +1,7 @@
 /** A strategy: a pure choice of order over the upstreams that are eligible now. */
 
+import type { StrategyName } from '../schema/constants.ts'
 import type { RouteSection } from '../schema/index.ts'
-import type { StrategyName } from '../schema/strategy-names.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 
 /** The facts about an upstream of the route that a strategy may use. */

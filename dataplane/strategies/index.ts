@@ -1,6 +1,6 @@
 /** The registry of strategies: one line each. */
 
-import type { StrategyName } from '../schema/strategy-names.ts'
+import type { StrategyName } from '../schema/constants.ts'
 import type { Strategy } from './contract.ts'
 import { leastQueue } from './least-queue.ts'
 import { primaryWithFallback } from './primary-with-fallback.ts'

@@ -7,7 +7,7 @@ import type { KeyEntry } from '../call/key-entry.ts'
 import type { Span } from '../json/found.ts'
 import { parseJson } from '../json/parse.ts'
 import { isRecord } from '../json/values.ts'
-import { TAG_VALUE, TAG_VALUE_MAX } from '../schema/keys.ts'
+import { TAG_VALUE, TAG_VALUE_MAX } from '../schema/constants.ts'
 
 const TAGS_HEADER = 'x-gw-tags'
 const HEADER_MAX = 1024

@@ -4,7 +4,7 @@ import { refuse, warn } from '../../dataplane/config/judgement/problems.ts'
 import { clientAuthOf } from '../../dataplane/config/listener-certificate.ts'
 import { PUSH_PORT } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { POD_ADMIN_PORT } from '../../dataplane/schema/listener.ts'
+import { POD_ADMIN_PORT } from '../../dataplane/schema/constants.ts'
 import type { ClusterCheck } from './contract.ts'
 
 const LOOPBACK = /^(127\.|::1$|localhost$)/

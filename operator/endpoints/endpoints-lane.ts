@@ -3,7 +3,7 @@
 import { proofOf } from '../../dataplane/delivery/push-proof.ts'
 import { type EndpointsDocument, sign } from '../../dataplane/delivery/signed.ts'
 import { valueBelow } from '../../dataplane/json/values.ts'
-import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../dataplane/schema/upstreams.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../dataplane/schema/constants.ts'
 import {
   DocumentLane,
   type LaneState,

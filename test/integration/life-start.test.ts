@@ -162,13 +162,19 @@ function preload(source: string): string {
   return `data:text/javascript,${encodeURIComponent(source)}`
 }
 
-/** Sends the signal while the program reads its configuration, in the middle of its start. */
+/**
+ * Sends the signal to the program and to the process that reads its configuration, as a terminal does, in the middle of
+ * the start.
+ */
 const SIGNAL_AT_READ = `
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 const read = fs.readFileSync
 fs.readFileSync = (path, ...rest) => {
-  if (String(path).endsWith('start.yaml')) process.kill(process.pid, 'SIGTERM')
+  if (String(path).endsWith('start.yaml')) {
+    process.kill(process.ppid, 'SIGTERM')
+    process.kill(process.pid, 'SIGTERM')
+  }
   return read(path, ...rest)
 }
 syncBuiltinESMExports()

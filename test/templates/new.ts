@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       ['provider', 'dataplane/providers/NAME'],
       ['provider-fixtures', 'test/fixtures/providers/NAME'],
     ],
-    line: (name) => `import { ${name} } from './${name}/provider.ts'`,
+    line: (name) => `import { facts as ${name} } from './${name}/facts.ts'`,
     entry: /\n}\n\nexport type ProviderName/,
     next: (name) => [
       `Write down what is known about it in dataplane/providers/${name}/facts.ts.`,

@@ -13,7 +13,7 @@ const UNLISTED: Readonly<Record<string, string>> = {
 
 test('every plugin stands in its registry', () => {
   const registries: Readonly<Record<string, RegExp>> = {
-    'dataplane/providers': /^export const \w+: Provider\b|^export const \w+ = openAiLike\(/m,
+    'dataplane/providers': /^export const facts: ProviderFacts\b/m,
     'dataplane/strategies': /^export const \w+: Strategy\b/m,
     'dataplane/apis': /^export const \w+: Api\b/m,
     'cli/commands': /^export const \w+ = (?:endUsageWith64\(\s*)?new Command\(/m,

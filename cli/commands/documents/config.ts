@@ -1,7 +1,7 @@
 /** `gw config`: validates and explains a file, and shows the full configuration of a file or a gateway. */
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import type { Loaded } from '../../../dataplane/config/load.ts'
+import type { Loaded } from '../../../dataplane/config/apart/loaded.ts'
 import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { type Format, formatOption, printData } from '../../printing/formats.ts'

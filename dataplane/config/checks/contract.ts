@@ -1,7 +1,7 @@
 /** The arguments and the result of every check. */
 
+import type { RunMode } from '../../schema/constants.ts'
 import type { Section } from '../../schema/index.ts'
-import type { RunMode } from '../../schema/listener.ts'
 import type { Suggestions } from '../judgement/nearest.ts'
 import type { Finding, Path } from '../judgement/problems.ts'
 

@@ -1,6 +1,6 @@
 /** The gateway's own listeners and clocks. */
 
-import { keepaliveSeconds } from '../../schema/listener.ts'
+import { keepaliveSeconds } from '../../schema/constants.ts'
 import { refuse, warn } from '../judgement/problems.ts'
 import { at, type Check } from './contract.ts'
 

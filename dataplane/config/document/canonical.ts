@@ -2,21 +2,14 @@
 import { isRecord } from '../../json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, type ProviderName } from '../../providers/index.ts'
 import type { Path } from '../judgement/problems.ts'
-import { startsWith, type Tree } from './tree.ts'
+import { type Move, sourceThrough } from './moves.ts'
+import type { Tree } from './tree.ts'
 
 export interface Canonical {
   readonly tree: unknown
   readonly moves: readonly Move[]
   /** The path that the user wrote for this canonical path. */
   sourceOf(path: Path): Path
-}
-
-/** A canonical path, and the written path of its whole content. */
-export interface Move {
-  readonly canonical: Path
-  readonly written: Path
-  /** Whether the canonical value is a list whose entries keep their written order. */
-  readonly keepsRest: boolean
 }
 
 export function canonicalize(tree: unknown): Canonical {
@@ -53,13 +46,6 @@ function sourcesThrough(moves: readonly Move[]): Canonical['sourceOf'] {
     }
     return path
   }
-}
-
-/** The path that the user wrote for a canonical path. */
-export function sourceThrough(moves: readonly Move[], path: Path): Path {
-  const found = moves.find((candidate) => startsWith(path, candidate.canonical))
-  if (found === undefined) return path
-  return found.keepsRest ? [...found.written, ...path.slice(found.canonical.length)] : found.written
 }
 
 function move(canonical: Path, written: Path, keepsRest: boolean): Move {

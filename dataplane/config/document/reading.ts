@@ -1,6 +1,7 @@
 /** A parsed document: canonical with references resolved, canonical as written, and the map to written paths. */
 import type { Path } from '../judgement/problems.ts'
-import { canonicalize, type Move } from './canonical.ts'
+import { canonicalize } from './canonical.ts'
+import type { Move } from './moves.ts'
 import { type Host, type Resolution, resolveReferences } from './references.ts'
 
 export interface DocumentReading {

@@ -1,16 +1,10 @@
 /** The configuration file as a source: read, watched, and read again on SIGHUP. */
 import { readFileSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { type Loaded, loadConfiguration } from '../load.ts'
 import type { Host } from './references.ts'
 
 /** Editors and kubelets write in several steps; a change is read once it has been quiet for this long. */
 const SETTLE_MS = 100
-
-/** Throws if the file cannot be read; mistakes in its content are in `problems`. */
-export function readConfiguration(file: string, env: Host['env']): Loaded {
-  return loadConfiguration(readText(file), file, hostOf(env))
-}
 
 export function hostOf(env: Host['env']): Host {
   return { env, readText, now: Date.now }

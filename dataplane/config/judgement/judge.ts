@@ -1,8 +1,8 @@
 /** Turns a document that was read into a checked configuration: schema, then support, then the rules between fields. */
 
 import { valueBelow } from '../../json/values.ts'
+import type { RunMode } from '../../schema/constants.ts'
 import { type Configuration, GatewayConfig } from '../../schema/index.ts'
-import type { RunMode } from '../../schema/listener.ts'
 import type { CheckContext } from '../checks/contract.ts'
 import { check, checkChoices, checkFacts } from '../checks/index.ts'
 import type { DocumentReading } from '../document/reading.ts'

@@ -2,13 +2,13 @@
 import { compileRules } from '../../accounts/rules.ts'
 import { knownWindow } from '../../providers/facts-of-models.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
+import { keepaliveSeconds, listenAddress, type RunMode } from '../../schema/constants.ts'
 import {
   GatewaySection,
   type RouteSection,
   type Section,
   type UpstreamSection,
 } from '../../schema/index.ts'
-import { keepaliveSeconds, listenAddress, type RunMode } from '../../schema/listener.ts'
 import { CircuitBreaker, HealthCheck } from '../../schema/upstreams.ts'
 
 type LimitFields = NonNullable<NonNullable<Section['rate_limits']>['default']>

@@ -3,13 +3,13 @@ import { compilePrices, estimateOf } from '../../accounts/price.ts'
 import { answerReserved } from '../../accounts/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/facts-of-models.ts'
+import { FIRST_CONTENT_SECONDS } from '../../schema/constants.ts'
 import type {
   Configuration,
   DeprecationSection,
   RouteSection,
   Section,
 } from '../../schema/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
 import {
   attemptsMax,
   explainAttempts,

@@ -1,10 +1,10 @@
 /** The whole configuration as YAML: canonical, with defaults, without credentials. */
 import { Document, isNode } from 'yaml'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
+import { FIRST_CONTENT_SECONDS } from '../../schema/constants.ts'
 import type { RouteSection, UpstreamSection } from '../../schema/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../../schema/upstreams.ts'
+import type { Loaded } from '../apart/loaded.ts'
 import { mapStrings } from '../document/tree.ts'
-import type { Loaded } from '../load.ts'
 import { effectiveSection } from './effective.ts'
 import { attemptsMax } from './explain-attempts.ts'
 import { shownText } from './masking.ts'

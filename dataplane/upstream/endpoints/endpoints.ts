@@ -2,8 +2,8 @@
 
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { isDeniedAddress } from '../../connection/addresses.ts'
+import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../schema/constants.ts'
 import type { Section } from '../../schema/index.ts'
-import { ENDPOINTS_MAX, ENDPOINTS_OF_ALL_MAX } from '../../schema/upstreams.ts'
 import type { ColdStart } from '../cold-start/cold-start.ts'
 import type { Address } from './address.ts'
 import { affine, least, nearest } from './choice.ts'

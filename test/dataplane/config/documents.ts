@@ -4,7 +4,8 @@ import { test } from 'node:test'
 import type { Host } from '../../../dataplane/config/document/references.ts'
 import type { Problem } from '../../../dataplane/config/judgement/problems.ts'
 import type { Purpose } from '../../../dataplane/config/judgement/unresolved.ts'
-import { type Loaded, loadConfiguration } from '../../../dataplane/config/load.ts'
+import type { Loaded } from '../../../dataplane/config/apart/loaded.ts'
+import { loadConfiguration } from '../../../dataplane/config/load.ts'
 
 const HEAD = 'apiVersion: inference.gw/v1\nkind: GatewayConfig\ngw:\n'
 

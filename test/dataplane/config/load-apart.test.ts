@@ -1,15 +1,16 @@
-/** Large configurations: read in a separate process, with exactly the same result. */
+/** Configurations are read in a separate process, with exactly the same result. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { readConfiguration } from '../../../dataplane/config/document/source.ts'
-import type { Loaded } from '../../../dataplane/config/load.ts'
 import {
   loadConfigurationApart,
   readConfigurationApart,
-} from '../../../dataplane/config/load-apart.ts'
+} from '../../../dataplane/config/apart/load-apart.ts'
+import type { Loaded } from '../../../dataplane/config/apart/loaded.ts'
+import { hostOf, readText } from '../../../dataplane/config/document/source.ts'
+import { loadConfiguration } from '../../../dataplane/config/load.ts'
 import { aDocument, hashOf } from './documents.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gw-apart-'))
@@ -47,6 +48,10 @@ function written(name: string, text: string): string {
   return file
 }
 
+function readHere(file: string): Loaded {
+  return loadConfiguration(readText(file), file, hostOf(ENV))
+}
+
 /** All data, and the facts about each reference. */
 function toldBy({ referenceAt, ...data }: Loaded): object {
   return { ...data, reference: referenceAt(['gw', 'upstreams', 0, 'api_key']) }
@@ -59,31 +64,39 @@ for (const [what, text] of [
 ] as const) {
   test(`a large document ${what} is reported as if it had been read here`, async () => {
     const file = written('large.yaml', text)
-    const loading = readConfigurationApart(file, ENV)
-    assert.ok(loading instanceof Promise, 'it is read in another process')
-    const loaded = await loading
-    assert.deepEqual(toldBy(loaded), toldBy(readConfiguration(file, ENV)))
+    const loaded = await readConfigurationApart(file, ENV)
+    assert.deepEqual(toldBy(loaded), toldBy(readHere(file)))
   })
 }
 
 test("a large document that is not a file is reported under the caller's name for it", async () => {
   const file = written('put.yaml', LARGE)
   const loaded = await loadConfigurationApart(LARGE, file, ENV)
-  assert.deepEqual(toldBy(loaded), toldBy(readConfiguration(file, ENV)))
+  assert.deepEqual(toldBy(loaded), toldBy(readHere(file)))
 })
 
-test('a small document is read at once, unless a file next to it is large', async () => {
-  const keys = written('keys.yaml', `${KEYS}\n# ${'Long. '.repeat(50_000)}\n`)
+test('a small document is reported the same way, with the keys of a large file next to it', async () => {
+  written('keys.yaml', KEYS)
   const file = written('small.yaml', aDocument('  api_keys_file: keys.yaml'))
-  assert.ok(!(readConfigurationApart(file, ENV) instanceof Promise))
-  const loading = readConfigurationApart(file, ENV, { beside: [keys] })
-  assert.ok(loading instanceof Promise)
-  const { configuration } = await loading
-  assert.equal(configuration?.gw.api_keys.length, TENANTS + 1)
+  const loaded = await readConfigurationApart(file, ENV)
+  assert.equal(loaded.configuration?.gw.api_keys.length, TENANTS + 1)
+  assert.deepEqual(toldBy(loaded), toldBy(readHere(file)))
+})
+
+test('the example with every kind of section is the same in both processes', async () => {
+  const file = join(import.meta.dirname, '../../../cli/example.yaml')
+  const loaded = await readConfigurationApart(file, ENV)
+  assert.notEqual(loaded.configuration, undefined)
+  assert.deepEqual(toldBy(loaded), toldBy(readHere(file)))
+})
+
+test('a file that does not exist is refused by its name', async () => {
+  const file = join(folder, 'missing.yaml')
+  await assert.rejects(readConfigurationApart(file, ENV), /ENOENT.*missing\.yaml/)
 })
 
 test('the reason why the process cannot read is reported', async () => {
   const file = written('other.yaml', LARGE)
   const loading = readConfigurationApart(file, { ...ENV, NODE_OPTIONS: '--no-such-option' })
-  await assert.rejects(Promise.resolve(loading), /no-such-option/)
+  await assert.rejects(loading, /no-such-option/)
 })

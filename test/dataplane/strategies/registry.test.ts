@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { STRATEGY_NAMES } from '../../../dataplane/schema/strategy-names.ts'
+import { STRATEGY_NAMES } from '../../../dataplane/schema/constants.ts'
 import { STRATEGIES } from '../../../dataplane/strategies/index.ts'
 import { aCandidate, aChoice, aRoute, namesOf, seeded } from './choices.ts'
 

@@ -2,17 +2,19 @@
  * Compiles the tool and the gateway to JavaScript in `dist/`, because Node does not strip types below `node_modules`.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const DIST = join(ROOT, 'dist')
-/** The last is found by its address when a large text is counted. */
+/** The last ones are found by their address. */
 const PROGRAMS = [
   'cli/program.ts',
   'cli/main.ts',
   'dataplane/main.ts',
   'dataplane/tokens/exact/thread.ts',
+  'dataplane/config/apart/program.ts',
+  ...globSync('dataplane/providers/*/provider.ts', { cwd: ROOT }),
 ]
 const READ_AS_FILES = ['cli/example.yaml', 'dataplane/console/page']
 

@@ -1,6 +1,7 @@
 /** Configurations for stages, compiled like any other. */
 import { hash } from 'node:crypto'
-import { type Loaded, loadConfiguration } from '../../../../dataplane/config/load.ts'
+import type { Loaded } from '../../../../dataplane/config/apart/loaded.ts'
+import { loadConfiguration } from '../../../../dataplane/config/load.ts'
 import { compile, type Snapshot } from '../../../../dataplane/config/snapshot.ts'
 
 export const NOW = Date.UTC(2026, 10, 21)
