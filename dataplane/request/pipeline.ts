@@ -32,7 +32,8 @@ export type Work = (applicant: Applicant, dialect: Dialect, visit: Visit) => Pro
 export async function handle(visit: Visit, dialect: Dialect, work: Work = serve): Promise<void> {
   const { call, active, gateway, notes } = visit
   const { snapshot } = active
-  const caller = await identify(visit)
+  const identifying = identify(visit)
+  const caller = identifying instanceof Promise ? await identifying : identifying
   notes.invokes(dialect, caller)
   const settings = boundsOf(snapshot.section.gateway, dialect)
   judgeHead(call.incoming, settings.max_request_bytes, dialect.form !== undefined)
@@ -65,25 +66,28 @@ export async function serve(
   const { active, gateway, notes, response } = visit
   const { request } = applicant
   notes.asks(request)
-  const admission = await admit(applicant, active, gateway)
+  const admitting = admit(applicant, active, gateway)
+  const admission = admitting instanceof Promise ? await admitting : admitting
   notes.admitted(admission)
   const quotas = quotasFor(applicant, admission, visit)
   try {
     opens(response, dialect, request, active.snapshot.section)
-    const prepared = await prepare(applicant, admission, inspector, visit)
+    const preparing = prepare(applicant, admission, inspector, visit)
+    const prepared = preparing instanceof Promise ? await preparing : preparing
     const isCosted = request.stream && active.snapshot.section.usage.in_answers
-    const cost = () => costSoFar(request, admission)
     const sent = askedOf(prepared, applicant, dialect, visit)
-    const costed = isCosted ? { ...sent, cost } : sent
+    const costed = isCosted ? { ...sent, cost: () => costSoFar(request, admission) } : sent
     const asked = quotas === undefined ? costed : { ...costed, quotas }
     const send = () => attempt(asked, prepared.terms, gateway)
     const reply = await cleared(prepared.verdict, response.presence, send)
     notes.saved(savedSoFar(admission.meter, admission.prices))
     const closing = reply.kind === 'whole' ? closeWhole(request, admission, notes) : undefined
     if (closing !== undefined) await closing
-    await relay(reply, response, gateway.metrics.streamsOpen.at())
+    const relaying = relay(reply, response, gateway.metrics.streamsOpen.at())
+    if (relaying !== undefined) await relaying
   } finally {
-    await countLate(request, admission)
+    const counting = countLate(request, admission)
+    if (counting !== undefined) await counting
     notes.charged(settle(request, admission, gateway), admission.meter.addedTokens)
     quotas?.end()
   }

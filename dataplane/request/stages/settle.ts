@@ -75,30 +75,39 @@ export function settle(
 export function closeWhole(
   request: ModelRequest,
   admission: Admission,
-  notes: { costs(cost: AnswerCost): void },
+  notes: Costed,
 ): Promise<void> | undefined {
-  const close = () => {
-    admission.meter.close(request)
-    notes.costs(costSoFar(request, admission))
-  }
   const counting = countLate(request, admission)
-  if (counting !== undefined) return counting.then(close)
-  close()
+  if (counting !== undefined) return counting.then(() => close(request, admission, notes))
+  close(request, admission, notes)
   return undefined
 }
 
+function close(request: ModelRequest, admission: Priced, notes: Costed): void {
+  admission.meter.close(request)
+  notes.costs(costSoFar(request, admission))
+}
+
 type Priced = Pick<Admission, 'meter' | 'prices'>
+
+interface Costed {
+  costs(cost: AnswerCost): void
+}
 
 /** The cost of all attempts so far; the usage is that of the last attempt. */
 export function costSoFar(request: ModelRequest, { meter, prices }: Priced): AnswerCost {
   const charges = meter.charges(request)
   const last = charges.at(-1)
   const usage = last?.attempt === meter.attempts.at(-1) ? last?.usage : undefined
-  const estimated = charges.some((one) => one.usage.estimated)
-  if (!charges.every(({ attempt }) => prices.has(attempt.model))) return { usage, estimated }
-  let nanos = 0
-  for (const { attempt, usage: used } of charges) nanos += costOf(used, prices.get(attempt.model))
-  return { usage, estimated, ...(last && { usd: usdText(nanos) }) }
+  let estimated = false
+  let nanos: number | undefined = 0
+  for (const { attempt, usage: used } of charges) {
+    estimated ||= used.estimated
+    const price = prices.get(attempt.model)
+    nanos = nanos === undefined || price === undefined ? undefined : nanos + costOf(used, price)
+  }
+  if (nanos === undefined || last === undefined) return { usage, estimated }
+  return { usage, estimated, usd: usdText(nanos) }
 }
 
 /** An attempt without usage has used nothing of its tenant's share. */
