@@ -1,4 +1,4 @@
-/** What a request costs on a route that uses no optional feature. The counts do not depend on the load of the machine. */
+/** The cost of a request on a route without optional features. The counts do not depend on the load of the machine. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { QUESTION, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
