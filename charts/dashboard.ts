@@ -108,6 +108,14 @@ const PANELS: readonly Panel[] = [
     },
   },
   {
+    title: 'Budgets of limits',
+    description: 'Used fraction of each budget of limits[], by its counter.',
+    queries: {
+      '{{limit}} {{counter}} {{window}}': `max by (limit, counter, window) (gw_limit_budget_used_ratio{${GATEWAY}})`,
+    },
+    unit: 'percentunit',
+  },
+  {
     title: 'Shared counters',
     description: '1 while the Redis of the gateway answers; settlements that wait for it.',
     queries: {

@@ -5,6 +5,7 @@ import type { Snapshot } from '../config/snapshot.ts'
 import { beginAlerts } from './alerts/alert-series.ts'
 import { knownTenants } from './known-tenants.ts'
 import type { LimitParts } from './parts.ts'
+import { budgetsOfLimits, showBudgetsOfLimits } from './shown/limit-gauges.ts'
 
 type ShownLimits = Pick<LimitParts, 'active' | 'clock' | 'infra' | 'metrics' | 'store'>
 
@@ -35,8 +36,9 @@ export function showBudgetsAtScrapes(gateway: ShownLimits): void {
     })
     return within(WAIT_MS, asking)
   }
-  gateway.metrics.budgetTokens.collect = collect
-  gateway.metrics.budgetSpend.collect = collect
+  const { budgetTokens, budgetSpend, limitTokens, limitSpend, limitUsed } = gateway.metrics
+  for (const family of [budgetTokens, budgetSpend, limitTokens, limitSpend, limitUsed])
+    family.collect = collect
 }
 
 async function showBudgets(gateway: ShownLimits): Promise<void> {
@@ -44,14 +46,18 @@ async function showBudgets(gateway: ShownLimits): Promise<void> {
   forgetRemoved(gateway)
   // Done at scrapes, because keys, and so tenants, change without a new configuration.
   beginAlerts(gateway.metrics, gateway.active.snapshot)
-  const asked = askedOf(gateway.active.snapshot)
-  const ageMs = asked.length > ASKED_MAX ? SHOWN_AGE_MS : 0
+  const tenants = askedOf(gateway.active.snapshot)
+  const ageMs = tenants.length > ASKED_MAX ? SHOWN_AGE_MS : 0
+  const asked = [
+    ...tenants.map((one) => () => show(one, ageMs, gateway)),
+    ...budgetsOfLimits(gateway).map((one) => () => showBudgetsOfLimits(one, gateway)),
+  ]
   for (let first = 0; first < asked.length; first += ASKED_IN_A_TURN) {
     if (first > 0) await turn()
     const waiting = asked.slice(first, first + ASKED_IN_A_TURN).values()
     const lane = async () => {
-      // If the store does not answer for a tenant, its gauges keep their last values.
-      for (const one of waiting) await show(one, ageMs, gateway).catch(() => undefined)
+      // If the store does not answer, the gauges keep their last values.
+      for (const read of waiting) await read().catch(() => undefined)
     }
     await Promise.all(Array.from({ length: LANES }, lane))
   }

@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
 import type { Histogram, Numbers } from './series.ts'
-import { STORE_METRICS } from './store-metrics.ts'
+import { LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
 import { WAITING_METRICS } from './waiting-metrics.ts'
 
 const OF_GROUPS = 'Settled in the window, of a group or a key.'
@@ -154,14 +154,7 @@ export const METRICS = {
     'tenant',
     'reason',
   ),
-  limitRefused: counter('gw_limit_refused_total', 'Refusals by limits[].', 'limit', 'reason'),
-  quotaPassedOver: counter(
-    'gw_upstream_quota_passed_over_total',
-    'Attempts that were not made because a limit of limits[] for the upstream had no room.',
-    'upstream',
-    'limit',
-    'reason',
-  ),
+  ...LIMIT_METRICS,
   downgrades: counter(
     'gw_budget_downgrades_total',
     'Requests served by a downgrade route.',

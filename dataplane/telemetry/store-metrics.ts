@@ -1,4 +1,4 @@
-/** The metrics of the shared store. */
+/** The metrics of the shared store and of `limits[]`. */
 import { counter, gauge } from './metric-row.ts'
 
 export const STORE_METRICS = {
@@ -17,5 +17,41 @@ export const STORE_METRICS = {
   localAdmissions: counter(
     'gw_store_local_admissions_total',
     'Requests admitted from the local share while the shared store was unavailable.',
+  ),
+} as const
+
+const OF_COUNTERS =
+  'of a budget of limits[]; `counter` is the tenant, key, route or model, and empty if all share one.'
+
+/** They are counted in a store, shared or not. */
+export const LIMIT_METRICS = {
+  limitRefused: counter('gw_limit_refused_total', 'Refusals by limits[].', 'limit', 'reason'),
+  quotaPassedOver: counter(
+    'gw_upstream_quota_passed_over_total',
+    'Attempts that were not made because a limit of limits[] for the upstream had no room.',
+    'upstream',
+    'limit',
+    'reason',
+  ),
+  limitTokens: gauge(
+    'gw_limit_budget_tokens_used',
+    `Tokens settled in the window, ${OF_COUNTERS}`,
+    'limit',
+    'counter',
+    'window',
+  ),
+  limitSpend: gauge(
+    'gw_limit_budget_spend_usd',
+    `USD settled in the window, ${OF_COUNTERS}`,
+    'limit',
+    'counter',
+    'window',
+  ),
+  limitUsed: gauge(
+    'gw_limit_budget_used_ratio',
+    `Used fraction of the cap, with its raise, ${OF_COUNTERS}`,
+    'limit',
+    'counter',
+    'window',
   ),
 } as const

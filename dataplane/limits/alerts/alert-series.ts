@@ -14,7 +14,11 @@ export function beginAlerts(
   { budgetAlerts, scopedBudgetAlerts }: Counters,
   snapshot: Pick<Snapshot, 'section' | 'limits' | 'keys'>,
 ): void {
-  const { budgets } = snapshot.section
+  const { budgets, limits } = snapshot.section
+  for (const { name, budget } of limits) {
+    for (const threshold of budget?.alerts ?? [])
+      scopedBudgetAlerts.at(`limit:${name}`, budget?.per ?? '', String(threshold))
+  }
   for (const budget of budgets) {
     const scope = scopeOf(budget)
     const family = scope === undefined ? budgetAlerts : scopedBudgetAlerts

@@ -82,9 +82,9 @@ function isAsked(
   return (limit === undefined || limit === name) && (user === undefined || each === 'user')
 }
 
-function knownValues(
+export function knownValues(
   { tenant, key, user }: CounterQuestion,
-  { active }: ShownLimits,
+  { active }: Pick<ShownLimits, 'active'>,
 ): Parameters<typeof knownCounters>[1] {
   const { snapshot } = active
   const records = snapshot.keys

@@ -16,9 +16,6 @@ export interface ShownQuota {
 /** By the name of the upstream. */
 export type ShownQuotas = ReadonlyMap<string, ShownQuota>
 
-/** A status is asked for each second; more calls of the store would show no more. */
-const AGE_MS = 1_000
-
 /** The least that an attempt needs. */
 const LEAST = { tokens: 1, nanos: 0, input: 1 }
 
@@ -32,7 +29,7 @@ export async function quotasShown({
   const shown = quotas.all().map(async (quota): Promise<[string, ShownQuota][]> => {
     const rules = quota.shared(clock)
     if (rules === undefined) return []
-    const figures = await store.read(quota.account, rules, AGE_MS)
+    const figures = await store.read(quota.account, rules)
     const limits = Object.fromEntries(
       (figures.scoped ?? []).flatMap((one) => shownFigures(one, rules, clock.wall())),
     )

@@ -22,7 +22,7 @@ interface Asked {
 async function scrape({ names, read }: Asked): Promise<string> {
   const metrics = createMetrics()
   const budget = { tokens_per_day: 1000, alert_thresholds: [0.8] }
-  const section = { budgets: names.map((tenant) => ({ tenant, ...budget })) }
+  const section = { budgets: names.map((tenant) => ({ tenant, ...budget })), limits: [] }
   const gateway = {
     active: { snapshot: { section, limits: { rules: { of: () => RULES } } } },
     clock: aClock(),

@@ -16,6 +16,7 @@ import {
   limitedDocument,
   limitHeaders,
   PRICES,
+  untilStoreAnswers,
   windowEnds,
 } from './limited-gateway.ts'
 
@@ -156,6 +157,7 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
   const all: GatewayProcess[] = []
   for (let made = 0; made < gateways; made++) all.push(await startGateway({ config, env }))
   after(() => Promise.all([...all.map((one) => one.stop()), upstream.close(), receiver.close()]))
+  for (const one of all) await untilStoreAnswers(new Front(one, ''))
   let turn = 0
   const as = (id: string) => {
     const gateway = all[turn++ % all.length] as GatewayProcess
@@ -454,6 +456,23 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
     )
     const sum = counted.reduce((total, line) => total + Number(line.split(' ').at(-1)), 0)
     assert.equal(sum, 1, counted.join('\n'))
+  })
+
+  test('budgets are shown as gauges, by their limit and the counter that the configuration names', async () => {
+    const rows = [
+      'gw_limit_budget_tokens_used{limit="daily",counter="",window="day"} 20',
+      'gw_limit_budget_used_ratio{limit="daily",counter="",window="day"} 1',
+      'gw_limit_budget_used_ratio{limit="raised",counter="",window="day"} 1',
+      `gw_limit_budget_spend_usd{limit="monthly",counter="month-1",window="month"} ${2 * ANSWER_USD}`,
+      'gw_scoped_budget_alerts_total{budget="limit:alerting",window="month",threshold="0.5"} 0',
+    ]
+    await until('every gateway shows them', async () => {
+      const texts = await Promise.all(all.map((one) => fetch(`${one.metricsUrl}/metrics`)))
+      const lines = (await Promise.all(texts.map((one) => one.text()))).map((text) =>
+        text.split('\n'),
+      )
+      return lines.every((shown) => rows.every((row) => shown.includes(row)))
+    })
   })
 
   test('an alert names the limit and its holder, once', async () => {

@@ -77,6 +77,14 @@ export async function standing(front: Front, tenant: string) {
   return await front.admin(`/limits/${tenant}`)
 }
 
+/** At the start a gateway waits only a second for its store. */
+export async function untilStoreAnswers(front: Front): Promise<void> {
+  await until('the store answers', async () => {
+    const { store } = await front.admin('/status')
+    return store.backend !== 'redis' || store.state === 'up'
+  })
+}
+
 /** Resolves once the tenant has no running request and no reservation. */
 export async function untilIdle(front: Front, tenant: string): Promise<void> {
   await until(

@@ -5,7 +5,7 @@ import { errorOf, Front, failing, startUpstream } from '../../helpers/fake-upstr
 import { type GatewayProcess, PLENTY, startGateway } from '../../helpers/gateway-process.ts'
 import { gw } from '../../helpers/gw-here.ts'
 import { until } from '../../helpers/until.ts'
-import { keysOf, limitedDocument, PRICES } from './limited-gateway.ts'
+import { keysOf, limitedDocument, PRICES, untilStoreAnswers } from './limited-gateway.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -88,6 +88,7 @@ export async function testUpstreamQuotas(backend: Fields, gateways: number): Pro
   const all: GatewayProcess[] = []
   for (let made = 0; made < gateways; made++) all.push(await startGateway({ config, env }))
   after(() => Promise.all([...all.map((one) => one.stop()), upstream.close(), receiver.close()]))
+  for (const one of all) await untilStoreAnswers(new Front(one, ''))
   let turn = 0
   const as = (tenant = 'a') =>
     new Front(all[turn++ % all.length] as GatewayProcess, keys.byTenant.get(tenant) ?? '')
@@ -252,5 +253,7 @@ export async function testUpstreamQuotas(backend: Fields, gateways: number): Pro
       'gw_upstream_quota_passed_over_total{upstream="single",limit="quota-single",reason="rpm"}'
     const counted = texts.flatMap((text) => text.split('\n')).filter((one) => one.startsWith(row))
     assert.ok(counted.length > 0)
+    const spent = 'gw_limit_budget_spend_usd{limit="spent",counter="",window="month"} 0.00026'
+    for (const text of texts) assert.ok(text.split('\n').includes(spent))
   })
 }
