@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { TenantShare } from '../printing/upstreams-text.ts'
 
-const Problem = z.looseObject({
+export const Problem = z.looseObject({
   severity: z.enum(['error', 'warning']),
   file: z.string(),
   path: z.string(),
@@ -31,27 +31,6 @@ export const Validated = z.looseObject({
   warnings: z.number(),
   problems: z.array(Problem),
   explanation: z.string().optional().describe('with `--explain`'),
-})
-
-export const Imported = z.looseObject({
-  from: z.string(),
-  file: z.string(),
-  kept: z.number().describe('fields that were taken as they are'),
-  changed: z.number(),
-  no_place: z.number(),
-  fields: z
-    .array(
-      z.looseObject({
-        line: z.number(),
-        path: z.string(),
-        outcome: z.enum(['kept', 'changed', 'no_place']),
-        became: z.array(z.string()).describe('paths in the configuration'),
-        note: z.string().optional(),
-      }),
-    )
-    .describe('every scalar of the file'),
-  configuration: z.string().describe('the text of the gw.yaml'),
-  problems: z.array(Problem).describe('as `gw config validate` finds them'),
 })
 
 export const Configuration = z.looseObject({

@@ -17,6 +17,7 @@ import { UpstreamsTrial } from '../trials/upstream.ts'
 import { VectorTrial } from '../trials/vector-store.ts'
 import { UsageAnswer } from '../usage/table.ts'
 import * as documents from './documents.ts'
+import * as moving from './moving.ts'
 
 const ClusterStatus = z.looseObject({
   name: z.string(),
@@ -57,10 +58,10 @@ type Variants = Readonly<Record<string, z.ZodType>>
 
 /** By the command; several shapes if its options decide. */
 export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
-  import: documents.Imported,
+  import: moving.Imported,
   'config validate': documents.Validated,
   'config show': documents.Configuration,
-  diff: documents.Differences,
+  diff: { 'of a file': documents.Differences, 'of traffic': moving.TrafficCompared },
   apply: { 'on this machine': documents.AppliedHere, 'in a cluster': documents.AppliedInCluster },
   expose: documents.Manifests,
   status: {
@@ -78,6 +79,7 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   'keys test': documents.KeyVerdict,
   'keys revoke': KeyView,
   'keys rotate': { 'of a key': documents.NewKey, 'of a key in a Secret': documents.KeyInSecret },
+  'keys import': moving.TakenKeys,
   'auth test': documents.Authorized,
   'limits show': TenantLimits,
   'limits test': documents.LimitsHeld,

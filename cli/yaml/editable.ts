@@ -28,11 +28,22 @@ export class EditableYaml {
 
   /** Adds a record to the list at the path; a missing list is added too. */
   add(root: Path, record: object): void {
+    this.addAll(root, [record])
+  }
+
+  /** The same for many, in the time of one. */
+  addAll(root: Path, records: readonly object[]): void {
+    if (records.length === 0) return
     const list = root.length === 0 ? this.#document.contents : this.#document.getIn(root, true)
     if (!isSeq(list) && !isAbsent(list)) throw this.#unchangeable(root)
-    const next = insertedText(this.#text, this.#document, root, record)
-    append(this.#document, root, record)
+    const next = insertedText(this.#text, this.#document, root, records)
+    for (const record of records) append(this.#document, root, record)
     this.#rewrite(next)
+  }
+
+  /** The file as it would be saved. */
+  get text(): string {
+    return this.#text
   }
 
   /** Sets members of the map at the path. */

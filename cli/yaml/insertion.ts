@@ -9,13 +9,13 @@ export function insertedText(
   text: string,
   document: Document,
   root: Path,
-  record: object,
+  records: readonly object[],
 ): string | undefined {
   const list = root.length === 0 ? document.contents : document.getIn(root, true)
   if (isSeq(list) && list.flow !== true && list.items.length > 0) {
     const [first] = list.items
     const indent = /^( *)- /.exec(lineAt(text, startOf(first as Node)))?.[1]
-    return indent === undefined ? undefined : spliced(text, endOf(list), [record], indent)
+    return indent === undefined ? undefined : spliced(text, endOf(list), records, indent)
   }
   if (list !== undefined || root.length === 0) return undefined
   const parent = root.length === 1 ? document.contents : document.getIn(root.slice(0, -1), true)
@@ -23,7 +23,7 @@ export function insertedText(
   const key = parent.items[0]?.key as Node | undefined
   if (key === undefined) return undefined
   const indent = /^ */.exec(lineAt(text, startOf(key)))?.[0] ?? ''
-  return spliced(text, endOf(parent), { [String(root.at(-1))]: [record] }, indent)
+  return spliced(text, endOf(parent), { [String(root.at(-1))]: records }, indent)
 }
 
 /** The text with these members in the map at the path; undefined if the map has to be rewritten. */

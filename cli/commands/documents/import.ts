@@ -29,12 +29,6 @@ export const importing = endUsageWith64(
     .addHelpText(
       'after',
       `
-Examples:
-  gw import litellm config.yaml                     print the configuration; standard error has the list
-  gw import litellm config.yaml -o gw.yaml          write it to a file
-  gw import litellm config.yaml -o wide             show what each field became
-  gw import bifrost config.json -o gw.yaml --strict exit with 1 if anything has no place
-
 Credentials become references such as \${env:OPENAI_API_KEY}; no value leaves the file. Comments in the result name
 the line and field that each changed part was. Then run: gw config validate --file gw.yaml`,
     )

@@ -13,6 +13,7 @@ import type { Made } from '../../keys/making.ts'
 import { commaList, durationMs, futureMoment, namedValue } from '../../option-values.ts'
 import { type Format, formatOption, keyFormatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
+import { importingKeys } from './keys-import.ts'
 
 interface Common extends PlaceOptions {
   readonly file?: string
@@ -161,7 +162,8 @@ export const keys = endUsageWith64(
     .addCommand(inspect)
     .addCommand(test)
     .addCommand(revoke)
-    .addCommand(rotate),
+    .addCommand(rotate)
+    .addCommand(importingKeys()),
 )
 
 async function createKey(options: CreateOptions, command: Command): Promise<void> {
