@@ -9,8 +9,10 @@ import { type InCluster, NothingRuns, type Place } from '../asking/place.ts'
 import { AnswerIsNo } from '../printing/output.ts'
 
 export interface ConditionWait {
-  /** Ready, Programmed or Accepted. */
+  /** The type of a condition of a GatewayConfig. */
   readonly condition: string
+  /** True, False or Unknown. */
+  readonly value: string
   readonly timeoutMs: number
 }
 
@@ -31,7 +33,7 @@ export async function waitInCluster(place: InCluster, waiting: ConditionWait): P
   return await withCluster(place, async (access) => {
     return await untilMet(waiting.timeoutMs, async () => {
       try {
-        return judged(await findGateway(access), waiting.condition)
+        return judged(await findGateway(access), waiting)
       } catch (error) {
         // The gateway may be created meanwhile.
         if (error instanceof AnswerIsNo) return { reason: error.message }
@@ -44,7 +46,7 @@ export async function waitInCluster(place: InCluster, waiting: ConditionWait): P
 /** A gateway that does not run or answer yet may do so later. */
 export async function waitStandAlone(
   placeNow: () => Promise<Place>,
-  { timeoutMs }: ConditionWait,
+  { timeoutMs }: Pick<ConditionWait, 'timeoutMs'>,
 ): Promise<Met> {
   return await untilMet(timeoutMs, async (signal) => {
     let place: Place
@@ -84,7 +86,10 @@ function readyAt({ name }: AskedGateway): Met {
 }
 
 /** A condition for an older generation does not apply to this one. */
-export function judged({ metadata, status }: KubeObject, type: string): Look {
+export function judged(
+  { metadata, status }: KubeObject,
+  { condition: type, value }: Pick<ConditionWait, 'condition' | 'value'>,
+): Look {
   const { name, generation = 0 } = metadata
   const { conditions } = GatewayStatus.parse(status ?? {})
   const found = conditions.find((condition) => condition.type === type)
@@ -92,7 +97,8 @@ export function judged({ metadata, status }: KubeObject, type: string): Look {
   if (Number(valueBelow(found, 'observedGeneration') ?? 0) < generation)
     return { reason: `the operator has not processed generation ${generation} of "${name}"` }
   const gateway = `gatewayconfig.inference.gw/${name}`
-  if (found.status === 'True') return { gateway, met: `${gateway} condition ${type} met` }
+  const shown = value === 'True' ? type : `${type}=${value}`
+  if (found.status === value) return { gateway, met: `${gateway} condition ${shown} met` }
   return { reason: `${type} of "${name}" is ${found.status}, ${found.reason}: ${found.message}` }
 }
 

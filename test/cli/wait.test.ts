@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, test } from 'node:test'
+import { CONDITIONS } from '../../crds/conditions.ts'
 import { gw } from '../helpers/gw-here.ts'
 import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 
@@ -14,6 +15,7 @@ import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 let script: string[] = []
 let asked = 0
 let observedGeneration = 3
+let type = 'Programmed'
 let isSilent = false
 
 const server = createServer((incoming, outgoing) => {
@@ -23,9 +25,9 @@ const server = createServer((incoming, outgoing) => {
   const isThere =
     status !== undefined && incoming.url?.endsWith('/namespaces/ai/gatewayconfigs/production')
   outgoing.writeHead(isThere ? 200 : 404, { 'content-type': 'application/json' })
-  const type = { type: 'Programmed', lastTransitionTime: '2026-01-01T00:00:00Z' }
+  const kind = { type, lastTransitionTime: '2026-01-01T00:00:00Z' }
   const why = { reason: 'Rolling', message: '1 of 2 pods enforce it.' }
-  const conditions = [{ ...type, ...why, status, observedGeneration }]
+  const conditions = [{ ...kind, ...why, status, observedGeneration }]
   const missing = { kind: 'Status', code: 404, message: 'gatewayconfigs "production" not found' }
   const found = { ...aGateway(), status: { conditions } }
   outgoing.end(JSON.stringify(isThere ? found : missing))
@@ -55,9 +57,11 @@ beforeEach(() => {
   script = []
   asked = 0
   observedGeneration = 3
+  type = 'Programmed'
   isSilent = false
 })
 
+const at = ['gwc/production', '--kubeconfig', kubeconfig]
 const wait = (...args: readonly string[]) =>
   gw('wait', '--for=condition=Programmed', '--kubeconfig', kubeconfig, ...args)
 
@@ -98,11 +102,27 @@ test('an API server that does not answer holds up no timeout', async () => {
   assert.deepEqual([code, stderr], [1, 'error: Not within 0.001 s: no gateway has answered yet\n'])
 })
 
+test('every condition can be waited for, also to be False', async () => {
+  for (const name of Object.keys(CONDITIONS)) {
+    type = name
+    script = ['False', 'True']
+    const found = await gw('wait', `--for=condition=${name}`, ...at)
+    assert.deepEqual([found.code, /condition \w+ met/.test(found.stdout)], [0, true], name)
+  }
+  type = 'Degraded'
+  script = ['False']
+  const { code, stdout } = await gw('wait', '--for=condition=Degraded=False', ...at)
+  assert.equal(code, 0)
+  assert.equal(stdout, 'gatewayconfig.inference.gw/production condition Degraded=False met\n')
+})
+
 test('what cannot be waited for is wrong usage', async () => {
   for (const args of [
     ['pod/production'],
     ['gwc/production', '--gateway', 'other'],
     ['gwc/production', '--for=condition=Nice'],
+    ['gwc/production', '--for=condition=Ready=yes'],
+    ['gwc/production', '--for=Ready'],
     ['gwc/production', '--admin', '1'],
   ]) {
     assert.equal((await wait(...args)).code, 64, args.join(' '))

@@ -1,5 +1,6 @@
 /** `gw wait`: waits until a gateway is ready. */
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { CONDITIONS as ALL_CONDITIONS } from '../../../crds/conditions.ts'
 import {
   addPlace,
   askedPlace,
@@ -12,13 +13,19 @@ import { type Format, formatOption, printData } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64, printLine } from '../../printing/output.ts'
 import type { Met } from '../../status/waiting.ts'
 
+interface Condition {
+  readonly name: string
+  readonly value: string
+}
+
 interface WaitOptions extends PlaceOptions {
-  readonly for: string
+  readonly for: Condition
   readonly timeout: number
   readonly output: Format
 }
 
-const CONDITIONS = ['Ready', 'Programmed', 'Accepted']
+const CONDITIONS = Object.keys(ALL_CONDITIONS)
+const VALUES = ['True', 'False', 'Unknown']
 const TWO_MINUTES_MS = 120_000
 
 export const wait = endUsageWith64(
@@ -30,9 +37,12 @@ export const wait = endUsageWith64(
       .argument('[gateway]', 'in a cluster: gwc/NAME', gatewayIn),
   )
     .addOption(
-      new Option('--for <condition>', 'what to wait for; Ready is the only one outside a cluster')
-        .choices(CONDITIONS.map((condition) => `condition=${condition}`))
-        .default('condition=Ready'),
+      new Option(
+        '--for <condition>',
+        `condition=NAME or condition=NAME=VALUE; VALUE is True if absent, NAME one of ${CONDITIONS.join(', ')}; outside a cluster only Ready`,
+      )
+        .argParser(conditionOf)
+        .default({ name: 'Ready', value: 'True' }, 'condition=Ready'),
     )
     .addOption(
       new Option('--timeout <time>', 'how long to wait')
@@ -53,7 +63,8 @@ async function waitForGateway(
     command.error(message, { exitCode: EXIT.usage })
   }
   const { waitInCluster, waitStandAlone } = await import('../../status/waiting.ts')
-  const waiting = { condition: options.for.replace('condition=', ''), timeoutMs: options.timeout }
+  const { name: condition, value } = options.for
+  const waiting = { condition, value, timeoutMs: options.timeout }
   const asked = name === undefined ? options : { ...options, gateway: name }
   const placeNow = () => askedPlace(asked, command)
   const place = await placeNow().catch((error: Error) => {
@@ -61,15 +72,25 @@ async function waitForGateway(
     throw error
   })
   if (place?.kind === 'cluster')
-    return await printMet(await waitInCluster(place, waiting), waiting.condition, options)
-  if (waiting.condition !== 'Ready') {
+    return await printMet(await waitInCluster(place, waiting), condition, options)
+  if (condition !== 'Ready' || value !== 'True') {
     const message = 'error: a gateway outside a cluster has only the condition Ready'
     command.error(message, { exitCode: EXIT.usage })
   }
-  await printMet(await waitStandAlone(placeNow, waiting), waiting.condition, options)
+  await printMet(await waitStandAlone(placeNow, waiting), condition, options)
 }
 
 async function printMet({ gateway, met }: Met, condition: string, { output }: WaitOptions) {
   const value = { gateway, condition, met: true }
   await printData(output, { value, names: [gateway], print: () => printLine(met) })
+}
+
+/** As in kubectl: `condition=Ready`, `condition=Degraded=False`. */
+function conditionOf(text: string): Condition {
+  const [kind, name = '', value = 'True', ...more] = text.split('=')
+  const isOne = kind === 'condition' && CONDITIONS.includes(name)
+  if (isOne && VALUES.includes(value) && more.length === 0) return { name, value }
+  throw new InvalidArgumentError(
+    `Give condition=NAME or condition=NAME=VALUE, with a name of ${CONDITIONS.join(', ')} and a value of ${VALUES.join(', ')}.`,
+  )
 }
