@@ -4,6 +4,7 @@ export interface Running {
   /** The address for clients, with /v1. */
   readonly baseUrl: string
   readonly metricsUrl: string
+  readonly consoleUrl: string
   /** The port for clients, by which the tool finds the gateway. */
   readonly port: number
   readonly key: string
@@ -12,7 +13,7 @@ export interface Running {
 }
 
 export function instructions(running: Running): string {
-  const { baseUrl, metricsUrl, port, key, configFile, logFile } = running
+  const { baseUrl, metricsUrl, consoleUrl, port, key, configFile, logFile } = running
   return `\
 The gateway is ready, in front of a simulated model server.
 
@@ -20,9 +21,10 @@ The gateway is ready, in front of a simulated model server.
   Key            ${key}
                  (a public demo key; everybody knows it)
   Model          chat, or its other name gpt-4o
-  Configuration  ${configFile}  (save a change and it is in force)
+  Configuration  ${configFile}  (save a change and it is in force; a line below says so)
   Log            ${logFile}
   Metrics        ${metricsUrl}
+  Console        ${consoleUrl}
   Status         npx gw status --admin ${port}
 
 Leave it running, and paste into a second terminal, in this folder, whichever you have the program for. Each is complete.
@@ -42,6 +44,14 @@ ${node(running)}
 With OpenAI's SDK in Python, in a virtual environment after pip install openai:
 
 ${python(running)}
+
+With Claude Code:
+
+${claudeCode(running)}
+
+With Codex:
+
+${codex(running)}
 
 Press Ctrl-C to stop.
 `
@@ -80,4 +90,20 @@ const answer = await client.chat.completions.create({
 })
 console.log(answer.choices[0].message.content)
 END`
+}
+
+/** The simulator only repeats what it reads; a real upstream behind the route makes this an agent. */
+function claudeCode({ baseUrl, key }: Running): string {
+  return `\
+ANTHROPIC_BASE_URL=${baseUrl.replace(/\/v1$/, '')} \\
+ANTHROPIC_AUTH_TOKEN=${key} \\
+claude --model chat`
+}
+
+function codex({ baseUrl, key }: Running): string {
+  return `\
+GW_KEY=${key} \\
+codex -m chat -c model_provider=gw -c model_providers.gw.name=gw \\
+  -c model_providers.gw.base_url=${baseUrl} \\
+  -c model_providers.gw.env_key=GW_KEY -c model_providers.gw.wire_api=responses`
 }

@@ -1,14 +1,27 @@
 /** `make run`: a simulated model server and the gateway in front of it, until Ctrl-C. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withGateways } from '../asking/asked-gateways.ts'
+import { type ConsoleServer, startConsole } from '../console/server.ts'
 import { EXIT, printRemark, printText } from '../printing/output.ts'
 import { startSimulator } from '../simulator/simulator.ts'
 import { instructions } from './instructions.ts'
 import { choosePorts, PORT_NAMES, type QuickstartPorts, wantedPorts, withPorts } from './ports.ts'
+import { saveLine } from './saves.ts'
 
 const HOST = '127.0.0.1'
 const EXAMPLE = join(import.meta.dirname, '..', 'example.yaml')
@@ -22,6 +35,7 @@ const PACE = { latencyMs: 200, tokensPerSecond: 20 }
 /** Far more than a slow machine needs; the tool notices at once if the gateway ends. */
 const READY_SECONDS_MAX = 120
 const LOOK_MS = 50
+const TOKEN_BYTES = 24
 
 process.exitCode = await main(process.argv.slice(2))
 
@@ -55,9 +69,14 @@ async function quickstart(wanted: QuickstartPorts): Promise<number> {
   const gateway = startGateway(configFile, logFile)
   const exited = once(gateway, 'exit').then(() => 'exited' as const)
   let isDone = false
+  let live: ConsoleServer | undefined
   try {
     const begun = await Promise.race([stopped, exited, untilReady(ports, exited)])
-    if (begun === 'ready') printText(instructions({ ...placesOf(ports), configFile, logFile }))
+    if (begun === 'ready') {
+      live = await liveConsole(ports)
+      const places = { ...placesOf(ports), consoleUrl: live.url, configFile, logFile }
+      printText(instructions(places))
+    }
     const ended = begun === 'ready' ? await Promise.race([stopped, exited]) : begun
     isDone = ended === 'stopped'
     if (isDone) return EXIT.ok
@@ -67,6 +86,7 @@ async function quickstart(wanted: QuickstartPorts): Promise<number> {
   } finally {
     gateway.kill('SIGTERM')
     await exited
+    await live?.close()
     await simulator.stop()
     if (isDone) leaveNothing(folder, ports)
   }
@@ -102,16 +122,32 @@ function writeConfiguration(folder: string, ports: QuickstartPorts): string {
   return file
 }
 
+/** The page of this gateway, as `gw console` shows it. */
+async function liveConsole(ports: QuickstartPorts): Promise<ConsoleServer> {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url')
+  const server = await startConsole({ port: 0, token, onSilence: () => undefined })
+  const place = { kind: 'stand-alone', admin: String(ports.gateway) } as const
+  await withGateways(place, async (gateways) => server.follow(gateways))
+  return server
+}
+
 function startGateway(configFile: string, logFile: string): ChildProcess {
-  return spawn(process.execPath, [TOOL, 'run', '--file', configFile], {
+  const log = openSync(logFile, 'a')
+  const gateway = spawn(process.execPath, [TOOL, 'run', '--file', configFile], {
     // The gateway writes its messages for people to standard error.
-    stdio: ['ignore', openSync(logFile, 'a'), 'inherit'],
+    stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
       // After Ctrl-C, the user should not wait for a simulated stream.
       GW_DRAIN_TIMEOUT_SECONDS: '1',
     },
   })
+  createInterface({ input: gateway.stdout }).on('line', (line) => {
+    writeSync(log, `${line}\n`)
+    const save = saveLine(line)
+    if (save !== undefined) printRemark(save)
+  })
+  return gateway
 }
 
 async function untilReady(

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
-import { access, readFile } from 'node:fs/promises'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { choosePorts, withPorts } from '../../cli/quickstart/ports.ts'
+import { saveLine } from '../../cli/quickstart/saves.ts'
 import { paste, QUICKSTART, startQuickstart } from '../helpers/a-quickstart.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { gw, node } from '../helpers/gw.ts'
+import { until } from '../helpers/until.ts'
 
 const EXAMPLE = join(import.meta.dirname, '../../cli/example.yaml')
 
@@ -43,11 +45,42 @@ test('the access log is in the file that is named, not on the terminal', async (
   assert.match(await readFile(logFile, 'utf8'), /"event":"start"/)
 })
 
+test('a save of the configuration is reported on the terminal', async () => {
+  const [, file = ''] = /^ {2}Configuration +(\S+)/m.exec(printed) ?? []
+  const text = await readFile(file, 'utf8')
+  await writeFile(file, text.replace('burst: 150', 'burts: 150'))
+  await until('the refusal is printed', () => /refused, the old .*burts.*\n/.test(said()))
+  await writeFile(file, text)
+  await until('the save is printed', () => /saved: the change is in force\n/.test(said()))
+})
+
+test('the banner has the console, which answers, and commands for Claude Code and Codex', async () => {
+  const [, url = ''] = /^ {2}Console +(\S+)$/m.exec(printed) ?? []
+  assert.equal((await fetch(url)).status, 200)
+  assert.match(printed, /^ANTHROPIC_BASE_URL=http:\/\/127\.0\.0\.1:\d+ \\$/m)
+  assert.match(printed, /^claude --model chat$/m)
+  assert.match(printed, /^codex -m chat .*model_providers\.gw\.wire_api=responses$/ms)
+})
+
 test('Ctrl-C ends everything with 0 and leaves no file behind', async () => {
   const [baseUrl = ''] = /http:\S+\/v1$/m.exec(printed) ?? []
   assert.deepEqual(await interrupt(), [0, null])
   await assert.rejects(fetch(baseUrl))
   await assert.rejects(access(dirname(logFile)), { code: 'ENOENT' })
+})
+
+test('a save that is taken or refused is one line, and says why', () => {
+  const saved = (fields: object) =>
+    saveLine(
+      JSON.stringify({ time: '2026-01-01T09:08:07.123Z', event: 'config_reload', ...fields }),
+    )
+  assert.equal(saved({ result: 'success' }), '09:08:07 saved: the change is in force')
+  const errors = ['gw.yaml:1:2: error: gw.x: unknown\n    fix: Remove it.', 'another']
+  assert.equal(
+    saved({ result: 'failure', errors }),
+    '09:08:07 refused, the old configuration stays: gw.yaml:1:2: error: gw.x: unknown; fix: Remove it. (and 1 more)',
+  )
+  assert.equal(saveLine('{"event":"request","path":"/config_reload"}'), undefined)
 })
 
 test('an unknown option is a usage error in one sentence', async () => {
