@@ -9,6 +9,7 @@ import { type Format, isForPeople, printData } from '../printing/formats.ts'
 import { EXIT, printLine, printRemark } from '../printing/output.ts'
 import { printProblems } from '../printing/problems-text.ts'
 import { type Change, changeOf, MANAGER } from './change.ts'
+import { isAgreed, removalsOf } from './consent.ts'
 import { judge, type Written } from './document.ts'
 import { untilProgrammed, type Waited } from './progress.ts'
 
@@ -16,6 +17,8 @@ export interface Applying {
   readonly onlyLimits: boolean
   readonly drainSeconds: number | undefined
   readonly force: boolean
+  /** Removals are agreed to. */
+  readonly yes: boolean
   readonly wait: boolean
   readonly timeoutMs: number
   readonly output: Format
@@ -72,6 +75,7 @@ async function applyJudged(gateway: KubeObject, access: ClusterAccess, applying:
   const { drainSeconds, force, onlyLimits, wait, timeoutMs, output } = applying
   const change = await changeOf(gateway, access, { force, drainSeconds })
   if (onlyLimits && !isReloadable(change)) return
+  if (!(await isAgreed(removalsOf(change.differences), applying.yes))) return
   if (drainSeconds !== undefined && change.live !== undefined && !change.rolls)
     printRemark('This change replaces no pod, so --drain-timeout has no effect.')
   const applied = await send(change, access, { force, onlyLimits })

@@ -6,12 +6,15 @@ import type { StandAlone } from '../asking/place.ts'
 import { printDifferences } from '../printing/differences-text.ts'
 import { type Format, printData } from '../printing/formats.ts'
 import { EXIT, printLine, printRemark } from '../printing/output.ts'
+import { isAgreed, removalsOf } from './consent.ts'
 import type { Written } from './document.ts'
 
 export interface Reloading {
   /** Refuse if more than limits, budgets, prices and keys differ. */
   readonly onlyLimits: boolean
   readonly path: string
+  /** Removals are agreed to. */
+  readonly yes: boolean
   readonly output: Format
 }
 
@@ -20,14 +23,20 @@ type Lasting = 'for good' | 'until the next start'
 export async function applyToGateway(
   written: Written,
   { admin }: StandAlone,
-  { onlyLimits, path, output }: Reloading,
+  { onlyLimits, path, yes, output }: Reloading,
 ): Promise<void> {
-  const query = onlyLimits ? '?only=limits' : ''
-  const { status, body } = await askAdmin(admin, `/config${query}`, {
-    method: 'PUT',
-    body: written.text,
-  })
-  const taken = readVerdict(status, body, written.name)
+  const put = async (query: readonly string[]) => {
+    const asked = [...query, ...(onlyLimits ? ['only=limits'] : [])].join('&')
+    const request = { method: 'PUT', body: written.text } as const
+    const { status, body } = await askAdmin(admin, `/config?${asked}`, request)
+    return readVerdict(status, body, written.name)
+  }
+  if (!yes) {
+    const rehearsed = await put(['dry_run=true'])
+    const isRefused = rehearsed.refusal !== undefined
+    if (!isRefused && !(await isAgreed(removalsOf(rehearsed.differences), yes))) return
+  }
+  const taken = await put([])
   const lasts = lastsOf(taken.file, path)
   if (taken.refusal !== undefined) process.exitCode = EXIT.no
   const { refusal, differences, problems, file } = taken

@@ -13,7 +13,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'diff gw.yaml -n models --gateway production',
     'diff --traffic requests.jsonl --from http://litellm:4000 --url http://gw:8080',
   ],
-  apply: ['apply gw.yaml', 'apply gw.yaml -n models --reload'],
+  apply: [
+    'apply gw.yaml',
+    'apply gw.yaml -n models --reload',
+    'apply gw.yaml --dry-run=server',
+    'apply gw.yaml --yes',
+  ],
   expose: ['expose --for gateway-api --gateway models/production --host models.example.com'],
   status: ['status', 'status -n models --watch'],
   wait: ['wait', 'wait gwc/production -n models --for condition=Programmed --timeout 5m'],

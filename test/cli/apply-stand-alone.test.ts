@@ -72,7 +72,9 @@ test('apply --reload changes limits and keys, and reports how long the change la
 })
 
 test('apply --reload of the file of the start lasts', async () => {
-  const { code, stdout } = await gw('apply', '-f', configFile, '--reload', ...admin, '-o', 'json')
+  const { code, stdout } = await gw(
+    ...['apply', '-f', configFile, '--reload', '--yes', ...admin, '-o', 'json'],
+  )
   assert.equal(code, 0)
   const { lasts, differences } = JSON.parse(stdout)
   assert.equal(lasts, 'for good')
@@ -110,7 +112,7 @@ test('apply without --reload takes everything', async () => {
   const file = await edited((section) => {
     section.aliases = { 'gpt-4o': 'chat' }
   })
-  const { code, stdout, stderr } = await gw('apply', '-f', file, ...admin)
+  const { code, stdout, stderr } = await gw('apply', '-f', file, '--yes', ...admin)
   assert.equal(code, 0)
   assert.match(stdout, /^\+ gw\.aliases\.gpt-4o: "chat"$/m)
   assert.equal((await front.chat({ model: 'gpt-4o' })).status, 200)
@@ -119,7 +121,7 @@ test('apply without --reload takes everything', async () => {
     /until the next start: .*config\.yaml, and the next save of that file replaces/,
   )
   const rolling = ['--strategy', 'rolling', '--drain-timeout', '60s']
-  const back = await gw('apply', '-f', configFile, ...rolling, ...admin)
+  const back = await gw('apply', '-f', configFile, '--yes', ...rolling, ...admin)
   assert.equal(back.code, 0, back.stderr)
   assert.match(back.stderr, /this gateway goes on, and drains nothing/)
   assert.match(back.stderr, /This lasts: .*config\.yaml, and reloads it after each later edit/)
@@ -129,7 +131,7 @@ test('as the command warns, the next save of the start file replaces the applied
   const file = await edited((section) => {
     limitsOf(section).default.burst = 88
   })
-  assert.equal((await gw('apply', '-f', file, '--reload', ...admin)).code, 0)
+  assert.equal((await gw('apply', '-f', file, '--reload', '--yes', ...admin)).code, 0)
   assert.equal(await burstNow(), 88)
   await writeFile(configFile, `${stringify(original)}# saved\n`)
   await until('the file counts again', async () => (await burstNow()) === 100)

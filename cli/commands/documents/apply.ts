@@ -1,7 +1,13 @@
 /** `gw apply`: puts a configuration file into force, in a cluster or in a running stand-alone gateway. */
 import { Command, Option } from 'commander'
 import { bareName } from '../../asking/bare-name.ts'
-import { addPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
+import {
+  addPlace,
+  type Place,
+  type PlaceOptions,
+  placeOf,
+  writtenPlace,
+} from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { endUsageWith64, printRemark } from '../../printing/output.ts'
@@ -14,6 +20,8 @@ interface ApplyOptions extends PlaceOptions {
   readonly wait: 'true' | 'false'
   readonly timeout: number
   readonly forceConflicts?: true
+  readonly yes?: true
+  readonly dryRun?: 'client' | 'server'
   readonly output: Format
 }
 
@@ -46,6 +54,13 @@ export const apply = endUsageWith64(
           .argParser(durationMs)
           .default(FIVE_MINUTES_MS, '5m'),
       )
+      .option('-y, --yes', 'do not ask before keys, routes or budgets are removed')
+      .addOption(
+        new Option(
+          '--dry-run <by>',
+          'change nothing: client checks the file here, server also shows what would change',
+        ).choices(['client', 'server']),
+      )
       .option('--force-conflicts', 'take over fields that another manager owns')
       .addOption(formatOption()),
     '--file',
@@ -54,8 +69,18 @@ export const apply = endUsageWith64(
 )
 
 async function applyFile(options: ApplyOptions, command: Command): Promise<void> {
-  const place = await placeOf(options, command)
-  const { file, reload, drainTimeout, wait, timeout, forceConflicts, output } = options
+  const { file, dryRun } = options
+  const place =
+    dryRun === 'client' ? placeUnasked(options, command) : await placeOf(options, command)
+  if (dryRun !== undefined) {
+    const { readWritten } = await import('../../apply/document.ts')
+    const { rehearse } = await import('../../apply/dry-run.ts')
+    const written = readWritten(file)
+    if (written === undefined) return
+    return await rehearse(written, place, { by: dryRun, output: options.output })
+  }
+  const yes = options.yes === true
+  const { reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../../apply/document.ts')
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined)
@@ -63,7 +88,12 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
     const { applyToGateway } = await import('../../apply/stand-alone.ts')
     const written = readWritten(file)
     if (written === undefined) return
-    return await applyToGateway(written, place, { onlyLimits: reload === true, path: file, output })
+    return await applyToGateway(written, place, {
+      onlyLimits: reload === true,
+      path: file,
+      yes,
+      output,
+    })
   }
   const { applyToCluster } = await import('../../apply/cluster.ts')
   const written = readWritten(file)
@@ -72,8 +102,14 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
     onlyLimits: reload === true,
     drainSeconds: drainTimeout === undefined ? undefined : Math.ceil(drainTimeout / 1000),
     force: forceConflicts === true,
+    yes,
     wait: wait === 'true',
     timeoutMs: timeout,
     output,
   })
+}
+
+/** A check of this tool needs no gateway that answers. */
+function placeUnasked(options: ApplyOptions, command: Command): Place {
+  return writtenPlace(options, command) ?? { kind: 'stand-alone', admin: '' }
 }
