@@ -1,6 +1,7 @@
 /** The registry of commands, in the order of the help. */
 import type { Command } from 'commander'
 import { completion } from './completion.ts'
+import { doctor } from './doctor.ts'
 import { apply } from './documents/apply.ts'
 import { config } from './documents/config.ts'
 import { diff } from './documents/diff.ts'
@@ -38,7 +39,7 @@ export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
   'Clients:': [keys, auth, limits, usage, pricing],
   'Requests:': [explain, trace, context],
   'Tests:': [gateway, upstream, vector, guardrail, tokens],
-  'Tool:': [version, completion],
+  'Tool:': [doctor, version, completion],
 }
 
 export const COMMANDS: readonly Command[] = Object.values(GROUPS).flat()

@@ -26,6 +26,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   top: ['top', 'top --once -o json'],
   logs: ['logs --file gw.log --status 429', 'logs gwc/production -n models --follow'],
   console: ['console', 'console -n models --gateway production'],
+  doctor: ['doctor', 'doctor --file gw.yaml -o json'],
   'keys create': [
     'keys create --tenant search --routes chat --file gw.yaml',
     'keys create --tenant search --routes chat,embed --expires 90d --apply',

@@ -219,6 +219,18 @@ export const SimulatorFacts = z.looseObject({
   model: z.string().nullable(),
 })
 
+export const Examined = z.looseObject({
+  checks: z.array(
+    z.looseObject({
+      check: z.string(),
+      subject: z.string(),
+      result: z.enum(['ok', 'warning', 'failed']),
+      detail: z.string(),
+      fix: z.string().optional(),
+    }),
+  ),
+})
+
 export const Versions = z.looseObject({
   client: z.string(),
   gateways: z.array(z.looseObject({ name: z.string(), version: z.string() })),

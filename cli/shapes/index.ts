@@ -98,6 +98,7 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   'tokens verify': TokensTrial,
   'gateway test': z.looseObject({ routes: z.array(RouteResult) }),
   simulate: documents.SimulatorFacts,
+  doctor: documents.Examined,
   version: documents.Versions,
 }
 

@@ -74,6 +74,7 @@ const asked: readonly (readonly [command: string, args: readonly string[], varia
   ['config show', ['--resolved', '--file', configFile]],
   ['diff', ['--file', configFile, ...admin]],
   ['apply', ['--file', configFile, ...admin], 'on this machine'],
+  ['doctor', ['--file', configFile, ...admin]],
   ['expose', ['--for', 'istio']],
   ['status', admin, 'on this machine'],
   ['wait', admin],
