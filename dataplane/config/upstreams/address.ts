@@ -9,15 +9,20 @@ export function resolved(
   return typeof fact === 'function' ? fact(settings) : fact
 }
 
+/** Hosted services whose paths have no version: Databricks, GitHub Models and Perplexity. */
+const WITHOUT_VERSION =
+  /(^|\.)(databricks\.com|azuredatabricks\.net|databricks\.app)$|^models\.(github\.ai|inference\.ai\.azure\.com)$|^api\.perplexity\.ai$/
+
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
 export function splitEndpoint(
   endpoint: string,
   { basePath, versionPath }: Pick<ProviderFacts, 'basePath' | 'versionPath'>,
   settings: AddressSettings,
 ): { origin: string; basePath: string } {
-  const { origin, pathname } = new URL(endpoint)
+  const { origin, hostname, pathname } = new URL(endpoint)
   const path = pathname.replace(/\/+$/, '')
   if (basePath !== undefined) return { origin, basePath: basePath(path, settings) }
+  if (WITHOUT_VERSION.test(hostname)) return { origin, basePath: path }
   const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
   return { origin, basePath: versioned ? path : path + (resolved(versionPath, settings) ?? '/v1') }
 }
