@@ -102,8 +102,8 @@ new-api: ready ## begin an API for clients from its template, with a test; NAME=
 	@node_modules/.bin/node test/templates/new.ts api $(NAME)
 	@node_modules/.bin/biome check --write --log-level=none dataplane/apis
 
-site: ready ## make a site of all documents in .cache/site
-	@npm run --silent site
+site: ready ## make a site of all documents in .cache/site; SERVE=1 BASE=/PATH/ VERSIONS='1.4.0=URL ...'
+	@npm run --silent site -- $(if $(SERVE),--serve) $(if $(BASE),--base $(BASE)) $(foreach one,$(VERSIONS),--version $(one))
 
 check: ready ## format, lint, types, unused code, and the rules of the tree
 	@npm run --silent check

@@ -1,4 +1,4 @@
-/** The documents as one site: every link leads somewhere, and every command that they show is one. */
+/** The documents: every link leads somewhere, and every command that they show is one. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,6 @@ import { test } from 'node:test'
 import { walkTokens } from 'marked'
 import { gw } from './helpers/gw-here.ts'
 import { linksOf, type Page, placeOf, readPages, shellLines } from './helpers/site/pages.ts'
-import { addressOf, renderPage } from './helpers/site/render.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const pages = readPages()
@@ -28,17 +27,6 @@ function leadsSomewhere(link: string, page: Page): boolean {
   if (anchor === '') return existsSync(join(ROOT, file))
   return byFile.get(file)?.anchors.includes(anchor) ?? false
 }
-
-test('a link between pages is one in the site, too, wherever the pages stand', () => {
-  const page = byFile.get('dataplane/docs/errors.md')
-  assert.ok(page)
-  const html = renderPage(page, pages)
-  assert.match(html, /<a href="errors\.html" aria-current="page">/)
-  assert.match(html, /<a href="\.\.\/\.\.\/index\.html">/)
-  assert.match(html, /<link rel="stylesheet" href="\.\.\/\.\.\/style\.css">/)
-  assert.doesNotMatch(html, /<script|href="[^"]*\.md[#"]/)
-  assert.equal(addressOf('README.md'), 'index.html')
-})
 
 /** `gw COMMAND` in blocks and in the text, up to what is no word of a command. */
 function commandsIn(page: Page): string[] {

@@ -1,4 +1,4 @@
-/** The pages of the site: every document of the tree, read once, with its headings and links. */
+/** Every document of the tree, read once, with its headings and links. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -35,14 +35,18 @@ function readPage(file: string): Page {
 function anchorsOf(headings: readonly string[]): string[] {
   const seen = new Map<string, number>()
   return headings.map((text) => {
-    const anchor = text
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-')
+    const anchor = anchorOf(text)
     const count = seen.get(anchor) ?? 0
     seen.set(anchor, count + 1)
     return count === 0 ? anchor : `${anchor}-${count}`
   })
+}
+
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
 }
 
 function plainText(token: Token): string {

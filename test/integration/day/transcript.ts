@@ -44,7 +44,7 @@ export function rewritten(page: string, outputs: readonly string[]): string {
 
 const SPAN = String.raw`\d+(?:\.\d+)? (?:ms|s|min|h|d|y)\b`
 const VOLATILE: readonly (readonly [RegExp, string])[] = [
-  [/gw_live_(red|blue)_\w+/g, 'gw_live_$1_KEY'],
+  [/gw_live_([a-z]+)_\w+/g, 'gw_live_$1_KEY'],
   [/^sent \d+ of \d+\n|^.* …\n/gm, ''],
   [/\b[0-9a-f]{12}-\w+/g, 'ID'],
   [/\b[0-9a-f]{12}\b/g, 'HASH'],
