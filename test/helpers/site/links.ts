@@ -1,4 +1,4 @@
-/** The Markdown of the tree as the site needs it: links between pages, and no text that a template engine would take. */
+/** The Markdown of the tree as the site needs it: links between pages, boxes to tick, and no text that is a template. */
 import type { MarkdownRenderer } from 'vitepress'
 import { addressOf, sourceOf } from './outline.ts'
 import { type Page, placeOf } from './pages.ts'
@@ -19,7 +19,7 @@ export function asInTheTree(markdown: MarkdownRenderer, pages: readonly Page[]):
   })
   const { text } = markdown.renderer.rules
   markdown.renderer.rules.text = (...args) =>
-    (text?.(...args) ?? '').replaceAll('{{', '&#123;&#123;')
+    (text?.(...args) ?? '').replaceAll('{{', '&#123;&#123;').replace(/^\[ \] /, '☐ ')
 }
 
 function linked(tokens: readonly Token[], page: Page, files: ReadonlySet<string>): void {
