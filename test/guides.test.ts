@@ -83,6 +83,19 @@ test('the settings of nginx are those that the tool prints', async () => {
     assert.ok(shown.includes(`${name} ${value};`), `${name} ${value}`)
 })
 
+test('the way back to an older release is that of the chart', () => {
+  const annotated = blocks('upgrade', 'sh').filter((text) => text.includes('allow-downgrade'))
+  assert.equal(annotated.length, 1)
+  assert.ok(textOf('charts/gw/docs/reference.md').includes(annotated[0] ?? ''))
+})
+
+test('every alert of the guide is one of the chart', () => {
+  const rules = textOf('charts/gw/files/alerts.yaml')
+  const named = textOf('cli/docs/guides/alerts.md').match(/\bGw[A-Z]\w+/g) ?? []
+  assert.ok(named.length > 5)
+  for (const name of new Set(named)) assert.match(rules, new RegExp(`alert: ${name}\\b`), name)
+})
+
 /** The document around a part of one. */
 const WHOLE = {
   apiVersion: 'inference.gw/v1',
