@@ -8,22 +8,24 @@ export interface Group {
 }
 
 const GUIDES = 'cli/docs/guides/'
+const MOVING = 'cli/docs/moving.md'
 /** The order of the guides. One that is not here comes last; one that is not in the tree is left out. */
 const GUIDE_ORDER = [
-  ...['first-hour', 'clients', 'import', 'from-litellm', 'keys-and-budgets', 'at-night'],
+  ...['first-hour', 'clients', 'moving', 'keys-and-budgets', 'at-night'],
   ...['high-availability', 'upgrade', 'proxies', 'traces', 'security', 'alerts'],
 ]
 const DATAPLANE = 'dataplane/docs/'
 const CALLING = ['api', 'models', 'errors', 'streams', 'bodies', 'clients', 'client-sessions']
 const OPERATING = ['pod', 'metrics', 'tracing', 'usage', 'console', 'admin', 'clocks']
 
+const isGuide = (file: string) => file.startsWith(GUIDES) || file === MOVING
 const isIn = (folder: string) => (file: string) => file.startsWith(folder)
 const named = (names: readonly string[]) => (file: string) =>
   file.startsWith(DATAPLANE) && names.includes(basename(file, '.md'))
 
 /** A page belongs to the first group that takes it. */
 const GROUPS: readonly (readonly [string, (file: string) => boolean])[] = [
-  ['Guides', isIn(GUIDES)],
+  ['Guides', isGuide],
   ['Overview', (file) => ['README.md', 'CHANGELOG.md', 'SECURITY.md'].includes(file)],
   ['Calling it', named(CALLING)],
   ['Operating it', named(OPERATING)],
@@ -53,7 +55,7 @@ export function groupsOf(pages: readonly Page[]): Group[] {
 
 function placeIn({ file }: Page): number {
   const name = basename(file, '.md')
-  const order = file.startsWith(GUIDES) ? GUIDE_ORDER : ['README', ...CALLING, ...OPERATING]
+  const order = isGuide(file) ? GUIDE_ORDER : ['README', ...CALLING, ...OPERATING]
   const place = order.indexOf(name)
   return place < 0 ? order.length : place
 }
@@ -100,7 +102,7 @@ export function homePage(groups: readonly Group[]): string {
 
 function firstSentence({ tokens }: Page): string {
   const text = tokens.find(({ type }) => type === 'paragraph')?.raw ?? ''
-  const [sentence = ''] = /^.*?[.:](?=\s|$)/s.exec(text) ?? []
+  const [sentence = ''] = /^.*?\.(?=\s|$)/s.exec(text) ?? []
   return sentence
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .replaceAll(/[`_*]/g, '')
