@@ -1,10 +1,11 @@
 /** Judges a cluster's document as `gw apply` does: its pods have other keys, files and variables than this machine. */
+
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { parseConfiguration } from '../../dataplane/config/document/foreign-gateways.ts'
 import { readTree } from '../../dataplane/config/document/reading.ts'
 import { judge as judgeReading } from '../../dataplane/config/judgement/judge.ts'
 import { hasErrors, sortProblems } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { isRecord, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { KIND } from '../../dataplane/schema/index.ts'
 import { judge } from './document.ts'

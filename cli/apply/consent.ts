@@ -8,7 +8,7 @@ const SHOWN_MAX = 10
 const ENTRY = /^gw\.(api_keys|routes|budgets|limits)(\[.*?\])?$/
 const CAP = /^gw\.budgets\b/
 
-/** What the change would remove, as paths. */
+/** The paths that the change would remove. */
 export function removalsOf(differences: readonly Difference[]): string[] {
   return differences
     .filter(

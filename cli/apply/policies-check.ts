@@ -2,6 +2,7 @@
  * TenantPolicies beside the configuration in one file: the mistakes of each, and the amounts that its gateway limits.
  */
 import { POLICY_KIND, POLICY_VERSION } from '../../crds/tenant-policy.ts'
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { type ParsedDocument, parseDocument } from '../../dataplane/config/document/document.ts'
 import {
   type Finding,
@@ -12,7 +13,6 @@ import {
   sortProblems,
   warn,
 } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { recordOf, textOf, valueBelow } from '../../dataplane/json/values.ts'
 import { judgeGateway } from '../../operator/compile/compile.ts'
 import type { PolicyVerdict } from '../../operator/compile/policy-verdict.ts'

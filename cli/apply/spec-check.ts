@@ -1,9 +1,9 @@
 /** Judges `spec` as the API server and the operator do, so that a valid file is valid there, too. */
 
 import { specProblems } from '../../crds/spec-problems.ts'
+import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { parseDocument } from '../../dataplane/config/document/document.ts'
 import { problemAt, showPath, sortProblems } from '../../dataplane/config/judgement/problems.ts'
-import type { Loaded } from '../../dataplane/config/apart/loaded.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
 import { KIND } from '../../dataplane/schema/index.ts'
 

@@ -1,4 +1,4 @@
-/** What a check of `gw doctor` found. */
+/** The finding of a check of `gw doctor`. */
 
 export type Result = 'ok' | 'warning' | 'failed'
 

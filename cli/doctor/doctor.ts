@@ -121,9 +121,9 @@ async function sectionChecks(
   ])
 }
 
-type Upstream = Configuration['gw']['upstreams'][number]
+type UpstreamEntry = Configuration['gw']['upstreams'][number]
 
-function usualAddress({ provider, api_version, deployment, region, project }: Upstream) {
+function usualAddress({ provider, api_version, deployment, region, project }: UpstreamEntry) {
   const { defaultEndpoint } = PROVIDER_FACTS[provider]
   if (typeof defaultEndpoint !== 'function') return defaultEndpoint
   return defaultEndpoint({ apiVersion: api_version, deployment, region, project })

@@ -61,14 +61,14 @@ function write(file: string, text: string): void {
   }
 }
 
-interface Written {
+interface FirstFile {
   readonly file: string
   readonly key: string
   readonly apiKeyEnv: string | undefined
   readonly port: number
 }
 
-function nextSteps({ file, key, apiKeyEnv, port }: Written): string {
+function nextSteps({ file, key, apiKeyEnv, port }: FirstFile): string {
   const set = apiKeyEnv === undefined ? '' : `  export ${apiKeyEnv}=...\n`
   return `\
 ${file} is written. The key of your team is shown only once; store it like other secrets:

@@ -1,5 +1,5 @@
 /** Judges the permissions of a key by its record, as the gateway does. */
-import { ModelNames } from '../../dataplane/config/model-names.ts'
+import { ModelNames } from '../../dataplane/config/routes/model-names.ts'
 import type { KeyView } from './view.ts'
 
 export interface RecordVerdict {

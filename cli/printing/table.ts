@@ -41,7 +41,7 @@ interface Layout {
   readonly least?: readonly string[]
 }
 
-interface Column extends Sized {
+interface TableColumn extends Sized {
   readonly cells: readonly Painted[]
   readonly isNumeric: boolean
 }
@@ -77,7 +77,7 @@ export function tableLines(
   })
 }
 
-function columnOf(title: string, rows: readonly TableRow[], index: number): Column {
+function columnOf(title: string, rows: readonly TableRow[], index: number): TableColumn {
   const below = rows.map((row) => cellOf(row[index]))
   const texts = below.map(({ text }) => text)
   const numbers = texts.filter((text) => text !== '-' && text !== '')

@@ -1,6 +1,6 @@
 /** The body of GET /models: the names that clients may send, and their present upstreams. */
-import { isPattern } from '../config/model-names.ts'
-import { shownSunset } from '../config/sunsets.ts'
+import { isPattern } from '../config/routes/model-names.ts'
+import { shownSunset } from '../config/routes/sunsets.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { windowOf } from '../upstream/live/targets.ts'
 

@@ -16,9 +16,9 @@ import type { Usage } from '../wire/inner-form.ts'
 import type { Provider, ProviderSettings } from '../wire/provider.ts'
 import type { AddressSettings } from '../wire/provider-facts.ts'
 import { CertificateNames } from './certificate-names.ts'
-import { ModelNames } from './model-names.ts'
-import { Placements } from './placements.ts'
-import { Sunsets } from './sunsets.ts'
+import { ModelNames } from './routes/model-names.ts'
+import { Placements } from './routes/placements.ts'
+import { Sunsets } from './routes/sunsets.ts'
 import { resolved, serverOf, splitEndpoint } from './upstreams/address.ts'
 
 export interface UpstreamSettings extends ProviderSettings {

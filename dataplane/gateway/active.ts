@@ -1,5 +1,5 @@
 /** The configuration being enforced, with the live upstreams that the requests of a tenant may go to. */
-import type { Placement } from '../config/placements.ts'
+import type { Placement } from '../config/routes/placements.ts'
 import type { Snapshot } from '../config/snapshot.ts'
 import type { Lane, Lanes } from '../upstream/live/targets.ts'
 

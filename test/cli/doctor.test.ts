@@ -101,7 +101,7 @@ test('a socket that a dead gateway left is reported, with the command that remov
   const place = adminFolder(process.env) ?? ''
   await mkdir(place, { recursive: true, mode: 0o700 })
   const path = socketIn(place, await freePort())
-  const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => console.log('listens'))`
+  const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.stdout.write('listens'))`
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   child.kill('SIGKILL')

@@ -1,4 +1,4 @@
-/** What the help of the tool has: groups, examples, exit codes; and causes of errors. */
+/** The help of the tool: groups, examples, exit codes; and causes of errors. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { GROUPS } from '../../cli/commands/index.ts'
@@ -57,7 +57,7 @@ test('gw help exit-codes prints each code with its meaning', async () => {
     assert.match(stdout, line)
 })
 
-test('gw help takes the words of a command, and refuses what is none', async () => {
+test('gw help takes the words of a command, and refuses other words', async () => {
   assert.equal(
     (await gw('help', 'keys', 'list')).stdout,
     (await gw('keys', 'list', '--help')).stdout,

@@ -75,7 +75,7 @@ test('an address that no gateway would call is refused, and nothing is written',
   await assert.rejects(readFile(join(folder, 'wrong.yaml')))
 })
 
-test('gw run takes ./gw.yaml, and says how to make one if there is none', async (t) => {
+test('gw run takes ./gw.yaml, and says how to make one', async (t) => {
   const metrics = await freePort()
   await init('gw.yaml', '--provider', 'vllm', '--model', 'm')
   const env = {

@@ -41,6 +41,7 @@ const NAMED = Object.values(PROVIDER_FACTS).map(({ name, aliases = [], spellings
 /** Files that may name one, and why. */
 const FOREIGN = 'it translates the names and settings of another gateway'
 const NAMES_PROVIDERS: Readonly<Record<string, string>> = {
+  'cli/init/questions.ts': 'it offers the provider of a first file',
   'cli/moving/bifrost/keys.ts': FOREIGN,
   'cli/moving/bifrost/reader.ts': FOREIGN,
   'cli/moving/envoy/backend.ts': FOREIGN,

@@ -8,7 +8,7 @@ import { importsOf, product } from './sources.ts'
 const ROOMS: Readonly<Record<string, string>> = {
   charts: 'generate.ts kustomize.ts dashboard.ts values.ts',
   cli: `generate.ts main.ts quickstart shapes program.ts container.ts commands
-    simulator console top traces usage logs status expose trials traffic keys moving apply pricing yaml option-values.ts
+    simulator console top traces usage logs status expose trials traffic doctor init upstreams keys moving apply pricing yaml option-values.ts
     until-signal.ts asking printing`,
   operator: `main.ts run.ts program.ts served-types.ts health.ts controllers.ts feed.ts queues.ts
     reconcilers status workload discovery.ts endpoints delivery tracing admission
@@ -37,6 +37,8 @@ const BETWEEN: Readonly<Record<string, readonly string[]>> = {
     'dataplane/telemetry',
     'dataplane/config',
     'dataplane/schema',
+    'dataplane/providers',
+    'dataplane/wire',
     'dataplane/base',
     'dataplane/json',
   ],

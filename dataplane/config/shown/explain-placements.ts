@@ -1,6 +1,6 @@
 /** Which upstreams of a route the tenants that require labels may use, in words. */
 import type { RouteSection, Section } from '../../schema/index.ts'
-import { Placements } from '../placements.ts'
+import { Placements } from '../routes/placements.ts'
 
 const LISTED_MAX = 20
 

@@ -10,8 +10,11 @@ export function resolved(
 }
 
 /** Hosted services whose paths have no version: Databricks, GitHub Models and Perplexity. */
-const WITHOUT_VERSION =
-  /(^|\.)(databricks\.com|azuredatabricks\.net|databricks\.app)$|^models\.(github\.ai|inference\.ai\.azure\.com)$|^api\.perplexity\.ai$/
+const HOSTS_WITHOUT_VERSION = [
+  /(^|\.)(databricks\.com|azuredatabricks\.net|databricks\.app)$/,
+  /^models\.(github\.ai|inference\.ai\.azure\.com)$/,
+  /^api\.perplexity\.ai$/,
+]
 
 /** Takes an endpoint with or without its API version: `http://host:8000` and `http://host:8000/v1` are the same. */
 export function splitEndpoint(
@@ -22,7 +25,7 @@ export function splitEndpoint(
   const { origin, hostname, pathname } = new URL(endpoint)
   const path = pathname.replace(/\/+$/, '')
   if (basePath !== undefined) return { origin, basePath: basePath(path, settings) }
-  if (WITHOUT_VERSION.test(hostname)) return { origin, basePath: path }
+  if (HOSTS_WITHOUT_VERSION.some((host) => host.test(hostname))) return { origin, basePath: path }
   const versioned = path.split('/').some((part) => /^v\d+[a-z0-9]*$/.test(part))
   return { origin, basePath: versioned ? path : path + (resolved(versionPath, settings) ?? '/v1') }
 }

@@ -4,7 +4,7 @@ import type { ScopedFigures } from '../../accounts/store.ts'
 import type { LimitParts } from '../parts.ts'
 import { knownValues } from './counters.ts'
 
-type ShownLimits = Pick<LimitParts, 'active' | 'clock' | 'store' | 'metrics'>
+type GaugedLimits = Pick<LimitParts, 'active' | 'clock' | 'store' | 'metrics'>
 
 /** Most counters of all limits in a scrape. */
 const COUNTERS_MAX = 1_000
@@ -17,13 +17,13 @@ const TOGETHER_MAX = 50
 
 /** Counters that one call reads. */
 export interface LimitQuestion {
-  /** Whose counters they are beside. */
+  /** The account beside which the counters are kept. */
   readonly account: string
   readonly scoped: readonly KnownCounter['scoped'][]
 }
 
 /** The fewest reads of the budgets; gauges of others are removed. */
-export function budgetsOfLimits({ active, clock, metrics }: ShownLimits): LimitQuestion[] {
+export function budgetsOfLimits({ active, clock, metrics }: GaugedLimits): LimitQuestion[] {
   const { further, quotas } = active.snapshot.limits
   if (further === undefined && quotas === undefined) {
     retain(metrics, [])
@@ -52,7 +52,7 @@ export function budgetsOfLimits({ active, clock, metrics }: ShownLimits): LimitQ
 
 export async function showBudgetsOfLimits(
   { account, scoped }: LimitQuestion,
-  { active, store, metrics }: ShownLimits,
+  { active, store, metrics }: GaugedLimits,
 ): Promise<void> {
   const rules = { ...active.snapshot.limits.rules.of(account), scoped }
   const asked = new Set(scoped.map(({ scope }) => scope.id))
@@ -60,7 +60,7 @@ export async function showBudgetsOfLimits(
     if (asked.has(figures.scope.id)) show(figures, metrics)
 }
 
-function show({ scope, tokens, spend }: ScopedFigures, metrics: ShownLimits['metrics']): void {
+function show({ scope, tokens, spend }: ScopedFigures, metrics: GaugedLimits['metrics']): void {
   const { name, limit } = scope
   if (limit === undefined) return
   const labels = [name, counterOf(scope), limit.period.per] as const
@@ -71,7 +71,7 @@ function show({ scope, tokens, spend }: ScopedFigures, metrics: ShownLimits['met
   metrics.limitUsed.at(...labels).value = used.settled / used.limit
 }
 
-function retain(metrics: ShownLimits['metrics'], known: readonly KnownCounter['scoped'][]): void {
+function retain(metrics: GaugedLimits['metrics'], known: readonly KnownCounter['scoped'][]): void {
   const names = new Set(known.map(({ scope }) => scope.name))
   const counters = new Set(known.map(({ scope }) => counterOf(scope)))
   const windows = new Set<string>(known.map(({ scope }) => scope.limit?.period.per ?? ''))

@@ -7,7 +7,7 @@ import { modelInBeginning } from '../../body/request.ts'
 import type { Caller } from '../../call/call.ts'
 import type { KeyEntry } from '../../call/key-entry.ts'
 import type { Route, Snapshot } from '../../config/snapshot.ts'
-import type { Sunset } from '../../config/sunsets.ts'
+import type { Sunset } from '../../config/routes/sunsets.ts'
 
 const NAMES_SHOWN_MAX = 20
 

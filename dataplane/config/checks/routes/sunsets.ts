@@ -2,7 +2,7 @@
 
 import type { DeprecationSection, Section } from '../../../schema/index.ts'
 import { type Path, refuse, warn } from '../../judgement/problems.ts'
-import { isPattern, ModelNames } from '../../model-names.ts'
+import { isPattern, ModelNames } from '../../routes/model-names.ts'
 import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'
 
@@ -43,7 +43,7 @@ const redirectsLead: Check = (section) =>
     return [refuse([...path, 'then'], message, `Write ${missing}, or remove then.`)]
   })
 
-/** A successor that ends earlier, or leads back, serves nobody. */
+/** A successor that ends earlier, or leads back, serves no client. */
 const successorsStay: Check = (section) => {
   const ends = endsOf(section)
   const routes = section.routes.map(({ name }) => [name, name] as const)

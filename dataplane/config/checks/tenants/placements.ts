@@ -2,7 +2,7 @@
 
 import type { Section } from '../../../schema/index.ts'
 import { type Finding, refuse, warn } from '../../judgement/problems.ts'
-import { labelsText, Placements } from '../../placements.ts'
+import { labelsText, Placements } from '../../routes/placements.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 

@@ -1,7 +1,7 @@
 /** The upstreams to which the requests of a tenant may go, by the labels that the tenant requires. */
 
-import { EACH_TENANT } from '../accounts/holders.ts'
-import type { Section } from '../schema/index.ts'
+import { EACH_TENANT } from '../../accounts/holders.ts'
+import type { Section } from '../../schema/index.ts'
 
 export interface Placement {
   /** The required labels: `class=on-prem, region=eu`. */

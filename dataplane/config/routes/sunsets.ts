@@ -1,6 +1,6 @@
 /** The names whose end the configuration states: when, and which name replaces them. */
 
-import type { DeprecationSection, Section } from '../schema/index.ts'
+import type { DeprecationSection, Section } from '../../schema/index.ts'
 import { ModelNames } from './model-names.ts'
 
 export interface Sunset {
