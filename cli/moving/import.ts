@@ -41,7 +41,7 @@ export function moved(from: SourceName, file: SourceFile): Moved {
   const accounts = source.accounts()
   const lost = accounts.filter(({ outcome }) => outcome === 'no_place')
   const head = [
-    `SourceFile by gw import ${from} from ${file.name}. Comments name the line and field that each part was.`,
+    `Written by gw import ${from} from ${file.name}. Comments name the line and field that each part was.`,
     ...(lost.length === 0
       ? []
       : ['', 'Without a place:', ...lost.map((one) => `- ${commentOf(one)}`)]),

@@ -37,6 +37,7 @@ for (const recipe of RECIPES) {
     )
     const leaves = leavesOf(treeOf(recipe)).map(showPath)
     assert.deepEqual(fields.map(({ path }) => path).toSorted(), leaves.toSorted())
+    assert.ok(yaml.startsWith(`# Written by gw import ${recipe.from} from ${recipe.name}. `))
     const comments = yaml.split('\n').filter((line) => /^\s*(- )?#/.test(line))
     for (const { path, line, outcome, note } of fields) {
       if (outcome === 'kept') continue
