@@ -30,6 +30,7 @@ export function makeGatewaySection(): Tree {
 const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 
 const TWO_FORMS = [
+  'upstreams[].model',
   'routes[].upstreams[]',
   'aliases{}',
   'pricing',
@@ -232,6 +233,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
   'upstreams[].headers': { maxProperties: 64 },
   'upstreams[].caller_headers': { maxProperties: 64 },
+  'upstreams[].context_windows': { maxProperties: 256 },
   'upstreams[].fairness.weights': { maxProperties: 1024 },
   'upstreams[].fairness.guarantee': { maxProperties: 1024 },
   'routes[].fairness.weights': { maxProperties: 1024 },

@@ -73,7 +73,9 @@ export function storeInFile(record: ApiKeyRecord, file: string): string {
     throw new AnswerIsNo(`There is a key "${record.id}" already; choose another with --id.`)
   const { routes, tags } = document
   // A gateway would refuse the whole file because of either.
-  const route = record.routes.find((name) => name !== '*' && routes?.includes(name) === false)
+  const route = record.routes.find(
+    (name) => !name.endsWith('*') && routes?.includes(name) === false,
+  )
   if (route !== undefined) {
     const names = routes?.join(', ') || 'none'
     throw new AnswerIsNo(`There is no route "${route}" in ${file}; its routes: ${names}.`)

@@ -5,6 +5,7 @@
 
 import type { Section } from '../schema/index.ts'
 import type { Usage } from '../wire/inner-form.ts'
+import { ByPattern } from './by-pattern.ts'
 import type { Amount } from './store.ts'
 
 /** The largest cap whose sums stay safe integers: 9,000,000 USD in one window. */
@@ -36,7 +37,7 @@ interface Tier {
   readonly price: Price
 }
 
-export type PriceList = ReadonlyMap<string, Price>
+export type PriceList = Pick<ByPattern<Price>, 'get' | 'has'>
 
 /** A cap in USD as nano-dollars; at least one, because 0 would mean no budget. */
 export function nanosOf(usd: number): number {
@@ -44,7 +45,7 @@ export function nanosOf(usd: number): number {
 }
 
 export function compilePrices(pricing: Section['pricing']): PriceList {
-  return new Map(
+  return new ByPattern(
     (pricing?.models ?? []).map(({ model, tiers = [], ...listed }) => {
       const longest = tiers.toSorted(
         (one, other) => other.above_input_tokens - one.above_input_tokens,
@@ -53,7 +54,7 @@ export function compilePrices(pricing: Section['pricing']): PriceList {
         above: tier.above_input_tokens,
         price: priceOf(changedBy(tier, listed), NO_TIERS),
       }))
-      return [model, priceOf(listed, compiled)]
+      return [model, priceOf(listed, compiled)] as const
     }),
   )
 }

@@ -99,6 +99,12 @@ export function isBudgeted({ budget, scoped }: Rules): boolean {
   return budget !== undefined || (scoped?.some(({ rule }) => rule !== undefined) ?? false)
 }
 
+/** Whether a budget in money applies. */
+export function isSpendBudgeted({ budget, scoped }: Rules): boolean {
+  if (budget?.nanosPerMonth !== undefined) return true
+  return scoped?.some(({ rule }) => rule?.nanosPerMonth !== undefined) ?? false
+}
+
 /** The route that serves while a budget is spent, as the narrowest budget with such a route names it. */
 export function downgradeRouteOf({ budget, scoped = [] }: Rules): string | undefined {
   const ofKey = scoped.find(({ scope }) => scope.kind === 'key')

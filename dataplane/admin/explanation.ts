@@ -1,13 +1,13 @@
 /** The body of GET /explain: what would happen now to a request on a route. Charges nothing. */
 
-import type { KeyEntry } from '../call/key-entry.ts'
+import { type KeyEntry, mayUse } from '../call/key-entry.ts'
 import { explain } from '../config/shown/explain.ts'
 import type { Route } from '../config/snapshot.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { quotasShown } from '../limits/shown/quotas.ts'
 import { limitsOf, unknownTenant } from '../limits/shown/tenants.ts'
 import { unusable } from '../request/stages/authenticate.ts'
-import { mayUse } from '../request/stages/match.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import { type AskedOperation, OPERATIONS } from './asked-operations.ts'
 import { kindOf } from './hypothesis.ts'
 import { guardrailStatus, upstreamStatus } from './status.ts'
@@ -55,7 +55,7 @@ export async function explanationOf(question: Question, gateway: Gateway) {
     ...(isKeyGiven && { key: rightsOf(key, route, gateway) }),
     ...(route && { upstreams: await upstreamsOf(route, gateway) }),
     ...(route && { guardrails: guardrailsOf(route, gateway) }),
-    ...(route && { estimates: gateway.active.lanes.get(route.name)?.learnt?.ratios }),
+    ...(route && { estimates: laneOf(route, gateway.active.lanes).learnt?.ratios }),
     ...(whose !== undefined && { limits: await limitsOf(whose, gateway) }),
   }
 }
@@ -83,7 +83,7 @@ function rightsOf(key: KeyEntry | undefined, route: Route | undefined, { clock }
   const bad = unusable(key, clock.wall())
   if (bad !== undefined) return { id, tenant, status: 401, why: bad }
   if (!key.invokes) return { id, tenant, status: 403, why: 'it lacks the scope models:invoke' }
-  if (route !== undefined && !mayUse(key, route.name))
+  if (route !== undefined && !mayUse(key, route))
     return { id, tenant, status: 403, why: `it may not use route "${route.name}"` }
   return { id, tenant, status: 200, why: 'it may call' }
 }
@@ -97,6 +97,5 @@ function guardrailsOf({ section }: Route, { guards, clock }: Gateway) {
 async function upstreamsOf(route: Route, gateway: Gateway) {
   const { active, clock } = gateway
   const quotas = await quotasShown(gateway)
-  const targets = active.lanes.get(route.name)?.targets ?? []
-  return targets.map((target) => upstreamStatus(target, clock, quotas))
+  return laneOf(route, active.lanes).targets.map((target) => upstreamStatus(target, clock, quotas))
 }

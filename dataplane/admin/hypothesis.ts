@@ -57,8 +57,9 @@ export function callerOf(asked: Hypothesis, wallMs: number): Caller {
 
 function anyKey(tenant: string): KeyEntry {
   const record = { id: 'any', tenant, hash: '', scopes: [], routes: ['*'] }
-  const rights = { usable: true, invokes: true, lists: true, routes: undefined, tags: undefined }
-  return { record, expiresAt: Number.POSITIVE_INFINITY, ...rights }
+  const rights = { usable: true, invokes: true, lists: true }
+  const all = { routes: undefined, prefixes: undefined, tags: undefined }
+  return { record, expiresAt: Number.POSITIVE_INFINITY, ...rights, ...all }
 }
 
 /** Throws ERR_GW_REQUEST_TOO_LARGE. A long prompt has only its length: no stage reads it. */

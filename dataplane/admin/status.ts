@@ -11,6 +11,7 @@ import { ESTIMATE } from '../tokens/counter.ts'
 import { credentialStatus } from '../upstream/credentials/upstream-credential.ts'
 import { isPushed } from '../upstream/endpoints/pushed.ts'
 import type { Target } from '../upstream/live/targets.ts'
+import { listedBy } from '../upstream/named/listed-models.ts'
 import type { AskedStore } from '../vector-stores/asked-store.ts'
 
 export async function statusOf(gateway: Gateway, { last, loaded }: Activation) {
@@ -77,6 +78,7 @@ export function upstreamStatus(target: Target, clock: Clock, quotas?: ShownQuota
     ...coldStartStatus(state.coldStart),
     ...(state.fair && { fairness: { waiting: state.fair.waiting, tenants: state.fair.list() } }),
     ...learntStatus(target),
+    ...listedStatus(target, clock),
     tokens: countingStatus(target),
   }
 }
@@ -127,6 +129,12 @@ function coldStartStatus({ settings, isCold, waiting }: Target['state']['coldSta
 function learntStatus({ settings, state }: ShownTarget) {
   const learnt = state.lessons.about(settings.model)
   return learnt.length > 0 && { learnt }
+}
+
+/** The models that it lists itself, if they are asked for. */
+function listedStatus(target: Target, clock: Clock) {
+  const list = listedBy(target, clock)
+  return list && { listed_models: { count: list.known.length, why: list.fault } }
 }
 
 /** How prompts are counted, if a budget or a window needs it. */

@@ -15,7 +15,7 @@ import { downgradeOffer, type Offer, offerOf, type Wish } from '../limits/offer.
 import { quoteOf } from '../limits/quote.ts'
 import { RECOUNTS_MAX, recounted } from '../limits/recount.ts'
 import { refusalError } from '../limits/refusal.ts'
-import { fitting, mayBeBudgeted, requireOperation } from '../request/stages/admit.ts'
+import { fitting, mayBeBudgeted, requireOperation, requirePrice } from '../request/stages/admit.ts'
 import { match, permit } from '../request/stages/match.ts'
 import { unavailable } from '../store/shared/shared.ts'
 import type { CountedBy } from '../tokens/counter.ts'
@@ -26,7 +26,8 @@ import { unservedError } from '../upstream/attempt/unserved.ts'
 import { awaitedBy, crowded } from '../upstream/cold-start/hold.ts'
 import { withoutCredential } from '../upstream/credentials/upstream-credential.ts'
 import { type Queued, queuesOf } from '../upstream/fairness/turn.ts'
-import type { Lane, Target } from '../upstream/live/targets.ts'
+import type { Target } from '../upstream/live/targets.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { callerOf, type Hypothesis, requestOf } from './hypothesis.ts'
 import { requireJudges, requireServices } from './services.ts'
@@ -82,10 +83,11 @@ async function judge(asked: Hypothesis, whole: Gateway): Promise<Served> {
   const base = limits.rules.of(caller.tenant, asked.isKeyGiven ? caller.key.record.id : undefined)
   const subject = subjectOf(caller, route, request, asked)
   const rules = limits.further?.of(base, caller.key, subject, gateway.clock) ?? base
-  requireOperation(request, route, laneOf(route, active))
+  requireOperation(request, route, laneOf(route, active.lanes))
+  requirePrice(route, rules, limits)
   const isHeld = mayBeBudgeted(route, limits)
   const budgeted = (isLimited && isBudgeted(rules)) || isHeld ? route : undefined
-  const quote = await quoteOf(request, laneOf(route, active), budgeted)
+  const quote = await quoteOf(request, laneOf(route, active.lanes), budgeted)
   const of = { caller: caller.key, subject }
   const first: Wished = { request, caller, route, rules, quote, limits, of }
   if (!isLimited) return served(first, active, gateway)
@@ -135,7 +137,7 @@ async function served(wish: Wished, active: Active, gateway: Gateway): Promise<S
   const { request, caller, route, quote, limits } = wish
   requireServices(request, route, gateway)
   // A copy, because a lane counts its requests, and this is not a request.
-  const lane = { ...laneOf(route, active) }
+  const lane = { ...laneOf(route, active.lanes) }
   const yields = limits.rules.yields(caller.tenant)
   const fits = fitting(request, quote, lane)
   const journey = new Journey({ request, route, lane, fits, yields }, gateway)
@@ -238,8 +240,4 @@ function subjectOf(
 ): Subject {
   const tags = [...(key.tags?.values() ?? [])].join(',')
   return { tenant, key: key.record.id, route, models, model, operation, tags }
-}
-
-function laneOf(route: Route, { lanes }: Active): Lane {
-  return lanes.get(route.name) ?? { targets: [], turn: 0 }
 }

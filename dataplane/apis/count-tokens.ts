@@ -20,6 +20,7 @@ import { isLacking, noteLacking } from '../upstream/answer/lacking-wires.ts'
 import { askBeside } from '../upstream/answer/side-question.ts'
 import { refusalOf } from '../upstream/attempt/refusal.ts'
 import type { Target } from '../upstream/live/targets.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import type { Dialect } from '../wire/dialect.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { Unsupported } from '../wire/unsupported.ts'
@@ -29,7 +30,7 @@ export function countWork(answerOf: (tokens: number) => object): Work {
     const { active, gateway, notes, response } = visit
     await chargeRequest({ tenant: caller.tenant, id: call.id }, rules, gateway)
     await describeLimits(visit)
-    const [first] = active.lanes.get(route.name)?.targets ?? []
+    const [first] = laneOf(route, active.lanes).targets
     let answer = first && (await countAt(first, request, dialect, { route, visit }))
     if (answer === undefined) {
       await recall(request, dialect.reading)

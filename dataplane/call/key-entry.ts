@@ -10,6 +10,8 @@ export interface KeyEntry {
   readonly lists: boolean
   /** undefined: every route. */
   readonly routes: ReadonlySet<string> | undefined
+  /** The patterns among the routes, without their `*`; undefined if there are none. */
+  readonly prefixes: readonly string[] | undefined
   /** By name, as in rows of usage: `team=blue`. undefined: the key sets none. */
   readonly tags: ReadonlyMap<string, string> | undefined
   /** The end user that a token names in a declared claim. */
@@ -56,7 +58,18 @@ export class KeyTable extends Map<string, KeyEntry> {
   }
 }
 
+/** Whether the key may use the route; `sent`: the model that the client names, if an upstream gets it. */
+export function mayUse(
+  { routes, prefixes }: Pick<KeyEntry, 'routes' | 'prefixes'>,
+  { name, sent }: { readonly name: string; readonly sent?: string },
+): boolean {
+  if (routes === undefined || routes.has(name)) return true
+  if (sent === undefined) return false
+  return routes.has(sent) || (prefixes?.some((prefix) => sent.startsWith(prefix)) ?? false)
+}
+
 export function keyOf(record: ApiKeyRecord): KeyEntry {
+  const patterns = record.routes.filter((route) => route.length > 1 && route.endsWith('*'))
   return Object.freeze({
     record,
     expiresAt: record.expires_at ? Date.parse(record.expires_at) : Number.POSITIVE_INFINITY,
@@ -64,6 +77,7 @@ export function keyOf(record: ApiKeyRecord): KeyEntry {
     invokes: record.scopes.includes('models:invoke'),
     lists: record.scopes.includes('models:list'),
     routes: record.routes.includes('*') ? undefined : new Set(record.routes),
+    prefixes: patterns.length === 0 ? undefined : patterns.map((one) => one.slice(0, -1)),
     tags: record.tags === undefined ? undefined : tagsByName(record.tags),
   })
 }

@@ -28,6 +28,8 @@ export function makeJsonSchema(): Tree {
       additionalProperties: false,
     },
   ])
+  const models = valueBelow(schema, ...upstream, 'models')
+  widen(schema, [...upstream, 'model'], (model) => [model, models])
   widen(schema, [...gw, 'pricing'], (object) => [
     valueBelow(object, 'properties', 'models'),
     object,

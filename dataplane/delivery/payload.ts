@@ -4,6 +4,7 @@
  */
 
 import type { Keys } from '../call/key-entry.ts'
+import { type Loaded, referencesFrom } from '../config/apart/loaded.ts'
 import { type DocumentReading, readTree } from '../config/document/reading.ts'
 import { filesReferredTo, type Host, type Unresolved } from '../config/document/references.ts'
 import type { Tree } from '../config/document/tree.ts'
@@ -19,7 +20,6 @@ import {
 } from '../config/judgement/problems.ts'
 import { pathOf } from '../config/judgement/shape.ts'
 import { unresolvedFinding } from '../config/judgement/unresolved.ts'
-import { type Loaded, referencesFrom } from '../config/apart/loaded.ts'
 import { readTlsFiles, tlsFilesOf } from '../config/tls-files.ts'
 import { readTokenizerFiles, tokenizerFilesOf } from '../config/tokenizer-files.ts'
 import { isRecord, valueBelow } from '../json/values.ts'

@@ -1,8 +1,8 @@
 /** Activates a checked configuration as a whole or not at all, and remembers the result. */
 import { dirname, resolve } from 'node:path'
+import type { Loaded } from '../config/apart/loaded.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
 import { clientAuthOf, type ListenerTls, stepBack } from '../config/listener-certificate.ts'
-import type { Loaded } from '../config/apart/loaded.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
 import type { Section } from '../schema/index.ts'
 import type { Signals } from '../telemetry/otlp/signals.ts'

@@ -43,7 +43,7 @@ function beginFixed(metrics: Metrics, { gateway, rate_limits }: Snapshot['sectio
   for (const result of ['success', 'failure']) metrics.reloads.at(result)
   for (const by of ['client', 'upstream']) metrics.streamAborted.at(by)
   for (const reason of ['queue_full', 'undelivered']) metrics.alertsDropped.at(reason)
-  for (const reason of ['tags', 'key', 'store']) metrics.usageFolded.at(reason)
+  for (const reason of ['tags', 'model', 'key', 'store']) metrics.usageFolded.at(reason)
   for (const code of Object.keys(ERRORS)) metrics.refused.at(code)
   if (gateway.tls !== undefined) {
     for (const reason of HANDSHAKE) metrics.handshakeFailures.at(reason)

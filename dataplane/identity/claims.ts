@@ -65,7 +65,7 @@ function routesOf(claims: unknown, { routes, routes_from: from }: JwtSettings): 
   return textsAt(claims, claim)
     .flatMap((value) => {
       // A `*` means all routes only in a key's record, not in an issuer's claim.
-      if (map === undefined) return value === EVERY_ROUTE ? [] : [value]
+      if (map === undefined) return value.endsWith(EVERY_ROUTE) ? [] : [value]
       return Object.hasOwn(map, value) ? (map[value] ?? []) : []
     })
     .slice(0, NAMES_MAX)

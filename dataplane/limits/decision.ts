@@ -8,6 +8,7 @@ import type { Call, Caller } from '../call/call.ts'
 import type { Limits, Route } from '../config/snapshot.ts'
 import type { Meter } from '../tokens/meter.ts'
 import type { Lanes } from '../upstream/live/targets.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { limitHeaders } from './headers.ts'
 import { Lease } from './leases.ts'
@@ -154,7 +155,7 @@ function concluded(
   const hold = { tenant, id: call.id, budget, scoped, key: caller.key.record.id }
   const { tokens } = quote
   const countedBy = (upstream: string) => {
-    const target = lanes.get(route.name)?.targets.find(({ name }) => name === upstream)
+    const target = laneOf(route, lanes).targets.find(({ name }) => name === upstream)
     return target && tokens?.exactAt(target)
   }
   if (tokens !== undefined) meter.counted = countedBy

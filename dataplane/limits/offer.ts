@@ -10,6 +10,7 @@ import { PromptTokens } from '../tokens/counter.ts'
 import { serves } from '../translation/pair.ts'
 import type { Lane, Lanes, Target } from '../upstream/live/targets.ts'
 import { comparedModel, isCompared } from '../upstream/live/vectors.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
 
@@ -35,7 +36,7 @@ export function offerOf(
   { request, limits }: Wish,
   lanes: Lanes,
 ): Offer {
-  const lane = lanes.get(route.name)
+  const lane = laneOf(route, lanes)
   const prompt = promptHeld(request, quote, lane)
   const price = dearest(lane, limits, prompt, quote.answer)
   return { route, quote, estimate: estimateOf(prompt, quote.answer, price, searchesOf(request)) }
@@ -108,7 +109,7 @@ export function downgradeOffer(
   const offer = () => {
     if (!lane.targets.some(mayServe)) return undefined
     // Vectors of another model would spoil an index, and scores of another model do not compare.
-    if (!areSame(request, lane, lanes.get(wish.route.name))) return undefined
+    if (!areSame(request, lane, laneOf(wish.route, lanes))) return undefined
     const made = quoteOf(request, lane, route, tokens)
     return made instanceof Promise
       ? made.then((one) => offerOf(route, one, wish, lanes))

@@ -3,7 +3,8 @@
 import { isBudgeted } from '../accounts/rules.ts'
 import type { Amount, BudgetFigure, Figures, Soon } from '../accounts/store.ts'
 import type { PromptTokens } from '../tokens/counter.ts'
-import type { Lane, Lanes, Target } from '../upstream/live/targets.ts'
+import type { Lanes, Target } from '../upstream/live/targets.ts'
+import { laneOf } from '../upstream/named/lanes.ts'
 import { type Offer, offerOf, type Wish } from './offer.ts'
 import type { LimitParts } from './parts.ts'
 import { type Quote, quoteOf } from './quote.ts'
@@ -41,21 +42,20 @@ async function countAll(
   lanes: Lanes,
 ): Promise<void> {
   const targets = offers.flatMap((offer): readonly Target[] =>
-    offer === undefined ? [] : (lanes.get(offer.route.name)?.targets ?? []),
+    offer === undefined ? [] : laneOf(offer.route, lanes).targets,
   )
   await tokens.count(targets)
 }
 
 function requoted({ request, route, rules, quote }: Wish, lanes: Lanes): Soon<Quote> {
   if (quote.tokens === undefined) return quote
-  const lane: Lane = lanes.get(route.name) ?? { targets: [], turn: 0 }
-  return quoteOf(request, lane, isBudgeted(rules) ? route : undefined, quote.tokens)
+  return quoteOf(request, laneOf(route, lanes), isBudgeted(rules) ? route : undefined, quote.tokens)
 }
 
 /** The hold by count of a request that was admitted by an upper bound. */
 export function countedEstimate({ route, quote }: Offer, wish: Wish, lanes: Lanes): Soon<Amount> {
   const { tokens } = quote
-  const targets = lanes.get(route.name)?.targets ?? []
+  const targets = laneOf(route, lanes).targets
   const estimate = () => {
     const counted = { ...quote, estimated: tokens?.mostEstimated(targets) }
     return offerOf(route, counted, wish, lanes).estimate

@@ -1,6 +1,6 @@
 /** `gw.auth`: callers without a key, known by a signed token or by a client certificate. */
 import { z } from 'zod'
-import { name, text, url } from './fields.ts'
+import { name, namePattern, text, url } from './fields.ts'
 import { SCOPES } from './keys.ts'
 
 /** Asymmetric algorithms only: a public key that verifies tokens cannot sign one. */
@@ -71,7 +71,7 @@ export const JwtIssuer = z.strictObject({
   id: Claim.default({ claim: '/sub' }).describe('Names the caller in logs and traces.'),
   end_user: Claim.optional().describe('Names the end user, for limits of each user.'),
   routes: z
-    .array(z.union([z.literal('*'), name()]))
+    .array(z.union([z.literal('*'), name(), namePattern()]))
     .min(1)
     .max(1024)
     .optional()
@@ -108,7 +108,7 @@ const ClientCertificates = z.strictObject({
     ),
   tenant: name().describe('Tenant whose limits and budgets the client uses.'),
   routes: z
-    .array(z.union([z.literal('*'), name()]))
+    .array(z.union([z.literal('*'), name(), namePattern()]))
     .min(1)
     .max(1024)
     .optional()

@@ -50,3 +50,6 @@ export const POOL_DOMAIN = '.inferencepool'
 /** Values of tags, in rows of usage and in events. */
 export const TAG_VALUE = /^[A-Za-z0-9_.:/@-]+$/
 export const TAG_VALUE_MAX = 64
+
+/** As the model of an upstream: it gets the model that the client names. */
+export const ANY_MODEL = '*'

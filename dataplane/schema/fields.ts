@@ -12,6 +12,17 @@ export const name = () =>
       'must start with a letter or digit and hold only letters, digits and . _ : / -',
     )
 
+/** The beginning of names that clients send, and a *. */
+export const namePattern = () =>
+  z
+    .string()
+    .min(2)
+    .max(253)
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._:/-]*[*]$/,
+      'must start with a letter or digit, hold only letters, digits and . _ : / -, and end with *',
+    )
+
 /** Free text of one line. May hold `${env:NAME}` references. */
 export const text = () => z.string().min(1).max(4096)
 

@@ -1,7 +1,7 @@
 /** `gw.api_keys[]`: who may call. The key itself is never here, only its SHA-256. */
 import { z } from 'zod'
 import { TAG_VALUE, TAG_VALUE_MAX } from './constants.ts'
-import { name, text } from './fields.ts'
+import { name, namePattern, text } from './fields.ts'
 
 export const SCOPES = ['models:invoke', 'models:list'] as const
 
@@ -66,10 +66,13 @@ export const ApiKey = z.strictObject({
     .describe('Permissions of the key; both if absent.')
     .register(KEY_MEMBERS, { isColumn: true }),
   routes: z
-    .array(z.union([z.literal('*'), name()]))
+    .array(z.union([z.literal('*'), name(), namePattern()]))
     .min(1)
     .max(1024)
-    .describe('Routes the key may use; ["*"] means all.')
+    .describe(
+      'Routes the key may use; ["*"] means all. For routes whose upstreams have model: "*", also names of models and ' +
+        'patterns such as openai/gpt-4o*, as clients send them.',
+    )
     .register(KEY_MEMBERS, { isColumn: true }),
   tags: Tags.optional()
     .describe(

@@ -117,7 +117,9 @@ const PriceTier = z.strictObject({
 })
 
 const ModelPrice = z.strictObject({
-  model: text().describe("An upstream's model."),
+  model: text().describe(
+    "An upstream's model, or a pattern such as openai/*. An exact name wins, then the longest pattern.",
+  ),
   input: usdPerMillion().describe('USD per million input tokens.'),
   output: usdPerMillion().describe('USD per million output tokens.'),
   cached_input: usdPerMillion()

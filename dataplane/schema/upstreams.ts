@@ -111,6 +111,17 @@ const Pool = z.strictObject({
     .describe('Namespace of the pool. Default: the namespace of the gateway.'),
 })
 
+/** Characters of names of models, and * for any of them. */
+const modelPattern = () =>
+  z
+    .string()
+    .min(1)
+    .max(255)
+    .regex(
+      /^[A-Za-z0-9@*][A-Za-z0-9._:/@+~*-]*$/,
+      'must hold only letters, digits and . _ : / @ + ~ - *',
+    )
+
 export const Upstream = z.strictObject({
   name: name().describe('Unique; routes refer to it.'),
   provider: z.enum(PROVIDER_NAMES).describe('Software or API at the endpoint.'),
@@ -162,7 +173,30 @@ export const Upstream = z.strictObject({
     .describe(
       'Request header that identifies a conversation for balance: affinity. Default: x-session-id.',
     ),
-  model: text().describe('Model name that requests to this upstream carry.'),
+  model: text().describe(
+    'Model name that requests to this upstream carry. "*": the name that the client sends, after the prefix of its alias. ' +
+      'A list of names and patterns: the same, for these models.',
+  ),
+  models: z
+    .array(modelPattern())
+    .min(1)
+    .max(256)
+    .optional()
+    .describe(
+      'The names and patterns that model: "*" takes. Absent: all. A list as model means the same.',
+    ),
+  list_models: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether GET /v1/models lists the models that the upstream lists, for model: "*". Default: false.',
+    ),
+  context_windows: z
+    .record(modelPattern(), count())
+    .optional()
+    .describe(
+      'The context_window of models by name or pattern, for model: "*". An exact name wins, then the longest pattern.',
+    ),
   weight: z
     .number()
     .min(0)

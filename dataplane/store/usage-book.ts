@@ -4,7 +4,7 @@ import type { Trace } from '../telemetry/trace/fields.ts'
 import type { AttemptUsage } from '../telemetry/trace/parts.ts'
 import { type Amounts, joinedNames, NOTHING, type Row } from './usage-row.ts'
 
-/** Most rows of a tenant in an hour; beyond that its tags are counted together, then its keys. */
+/** Most rows of a tenant in an hour; beyond that its tags are counted together, then models that clients named, then its keys. */
 const TENANT_ROWS_MAX = 500
 const HOUR_ROWS_MAX = 5_000
 /** Beyond either bound the oldest hours are dropped. */
@@ -19,11 +19,11 @@ export class UsageBook {
   /** Rows that changed since they were last written; absent if rows are never written. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
-  readonly #onFolded: (reason: 'tags' | 'key') => void
+  readonly #onFolded: (reason: 'tags' | 'model' | 'key') => void
   #rows = 0
 
   /** `onFolded` is called for each attempt that is counted with others because its hour has too many rows. */
-  constructor(onFolded: (reason: 'tags' | 'key') => void = () => {}) {
+  constructor(onFolded: (reason: 'tags' | 'model' | 'key') => void = () => {}) {
     this.#onFolded = onFolded
   }
 
@@ -42,7 +42,9 @@ export class UsageBook {
       if (attempt === undefined) continue
       const { usage, upstream } = attempt
       if (usage === undefined && index < last) continue
-      const row = this.#rowOf(trace, tenant, upstream, models.get(upstream)?.model ?? '')
+      const model = attempt.model ?? models.get(upstream)?.model ?? ''
+      const names = { tenant, upstream, model, isNamed: attempt.model !== undefined }
+      const row = this.#rowOf(trace, names)
       if (usage !== undefined) addUsage(row, usage)
       this.changed?.add(row)
       if (index < last) continue
@@ -63,7 +65,8 @@ export class UsageBook {
     return [...this.#hours.keys()].sort()[0]
   }
 
-  #rowOf(trace: RowOrigin, tenant: string, upstream: string, model: string): Row {
+  #rowOf(trace: RowOrigin, names: AttemptNames): Row {
+    const { tenant, upstream, model } = names
     const name = trace.time.slice(0, 13)
     const hour = this.#hours.get(name) ?? this.#begin(name)
     const { key = '', route, tags = '' } = trace
@@ -74,11 +77,15 @@ export class UsageBook {
     const isFull = mine >= TENANT_ROWS_MAX || hour.rows.size >= HOUR_ROWS_MAX
     if (isFull && tags !== '' && tags !== OTHER) {
       this.#onFolded('tags')
-      return this.#rowOf({ ...trace, tags: OTHER }, tenant, upstream, model)
+      return this.#rowOf({ ...trace, tags: OTHER }, names)
+    }
+    if (isFull && names.isNamed && model !== OTHER) {
+      this.#onFolded('model')
+      return this.#rowOf(trace, { ...names, model: OTHER })
     }
     if (isFull && key !== OTHER) {
       this.#onFolded('key')
-      return this.#rowOf({ ...trace, key: OTHER, tags }, tenant, upstream, model)
+      return this.#rowOf({ ...trace, key: OTHER, tags }, names)
     }
     const row = { hour: name, tenant, key, route, upstream, model, tags, ...NOTHING }
     this.#insert(own, row)
@@ -104,6 +111,11 @@ export class UsageBook {
     this.#rows -= this.#hours.get(name)?.rows.size ?? 0
     this.#hours.delete(name)
   }
+}
+
+interface AttemptNames extends Pick<Row, 'tenant' | 'upstream' | 'model'> {
+  /** Whether the client has named the model. */
+  readonly isNamed: boolean
 }
 
 type RowOrigin = Pick<Trace, 'time' | 'key' | 'route' | 'tags'>

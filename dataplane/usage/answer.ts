@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { UsageBook } from '../store/usage-book.ts'
 import type { KeptUsage } from '../store/usage-row.ts'
 import { type ListedPrice, listedPrice } from './events/listed-price.ts'
+import type { ReportRow } from './groups.ts'
 import { reportOf, type UsageSources } from './report.ts'
 import { type ChargedParts, chargedIn } from './unattributed.ts'
 
@@ -33,7 +34,10 @@ export async function usageOf(query: Query, gateway: UsageParts) {
   if (!isFocus) return { status: 200, body: report }
   const { name = 'gw', namespace } = configuration.metadata ?? {}
   const named = namespace === undefined ? name : `${namespace}/${name}`
-  return { status: 200, body: { ...report, gateway: named, prices: pricesOf(gateway) } }
+  return {
+    status: 200,
+    body: { ...report, gateway: named, prices: pricesOf(report.rows, gateway) },
+  }
 }
 
 function refused(message: string) {
@@ -57,11 +61,11 @@ export function sourcesOf(gateway: UsageParts, isCompared = true): UsageSources 
 }
 
 /** The present prices, by model. */
-function pricesOf({ active }: UsageParts): Record<string, ListedPrice> {
+function pricesOf(rows: readonly ReportRow[], { active }: UsageParts): Record<string, ListedPrice> {
   const prices: Record<string, ListedPrice> = {}
-  for (const [model, price] of active.snapshot.limits.prices) {
-    const listed = listedPrice(price, 0)
-    if (listed !== null) prices[model] = listed
+  for (const { by } of rows) {
+    const listed = listedPrice(active.snapshot.limits.prices.get(by.model ?? ''), 0)
+    if (listed !== null) prices[by.model ?? ''] = listed
   }
   return prices
 }

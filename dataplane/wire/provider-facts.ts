@@ -166,6 +166,10 @@ export interface ProviderFacts {
   readonly together?: readonly ProviderSetting[]
   /** The header that carries the credential; absent: `authorization`. */
   readonly credentialHeader?: string
+  /** Where the API lists its models, below the base path; false: it has no such list. Absent: OpenAI's path. */
+  readonly modelList?:
+    | false
+    | { readonly path: string; readonly headers?: Readonly<Record<string, string>> }
   /** Extracts the name of a model from a longer id; absent: the id is the name. */
   readonly modelName?: (id: string) => string
   /** The answer header with the provider's id of the request, if it is not one of the common headers. */

@@ -12,7 +12,12 @@ export interface WindowQuestion {
 }
 
 /** Member names of the window in runtimes' lists of models. */
-const NAMES = ['max_model_len', 'max_context_length', 'context_length', 'context_window'] as const
+export const WINDOW_NAMES = [
+  'max_model_len',
+  'max_context_length',
+  'context_length',
+  'context_window',
+] as const
 
 /** The question for runtimes without a special one. */
 export const LISTED: readonly WindowQuestion[] = [
@@ -22,7 +27,7 @@ export const LISTED: readonly WindowQuestion[] = [
 /** The window of the model with that name, or of the only model in the list. */
 export function windowIn(list: unknown, model: string): number | undefined {
   const entry = entryOf(list, model)
-  return NAMES.map((name) => tokensOf(entry[name])).find((tokens) => tokens !== undefined)
+  return WINDOW_NAMES.map((name) => tokensOf(entry[name])).find((tokens) => tokens !== undefined)
 }
 
 export function windowFrom(question: WindowQuestion, text: string, model: string) {

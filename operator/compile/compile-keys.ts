@@ -128,7 +128,7 @@ const MISSING_MAX = 10
 
 function lacksOf({ routes, tags = {} }: KeyRecord, known: KnownNames): Lacks {
   const missing = routes
-    .filter((name) => name !== '*' && !known.routes.has(name))
+    .filter((name) => !name.endsWith('*') && !known.routes.has(name))
     .slice(0, MISSING_MAX)
   const undeclared = Object.keys(tags).filter((name) => !known.tags.has(name))
   const hasNoRoute = missing.length === Math.min(routes.length, MISSING_MAX)

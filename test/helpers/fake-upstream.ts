@@ -38,6 +38,10 @@ export interface FakeUpstream {
   vendor: Chosen
   /** The answer after the end of the script. */
   reply: Reply
+  /** The body of the answer to GET .../models. */
+  models: unknown
+  /** Answers to GET .../models. */
+  listings: number
   /** The answer to probes. */
   healthy: boolean
   probes: number
@@ -58,6 +62,8 @@ export async function startUpstream(
     script: [] as Reply[],
     vendor: undefined as Chosen,
     reply,
+    models: undefined as unknown,
+    listings: 0,
     healthy: true,
     probes: 0,
     abandoned: 0,
@@ -68,6 +74,12 @@ export async function startUpstream(
     },
   }
   async function take(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    if (incoming.method === 'GET' && incoming.url?.includes('/models') && upstream.models) {
+      upstream.listings++
+      outgoing.writeHead(200, { 'content-type': 'application/json' })
+      outgoing.end(JSON.stringify(upstream.models))
+      return
+    }
     if (incoming.method === 'GET') {
       upstream.probes++
       outgoing.writeHead(upstream.healthy ? 200 : 503).end()

@@ -10,6 +10,7 @@ import type { FailedAttempt } from '../../upstream/attempt/attempts.ts'
 import { nextAttempt, type Plan } from '../../upstream/attempt/plan.ts'
 import { refusalOf } from '../../upstream/attempt/refusal.ts'
 import type { Lane, Target } from '../../upstream/live/targets.ts'
+import { laneOf } from '../../upstream/named/lanes.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import { tryCompletion, tryCredential } from './trial.ts'
@@ -43,8 +44,8 @@ export async function rehearse({ route: model = '', fail }: RehearsalQuestion, g
   const failure = fail === undefined ? undefined : simulated(fail)
   if (fail !== undefined && failure === undefined)
     return { missing: `There is no failure "${fail.slice(0, 100)}": use server or rate_limited.` }
-  const lane = gateway.active.lanes.get(route.name)
-  if (lane === undefined) return { missing: `Route "${route.name}" has no upstreams.` }
+  const lane = laneOf(route, gateway.active.lanes)
+  if (lane.targets.length === 0) return { missing: `Route "${route.name}" has no upstreams.` }
   return await follow(route, lane, failure, gateway)
 }
 

@@ -3,6 +3,7 @@ import { chatReading } from '../../apis/openai-chat/reading.ts'
 import { parseRequest } from '../../body/request.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { ANY_MODEL } from '../../schema/constants.ts'
 import { reached } from '../../upstream/endpoints/reach.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import { tryEndpoints } from './endpoints-step.ts'
@@ -55,10 +56,13 @@ async function testOf(
   const endpoints = await tryEndpoints(settings, section, places?.addresses)
   const fetched = await tryCredential(reachable, env)
   const revision = await tryRevision(reachable, section)
+  // An upstream that gets the model that clients name is asked for the first model that is known.
+  const asked =
+    model === ANY_MODEL ? settings.section.models?.find((one) => !one.includes('*')) : model
   const completion =
-    fetched?.step.ok === false
+    fetched?.step.ok === false || asked === undefined
       ? undefined
-      : await tryCompletion(aQuestion(model), fetched?.settings ?? reachable, section)
+      : await tryCompletion(aQuestion(asked), fetched?.settings ?? reachable, section)
   const steps = [health, endpoints, fetched?.step, revision, completion].filter(
     (step) => step !== undefined,
   )

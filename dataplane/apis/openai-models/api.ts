@@ -4,26 +4,35 @@ import { GatewayError } from '../../base/errors.ts'
 import { MODEL_PREFIX, pathOf } from '../../base/path-spelling.ts'
 import { shownName } from '../../base/shown-text.ts'
 import type { Caller } from '../../call/call.ts'
-import type { Route } from '../../config/snapshot.ts'
+import { mayUse } from '../../call/key-entry.ts'
+import { isOpen } from '../../config/routes/named-models.ts'
 import { shownSunset } from '../../config/routes/sunsets.ts'
+import type { Route } from '../../config/snapshot.ts'
 import type { Api, Visit } from '../../request/api.ts'
-import { match, mayUse } from '../../request/stages/match.ts'
+import { match } from '../../request/stages/match.ts'
 import { describeLimits, identify } from '../../request/visit.ts'
 import { isBarred, windowOf } from '../../upstream/live/targets.ts'
+import { laneOf } from '../../upstream/named/lanes.ts'
 import { openAiWire } from '../openai/wire.ts'
 import { wireOfClient } from '../wire-of-client.ts'
+import { listedModels } from './listed.ts'
 
 export const openAiModels: Api = {
   method: 'GET',
   path: '/v1/models',
-  summary: "The key's routes and their aliases, as models.",
+  summary: "The key's routes and their aliases, and the models that upstreams list, as models.",
   wire: openAiWire,
   wireOf: wireOfClient,
   async run(visit) {
     const caller = await identify(visit)
     await describeLimits(visit)
     requireScope(caller)
-    const data = permitted(caller, visit).map(([name, route]) => modelOf(name, route, visit))
+    const named = permitted(caller, visit).map(([name, route]) => modelOf(name, route, visit))
+    const listed = await listedModels(caller, visit)
+    const data = [
+      ...named,
+      ...listed.map(({ name, window }) => modelOf(name, undefined, visit, window)),
+    ]
     const ends = { first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
     const list = { object: 'list', data, has_more: false, ...ends }
     visit.response.send(200, 'application/json', JSON.stringify(list))
@@ -42,16 +51,15 @@ export const openAiModel: Api = {
     requireScope(caller)
     // Route names may contain slashes and encoded characters, so the rest of the path is the name.
     const asked = decodeURIComponent(pathOf(visit.call.incoming.url).slice(MODEL_PREFIX.length))
-    const found = permitted(caller, visit).find(([name]) => name === asked)
+    const found = foundFor(asked, caller, visit)
     if (found === undefined) {
-      refuseEnded(asked, caller, visit)
       throw new GatewayError(
         'ERR_GW_ROUTE_NOT_FOUND',
         `This key has no route "${shownName(asked)}"; GET /v1/models lists those it has.`,
         { param: 'model' },
       )
     }
-    const model = modelOf(asked, found[1], visit)
+    const model = modelOf(asked, found, visit)
     visit.response.send(200, 'application/json', JSON.stringify(model))
   },
 }
@@ -61,19 +69,24 @@ function permitted(caller: Caller, { active, gateway }: Visit): [string, Route][
   const { models, sunsets } = active.snapshot
   const { lanes } = active
   const now = gateway.clock.wall()
+  const behind = new Set(models.prefixes.map(([, { name }]) => name))
   return [...models].filter(([name, route]) => {
-    if (!mayUse(caller.key, route.name) || isBarred(lanes.get(route.name))) return false
+    if (isBarred(lanes.get(route.name))) return false
+    // A route behind a pattern is asked for by names of models, not by its own.
+    if (isOpen(route) && name === route.name && behind.has(name)) return false
+    if (!mayUse(caller.key, isOpen(route) ? { name: route.name, sent: name } : route)) return false
     const sunset = sunsets?.of(name, route.name)
     return sunset === undefined || sunset.redirects || now < sunset.untilMs
   })
 }
 
-/** Says when a name has ended, to a key that may use it. */
-function refuseEnded(name: string, caller: Caller, { active, gateway }: Visit): void {
+/** Throws the refusal of a name that has ended, for a key that may use it. */
+function foundFor(name: string, caller: Caller, { active, gateway }: Visit): Route | undefined {
   const { snapshot } = active
   const route = snapshot.models.get(name)
-  if (route === undefined || !mayUse(caller.key, route.name)) return
+  if (route === undefined || !mayUse(caller.key, route)) return undefined
   match(name, caller, snapshot, gateway.clock.wall())
+  return route
 }
 
 function requireScope(caller: Caller): void {
@@ -85,10 +98,15 @@ function requireScope(caller: Caller): void {
 }
 
 /** A route has no creation time, so the list shows the time of the active configuration. */
-function modelOf(id: string, route: Route, { active, gateway }: Visit) {
+function modelOf(
+  id: string,
+  route: Route | undefined,
+  { active, gateway }: Visit,
+  listed?: number,
+) {
   const created = Math.floor(gateway.metrics.reloadedAt.at().value)
-  const window = windowOf(active.lanes.get(route.name))
-  const sunset = active.snapshot.sunsets?.of(id, route.name)
+  const window = route === undefined ? listed : windowOf(laneOf(route, active.lanes))
+  const sunset = route && active.snapshot.sunsets?.of(id, route.name)
   return {
     id,
     object: 'model',

@@ -30,6 +30,7 @@ import { priceChecks } from './tenants/prices.ts'
 import { quotaChecks } from './tenants/quotas.ts'
 import { addressChecks } from './upstreams/addresses.ts'
 import { allowChecks } from './upstreams/allow.ts'
+import { anyModelChecks } from './upstreams/any-model.ts'
 import { capabilityChecks } from './upstreams/capabilities.ts'
 import { coldStartChecks } from './upstreams/cold-start.ts'
 import { credentialChecks } from './upstreams/credentials.ts'
@@ -45,6 +46,7 @@ import { vectorStoreChecks } from './vector-stores.ts'
 const CHECKS_OF_FACTS: readonly Check[] = [
   ...addressChecks,
   ...allowChecks,
+  ...anyModelChecks,
   ...auxiliaryChecks,
   ...budgetChecks,
   ...capabilityChecks,

@@ -16,7 +16,9 @@ export function canonicalize(tree: unknown): Canonical {
   if (!isRecord(tree) || !isRecord(tree.gw)) return { tree, moves: [], sourceOf: (path) => path }
   const moves: Move[] = []
   const gw: Tree = { ...tree.gw }
-  if (Array.isArray(gw.upstreams)) gw.upstreams = gw.upstreams.map(canonicalUpstream)
+  if (Array.isArray(gw.upstreams)) {
+    gw.upstreams = gw.upstreams.map((upstream, index) => canonicalUpstream(upstream, index, moves))
+  }
   if (Array.isArray(gw.routes)) {
     gw.routes = gw.routes.map((route, index) => canonicalRoute(route, index, moves))
   }
@@ -52,14 +54,27 @@ function move(canonical: Path, written: Path, keepsRest: boolean): Move {
   return { canonical, written, keepsRest }
 }
 
-function canonicalUpstream(upstream: unknown): unknown {
+function canonicalUpstream(upstream: unknown, index: number, moves: Move[]): unknown {
   if (!isRecord(upstream)) return upstream
   const canonical: Tree = { ...upstream }
   if (typeof canonical.provider === 'string') {
     canonical.provider = providerNamed(canonical.provider) ?? canonical.provider
   }
   if ('tls' in canonical) canonical.tls = canonicalTls(canonical.tls)
+  const { model } = canonical
+  if (canonical.models === undefined && isPatternOf(model)) {
+    canonical.models = [model].flat()
+    canonical.model = '*'
+    const written = ['gw', 'upstreams', index]
+    moves.push(move([...written, 'models'], [...written, 'model'], Array.isArray(model)))
+  }
   return canonical
+}
+
+/** A list of names and patterns, or one pattern. A * alone takes every model. */
+function isPatternOf(model: unknown): boolean {
+  if (Array.isArray(model)) return true
+  return typeof model === 'string' && model !== '*' && model.includes('*')
 }
 
 function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {

@@ -1,4 +1,6 @@
 /** Which upstream is asked first, and what happens when it fails. */
+
+import { ANY_MODEL } from '../../schema/constants.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
 import { fairnessOf } from '../upstreams/fairness.ts'
@@ -111,6 +113,16 @@ function showUpstream(section: Section, name: string, pods: number | undefined):
   return `${name} (${traitsOf(upstream, pods, fairness).join(', ')})`
 }
 
+/** The first patterns, because there may be hundreds. */
+const PATTERNS_SHOWN_MAX = 5
+
+function modelWords({ model, models = [] }: UpstreamSection): string {
+  if (model !== ANY_MODEL) return model
+  const shown = models.slice(0, PATTERNS_SHOWN_MAX).join(' ')
+  const more = models.length > PATTERNS_SHOWN_MAX ? ' and more' : ''
+  return `with the model that the client names${shown === '' ? '' : `: ${shown}${more}`}`
+}
+
 const PLACES: Readonly<Record<string, string | undefined>> = {
   dns: 'the addresses of its name',
   pods: 'the pods of its Service',
@@ -122,14 +134,14 @@ function traitsOf(
   pods: number | undefined,
   fairness: FairnessSection | undefined,
 ): string[] {
-  const { provider, model, max_queue_depth, circuit_breaker } = upstream
+  const { provider, max_queue_depth, circuit_breaker } = upstream
   const places = PLACES[upstream.endpoints ?? 'url']
   const hasSeveral = places !== undefined
   const balance = upstream.balance === 'affinity' ? 'by conversation one' : 'the less loaded'
   const failures = circuit_breaker?.failure_threshold ?? 5
   const pause = circuit_breaker?.open_duration_seconds ?? 30
   return [
-    `${provider} ${model}`,
+    `${provider} ${modelWords(upstream)}`,
     ...(hasSeveral ? [`${balance} of ${places}`] : []),
     max_queue_depth === undefined ? 'no queue limit' : placesOf(max_queue_depth, hasSeveral, pods),
     ...(fairness === undefined

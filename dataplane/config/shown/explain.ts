@@ -3,7 +3,7 @@ import { compilePrices, estimateOf } from '../../accounts/price.ts'
 import { answerReserved } from '../../accounts/reserve.ts'
 import { valueBelow } from '../../json/values.ts'
 import { knownWindow } from '../../providers/facts-of-models.ts'
-import { FIRST_CONTENT_SECONDS } from '../../schema/constants.ts'
+import { ANY_MODEL, FIRST_CONTENT_SECONDS } from '../../schema/constants.ts'
 import type {
   Configuration,
   DeprecationSection,
@@ -199,6 +199,7 @@ function explainCost(
   const costs = upstreamsOf(route).map((name) => {
     const model = upstreams.find((one) => one.name === name)?.model ?? ''
     const price = prices.get(model)
+    if (model === ANY_MODEL) return `${name} by model`
     if (price === undefined) return `${name} no price for ${model}`
     const { nanos } = estimateOf(SAMPLE_TOKENS, isGenerated ? SAMPLE_TOKENS : 0, price)
     return `${name} ${(nanos / 1e9).toFixed(9).replace(/\.?0+$/, '')} USD`

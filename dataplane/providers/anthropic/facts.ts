@@ -31,5 +31,6 @@ export const facts: ProviderFacts = {
     'web_search',
   ],
   credentialHeader: 'x-api-key',
+  modelList: { path: '/models?limit=1000', headers: { 'anthropic-version': '2023-06-01' } },
   models: CLAUDES,
 }

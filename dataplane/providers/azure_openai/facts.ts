@@ -37,6 +37,8 @@ export const facts: ProviderFacts = {
   },
   keyless: [],
   credentialHeader: 'api-key',
+  // Its list has the models of the region, not the deployments.
+  modelList: false,
   modelName: baseName,
   models: MODELS,
 }

@@ -35,6 +35,7 @@ export const facts: ProviderFacts = {
   },
   defaultEndpoint: ({ region = '' }) => endpointIn(region),
   versionPath: '',
+  modelList: false,
   keyless: [],
   modelName: (model) => namedIn(model).name,
   models: MODELS,

@@ -10,6 +10,7 @@ export const facts: ProviderFacts = {
   calls: { name: /^[a-zA-Z0-9_-]+$/, nameMax: 128, id: /^/ },
   defaultEndpoint: 'https://api.cohere.com/v2',
   versionPath: '/v2',
+  modelList: false,
   listedAs: (model) => [model, `cohere/${model}`, `cohere_chat/${model}`],
   requestIdHeader: 'x-debug-trace-id',
   takesInputType: true,

@@ -24,6 +24,7 @@ export const facts: ProviderFacts = {
     vertexOf(place) ? [`vertex_ai/${model}`, model] : [`gemini/${model}`, model],
   extras: ['service_tier'],
   credentialHeader: 'x-goog-api-key',
+  modelList: { path: '/models?pageSize=1000' },
   keyless: ['project', 'region'],
   takesKeyDocument: true,
   modelName: bareName,

@@ -11,6 +11,7 @@ export const facts: ProviderFacts = {
   port: 11_434,
   lostInOpenAi: 'a limit of tokens in max_completion_tokens, and failures inside a stream',
   // An endpoint may include the version of its OpenAI-compatible paths.
+  modelList: { path: '/v1/models' },
   basePath: (path) => path.replace(/\/v\d+$/, ''),
   healthPath: '/api/version',
   listedAs: (model) => [`ollama/${model}`, `ollama_chat/${model}`],

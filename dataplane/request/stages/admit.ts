@@ -1,7 +1,8 @@
 /** May the request run now? One decision over rate, concurrency, context and budgets; and the facts of an admitted request. */
 
 import type { PriceList } from '../../accounts/price.ts'
-import { isBudgeted } from '../../accounts/rules.ts'
+import { isBudgeted, isSpendBudgeted } from '../../accounts/rules.ts'
+import type { Rules } from '../../accounts/store.ts'
 import { GatewayError } from '../../base/errors.ts'
 import type { Caller } from '../../call/call.ts'
 import type { Limits, Route } from '../../config/snapshot.ts'
@@ -22,6 +23,7 @@ import { Meter } from '../../tokens/meter.ts'
 import { serves } from '../../translation/pair.ts'
 import type { Lane, Target } from '../../upstream/live/targets.ts'
 import { comparedModel, compares, isCompared } from '../../upstream/live/vectors.ts'
+import { laneOf } from '../../upstream/named/lanes.ts'
 import type { ModelRequest, Operation } from '../../wire/inner-form.ts'
 
 export interface Admission {
@@ -64,8 +66,9 @@ export function admit(
   const { request, route, rules } = applicant
   const { limits } = active.snapshot
   const budgeted = isBudgeted(rules) || mayBeBudgeted(route, limits) ? route : undefined
-  const lane = laneOf(route, active)
+  const lane = laneOf(route, active.lanes)
   requireOperation(request, route, lane)
+  requirePrice(route, rules, limits)
   const quote = quoteOf(request, lane, budgeted)
   const ask = (made: Quote) => {
     const meter = new Meter()
@@ -99,7 +102,7 @@ function admission(
   { metrics, clock }: Limiter,
 ): Admission {
   const inFlight = metrics.inFlight.at(route.name)
-  const lane = laneOf(route, active)
+  const lane = laneOf(route, active.lanes)
   inFlight.value++
   return {
     caller,
@@ -167,10 +170,23 @@ export function requireOperation(
   )
 }
 
-function fitsAnywhere(): boolean {
-  return true
+/** Throws ERR_GW_INVALID_REQUEST if a budget in money applies and the model that the client names has no price. */
+export function requirePrice(
+  { members, sent }: Pick<Route, 'members' | 'sent'>,
+  rules: Rules,
+  { prices }: Pick<Limits, 'prices'>,
+): void {
+  if (sent === undefined || !isSpendBudgeted(rules)) return
+  const free = members.find(({ upstream }) => upstream.isNamed && !prices.has(upstream.model))
+  if (free === undefined) return
+  throw new GatewayError(
+    'ERR_GW_INVALID_REQUEST',
+    `The model "${free.upstream.model}" has no price here, and a spend budget applies to you. ` +
+      'Name a model with a price, or ask for this one to be added to pricing.',
+    { param: 'model' },
+  )
 }
 
-function laneOf(route: Route, { lanes }: Active): Lane {
-  return lanes.get(route.name) ?? { targets: [], turn: 0 }
+function fitsAnywhere(): boolean {
+  return true
 }

@@ -5,9 +5,10 @@ import { valueInBeginning } from '../../base/form.ts'
 import { shownName } from '../../base/shown-text.ts'
 import { modelInBeginning } from '../../body/request.ts'
 import type { Caller } from '../../call/call.ts'
-import type { KeyEntry } from '../../call/key-entry.ts'
-import type { Route, Snapshot } from '../../config/snapshot.ts'
+import { mayUse } from '../../call/key-entry.ts'
+import { isModelName, NAME_RULE } from '../../config/routes/named-models.ts'
 import type { Sunset } from '../../config/routes/sunsets.ts'
+import type { Route, Snapshot } from '../../config/snapshot.ts'
 
 const NAMES_SHOWN_MAX = 20
 
@@ -26,11 +27,11 @@ export function match(model: string, caller: Caller, names: Names, wallMs: numbe
   const route = names.models.get(model)
   if (route === undefined) {
     const shown = shownName(model)
-    const message = `There is no route "${shown}". ${offer(caller, names, wallMs)}`
+    const message = `${absent(model, shown, names)} ${offer(caller, names, wallMs)}`
     const details = { param: 'model', final: true, learnt: { model: shown } }
     throw new GatewayError('ERR_GW_ROUTE_NOT_FOUND', message, details)
   }
-  if (mayUse(caller.key, route.name))
+  if (mayUse(caller.key, route))
     return names.sunsets === undefined ? route : servedNow(model, route, names, wallMs)
   const message = `Key "${caller.key.record.id}" may not use "${model}". ${offer(caller, names, wallMs)}`
   // The key may not use the route, so the answer names the route only if the client named it.
@@ -73,8 +74,11 @@ export function matchAhead(
   if (model !== undefined && model !== '') match(model, caller, names, wallMs)
 }
 
-export function mayUse(key: KeyEntry, route: string): boolean {
-  return key.routes === undefined || key.routes.has(route)
+/** Why no route serves the model. */
+function absent(model: string, shown: string, { models }: Names): string {
+  if (!models.covers(model)) return `There is no route "${shown}".`
+  if (isModelName(model)) return `No upstream takes the model "${shown}".`
+  return `"${shown}" is no name of a model: it may have ${NAME_RULE}.`
 }
 
 /**
@@ -84,12 +88,13 @@ export function mayUse(key: KeyEntry, route: string): boolean {
 function offer(caller: Caller, { section, models, sunsets }: Names, wallMs: number): string {
   const names: string[] = []
   for (const name of [...Object.keys(section.aliases), ...section.routes.map((one) => one.name)]) {
-    const route = models.get(name)
-    if (route === undefined || !mayUse(caller.key, route.name)) continue
+    const route = models.written(name)
+    if (route === undefined || !mayUse(caller.key, route)) continue
     const sunset = sunsets?.of(name, route.name)
     if (sunset !== undefined && !sunset.redirects && sunset.untilMs <= wallMs) continue
     if (names.push(name) > NAMES_SHOWN_MAX) break
   }
+  names.push(...(caller.key.prefixes ?? []).map((prefix) => `${prefix}*`))
   if (names.length === 0) return 'This key may use no route.'
   const more = names.length > NAMES_SHOWN_MAX ? ', …' : ''
   return `This key may use: ${names.slice(0, NAMES_SHOWN_MAX).join(', ')}${more}.`

@@ -26,6 +26,12 @@ export const ATTEMPT_FIELDS = {
     console: 'endpoint',
     optional: true,
   }),
+  model: text({
+    what: 'the model that it was asked for, if the client named it',
+    tree: 'model',
+    console: 'model',
+    optional: true,
+  }),
   started_ms: ms({ what: "milliseconds since the request's headers arrived", given: true }),
   ended_ms: ms({ what: 'when its answer could be committed, or it had failed', start: 0 }),
   outcome: text({

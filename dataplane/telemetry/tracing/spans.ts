@@ -174,7 +174,7 @@ function writeClient(out: Writer, client: ClientSpan, startedAt: number): void {
   if (trace.tracestate !== undefined) out.text(TRACE_STATE, trace.tracestate)
   out.hex(PARENT_ID, trace.span_id ?? '')
   const operation = rowOf(OPERATIONS, trace.operation) ?? trace.operation
-  const model = upstream?.model
+  const model = attempt.model ?? upstream?.model
   out.text(NAME, model === undefined ? operation : `${operation} ${model}`)
   out.varint(KIND, CLIENT)
   out.time(START, startedAt + attempt.started_ms)

@@ -166,8 +166,9 @@ export class TargetState {
     return this.#questionPool
   }
 
-  #watchWindow({ contextWindow, provider, disabled }: UpstreamSettings): void {
-    const isAsked = contextWindow === undefined && !provider.hosted && disabled === undefined
+  #watchWindow({ contextWindow, provider, disabled, takesModel }: UpstreamSettings): void {
+    const isOne = contextWindow === undefined && takesModel === undefined
+    const isAsked = isOne && !provider.hosted && disabled === undefined
     if (isAsked === (this.#modelWindow !== undefined)) return
     this.#modelWindow?.stop()
     if (!isAsked) {

@@ -131,11 +131,11 @@ export interface Lane {
   readonly spill?: Spill<Target> | undefined
   turn: number
   /** Whether requests may wait for a place at one of them. */
-  readonly hasQueues?: boolean
+  readonly hasQueues?: boolean | undefined
   /** Upstreams of the route that the tenant may not use, with the reason. */
-  readonly barred?: readonly PassedOver[]
+  readonly barred?: readonly PassedOver[] | undefined
   /** Corrects the estimates of the route's prompts; kept across changes of configuration. */
-  readonly learnt?: Learnt
+  readonly learnt?: Learnt | undefined
 }
 
 /** The live upstreams of each route, by the route's name. */
@@ -220,7 +220,10 @@ export class Targets {
   }
 }
 
-function spillOf({ section }: Route, targets: readonly Target[]): Spill<Target> | undefined {
+export function spillOf(
+  { section }: Pick<Route, 'section'>,
+  targets: readonly Target[],
+): Spill<Target> | undefined {
   if (section.strategy !== 'primary_with_fallback') return undefined
   const primary = targets.find((target) => target.name === section.primary)
   return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }

@@ -73,6 +73,7 @@ function eventOf(
   { upstreams, limits }: Snapshot,
 ): UsageEvent {
   const upstream = upstreams.get(attempt.upstream)
+  const model = attempt.model ?? upstream?.model ?? null
   const isLast = index === trace.attempts.length - 1
   const facts: UsageFacts = {
     ...eventFields(trace),
@@ -80,7 +81,7 @@ function eventOf(
     tenant: trace.tenant ?? '',
     upstream: attempt.upstream,
     provider: upstream?.provider.name ?? null,
-    model: upstream?.model ?? null,
+    model,
     status: isLast ? trace.status : (attempt.status ?? null),
     code: isLast ? (trace.code ?? null) : null,
     input_tokens: usage.input_tokens,
@@ -94,7 +95,7 @@ function eventOf(
     cost_nano_usd: usage.cost_nano_usd,
     cache_gain_nano_usd: usage.cache_gain_nano_usd ?? 0,
     cache_surcharge_nano_usd: usage.cache_surcharge_nano_usd ?? 0,
-    price: listedPrice(limits.prices.get(upstream?.model ?? ''), usage.input_tokens),
+    price: listedPrice(limits.prices.get(model ?? ''), usage.input_tokens),
     tags: tagsIn(trace.tags),
     duration_ms: whole((isLast ? trace.duration_ms : attempt.ended_ms) - attempt.started_ms),
     ttft_ms: isLast && trace.ttft_ms !== undefined ? whole(trace.ttft_ms) : null,

@@ -12,7 +12,7 @@ import { aDocument, load } from './documents.ts'
 /** Absent, these do not exist: no limit, no credential, no name, no such feature. */
 const NOTHING = `
 gateway.tls gateway.tls.client_ca gateway.tls.client_auth gateway.load_balancer_idle_seconds
-upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].capabilities
+upstreams[].models upstreams[].list_models upstreams[].context_windows upstreams[].pool upstreams[].pool.namespace upstreams[].cache_salt upstreams[].capabilities
 upstreams[].capabilities.reasoning upstreams[].capabilities.efforts upstreams[].capabilities.thinking
 upstreams[].capabilities.thinking_tokens upstreams[].capabilities.thinking_member upstreams[].capabilities.output_tokens
 upstreams[].capabilities.tool_name_length upstreams[].capabilities.call_id_length upstreams[].capabilities.wires

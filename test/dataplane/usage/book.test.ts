@@ -139,7 +139,7 @@ test('a report has the place of its rows, and their future', async () => {
 })
 
 test('beyond the rows of an hour tags and then keys count together, and no amount is lost', async () => {
-  const folded = { tags: 0, key: 0 }
+  const folded = { tags: 0, model: 0, key: 0 }
   const book = new UsageBook((reason) => folded[reason]++)
   for (let request = 0; request < 3000; request++) {
     const fields = { ...served(1), tags: `team=t${request}`, key: `k${request % 900}` }
@@ -153,6 +153,20 @@ test('beyond the rows of an hour tags and then keys count together, and no amoun
   )
   assert.ok(rows.some(({ by }) => by.tags === 'other' && by.key === 'other'))
   assert.ok(folded.tags > 2000 && folded.key > 0, JSON.stringify(folded))
+})
+
+test('beyond the rows of an hour models that clients named count together', async () => {
+  const folded = { tags: 0, model: 0, key: 0 }
+  const book = new UsageBook((reason) => folded[reason]++)
+  for (let request = 0; request < 3000; request++) {
+    const { attempts } = served(1)
+    const named = attempts.map((attempt) => ({ ...attempt, model: `m${request}` }))
+    book.add(aTrace({ attempts: named }), snapshot.upstreams)
+  }
+  const rows = await rowsOf(book, 'key,model')
+  assert.ok(rows.length <= 502, String(rows.length))
+  assert.ok(rows.some(({ by }) => by.model === 'other'))
+  assert.equal(folded.model, 2500)
 })
 
 test('the oldest hours are removed when there are too many', async () => {

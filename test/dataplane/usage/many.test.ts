@@ -22,7 +22,7 @@ const HEAP_BYTES_MAX = 67_108_864
 test('50,000 values of a tag by 10,000 keys in each hour stay within rows and memory; amounts are exact, and folding is counted', () => {
   collect()
   const before = process.memoryUsage().heapUsed
-  const folded = { tags: 0, key: 0 }
+  const folded = { tags: 0, model: 0, key: 0 }
   const book = new UsageBook((reason) => folded[reason]++)
   const attempts = [anAttempt({ usage: { ...USAGE, cost_nano_usd: 3 } })]
   const trace: Trace = aTrace({ attempts })
@@ -47,7 +47,7 @@ test('50,000 values of a tag by 10,000 keys in each hour stay within rows and me
     rows.reduce((all, row) => all + row[amount], 0)
   assert.deepEqual([sum('requests'), sum('cost_nano_usd')], [HOURS * TAGS, HOURS * TAGS * 3])
   const beyond = HOURS * (TAGS - ROWS_OF_HOUR)
-  assert.deepEqual(folded, { tags: beyond, key: beyond })
+  assert.deepEqual(folded, { tags: beyond, model: 0, key: beyond })
   const together = rows.filter(({ key, tags }) => key === 'other' && tags === 'other')
   assert.equal(
     together.reduce((all, row) => all + row.requests, 0),

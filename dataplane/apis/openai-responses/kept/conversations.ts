@@ -2,11 +2,12 @@
 import { GatewayError } from '../../../base/errors.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
+import { mayUse } from '../../../call/key-entry.ts'
 import type { Route } from '../../../config/snapshot.ts'
 import { type Json, textOf } from '../../../json/values.ts'
 import { isNoPath } from '../../../providers/native/no-path.ts'
 import type { Api, Visit } from '../../../request/api.ts'
-import { match, mayUse, permit } from '../../../request/stages/match.ts'
+import { match, permit } from '../../../request/stages/match.ts'
 import { identify } from '../../../request/visit.ts'
 import { refusalOf } from '../../../upstream/attempt/refusal.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
@@ -117,7 +118,7 @@ function homeFor(model: string | undefined, caller: Caller, { active, gateway }:
     throw invalid(`Route "${model}" keeps no conversations.`, 'model')
   }
   const homes = [...snapshot.routes.values()].flatMap((route) => {
-    const targets = mayUse(caller.key, route.name) ? homesOf(route, active) : undefined
+    const targets = mayUse(caller.key, route) ? homesOf(route, active) : undefined
     return targets === undefined ? [] : { route, targets }
   })
   const [home, second] = homes

@@ -5,6 +5,7 @@ import type { Visit } from '../../../request/api.ts'
 import { type Pair, pairOf } from '../../../translation/pair.ts'
 import { isLacking } from '../../../upstream/answer/lacking-wires.ts'
 import type { Target } from '../../../upstream/live/targets.ts'
+import { laneOf } from '../../../upstream/named/lanes.ts'
 import { openAiResponsesDialect } from '../dialect.ts'
 import { type Kept, type ObjectPlace, openedId, secretOf } from './ids.ts'
 
@@ -15,7 +16,7 @@ type Asking = NonNullable<Pair['kept']>
  * request, and a stored conversation is not part of the request.
  */
 export function homesOf(route: Route, { lanes }: Visit['active']): readonly Target[] | undefined {
-  const targets = lanes.get(route.name)?.targets ?? []
+  const targets = laneOf(route, lanes).targets
   const { guardrails, retrieval } = route.section
   const mayPass = guardrails.length === 0 && retrieval.length === 0
   return mayPass && targets.length > 0 && targets.every(keptAt) ? targets : undefined

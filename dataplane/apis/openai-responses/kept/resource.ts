@@ -4,10 +4,11 @@ import { pathOf } from '../../../base/path-spelling.ts'
 import { shownPath } from '../../../base/shown-text.ts'
 import { invalid } from '../../../body/request.ts'
 import type { Caller } from '../../../call/call.ts'
+import { mayUse } from '../../../call/key-entry.ts'
 import { isRecord, type Json, parsedBytes } from '../../../json/values.ts'
 import { malformed } from '../../../providers/failures/classify.ts'
 import type { Api, Visit } from '../../../request/api.ts'
-import { mayUse, permit } from '../../../request/stages/match.ts'
+import { permit } from '../../../request/stages/match.ts'
 import { identify } from '../../../request/visit.ts'
 import { askBeside, type SideAnswer } from '../../../upstream/answer/side-question.ts'
 import { refusalOf } from '../../../upstream/attempt/refusal.ts'
@@ -137,7 +138,7 @@ function find(
   if (!paths[method].test(below)) return undefined
   const place = placeOf(kind, id, tenant, active)
   const route = place && active.snapshot.routes.get(place.route)
-  if (place === undefined || route === undefined || !mayUse(key, route.name)) return undefined
+  if (place === undefined || route === undefined || !mayUse(key, route)) return undefined
   const target = homesOf(route, active)?.find(({ name }) => name === place.upstream)
   return target && { id, tenant, place, target, below }
 }

@@ -1,9 +1,9 @@
 /** Requests that use stored objects: they need a route that stores responses, and the tenant's own responses. */
 import { invalid } from '../../../body/request.ts'
+import { mayUse } from '../../../call/key-entry.ts'
 import type { Applicant } from '../../../limits/decision.ts'
 import type { Visit } from '../../../request/api.ts'
 import { serve, type Work } from '../../../request/pipeline.ts'
-import { mayUse } from '../../../request/stages/match.ts'
 import type { ChatRequest } from '../../../wire/inner-form.ts'
 import type { StateUse } from '../request/shape.ts'
 import { sessionOf } from '../session.ts'
@@ -47,7 +47,8 @@ function keeping(
   const place = known === undefined ? undefined : placeOf(kind, known, caller.tenant, active)
   if (known !== undefined) {
     const isThere = place !== undefined && homes.some(({ name }) => name === place.upstream)
-    if (!isThere || !mayUse(caller.key, place.route)) throw unknown(kind, state.param)
+    if (!isThere || !mayUse(caller.key, place.route === route.name ? route : { name: place.route }))
+      throw unknown(kind, state.param)
     edits.set(state.param, JSON.stringify(place.id))
   }
   sessionOf(request).keep((id) => {

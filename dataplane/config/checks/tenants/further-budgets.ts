@@ -1,5 +1,7 @@
 /** Budgets of entries of `limits[]` that cannot take effect. */
+import { compilePrices } from '../../../accounts/price.ts'
 import { isTimeZone } from '../../../accounts/zone.ts'
+import { ANY_MODEL } from '../../../schema/constants.ts'
 import { type Finding, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { eachLimit } from './further-limits.ts'
@@ -63,7 +65,7 @@ const limitRaiseFits: Check = (section, { now }) =>
 
 /** Money needs prices, on all routes that the limit may be for. */
 const limitSpendHasPrices: Check = (section) => {
-  const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
+  const priced = compilePrices(section.pricing)
   return eachLimit(section, ({ for: { route, upstream }, budget }, path) => {
     if (budget?.usd === undefined) return []
     const routes = section.routes.filter(
@@ -72,7 +74,7 @@ const limitSpendHasPrices: Check = (section) => {
     const models = routes.flatMap((one) =>
       upstreamsOf(section, one)
         .filter(({ name }) => upstream === undefined || name === upstream)
-        .map(({ model }) => model),
+        .flatMap(({ model }) => (model === ANY_MODEL ? [] : model)),
     )
     const missing = [...new Set(models)].filter((model) => !priced.has(model))
     if (missing.length === 0) return []

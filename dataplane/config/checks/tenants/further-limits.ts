@@ -2,6 +2,7 @@
 import { isOfOneTenant, matcherOf, patternOf } from '../../../accounts/further/selectors.ts'
 import { EACH_TENANT } from '../../../accounts/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
+import { ANY_MODEL } from '../../../schema/constants.ts'
 import type { FurtherLimitSection } from '../../../schema/further-limits.ts'
 import type { Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'
@@ -93,7 +94,7 @@ const limitModelsExist: Check = (section) => {
       const least = model.split('*', 1)[0] ?? ''
       return start !== undefined && (least.startsWith(start) || start.startsWith(least))
     })
-    if (isNamed || [...known].some(fits)) return []
+    if (isNamed || known.has(ANY_MODEL) || [...known].some(fits)) return []
     const message = `no route, alias or upstream has the model ${quoted(model)}`
     return [refuse([...path, 'for', 'model'], message, oneOf(known))]
   })
@@ -163,6 +164,7 @@ const limitFitsARequest: Check = (section) => {
     const fits = matcherOf({ model })
     const models = upstreamsOf(section, route).map((one) => one.model)
     const names = [route.name, ...aliases.flatMap(([alias, to]) => (to === name ? [alias] : []))]
+    if (models.includes(ANY_MODEL)) return []
     const isNamed = names.some((one) => fits(subjectOf(one, models)))
     if (isNamed) return []
     const message = `cannot take effect: route ${quoted(route.name)} has no such model`

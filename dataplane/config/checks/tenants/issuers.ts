@@ -4,6 +4,7 @@ import type { Section } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import { at, type Check, type CheckContext, listed } from '../contract.ts'
 import { unknownName } from '../names.ts'
+import { modelsNamed } from './named-models.ts'
 
 const PLACES = ['url', 'file', 'keys', 'kubernetes'] as const
 
@@ -73,11 +74,14 @@ const certificateRoutesExist: Check = (section, context) => {
   )
 }
 
-function unknownRoutes({ routes }: Section, { suggestions }: CheckContext) {
-  const known = new Set(routes.map(({ name }) => name))
+function unknownRoutes(section: Section, { suggestions }: CheckContext) {
+  const known = new Set(section.routes.map(({ name }) => name))
+  const isModel = modelsNamed(section)
   return (path: Path, names: readonly string[]): Finding[] =>
     names.flatMap((name, entry) =>
-      name === '*' ? [] : unknownName(name, [...path, entry], 'route', { known, suggestions }),
+      name === '*' || (!known.has(name) && isModel(name))
+        ? []
+        : unknownName(name, [...path, entry], 'route', { known, suggestions }),
     )
 }
 

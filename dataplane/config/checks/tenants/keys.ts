@@ -2,6 +2,7 @@
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { unknownName } from '../names.ts'
+import { modelsNamed } from './named-models.ts'
 
 /** A whole key ends in 43 random characters and a checksum of 6; a prefix is a few characters. */
 const WHOLE_KEY = /^gw_.+_[0-9A-Za-z]{49}$/
@@ -20,13 +21,20 @@ const somebodyMayCall: Check = ({ api_keys, api_keys_file, auth }) =>
       ]
     : []
 
-const keyRoutesExist: Check = ({ api_keys, routes, aliases }, { suggestions }) => {
+const keyRoutesExist: Check = (section, { suggestions }) => {
+  const { api_keys, routes, aliases } = section
   const known = new Set(routes.map(({ name }) => name))
+  const isModel = modelsNamed(section)
   return api_keys.flatMap((key, index) =>
     key.routes.flatMap((name, entry) => {
       const path = at('api_keys', index, 'routes', entry)
-      if (name === '*') return []
+      if (name === '*' || (!known.has(name) && isModel(name))) return []
       const target = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+      if (name.endsWith('*')) {
+        const message = `no model that a client may name fits ${quoted(name)}`
+        const fix = 'Write the beginning of an alias that leads to an upstream with model: "*".'
+        return [refuse(path, message, fix)]
+      }
       if (known.has(name) || target === undefined) {
         return unknownName(name, path, 'route', { known, suggestions })
       }

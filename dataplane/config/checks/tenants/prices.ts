@@ -1,12 +1,14 @@
 /** Money needs prices: a spend budget on a model without a price would have no effect. */
 
+import { compilePrices } from '../../../accounts/price.ts'
+import { ANY_MODEL } from '../../../schema/constants.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { routesByBudget } from './holders.ts'
 
 const spendBudgetsHavePrices: Check = (section) => {
-  const priced = new Set((section.pricing?.models ?? []).map(({ model }) => model))
+  const priced = compilePrices(section.pricing)
   const routesOf = routesByBudget(section)
   const missingAt = new Map(
     section.routes.map((route) => [
@@ -65,8 +67,9 @@ const tiersDiffer: Check = ({ pricing }) =>
 
 export const priceChecks = [spendBudgetsHavePrices, downgradeIsNotDearer, tiersDiffer]
 
-function modelsOf(section: Section, route: RouteSection): string[] {
-  return upstreamsOf(section, route).map(({ model }) => model)
+export function modelsOf(section: Section, route: RouteSection): string[] {
+  // A model that a client names is judged when it is asked for.
+  return upstreamsOf(section, route).flatMap(({ model }) => (model === ANY_MODEL ? [] : model))
 }
 
 export function upstreamsOf({ upstreams }: Section, route: RouteSection): UpstreamSection[] {

@@ -2,7 +2,7 @@
 import { valueBelow } from '../../../json/values.ts'
 import { knownWindow } from '../../../providers/facts-of-models.ts'
 import { PROVIDER_FACTS } from '../../../providers/index.ts'
-import { FIRST_CONTENT_SECONDS } from '../../../schema/constants.ts'
+import { ANY_MODEL, FIRST_CONTENT_SECONDS } from '../../../schema/constants.ts'
 import type { UpstreamSection } from '../../../schema/index.ts'
 import { PROVIDER_SETTINGS } from '../../../wire/provider-facts.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
@@ -183,7 +183,7 @@ const connectFitsTimeout: UpstreamCheck = (upstream, path) => {
 }
 
 const contextWindowIsKnown: UpstreamCheck = (upstream, path) => {
-  if (knownWindow(upstream) !== undefined) return []
+  if (upstream.model === ANY_MODEL || knownWindow(upstream) !== undefined) return []
   const message = PROVIDER_FACTS[upstream.provider].hosted
     ? 'no context window known: the context check is off for this upstream'
     : 'no context window known here: the context check is off while the runtime does not tell it'

@@ -60,6 +60,7 @@ function begin(
   if (permit === undefined) return undefined
   const endpoint = journey.place(target, asked.client)
   const entry = openEntry(name, now - asked.receivedAt, endpoint?.shown)
+  if (settings.isNamed) entry.model = settings.model
   entry.dropped = shownNames(dropped)
   entry.left_out = shownNames(upstream.leftOut)
   witness.began(entry)

@@ -8,5 +8,6 @@ export const KEY: KeyEntry = {
   invokes: true,
   lists: true,
   routes: undefined,
+  prefixes: undefined,
   tags: undefined,
 }
