@@ -32,6 +32,7 @@ const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 const TWO_FORMS = [
   'upstreams[].model',
   'routes[].upstreams[]',
+  'routes[].fallback[]',
   'aliases{}',
   'pricing',
   'no_proxy',
@@ -81,21 +82,9 @@ const routeRules: readonly Rule[] = [
     fieldPath: '.primary',
   },
   {
-    rule: '!has(self.primary) || !has(self.fallback) || !(self.primary in self.fallback)',
-    message: 'fallback names the primary; a fallback is another upstream',
-    fieldPath: '.fallback',
-  },
-  {
     rule: `!has(self.primary) || !(self.strategy in ${list(without(['single', 'primary_with_fallback']))})`,
     message: 'primary cannot take effect: only single and primary_with_fallback have one',
     fieldPath: '.primary',
-  },
-  {
-    rule:
-      `!(self.strategy in ${list(without(['primary_with_fallback']))}) || ` +
-      '((!has(self.fallback) || size(self.fallback) == 0) && !has(self.overflow))',
-    message: 'fallback and overflow take effect only with primary_with_fallback',
-    fieldPath: '.fallback',
   },
   {
     rule: `self.strategy.contains('\${') || (self.strategy == 'semantic') == has(self.semantic)`,

@@ -72,8 +72,7 @@ function textOf(route: Route | undefined, operation: AskedOperation, { active }:
   // In a pod the keys are not part of the configuration.
   const api_keys = [...keys.values()].map(({ record }) => record)
   const section = { ...configuration.gw, api_keys }
-  const routes = route === undefined ? section.routes : [route.section]
-  return explain({ ...configuration, gw: { ...section, routes } }, kindOf(operation))
+  return explain({ ...configuration, gw: section }, kindOf(operation), route?.name)
 }
 
 /** The answer that the key alone determines. */

@@ -17,7 +17,12 @@ export function makeJsonSchema(): Tree {
   const gw = ['properties', 'gw', 'properties']
   const upstream = [...gw, 'upstreams', 'items', 'properties']
   const route = [...gw, 'routes', 'items', 'properties']
-  widen(schema, [...route, 'upstreams', 'items'], (object) => [nameOf(object), object])
+  widen(schema, [...route, 'upstreams', 'items'], (object) => [
+    nameOf(object),
+    object,
+    nestedIn(valueBelow(object, 'properties', 'weight')),
+  ])
+  widen(schema, [...route, 'fallback', 'items'], (name) => [name, nestedIn()])
   const deprecated = valueBelow(schema, ...gw, 'deprecated_aliases', 'additionalProperties')
   widen(schema, [...gw, 'aliases', 'additionalProperties'], (name) => [
     name,
@@ -63,6 +68,13 @@ function widen(root: Tree, path: readonly string[], choices: (schema: Tree) => u
     ...(initial === undefined ? {} : { default: initial }),
     anyOf: choices(rest),
   }
+}
+
+/** Another route as a member. */
+function nestedIn(weight?: unknown): Tree {
+  const route = { type: 'string', description: 'Name of another route.' }
+  const properties = weight === undefined ? { route } : { route, weight }
+  return { type: 'object', properties, required: ['route'], additionalProperties: false }
 }
 
 function nameOf(object: Tree): unknown {

@@ -53,3 +53,16 @@ export const TAG_VALUE_MAX = 64
 
 /** As the model of an upstream: it gets the model that the client names. */
 export const ANY_MODEL = '*'
+
+/** Before the name of a route that is a member of another one. */
+export const NESTED = 'route '
+
+/** The name of the route if the member of a route is one; undefined for an upstream. */
+export function nestedRoute(member: string): string | undefined {
+  return member.startsWith(NESTED) ? member.slice(NESTED.length) : undefined
+}
+
+/** The canonical form of `{route: NAME}`. No upstream has a name with a blank. */
+export function asNested(route: string): string {
+  return NESTED + route
+}

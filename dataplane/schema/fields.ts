@@ -51,3 +51,36 @@ function isHttpUrl(value: string): boolean {
   const parsed = URL.parse(value)
   return parsed !== null && (parsed.protocol === 'http:' || parsed.protocol === 'https:')
 }
+
+/** A day begins at midnight UTC. May hold a `${env:NAME}` reference. */
+export const time = () =>
+  z
+    .string()
+    .max(64)
+    .refine((value) => value.includes('${') || isTime(value), {
+      error: 'must be a day such as 2026-12-31, or a time such as 2026-12-31T09:00:00Z',
+    })
+
+const DAY_OR_TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+function isTime(value: string): boolean {
+  if (!DAY_OR_TIME.test(value)) return false
+  const time = Date.parse(value)
+  // February 30 would be read as March 2.
+  return (
+    !Number.isNaN(time) &&
+    new Date(`${value.slice(0, 10)}T00:00:00Z`).toISOString().startsWith(value.slice(0, 10))
+  )
+}
+
+const label = () =>
+  z
+    .string()
+    .max(63)
+    .regex(
+      /^[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?$/,
+      'must begin and end with a letter or digit and hold only letters, digits and . _ / -',
+    )
+
+/** Labels of upstreams, by name. */
+export const labels = () => z.record(label(), label())

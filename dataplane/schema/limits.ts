@@ -1,6 +1,6 @@
 /** `gw.rate_limits`, `gw.budgets[]` and `gw.pricing`: what tenants may use, and what it costs. */
 import { z } from 'zod'
-import { count, name, text } from './fields.ts'
+import { count, labels, name, text } from './fields.ts'
 
 const limitFields = {
   requests_per_minute: count(100_000_000).optional().describe('Refill of the token bucket.'),
@@ -162,4 +162,13 @@ export const Pricing = z.strictObject({
     .max(1_000_000)
     .optional()
     .describe("Each hour's cost is split over tenants by their tokens in it."),
+})
+
+/** `gw.tenants[]`: which upstreams the requests of a tenant may go to. */
+export const Tenant = z.strictObject({
+  name: tenantOrEach().describe('The tenant; "*": each tenant without an entry.'),
+  requires: labels().describe(
+    'Labels that an upstream must have. Requests of the tenant go to no other upstream, in any strategy, fallback or repeat, ' +
+      'and no other upstream makes vectors of their texts.',
+  ),
 })

@@ -1,13 +1,22 @@
 /** `gw.routes[]` and `gw.aliases`: the names clients send in `model`, and where they lead. */
 import { z } from 'zod'
-import { STRATEGY_NAMES } from './constants.ts'
-import { Deprecation } from './deprecation.ts'
+import { NESTED, STRATEGY_NAMES } from './constants.ts'
 import { Fairness } from './fairness.ts'
-import { count, name, seconds, text } from './fields.ts'
+import { count, name, seconds, text, time } from './fields.ts'
 
-/** In a file an entry may also be the bare upstream name. */
+const member = () =>
+  z
+    .string()
+    .min(1)
+    .max(253 + NESTED.length)
+    .regex(
+      /^(?:route )?[A-Za-z0-9][A-Za-z0-9._:/-]*$/,
+      'must start with a letter or digit and hold only letters, digits and . _ : / -',
+    )
+
+/** In a file an entry may also be the bare upstream name, or `{route: NAME}`. */
 export const RouteUpstream = z.strictObject({
-  name: name().describe('Name of an upstream.'),
+  name: member().describe('Name of an upstream.'),
   weight: z
     .number()
     .min(0)
@@ -87,6 +96,21 @@ const RouteTrace = z.strictObject({
     ),
 })
 
+/** `deprecated` of a route or an alias: when its name ends, and the name that replaces it. */
+const Deprecation = z.strictObject({
+  since: time().describe('Day or time from which clients should no longer use the name.'),
+  until: time()
+    .optional()
+    .describe('Day or time from which the name is no longer served; absent: it is served on.'),
+  successor: name().optional().describe('Route or alias that clients should use instead.'),
+  then: z
+    .enum(['refuse', 'redirect'])
+    .default('refuse')
+    .describe(
+      'After until. refuse: 404 that names the successor; redirect: the successor serves the request.',
+    ),
+})
+
 export const Route = z.strictObject({
   name: name().describe('The value clients send in `model`.'),
   strategy: z
@@ -96,13 +120,15 @@ export const Route = z.strictObject({
     .array(RouteUpstream)
     .max(64)
     .default([])
-    .describe('Upstream names, or {name, weight} for weighted.'),
+    .describe('Upstream names, or {name, weight} for weighted. {route: NAME} is another route.'),
   primary: name().optional().describe('Upstream for single and primary_with_fallback.'),
   fallback: z
-    .array(name())
+    .array(member())
     .max(16)
     .default([])
-    .describe('Upstreams tried in order, for primary_with_fallback.'),
+    .describe(
+      'Upstreams tried in order after those of the strategy, with any strategy. {route: NAME} is another route.',
+    ),
   fairness: Fairness.optional().describe(
     'The fairness of each upstream of this route that sets none itself. An upstream has one queue for all its routes.',
   ),

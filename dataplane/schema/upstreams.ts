@@ -5,10 +5,8 @@ import { EXTRAS } from '../wire/extras.ts'
 import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities } from './capabilities.ts'
-import { time } from './deprecation.ts'
 import { Fairness } from './fairness.ts'
-import { count, headers, name, seconds, text, tlsVersion, url } from './fields.ts'
-import { labels } from './tenants.ts'
+import { count, headers, labels, name, seconds, text, time, tlsVersion, url } from './fields.ts'
 
 export const Tls = z.strictObject({
   ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),

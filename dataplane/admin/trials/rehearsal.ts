@@ -9,6 +9,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { FailedAttempt } from '../../upstream/attempt/attempts.ts'
 import { nextAttempt, type Plan } from '../../upstream/attempt/plan.ts'
 import { refusalOf } from '../../upstream/attempt/refusal.ts'
+import { orderedIn } from '../../upstream/groups/group.ts'
 import type { Lane, Target } from '../../upstream/live/targets.ts'
 import { laneOf } from '../../upstream/named/lanes.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
@@ -105,12 +106,16 @@ function planOf(
   const eligible = lane.targets.filter((target) => target.standing(now, false) === 'ready')
   const request = aQuestion(route.name)
   const choice = { route: route.section, eligible, request, turn: lane.turn, random }
+  const { group } = lane
+  const ordered = () =>
+    group ? orderedIn(group, new Set(eligible), choice) : route.strategy.order(choice)
   return {
-    candidates: eligible.length === 0 ? lane.targets : route.strategy.order(choice),
+    candidates: eligible.length === 0 ? lane.targets : ordered(),
     attempts,
     attemptsMax: route.attemptsMax,
     repeats: route.section.retry?.max_attempts !== undefined,
     spill: lane.spill,
+    innerSpills: lane.innerSpills,
     standing: (target) => target.standing(now, false),
     cooled: (target) => target.state.cooledUntil > now,
     mayRepeat: () => true,

@@ -4,6 +4,7 @@ import type { RouteSection, Section } from '../../schema/index.ts'
 import { refuse, warn } from '../judgement/problems.ts'
 import { at, type Check, listed, oneOf, quoted } from './contract.ts'
 import { unknownName } from './names.ts'
+import { upstreamsOf } from './tenants/prices.ts'
 
 const routeSectionsExist: Check = ({ routes, retrieval, guardrails }, { suggestions }) => {
   const retrievals = new Set(retrieval.map(({ name }) => name))
@@ -121,13 +122,8 @@ export const auxiliaryChecks = [
 ]
 
 /** The largest window among the route's upstreams; undefined if one of them is unknown. */
-function largestWindow({ upstreams }: Section, route: RouteSection): number | undefined {
-  const names = new Set([
-    ...route.upstreams.map(({ name }) => name),
-    route.primary,
-    ...route.fallback,
-  ])
-  const windows = upstreams.filter(({ name }) => names.has(name)).map(knownWindow)
+function largestWindow(section: Section, route: RouteSection): number | undefined {
+  const windows = upstreamsOf(section, route).map(knownWindow)
   const known = windows.filter((window) => window !== undefined)
   return known.length === 0 || known.length < windows.length ? undefined : Math.max(...known)
 }

@@ -11,6 +11,7 @@ import { listenerTlsChecks } from './listener-tls.ts'
 import { nameChecks } from './names.ts'
 import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
+import { nestingChecks } from './routes/nesting.ts'
 import { semanticChecks } from './routes/semantic.ts'
 import { strategyChecks } from './routes/strategies.ts'
 import { sunsetChecks } from './routes/sunsets.ts'
@@ -67,6 +68,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerChecks,
   ...listenerTlsChecks,
   ...nameChecks,
+  ...nestingChecks,
   ...placementChecks,
   ...plainHttpChecks,
   ...priceChecks,

@@ -1,5 +1,6 @@
 /** References from one section to another by name. */
 
+import { nestedRoute } from '../../schema/constants.ts'
 import type { RouteSection } from '../../schema/index.ts'
 import type { Suggestions } from '../judgement/nearest.ts'
 import { type Finding, type Path, refuse, warn } from '../judgement/problems.ts'
@@ -7,10 +8,17 @@ import { at, type Check, oneOf, quoted } from './contract.ts'
 
 const routeUpstreamsExist: Check = ({ upstreams, routes }, { suggestions }) => {
   const known = new Set(upstreams.map(({ name }) => name))
+  const knownRoutes = new Set(routes.map(({ name }) => name))
   return routes.flatMap((route, index) =>
-    namedUpstreams(route, at('routes', index)).flatMap(({ name, path }) =>
-      unknownName(name, path, 'upstream', { known, suggestions }),
-    ),
+    namedUpstreams(route, at('routes', index)).flatMap(({ name, path }) => {
+      const nested = nestedRoute(name)
+      if (nested !== undefined)
+        return unknownName(nested, path, 'route', { known: knownRoutes, suggestions })
+      if (known.has(name) || !knownRoutes.has(name))
+        return unknownName(name, path, 'upstream', { known, suggestions })
+      const message = `${quoted(name)} is a route, not an upstream`
+      return [refuse(path, message, `Write {route: ${name}} in upstreams or fallback.`)]
+    }),
   )
 }
 

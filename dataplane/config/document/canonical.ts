@@ -1,6 +1,7 @@
 /** Turns tolerant input into the canonical form, and remembers where each canonical field was written. */
 import { isRecord } from '../../json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES, type ProviderName } from '../../providers/index.ts'
+import { asNested } from '../../schema/constants.ts'
 import type { Path } from '../judgement/problems.ts'
 import { type Move, sourceThrough } from './moves.ts'
 import type { Tree } from './tree.ts'
@@ -78,14 +79,27 @@ function isPatternOf(model: unknown): boolean {
 }
 
 function canonicalRoute(route: unknown, index: number, moves: Move[]): unknown {
-  if (!isRecord(route) || !Array.isArray(route.upstreams)) return route
+  if (!isRecord(route)) return route
+  const { fallback } = route
+  const nested = Array.isArray(fallback) ? { fallback: fallback.map(canonicalFallback) } : {}
+  if (!Array.isArray(route.upstreams)) return { ...route, ...nested }
   const upstreams = route.upstreams.map((entry, position) => {
-    if (typeof entry !== 'string') return entry
     const written = ['gw', 'routes', index, 'upstreams', position]
+    if (isRecord(entry) && typeof entry.route === 'string' && entry.name === undefined) {
+      const { route: name, ...rest } = entry
+      moves.push(move([...written, 'name'], [...written, 'route'], false))
+      return { name: asNested(name), ...rest }
+    }
+    if (typeof entry !== 'string') return entry
     moves.push(move([...written, 'name'], written, false))
     return { name: entry }
   })
-  return { ...route, upstreams }
+  return { ...route, upstreams, ...nested }
+}
+
+function canonicalFallback(entry: unknown): unknown {
+  if (!isRecord(entry) || typeof entry.route !== 'string') return entry
+  return Object.keys(entry).length === 1 ? asNested(entry.route) : entry
 }
 
 /** An alias may be written as `{route, deprecated}`; other members stay for the schema to refuse. */

@@ -3,6 +3,8 @@ import type { RouteSection, Section } from '../../schema/index.ts'
 import type { Strategy } from '../../strategies/contract.ts'
 import { STRATEGIES } from '../../strategies/index.ts'
 import type { UpstreamSettings } from '../upstreams/settings.ts'
+import { groupOf, isGroup, type RouteGroup } from './group.ts'
+import { attemptsOf, upstreamNamesOf } from './members.ts'
 
 export interface RouteMember {
   readonly upstream: UpstreamSettings
@@ -22,6 +24,8 @@ export interface Route {
   readonly timeoutMs: number
   /** The same for an answer that is not a stream, which sends nothing to the load balancer before its end. */
   readonly silenceMs: number
+  /** Present if the order of attempts needs more than its strategy. */
+  readonly group?: RouteGroup | undefined
   /** Bound of all attempts of one request. */
   readonly attemptsMax: number
 }
@@ -37,7 +41,9 @@ export function routeOf(
   upstreams: ReadonlyMap<string, UpstreamSettings>,
 ): Route {
   const strategy = known(STRATEGIES_BY_NAME, section.strategy)
-  const members = strategy.members(section).map((name) => {
+  const isNested = isGroup(section)
+  const names = isNested ? upstreamNamesOf(section, whole.routes) : strategy.members(section)
+  const members = names.map((name) => {
     const upstream = known(upstreams, name)
     const listed = section.upstreams.find((entry) => entry.name === name)
     return { upstream, weight: listed?.weight ?? upstream.section.weight ?? 1 }
@@ -52,7 +58,8 @@ export function routeOf(
     models: modelsOf(members),
     timeoutMs,
     silenceMs: Math.min(timeoutMs, silenceMsBefore(whole.gateway.load_balancer_idle_seconds)),
-    attemptsMax: section.retry?.max_attempts ?? 1 + section.fallback.length,
+    group: isNested ? groupOf(section, whole.routes) : undefined,
+    attemptsMax: section.retry?.max_attempts ?? attemptsOf(section, whole.routes),
   })
 }
 

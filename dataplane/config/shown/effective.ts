@@ -57,7 +57,7 @@ function effectiveAuth({ auth }: Section): Section['auth'] {
 
 /** With `overflow`, only the named reasons spill. */
 function effectiveRoute(route: RouteSection): RouteSection {
-  if (route.strategy !== 'primary_with_fallback') return route
+  if (route.strategy !== 'primary_with_fallback' && route.fallback.length === 0) return route
   const { overflow } = route
   const otherwise = overflow === undefined ? 'fallback' : 'none'
   const unsaid = {

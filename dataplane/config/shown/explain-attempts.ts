@@ -1,8 +1,9 @@
 /** Which upstream is asked first, and what happens when it fails. */
 
-import { ANY_MODEL } from '../../schema/constants.ts'
+import { ANY_MODEL, nestedRoute } from '../../schema/constants.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../schema/index.ts'
+import { attemptsOf, upstreamNamesOf } from '../routes/members.ts'
 import { fairnessOf } from '../upstreams/fairness.ts'
 
 export function explainOrder(
@@ -12,15 +13,31 @@ export function explainOrder(
 ): string[] {
   const show = (name: string) => showUpstream(section, name, pods)
   const members = route.upstreams.map(({ name }) => show(name))
+  const own = explainStrategy(section, route, { show, members })
+  if (route.fallback.length === 0) return own
+  const first = route.strategy === 'primary_with_fallback' ? 'the primary is' : 'all of them are'
+  return [
+    ...own,
+    ...route.fallback.map((name, index) => `fallback ${index + 1}: ${show(name)}`),
+    `goes to a fallback: ${spillReasons(route)}, and at once while ${first} unhealthy`,
+  ]
+}
+
+interface Shown {
+  readonly show: (name: string) => string
+  readonly members: readonly string[]
+}
+
+function explainStrategy(
+  section: Section,
+  route: RouteSection,
+  { show, members }: Shown,
+): string[] {
   switch (route.strategy) {
     case 'single':
       return [`upstream: always ${route.primary === undefined ? members[0] : show(route.primary)}`]
     case 'primary_with_fallback':
-      return [
-        `upstream: ${show(route.primary ?? '')} first`,
-        ...route.fallback.map((name, index) => `fallback ${index + 1}: ${show(name)}`),
-        `goes to a fallback: ${spillReasons(route)}, and at once while the primary is unhealthy`,
-      ]
+      return [`upstream: ${show(route.primary ?? '')} first`]
     case 'weighted':
       return ['upstream: chosen by weight', ...shares(section, route).map((one) => `  ${one}`)]
     case 'semantic':
@@ -49,12 +66,13 @@ const STRATEGY_WORDS: Record<string, string> = {
   least_queue: 'the one with the shortest queue of',
 }
 
-export function explainAttempts(route: RouteSection): string[] {
+export function explainAttempts(route: RouteSection, routes: readonly RouteSection[]): string[] {
   const { retry, fallback } = route
-  const attempts = attemptsMax(route)
+  const attempts = attemptsMax(route, routes)
   if (attempts === 1) return ['attempts: 1, a failure is not repeated']
   const isBounded = retry?.max_attempts !== undefined
-  const source = isBounded ? 'retry.max_attempts' : 'each fallback once'
+  const each = route.strategy === 'primary_with_fallback' ? 'fallback' : 'upstream'
+  const source = isBounded ? 'retry.max_attempts' : `each ${each} once`
   const wait = retry?.respect_retry_after === false ? 'ignored' : 'honoured'
   const reached = Math.min(fallback.length, attempts - 1)
   return [
@@ -72,9 +90,8 @@ export function explainAttempts(route: RouteSection): string[] {
 }
 
 /** How often a request is tried in all. */
-export function attemptsMax({ strategy, retry, fallback }: RouteSection): number {
-  const candidates = strategy === 'primary_with_fallback' ? 1 + fallback.length : 1
-  return retry?.max_attempts ?? candidates
+export function attemptsMax(route: RouteSection, routes: readonly RouteSection[]): number {
+  return route.retry?.max_attempts ?? attemptsOf(route, routes)
 }
 
 export function explainUnsupported({ on_unsupported }: RouteSection): string[] {
@@ -107,6 +124,12 @@ function shares({ upstreams }: Section, route: RouteSection): string[] {
 }
 
 function showUpstream(section: Section, name: string, pods: number | undefined): string {
+  const nested = nestedRoute(name)
+  if (nested !== undefined) {
+    const inner = section.routes.find((one) => one.name === nested)
+    const names = inner === undefined ? [] : upstreamNamesOf(inner, section.routes)
+    return `${name} (${inner?.strategy} over ${names.join(', ')})`
+  }
   const upstream = section.upstreams.find((one) => one.name === name)
   if (upstream === undefined) return name
   const fairness = fairnessOf(section).get(name)

@@ -10,6 +10,7 @@ import type {
   RouteSection,
   Section,
 } from '../../schema/index.ts'
+import { upstreamNamesOf } from '../routes/members.ts'
 import {
   attemptsMax,
   explainAttempts,
@@ -32,10 +33,12 @@ export interface OperationKind {
 
 const CHAT: OperationKind = { isGenerated: true, isConversation: true }
 
-export function explain(configuration: Configuration, kind = CHAT): string {
+/** `only`: the name of the only route to explain. */
+export function explain(configuration: Configuration, kind = CHAT, only?: string): string {
   const section = configuration.gw
   const pods = podsOf(configuration)
-  return section.routes.map((route) => explainRoute(section, route, kind, pods)).join('\n\n')
+  const shown = section.routes.filter(({ name }) => only === undefined || name === only)
+  return shown.map((route) => explainRoute(section, route, kind, pods)).join('\n\n')
 }
 
 /** Most pods at a time; undefined outside of a cluster. */
@@ -55,16 +58,16 @@ function explainRoute(
     ...explainNames(section, route),
     ...explainCallers(section, route),
     ...explainTenants(section, route),
-    ...explainPlacements(section, route, upstreamsOf(route)),
+    ...explainPlacements(section, route, upstreamNamesOf(route, section.routes)),
     ...explainFurther(section, route, {
       models: modelsOf(section, route),
-      upstreams: upstreamsOf(route),
+      upstreams: upstreamNamesOf(route, section.routes),
     }),
     ...explainOrder(section, route, pods),
-    ...explainAttempts(route),
+    ...explainAttempts(route, section.routes),
     ...explainUnsupported(route),
-    ...explainCaches(section, route, upstreamsOf(route)),
-    ...explainModels(section.upstreams, upstreamsOf(route)),
+    ...explainCaches(section, route, upstreamNamesOf(route, section.routes)),
+    ...explainModels(section.upstreams, upstreamNamesOf(route, section.routes)),
     ...explainClocks(section, route, kind),
     ...explainWindow(section, route, kind),
     ...explainCost(section, route, kind),
@@ -123,7 +126,7 @@ function summarize(names: readonly string[]): string {
 }
 
 function explainClocks(
-  { gateway, upstreams, slo }: Section,
+  { gateway, upstreams, slo, routes }: Section,
   route: RouteSection,
   { isGenerated }: OperationKind,
 ): string[] {
@@ -137,12 +140,12 @@ function explainClocks(
   const silence = gateway.load_balancer_idle_seconds ?? Number.POSITIVE_INFINITY
   const objective = route.slo ?? slo
   const within = (absent: number, most: number) =>
-    upstreamsOf(route)
+    upstreamNamesOf(route, routes)
       .flatMap((name) => upstreams.find((one) => one.name === name) ?? [])
       .map(({ name, timeout_seconds = absent }) => `${name} ${Math.min(timeout_seconds, most)} s`)
       .join(', ')
   const quiet = Math.min(whole.seconds, silence)
-  const then = attemptsMax(route) === 1 ? 'then' : 'then the next attempt, else'
+  const then = attemptsMax(route, routes) === 1 ? 'then' : 'then the next attempt, else'
   const inAll = `time: at most ${whole.seconds} s in all, set by ${whole.source}`
   if (!isGenerated) return [inAll, `an answer within: ${within(whole.seconds, quiet)}; ${then} 504`]
   return [
@@ -160,11 +163,11 @@ function explainClocks(
 }
 
 function explainWindow(
-  { upstreams, budgets, limits }: Section,
+  { upstreams, budgets, limits, routes }: Section,
   route: RouteSection,
   { isGenerated }: OperationKind,
 ): string[] {
-  const names = upstreamsOf(route)
+  const names = upstreamNamesOf(route, routes)
   const windows = upstreams
     .filter(({ name }) => names.includes(name))
     .flatMap((upstream) => knownWindow(upstream) ?? [])
@@ -190,13 +193,13 @@ function explainAnswer({ max_tokens_default }: RouteSection, window: number): st
 const SAMPLE_TOKENS = 1000
 
 function explainCost(
-  { upstreams, pricing }: Section,
+  { upstreams, pricing, routes }: Section,
   route: RouteSection,
   { isGenerated }: OperationKind,
 ): string[] {
   if (pricing === undefined) return []
   const prices = compilePrices(pricing)
-  const costs = upstreamsOf(route).map((name) => {
+  const costs = upstreamNamesOf(route, routes).map((name) => {
     const model = upstreams.find((one) => one.name === name)?.model ?? ''
     const price = prices.get(model)
     if (model === ANY_MODEL) return `${name} by model`
@@ -234,13 +237,7 @@ function explainRetrieval({ retrieval, vector_stores }: Section, name: string): 
   return [`retrieval ${name}: up to ${one.top_k} passages${from}${whose}${bound}; ${otherwise}`]
 }
 
-function modelsOf({ upstreams }: Section, route: RouteSection): string[] {
-  const names = upstreamsOf(route)
+function modelsOf({ upstreams, routes }: Section, route: RouteSection): string[] {
+  const names = upstreamNamesOf(route, routes)
   return upstreams.filter(({ name }) => names.includes(name)).map(({ model }) => model)
-}
-
-function upstreamsOf({ upstreams, primary, fallback, semantic }: RouteSection): string[] {
-  const named = [primary, ...upstreams.map(({ name }) => name), ...fallback]
-  const both = [...named, semantic?.easy, semantic?.hard]
-  return [...new Set(both.filter((name) => name !== undefined))]
 }

@@ -31,7 +31,11 @@ export function printResolved(loaded: Loaded): string {
   const address = document.getIn(['gw', 'gateway', 'listen_address'], true)
   if (isNode(address) && loaded.delivered === undefined) address.comment = LISTENING
   comment(document, 'upstreams', upstreams.map(ofUpstream))
-  comment(document, 'routes', routes.map(ofRoute))
+  comment(
+    document,
+    'routes',
+    routes.map((route) => ofRoute(route, routes)),
+  )
   return document.toString(OUTPUT)
 }
 
@@ -65,9 +69,9 @@ function ofUpstream(upstream: UpstreamSection): string[] {
   ]
 }
 
-function ofRoute(route: RouteSection): string[] {
+function ofRoute(route: RouteSection, routes: readonly RouteSection[]): string[] {
   const { timeout_seconds, retry } = route
-  const attempts = attemptsMax(route)
+  const attempts = attemptsMax(route, routes)
   const each = attempts === 1 ? 'a failure is not repeated' : 'each upstream once'
   return [
     ...(timeout_seconds === undefined

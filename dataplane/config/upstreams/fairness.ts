@@ -1,4 +1,6 @@
 /** The fairness of each upstream: the one that is written there, or that of a route which leads to it. */
+
+import { nestedRoute } from '../../schema/constants.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Section, UpstreamSection } from '../../schema/index.ts'
 import { STRATEGIES } from '../../strategies/index.ts'
@@ -14,8 +16,8 @@ export function fairRoutesOf({ routes, upstreams }: Pick<Section, 'routes' | 'up
   const own = new Set(upstreams.filter((one) => one.fairness !== undefined).map(({ name }) => name))
   return routes.flatMap((route, index): FairRoute[] => {
     if (route.fairness === undefined) return []
-    const members = STRATEGIES[route.strategy]?.members(route) ?? []
-    const without = members.filter((name) => !own.has(name))
+    const members = [...(STRATEGIES[route.strategy]?.members(route) ?? []), ...route.fallback]
+    const without = members.filter((name) => !own.has(name) && nestedRoute(name) === undefined)
     return [{ index, fairness: route.fairness, upstreams: [...new Set(without)] }]
   })
 }

@@ -26,6 +26,12 @@ export const ATTEMPT_FIELDS = {
     console: 'endpoint',
     optional: true,
   }),
+  via: text({
+    what: 'the routes that lead to it, if the route has routes among its members',
+    tree: 'through',
+    console: 'through',
+    optional: true,
+  }),
   model: text({
     what: 'the model that it was asked for, if the client named it',
     tree: 'model',

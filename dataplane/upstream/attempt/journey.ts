@@ -10,12 +10,13 @@ import type { Failure } from '../../wire/provider.ts'
 import type { Unsupported } from '../../wire/unsupported.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { eligibleOf, orderOf } from '../groups/lane-order.ts'
 import type { Lane, Target } from '../live/targets.ts'
 import type { FailedAttempt, Spent, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
-import type { Spill, SpillReason } from './spill.ts'
+import { primariesOf, type Spill, type SpillReason } from './spill.ts'
 import { isCut, isDoubtful } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
@@ -58,6 +59,7 @@ export class Journey implements Plan<Target> {
   attemptsMax: number
   readonly repeats: boolean
   spill: Spill<Target> | undefined
+  readonly innerSpills: Lane['innerSpills']
   /** The refusal of the first candidate that does not support the request. */
   unable: Unsupported | undefined
   /** The failure that the client gets if no upstream is left. */
@@ -96,7 +98,9 @@ export class Journey implements Plan<Target> {
     this.candidates = orderOf(start, eligible, planner.random)
     this.attemptsMax = route.attemptsMax
     this.repeats = route.section.retry?.max_attempts !== undefined
-    this.spill = lane.spill !== undefined && start.fits(lane.spill.primary) ? lane.spill : undefined
+    const { spill } = lane
+    this.spill = spill !== undefined && primariesOf(spill).some(start.fits) ? spill : undefined
+    this.innerSpills = lane.innerSpills
   }
 
   /**
@@ -107,7 +111,9 @@ export class Journey implements Plan<Target> {
     this.unable ??= refusal
     this.#unable.add(target)
     this.candidates = this.candidates.filter((candidate) => candidate !== target)
-    if (this.spill?.primary === target) this.spill = undefined
+    const { spill } = this
+    if (spill !== undefined && primariesOf(spill).every((one) => this.#unable.has(one)))
+      this.spill = undefined
     const why = `does not support ${refusal.params.join(', ')}`
     this.passedOver = [...(this.passedOver ?? []), { upstream: target.name, why }]
   }
@@ -280,21 +286,4 @@ export class Journey implements Plan<Target> {
   spilled(reason: SpillReason): void {
     this.#planner.metrics.overflow.at(this.#route.name, reason).value++
   }
-}
-
-function eligibleOf({ lane, fits, yields }: JourneyStart, now: number): readonly Target[] {
-  const isEligible = (target: Target) => target.standing(now, yields) === 'ready' && fits(target)
-  return lane.targets.every(isEligible) ? lane.targets : lane.targets.filter(isEligible)
-}
-
-/** The eligible members in the strategy's order; if none is eligible, all members, so that the reason can be found. */
-function orderOf(
-  { request, route, lane, fits, difficulty }: JourneyStart,
-  eligible: readonly Target[],
-  random: () => number,
-): readonly Target[] {
-  const turn = lane.turn++
-  if (eligible.length === 0) return lane.targets.filter(fits)
-  const { section, strategy } = route
-  return strategy.order({ route: section, eligible, request, difficulty, turn, random })
 }

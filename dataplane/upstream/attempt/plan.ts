@@ -1,7 +1,14 @@
 /** Chooses the next attempt: the rules over attempts, as one pure function. */
 import type { FailureClass } from '../../wire/provider.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
-import { type Leaving, leavingOf, type Spill, type SpillReason } from './spill.ts'
+import {
+  isPrimary,
+  type Leaving,
+  leavingOf,
+  primariesOf,
+  type Spill,
+  type SpillReason,
+} from './spill.ts'
 
 export interface Plan<T extends AttemptTarget> {
   /**
@@ -17,6 +24,8 @@ export interface Plan<T extends AttemptTarget> {
    * Undefined for strategies without fallbacks, and if the prompt is too long for the primary anyway.
    */
   readonly spill: Spill<T> | undefined
+  /** Those of routes within the route. */
+  readonly innerSpills?: readonly Spill<T>[] | undefined
   standing(candidate: T): Standing
   /** Whether an earlier `Retry-After` still runs; then the target is tried last. */
   cooled(candidate: T): boolean
@@ -79,7 +88,7 @@ export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
   const candidate = open.first
   if (candidate === undefined)
     return { kind: 'none', why: anyFull(plan) ? 'saturated' : 'unavailable' }
-  const spill = candidate === plan.spill?.primary ? undefined : leaving.reason
+  const spill = isPrimary(plan.spill, candidate) ? undefined : leaving.reason
   return { kind: 'attempt', candidate, repeat: false, elsewhere: false, spill }
 }
 
@@ -95,7 +104,8 @@ function openOf<T extends AttemptTarget>(plan: Plan<T>, leaving: Leaving): Open<
   let first: T | undefined
   let firstCooled: T | undefined
   for (const candidate of plan.candidates) {
-    if (!leaving.allowed && candidate !== plan.spill?.primary) continue
+    if (!leaving.allowed && !isPrimary(plan.spill, candidate)) continue
+    if (plan.innerSpills !== undefined && isHeldBack(plan, candidate)) continue
     if (plan.attempts.some((attempt) => attempt.candidate === candidate)) continue
     if (plan.standing(candidate) !== 'ready' || !isLargeEnough(candidate, plan.attempts)) continue
     count++
@@ -103,6 +113,13 @@ function openOf<T extends AttemptTarget>(plan: Plan<T>, leaving: Leaving): Open<
     else first ??= candidate
   }
   return { count, first: first ?? firstCooled }
+}
+
+/** Whether a route within the route does not let the request go to this fallback of it. */
+function isHeldBack<T extends AttemptTarget>(plan: Plan<T>, candidate: T): boolean {
+  return (plan.innerSpills ?? []).some(
+    (spill) => spill.fallbacks?.has(candidate) === true && !leavingOf(plan, spill).allowed,
+  )
 }
 
 /**
@@ -143,5 +160,5 @@ function repeatable<T extends AttemptTarget>(
 function anyFull<T extends AttemptTarget>(plan: Plan<T>): boolean {
   const { candidates, spill } = plan
   const isFull = (one: T) => plan.standing(one) === 'full' || plan.standing(one) === 'spent'
-  return (spill !== undefined && isFull(spill.primary)) || candidates.some(isFull)
+  return (spill !== undefined && primariesOf(spill).some(isFull)) || candidates.some(isFull)
 }

@@ -1,6 +1,4 @@
-/**
- * Whether a request on `primary_with_fallback` may leave its primary, and the reason in the metrics.
- */
+/** Whether a request may leave the primary, or the members of a route with fallbacks, and the reason in the metrics. */
 import type { RouteSection } from '../../schema/index.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 
@@ -8,7 +6,12 @@ import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout'
 
 export interface Spill<T extends AttemptTarget> {
+  /** The first of them if there are several. */
   readonly primary: T
+  /** Present if a strategy chooses among several. */
+  readonly primaries?: ReadonlySet<T>
+  /** Present if the spill is for these alone; else for all that are not primary. */
+  readonly fallbacks?: ReadonlySet<T>
   readonly reasons: ReadonlySet<SpillReason>
 }
 
@@ -39,15 +42,30 @@ export interface Situation<T extends AttemptTarget> {
 
 const FREE: Leaving = { allowed: true, reason: undefined }
 
+export function isPrimary<T extends AttemptTarget>(spill: Spill<T> | undefined, one: T): boolean {
+  return spill !== undefined && (one === spill.primary || (spill.primaries?.has(one) ?? false))
+}
+
+export function primariesOf<T extends AttemptTarget>({ primary, primaries }: Spill<T>): T[] {
+  return primaries === undefined ? [primary] : [...primaries]
+}
+
 /**
  * Why the request may go to a fallback now, if it may; after leaving the primary it always may.
  */
-export function leavingOf<T extends AttemptTarget>(situation: Situation<T>): Leaving {
-  const { spill, attempts } = situation
+export function leavingOf<T extends AttemptTarget>(
+  situation: Situation<T>,
+  spill = situation.spill,
+): Leaving {
   if (spill === undefined) return FREE
+  const { fallbacks } = spill
+  const attempts = situation.attempts.filter(
+    ({ candidate }) =>
+      fallbacks === undefined || fallbacks.has(candidate) || isPrimary(spill, candidate),
+  )
   const last = attempts.at(-1)
   if (last === undefined) return leavingUntried(spill, situation)
-  if (attempts.some((attempt) => attempt.candidate !== spill.primary)) return FREE
+  if (attempts.some((attempt) => !isPrimary(spill, attempt.candidate))) return FREE
   // A prompt that does not fit is no failure of the primary, so the rules do not cover it.
   if (last.failure === 'context') return FREE
   return leavingFor(last.failure === 'timeout' ? 'timeout' : 'upstream_error', spill)
@@ -57,13 +75,16 @@ function leavingUntried<T extends AttemptTarget>(
   spill: Spill<T>,
   situation: Situation<T>,
 ): Leaving {
-  const state = situation.standing(spill.primary)
-  if (state === 'full') return leavingFor('queue_saturated', spill)
+  const primaries = primariesOf(spill)
+  const states = primaries.map((one) => situation.standing(one))
+  const ready = primaries.filter((_, index) => states[index] === 'ready')
+  if (ready.length > 0)
+    return ready.every((one) => situation.cooled(one)) ? leavingFor('upstream_error', spill) : FREE
+  if (states.includes('full')) return leavingFor('queue_saturated', spill)
   // A full quota is passed over even on routes that do not spill.
-  if (state === 'spent') return { allowed: true, reason: 'queue_saturated' }
+  if (states.includes('spent')) return { allowed: true, reason: 'queue_saturated' }
   // A primary that is down is always skipped, because waiting for it helps no client.
-  if (state === 'out') return { allowed: true, reason: 'upstream_error' }
-  return situation.cooled(spill.primary) ? leavingFor('upstream_error', spill) : FREE
+  return { allowed: true, reason: 'upstream_error' }
 }
 
 function leavingFor<T extends AttemptTarget>(reason: SpillReason, { reasons }: Spill<T>): Leaving {

@@ -5,6 +5,7 @@ import type { Presence } from '../../call/presence.ts'
 import type { Journey } from '../attempt/journey.ts'
 import type { Runner, Witness } from '../attempt/parts.ts'
 import type { Ending, Next } from '../attempt/plan.ts'
+import { primariesOf } from '../attempt/spill.ts'
 import type { Target } from '../live/targets.ts'
 import type { Waiter } from './waiter.ts'
 
@@ -98,7 +99,9 @@ export function awaitedBy(
 
 /** The primary, if the request should wait for it before it uses a fallback. */
 function preferredBy(journey: Journey): Target | undefined {
-  const primary = journey.spill?.primary
+  // A strategy among several chooses another member, and needs no wait.
+  const [primary, ...others] = journey.spill === undefined ? [] : primariesOf(journey.spill)
+  if (others.length > 0) return undefined
   const { settings, isCold } = primary?.state.coldStart ?? {}
   if (settings?.prefer_wait !== true || !isCold || primary === undefined) return undefined
   return journey.mayAwait(primary) ? primary : undefined

@@ -4,7 +4,7 @@ import type { Presence } from '../../call/presence.ts'
 import type { Journey } from '../attempt/journey.ts'
 import type { Runner, Witness } from '../attempt/parts.ts'
 import type { Next } from '../attempt/plan.ts'
-import { leavingOf } from '../attempt/spill.ts'
+import { isPrimary, leavingOf } from '../attempt/spill.ts'
 import type { Target } from '../live/targets.ts'
 import type { Applicant, FairQueue } from './fair-queue.ts'
 import type { Place } from './place.ts'
@@ -129,10 +129,10 @@ export class Turn {
 /** The full upstreams to which the request could go if it had a place. */
 export function queuesOf(journey: Journey): Queued[] {
   const { spill, targets } = journey
-  const only = spill !== undefined && !leavingOf(journey).allowed ? spill.primary : undefined
+  const stays = spill !== undefined && !leavingOf(journey).allowed
   return targets.flatMap((target) => {
     const { fair: queue } = target.state
-    if (queue === undefined || (only !== undefined && target !== only)) return []
+    if (queue === undefined || (stays && !isPrimary(spill, target))) return []
     const isUntried = journey.attempts.every(({ candidate }) => candidate !== target)
     const isAwaited = isUntried && journey.mayAwait(target)
     return isAwaited && journey.standing(target) === 'full' ? [{ target, queue }] : []

@@ -18,6 +18,7 @@ import { Lookups } from '../endpoints/names.ts'
 import { Reports } from '../endpoints/reports.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { shareOut } from '../fairness/shared-places.ts'
+import { type Group, groupFor, pathsIn, spillsOf } from '../groups/group.ts'
 import { TargetState } from './target-state.ts'
 
 type UpstreamHeaders = Readonly<Record<string, string>>
@@ -129,6 +130,12 @@ export interface Lane {
   readonly targets: readonly Target[]
   /** Present if the strategy has a primary with fallbacks. */
   readonly spill?: Spill<Target> | undefined
+  /** Those of routes within the route. */
+  readonly innerSpills?: readonly Spill<Target>[] | undefined
+  /** Present if the order of attempts needs more than the strategy. */
+  readonly group?: Group<Target> | undefined
+  /** The routes that lead to an upstream, if routes are members. */
+  readonly paths?: ReadonlyMap<Target, string> | undefined
   turn: number
   /** Whether requests may wait for a place at one of them. */
   readonly hasQueues?: boolean | undefined
@@ -198,7 +205,7 @@ export class Targets {
       const learnt = this.#learnt.get(route.name) ?? new Learnt()
       allLearnt.set(route.name, learnt)
       const hasQueues = targets.some(({ name }) => fairness.has(name))
-      lanes.set(route.name, { targets, spill: spillOf(route, targets), turn: 0, hasQueues, learnt })
+      lanes.set(route.name, { targets, ...orderFor(route, targets), turn: 0, hasQueues, learnt })
     }
     this.#named = new Map(
       [...stateOf].map(([settings, state]) => [settings.name, new Target(settings, 1, state)]),
@@ -220,7 +227,19 @@ export class Targets {
   }
 }
 
-export function spillOf(
+/** How the attempts of a route are ordered. `before`: a lane of the same route, whose turns go on. */
+export function orderFor(
+  route: Pick<Route, 'section' | 'group'>,
+  targets: readonly Target[],
+  before?: Lane,
+): Pick<Lane, 'spill' | 'innerSpills' | 'group' | 'paths'> {
+  if (route.group === undefined) return { spill: spillOf(route, targets) }
+  const byName = new Map(targets.map((target) => [target.name, target]))
+  const group = groupFor(route.group, byName, before?.group)
+  return { ...spillsOf(group), group, paths: pathsIn(group) }
+}
+
+function spillOf(
   { section }: Pick<Route, 'section'>,
   targets: readonly Target[],
 ): Spill<Target> | undefined {

@@ -1,6 +1,6 @@
 /** The upstreams of a route; of one whose upstreams get the model that the client names, with that model. */
 import type { Route } from '../../config/snapshot.ts'
-import { type Lane, type Lanes, spillOf, Target } from '../live/targets.ts'
+import { type Lane, type Lanes, orderFor, Target } from '../live/targets.ts'
 
 const EMPTY: Lane = { targets: [], turn: 0 }
 
@@ -26,7 +26,7 @@ function namedLane(whole: Lane, route: Route): Lane {
   })
   return {
     targets,
-    spill: spillOf(route, targets),
+    ...orderFor(route, targets, whole),
     hasQueues: whole.hasQueues,
     barred: whole.barred,
     learnt: whole.learnt,

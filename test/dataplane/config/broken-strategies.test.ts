@@ -42,13 +42,6 @@ const STRATEGIES: Row[] = [
     fix: 'primary_with_fallback',
   },
   {
-    name: 'a fallback that single ignores',
-    yaml: route('strategy: single\nprimary: a\nfallback: [b] # here'),
-    path: 'gw.routes[0].fallback',
-    says: 'cannot take effect',
-    fix: 'primary_with_fallback',
-  },
-  {
     name: 'an overflow that weighted ignores',
     yaml: route(
       'strategy: weighted\nupstreams: [{name: a, weight: 1}]\noverflow: # here\n  on_timeout: fallback',

@@ -173,7 +173,15 @@ test('the JSON schema accepts both forms of each union', () => {
     ],
     [
       [...gw, 'routes', 'items', 'properties', 'upstreams', 'items'],
+      ['string', 'object', 'object'],
+    ],
+    [
+      [...gw, 'routes', 'items', 'properties', 'fallback', 'items'],
       ['string', 'object'],
+    ],
+    [
+      [...gw, 'upstreams', 'items', 'properties', 'model'],
+      ['string', 'array'],
     ],
   ]
   const schema = makeJsonSchema()

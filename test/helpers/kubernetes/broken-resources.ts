@@ -141,22 +141,10 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     says: /routes\[0\].primary:.*primary is required/,
   },
   {
-    name: 'primary as its fallback',
-    at: 'gw.routes.0.fallback',
-    to: ['local'],
-    says: /fallback names the primary/,
-  },
-  {
     name: 'unused primary',
     at: 'gw.routes.1.primary',
     to: 'local',
     says: /primary cannot take effect/,
-  },
-  {
-    name: 'unused fallback',
-    at: 'gw.routes.1.fallback',
-    to: ['local'],
-    says: /fallback and overflow/,
   },
   {
     name: 'semantic without sides',
@@ -395,6 +383,8 @@ export const REFUSED_IN_A_CLUSTER: readonly Mistake[] = [
 /** These need a check of several places or of a node with two forms; the operator finds them. */
 export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
   { name: 'primary that does not exist', at: 'gw.routes.0.primary', to: 'lokal' },
+  { name: 'primary as its fallback', at: 'gw.routes.0.fallback', to: ['local'] },
+  { name: 'unused overflow', at: 'gw.routes.1.overflow', to: { on_timeout: 'fallback' } },
   { name: 'fallback that does not exist', at: 'gw.routes.0.fallback', to: ['hostd'] },
   { name: 'listed upstream that does not exist', at: 'gw.routes.1.upstreams', to: ['local', 'x'] },
   { name: 'entry that is no name', at: 'gw.routes.1.upstreams', to: ['local', 7] },

@@ -1,12 +1,13 @@
 /** Vectors of two models cannot be compared, so a route has one embedding model. */
 
-import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
+import type { UpstreamSection } from '../../../schema/index.ts'
 import { refuse } from '../../judgement/problems.ts'
 import { at, type Check, listed } from '../contract.ts'
+import { upstreamsOf } from '../tenants/prices.ts'
 
-const embeddingsCompare: Check = ({ upstreams, routes }) =>
-  routes.flatMap((route, index) => {
-    const members = membersOf(route, upstreams).filter(isEmbedding)
+const embeddingsCompare: Check = (section) =>
+  section.routes.flatMap((route, index) => {
+    const members = upstreamsOf(section, route).filter(isEmbedding)
     const models = new Set(members.map(({ embeddings, model }) => embeddings?.model ?? model))
     const lengths = new Set(members.flatMap(({ embeddings }) => embeddings?.dimensions ?? []))
     if (models.size > 1) {
@@ -22,18 +23,6 @@ const embeddingsCompare: Check = ({ upstreams, routes }) =>
 /** The model's common name, if it is set, else its name. */
 function isEmbedding({ embeddings, model }: UpstreamSection): boolean {
   return embeddings !== undefined || /embed/i.test(model)
-}
-
-function membersOf(route: RouteSection, upstreams: Section['upstreams']): UpstreamSection[] {
-  const { primary, fallback, upstreams: listed, semantic } = route
-  const names = new Set([
-    primary,
-    ...fallback,
-    ...listed.map(({ name }) => name),
-    semantic?.easy,
-    semantic?.hard,
-  ])
-  return upstreams.filter(({ name }) => names.has(name))
 }
 
 export const embeddingsChecks: readonly Check[] = [embeddingsCompare]

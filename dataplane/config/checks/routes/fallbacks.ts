@@ -7,12 +7,15 @@ const ATTEMPTS_ADVISED_MAX = 3
 const fallbacksAreReachable: Check = ({ routes }) =>
   routes.flatMap(({ strategy, fallback, retry }, index) => {
     const attempts = retry?.max_attempts
-    if (strategy !== 'primary_with_fallback' || attempts === undefined) return []
+    if (attempts === undefined) return []
+    // A strategy may leave each of its members at once, so only one attempt reaches no fallback.
+    const reached =
+      strategy === 'primary_with_fallback' || attempts === 1 ? attempts - 1 : fallback.length
     return fallback
-      .slice(Math.max(0, attempts - 1))
+      .slice(reached)
       .map((name, offset) =>
         warn(
-          at('routes', index, 'fallback', attempts - 1 + offset),
+          at('routes', index, 'fallback', reached + offset),
           `after a failure ${quoted(name)} is never reached: retry.max_attempts is ${attempts}`,
           `Raise retry.max_attempts to ${fallback.length + 1}, or remove the fallback.`,
         ),
@@ -20,10 +23,10 @@ const fallbacksAreReachable: Check = ({ routes }) =>
   })
 
 const attemptsAreRepeated: Check = ({ routes }) =>
-  routes.flatMap(({ strategy, retry }, index) => {
+  routes.flatMap(({ strategy, retry, fallback }, index) => {
     if (retry === undefined || retry.max_attempts !== undefined) return []
     // Without max_attempts each fallback is still tried once, and the delays before it are set here.
-    if (strategy === 'primary_with_fallback') return []
+    if (strategy === 'primary_with_fallback' || fallback.length > 0) return []
     const message = 'nothing is repeated: max_attempts is absent'
     return [warn(at('routes', index, 'retry'), message, 'Add max_attempts: 2, as advised.')]
   })
@@ -45,20 +48,18 @@ const fallbacksHaveQueueLimit: Check = ({ upstreams, routes }) => {
   const unlimited = new Set(
     upstreams.filter((one) => one.max_queue_depth === undefined).map(({ name }) => name),
   )
-  return routes.flatMap(({ strategy, fallback }, index) =>
-    strategy !== 'primary_with_fallback'
-      ? []
-      : fallback.flatMap((name, entry) =>
-          unlimited.has(name)
-            ? [
-                warn(
-                  at('routes', index, 'fallback', entry),
-                  `fallback ${quoted(name)} has no max_queue_depth: it takes all that spills`,
-                  'Give that upstream a max_queue_depth.',
-                ),
-              ]
-            : [],
-        ),
+  return routes.flatMap(({ fallback }, index) =>
+    fallback.flatMap((name, entry) =>
+      unlimited.has(name)
+        ? [
+            warn(
+              at('routes', index, 'fallback', entry),
+              `fallback ${quoted(name)} has no max_queue_depth: it takes all that spills`,
+              'Give that upstream a max_queue_depth.',
+            ),
+          ]
+        : [],
+    ),
   )
 }
 

@@ -44,33 +44,31 @@ const primaryWithFallbackIsComplete: RouteCheck = (route, path) => {
   ]
 }
 
-const primaryIsNotItsFallback: RouteCheck = ({ primary, fallback }, path) =>
-  fallback.flatMap((name, index) =>
-    name === primary
-      ? [
-          refuse(
-            [...path, 'fallback', index],
-            `${quoted(name)} is the primary; a fallback is another upstream`,
-            'Remove it here; retry.max_attempts repeats attempts at the primary.',
-          ),
-        ]
-      : [],
-  )
+const fallbackIsAnother: RouteCheck = (route, path) => {
+  const { fallback, strategy } = route
+  const own = strategy === 'primary_with_fallback' ? [route.primary] : ownMembers(route)
+  return fallback.flatMap((name, index) => {
+    if (!own.includes(name)) return []
+    const message =
+      name === route.primary
+        ? `${quoted(name)} is the primary; a fallback is another upstream`
+        : `${quoted(name)} is chosen by the strategy already; a fallback is another upstream`
+    const fix = 'Remove it here; retry.max_attempts repeats attempts at one upstream.'
+    return [refuse([...path, 'fallback', index], message, fix)]
+  })
+}
 
 const primaryIsUsed: RouteCheck = ({ strategy, primary }, path) =>
   primary !== undefined && (SPREADING.includes(strategy) || strategy === 'semantic')
     ? [ignored([...path, 'primary'], 'primary', strategy)]
     : []
 
-const fallbackIsUsed: RouteCheck = ({ strategy, fallback }, path) =>
-  fallback.length > 0 && strategy !== 'primary_with_fallback'
-    ? [ignored([...path, 'fallback'], 'fallback', strategy)]
-    : []
-
-const overflowIsUsed: RouteCheck = ({ strategy, overflow }, path) =>
-  overflow !== undefined && strategy !== 'primary_with_fallback'
-    ? [ignored([...path, 'overflow'], 'overflow', strategy)]
-    : []
+const overflowIsUsed: RouteCheck = ({ strategy, overflow, fallback }, path) => {
+  if (overflow === undefined || fallback.length > 0 || strategy === 'primary_with_fallback')
+    return []
+  const message = 'overflow cannot take effect: the route has no fallback'
+  return [refuse([...path, 'overflow'], message, 'Remove it, or list upstreams in fallback.')]
+}
 
 /** Listed upstreams that the strategy would never choose. */
 const listedUpstreamsAreUsed: RouteCheck = (route, path) => {
@@ -99,6 +97,10 @@ function chosenUpstreams(route: RouteSection): string[] | undefined {
   return undefined
 }
 
+function ownMembers({ upstreams, primary, semantic }: RouteSection): (string | undefined)[] {
+  return [primary, semantic?.easy, semantic?.hard, ...upstreams.map(({ name }) => name)]
+}
+
 function ignored(path: Path, field: string, strategy: string): Finding {
   const message = `${field} cannot take effect: the strategy ${strategy} has none`
   return refuse(path, message, 'Remove it, or use the strategy primary_with_fallback.')
@@ -108,9 +110,8 @@ export const strategyChecks = [
   forEachRoute(singleHasOneUpstream),
   forEachRoute(spreadingHasUpstreams),
   forEachRoute(primaryWithFallbackIsComplete),
-  forEachRoute(primaryIsNotItsFallback),
+  forEachRoute(fallbackIsAnother),
   forEachRoute(primaryIsUsed),
-  forEachRoute(fallbackIsUsed),
   forEachRoute(overflowIsUsed),
   forEachRoute(listedUpstreamsAreUsed),
 ]

@@ -4,6 +4,7 @@ import { compilePrices } from '../../../accounts/price.ts'
 import { ANY_MODEL } from '../../../schema/constants.ts'
 import type { RouteSection, Section, UpstreamSection } from '../../../schema/index.ts'
 import { refuse, warn } from '../../judgement/problems.ts'
+import { upstreamNamesOf } from '../../routes/members.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { routesByBudget } from './holders.ts'
 
@@ -72,15 +73,11 @@ export function modelsOf(section: Section, route: RouteSection): string[] {
   return upstreamsOf(section, route).flatMap(({ model }) => (model === ANY_MODEL ? [] : model))
 }
 
-export function upstreamsOf({ upstreams }: Section, route: RouteSection): UpstreamSection[] {
-  const { primary, fallback, semantic } = route
-  const names = new Set([
-    ...route.upstreams.map(({ name }) => name),
-    primary,
-    ...fallback,
-    semantic?.easy,
-    semantic?.hard,
-  ])
+export function upstreamsOf(
+  { upstreams, routes }: Section,
+  route: RouteSection,
+): UpstreamSection[] {
+  const names = new Set(upstreamNamesOf(route, routes))
   return upstreams.filter(({ name }) => names.has(name))
 }
 

@@ -60,6 +60,8 @@ function begin(
   if (permit === undefined) return undefined
   const endpoint = journey.place(target, asked.client)
   const entry = openEntry(name, now - asked.receivedAt, endpoint?.shown)
+  const via = terms.lane.paths?.get(target)
+  if (via !== undefined) entry.via = via
   if (settings.isNamed) entry.model = settings.model
   entry.dropped = shownNames(dropped)
   entry.left_out = shownNames(upstream.leftOut)
