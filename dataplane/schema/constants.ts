@@ -8,6 +8,8 @@ export const STRATEGY_NAMES = [
   'weighted',
   'primary_with_fallback',
   'semantic',
+  'fastest',
+  'cheapest',
 ] as const
 export type StrategyName = (typeof STRATEGY_NAMES)[number]
 

@@ -13,6 +13,10 @@ export interface Candidate {
   readonly inFlight: number
   /** Waiting plus running requests in the runtime's last report; undefined if unknown or stale. */
   readonly reportedQueue: number | undefined
+  /** Average milliseconds to the first content of a stream; undefined before the first. */
+  readonly firstContentMs?: number | undefined
+  /** What a sample request costs at its model; undefined without a price. */
+  readonly price?: number | undefined
   /** Number of endpoints that share them; absent: one. */
   readonly replicas?: number
 }

@@ -1,7 +1,9 @@
 /** The registry of strategies: one line each. */
 
 import type { StrategyName } from '../schema/constants.ts'
+import { cheapest } from './cheapest.ts'
 import type { Strategy } from './contract.ts'
+import { fastest } from './fastest.ts'
 import { leastQueue } from './least-queue.ts'
 import { primaryWithFallback } from './primary-with-fallback.ts'
 import { roundRobin } from './round-robin.ts'
@@ -16,4 +18,6 @@ export const STRATEGIES: Readonly<Partial<Record<StrategyName, Strategy>>> = {
   weighted,
   primary_with_fallback: primaryWithFallback,
   semantic,
+  fastest,
+  cheapest,
 }

@@ -1,7 +1,13 @@
 /** Fallbacks behind every strategy, and routes as members of routes. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { failing, type Heard, startFront, startUpstream } from '../helpers/fake-upstream.ts'
+import {
+  failing,
+  type Heard,
+  startFront,
+  startUpstream,
+  streaming,
+} from '../helpers/fake-upstream.ts'
 
 const upstream = await startUpstream()
 const member = (name: string) => ({ name, model: name, endpoint: upstream.url, max_queue_depth: 9 })
@@ -23,6 +29,8 @@ const front = await startFront({
       upstreams: [{ route: 'pair' }],
       fallback: [{ route: 'other' }],
     },
+    { name: 'cheap', strategy: 'cheapest', upstreams: ['a', 'b', 'c'] },
+    { name: 'fast', strategy: 'fastest', upstreams: ['a', 'b', 'c'] },
     {
       name: 'shares',
       strategy: 'weighted',
@@ -31,6 +39,10 @@ const front = await startFront({
         { route: 'other', weight: 100 },
       ],
     },
+  ],
+  pricing: [
+    { model: 'a', input: 5, output: 5 },
+    { model: 'b', input: 1, output: 1 },
   ],
   limits: [{ name: 'inner', for: { route: 'pair' }, requests_per_minute: 1, burst: 1 }],
 })
@@ -85,6 +97,15 @@ test('the inner route takes turns, and its weight is that of its entry', async (
 test('limits are those of the route that the client names', async () => {
   for (let request = 0; request < 3; request++)
     assert.equal((await front.chat({ model: 'groups' })).status, 200)
+})
+
+test('the cheapest upstream answers, and the fastest route serves', async () => {
+  for (let request = 0; request < 3; request++) {
+    const { headers } = await front.chat({ model: 'cheap' })
+    assert.equal(headers['x-gw-upstream'], 'b')
+  }
+  upstream.script.push(streaming())
+  assert.equal((await front.stream({ model: 'fast' })).status, 200)
 })
 
 test('explain shows the groups and what follows them', async () => {

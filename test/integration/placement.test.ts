@@ -28,7 +28,7 @@ const names = upstreams.map(({ name }) => name)
 const members = { upstreams: names, retry: { max_attempts: 4, initial_delay_ms: 1 } }
 const exemplars = { easy: ['hello'], hard: ['prove it'] }
 const routes = [
-  ...['round_robin', 'weighted', 'least_queue'].map((strategy) => ({
+  ...['round_robin', 'weighted', 'least_queue', 'fastest'].map((strategy) => ({
     name: strategy,
     strategy,
     ...members,
@@ -51,6 +51,10 @@ const routes = [
       ...{ easy: 'eu-1', hard: 'us-1', classifier: 'embedding' },
       embedding: { upstream: 'us-2', exemplars },
     },
+  },
+  {
+    ...{ name: 'nested', strategy: 'round_robin', fallback: ['us-2'] },
+    upstreams: ['us-1', { route: 'us-first' }, { route: 'eu-first' }],
   },
   { name: 'us-only', strategy: 'single', primary: 'us-1' },
 ]

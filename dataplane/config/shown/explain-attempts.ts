@@ -64,6 +64,8 @@ function classifierOf({ semantic }: RouteSection): string[] {
 const STRATEGY_WORDS: Record<string, string> = {
   round_robin: 'in even rotation over',
   least_queue: 'the one with the shortest queue of',
+  fastest: 'by time to first content the faster of two of',
+  cheapest: 'the one with the lowest price of',
 }
 
 export function explainAttempts(route: RouteSection, routes: readonly RouteSection[]): string[] {

@@ -7,6 +7,7 @@ import type { AnswerFacts } from '../../wire/answer-facts.ts'
 import type { AnswerOrigin, Failure, Passed } from '../../wire/provider.ts'
 import { answeredId, answeredLimits, answersAnother, formOf } from '../answer/answered-head.ts'
 import { type Encoding, encodingOf } from '../answer/decoding.ts'
+import { firstContentOf } from '../answer/first-content.ts'
 import type { Breakage, Listener } from '../answer/opened-stream.ts'
 import { Tap } from '../answer/tap.ts'
 import { UpstreamStream } from '../answer/upstream-stream.ts'
@@ -179,10 +180,10 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (failure instanceof Error) this.#refuse(failure)
     else if (failure !== undefined) this.#fail(failure)
     else {
+      firstContentOf(this.#parts.target.state).note(this.#exchange.elapsedMs)
       // A probe of the breaker ends here, because a whole stream would keep the breaker half open for minutes.
       if (this.#parts.permit.kind === 'probe') this.#judgement.make('success')
-      // The stream makes this call, so it exists.
-      this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream })
+      this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream }) // It makes this call.
     }
   }
 

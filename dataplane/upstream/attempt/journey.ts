@@ -8,6 +8,7 @@ import type { PassedOver } from '../../telemetry/trace/parts.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { Unsupported } from '../../wire/unsupported.ts'
+import { firstContentOf } from '../answer/first-content.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { eligibleOf, orderOf } from '../groups/lane-order.ts'
@@ -199,6 +200,7 @@ export class Journey implements Plan<Target> {
   failed(target: Target, failure: Failure, totalAt: number): void {
     const { clock, random } = this.#planner
     this.#now = clock.now()
+    firstContentOf(target.state).failed()
     const { initial_delay_ms, respect_retry_after } = this.#route.section.retry ?? RETRY_DEFAULTS
     const delayed = retryDelayMs({
       attempt: this.attempts.filter(({ candidate }) => candidate === target).length + 1,

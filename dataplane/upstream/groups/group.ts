@@ -87,9 +87,16 @@ function candidateOf<T extends Candidate>(
       weight,
       inFlight: sum(ready.map(({ inFlight }) => inFlight)),
       reportedQueue: reports.length === 0 ? undefined : sum(reports),
+      firstContentMs: least(ready.map(({ firstContentMs }) => firstContentMs)),
+      price: least(ready.map(({ price }) => price)),
       replicas: sum(ready.map(({ replicas = 1 }) => replicas)),
     },
   ]
+}
+
+function least(numbers: readonly (number | undefined)[]): number | undefined {
+  const known = numbers.filter((one) => one !== undefined)
+  return known.length === 0 ? undefined : Math.min(...known)
 }
 
 function sum(numbers: readonly number[]): number {

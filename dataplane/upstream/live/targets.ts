@@ -1,5 +1,6 @@
 /** The live upstreams: state that outlives a change of configuration, and the targets of each route. */
 
+import { estimateOf, type PriceList } from '../../accounts/price.ts'
 import { schedule } from '../../base/clock.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
@@ -11,6 +12,7 @@ import type { Counter } from '../../tokens/counter.ts'
 import { counterOf } from '../../tokens/exact/counters.ts'
 import { Learnt } from '../../tokens/learnt.ts'
 import type { FetchedCredential } from '../../wire/credential-source.ts'
+import { firstContentOf } from '../answer/first-content.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
@@ -21,6 +23,9 @@ import { shareOut } from '../fairness/shared-places.ts'
 import { type Group, groupFor, pathsIn, spillsOf } from '../groups/group.ts'
 import { TargetState } from './target-state.ts'
 
+/** Tokens of the prompt and of the answer by which prices are compared. */
+const SAMPLE_TOKENS = 1000
+
 type UpstreamHeaders = Readonly<Record<string, string>>
 
 /** An upstream as one route of one configuration sees it. */
@@ -28,6 +33,8 @@ export class Target implements Candidate {
   readonly settings: UpstreamSettings
   readonly weight: number
   readonly state: TargetState
+  /** Nano-dollars of a sample request at the price of the model. */
+  readonly price: number | undefined
   /** Counts the tokens of prompts for this upstream. */
   readonly counter: Counter
   /** The provider's headers of an earlier request, and their final form. */
@@ -37,7 +44,9 @@ export class Target implements Candidate {
   #fetched: FetchedCredential | undefined
   #settingsWith: UpstreamSettings | undefined
 
-  constructor(settings: UpstreamSettings, weight: number, state: TargetState) {
+  constructor(settings: UpstreamSettings, weight: number, state: TargetState, prices?: PriceList) {
+    const price = prices?.get(settings.model)
+    this.price = price && estimateOf(SAMPLE_TOKENS, SAMPLE_TOKENS, price).nanos
     this.settings = settings
     this.weight = weight
     this.state = state
@@ -54,6 +63,10 @@ export class Target implements Candidate {
 
   get reportedQueue(): number | undefined {
     return this.state.reportedQueue
+  }
+
+  get firstContentMs(): number | undefined {
+    return firstContentOf(this.state).ms
   }
 
   get replicas(): number {
@@ -136,6 +149,7 @@ export interface Lane {
   readonly group?: Group<Target> | undefined
   /** The routes that lead to an upstream, if routes are members. */
   readonly paths?: ReadonlyMap<Target, string> | undefined
+  readonly prices?: PriceList | undefined
   turn: number
   /** Whether requests may wait for a place at one of them. */
   readonly hasQueues?: boolean | undefined
@@ -196,16 +210,18 @@ export class Targets {
       stateOf.set(settings, state)
     }
     const lanes = new Map<string, Lane>()
+    const { prices } = snapshot.limits
     const allLearnt = new Map<string, Learnt>()
     for (const route of snapshot.routes.values()) {
       const targets = route.members.map(({ upstream, weight }) => {
         // Every member is an upstream of the snapshot, so its state exists.
-        return new Target(upstream, weight, stateOf.get(upstream) as TargetState)
+        return new Target(upstream, weight, stateOf.get(upstream) as TargetState, prices)
       })
       const learnt = this.#learnt.get(route.name) ?? new Learnt()
       allLearnt.set(route.name, learnt)
       const hasQueues = targets.some(({ name }) => fairness.has(name))
-      lanes.set(route.name, { targets, ...orderFor(route, targets), turn: 0, hasQueues, learnt })
+      const order = orderFor(route, targets)
+      lanes.set(route.name, { targets, ...order, prices, turn: 0, hasQueues, learnt })
     }
     this.#named = new Map(
       [...stateOf].map(([settings, state]) => [settings.name, new Target(settings, 1, state)]),

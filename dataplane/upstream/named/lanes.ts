@@ -22,11 +22,12 @@ export function laneOf(route: Route, lanes: Lanes): Lane {
 function namedLane(whole: Lane, route: Route): Lane {
   const targets = route.members.flatMap(({ upstream, weight }) => {
     const target = whole.targets.find(({ name }) => name === upstream.name)
-    return target === undefined ? [] : new Target(upstream, weight, target.state)
+    return target === undefined ? [] : new Target(upstream, weight, target.state, whole.prices)
   })
   return {
     targets,
     ...orderFor(route, targets, whole),
+    prices: whole.prices,
     hasQueues: whole.hasQueues,
     barred: whole.barred,
     learnt: whole.learnt,

@@ -1,4 +1,4 @@
-/** Routes as members of routes: circles, and settings that the outer route would skip. */
+/** Routes as members of routes: circles, settings that the outer route would skip, strategies without their facts. */
 import { type Row, testRefusals } from './documents.ts'
 
 const ROWS: Row[] = [
@@ -62,6 +62,15 @@ const ROWS: Row[] = [
     path: 'gw.routes[0].overflow',
     says: 'the route has no fallback',
     fix: 'list upstreams in fallback',
+  },
+  {
+    name: 'the lowest price where there are none',
+    yaml: `  routes:
+    - {name: r, strategy: cheapest, upstreams: [a, b]} # here
+`,
+    path: 'gw.routes[0].strategy',
+    says: 'no upstream of the route has a price',
+    fix: 'pricing',
   },
 ]
 

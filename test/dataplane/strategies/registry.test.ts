@@ -19,6 +19,8 @@ const members = [
   ['round_robin', { upstreams }, ['b', 'a', 'c']],
   ['weighted', { upstreams }, ['b', 'a', 'c']],
   ['least_queue', { upstreams }, ['b', 'a', 'c']],
+  ['fastest', { upstreams }, ['b', 'a', 'c']],
+  ['cheapest', { upstreams }, ['b', 'a', 'c']],
   ['primary_with_fallback', { primary: 'p', fallback: ['g', 'f'] }, ['p', 'g', 'f']],
   ['primary_with_fallback', { primary: 'p', fallback: ['f', 'p', 'f'] }, ['p', 'f']],
   ['semantic', { semantic: sides }, ['small', 'large']],

@@ -1,8 +1,11 @@
 /** The fields that each strategy requires, and the fields that it would ignore. */
 
+import { compilePrices } from '../../../accounts/price.ts'
 import type { RouteSection } from '../../../schema/index.ts'
+import { ANY_MODEL } from '../../../schema/upstreams.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
+import { upstreamsOf } from '../tenants/prices.ts'
 
 type RouteCheck = (route: RouteSection, path: Path) => Finding[]
 
@@ -11,7 +14,7 @@ function forEachRoute(one: RouteCheck): Check {
 }
 
 /** Strategies that choose only among `upstreams`. */
-const SPREADING = ['round_robin', 'least_queue', 'weighted']
+const SPREADING = ['round_robin', 'least_queue', 'weighted', 'fastest', 'cheapest']
 
 const singleHasOneUpstream: RouteCheck = ({ strategy, primary, upstreams }, path) => {
   if (strategy !== 'single' || primary !== undefined || upstreams.length === 1) return []
@@ -106,7 +109,22 @@ function ignored(path: Path, field: string, strategy: string): Finding {
   return refuse(path, message, 'Remove it, or use the strategy primary_with_fallback.')
 }
 
+const cheapestHasPrices: Check = (section) => {
+  const prices = compilePrices(section.pricing)
+  return section.routes.flatMap((route, index) => {
+    if (route.strategy !== 'cheapest' || route.upstreams.length === 0) return []
+    // A model that a client names is known only with its request.
+    const isPriced = upstreamsOf(section, route).some(
+      ({ model }) => model === ANY_MODEL || prices.has(model),
+    )
+    if (isPriced) return []
+    const message = 'cheapest cannot take effect: no upstream of the route has a price'
+    return [refuse(at('routes', index, 'strategy'), message, 'Add their models to pricing.')]
+  })
+}
+
 export const strategyChecks = [
+  cheapestHasPrices,
   forEachRoute(singleHasOneUpstream),
   forEachRoute(spreadingHasUpstreams),
   forEachRoute(primaryWithFallbackIsComplete),
