@@ -2,7 +2,7 @@
 
 import { compilePrices } from '../../../accounts/price.ts'
 import type { RouteSection } from '../../../schema/index.ts'
-import { ANY_MODEL } from '../../../schema/upstreams.ts'
+import { ANY_MODEL } from '../../../schema/constants.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { upstreamsOf } from '../tenants/prices.ts'
