@@ -98,30 +98,26 @@ async function startReader(page: string) {
       env[name] = name === 'GW_KEY' ? keys.get(id) : here(value)
       return ''
     }
-    if (!command.startsWith('gw ')) return await runInShell(command)
-    const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
-      ([, quoted, word]) => quoted ?? word,
-    )
-    const text = await asked(...words.slice(1).map((word) => here(word ?? '')))
+    const [before, file] = command.includes('gw.yaml') ? [await state(), fileNow()] : []
+    const text = await ran(command)
+    // A command that changes the file is over when the gateway has read it.
+    if (file !== undefined && fileNow() !== file)
+      await until('the gateway has read the file', async () => (await state()) !== before)
     const key = /^gw_live_([a-z]+)_\w+$/m.exec(text)
-    if (key !== null) {
-      keys.set(key[1] ?? '', key[0])
-      await until('the gateway knows the key', async () =>
-        (await asked('keys', 'list', '-o', 'name')).split('\n').includes(key[1] ?? ''),
-      )
-    }
+    if (key !== null) keys.set(key[1] ?? '', key[0])
     return shown(text)
   }
 
-  /** A command that changes the file is over when the gateway has read it. */
-  async function runInShell(command: string): Promise<string> {
-    const hash = async () => JSON.parse(await asked('status', '-o', 'json')).config.hash
-    const before = command.includes('gw.yaml') ? await hash() : undefined
-    const text = await output('sh', ['-c', here(command)])
-    if (before !== undefined)
-      await until('the gateway has read the file', async () => (await hash()) !== before)
-    return shown(text)
+  async function ran(command: string): Promise<string> {
+    if (!command.startsWith('gw ')) return await output('sh', ['-c', here(command)])
+    const words = [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(
+      ([, quoted, word]) => quoted ?? word,
+    )
+    return await asked(...words.slice(1).map((word) => here(word ?? '')))
   }
+
+  const fileNow = () => readFileSync(join(folder, 'gw.yaml'), 'utf8')
+  const state = async () => JSON.stringify(JSON.parse(await asked('status', '-o', 'json')).config)
 
   /** A log line is written a moment after the answer. */
   async function types({ command, output: wanted }: Step): Promise<string> {
@@ -148,7 +144,8 @@ async function startReader(page: string) {
       await ended
     }
     for (const server of running) await server.stop()
-    await rm(folder, { recursive: true })
+    // A tool that has just ended may still write its compiled code.
+    await rm(folder, { recursive: true, maxRetries: 10 })
   }
 
   await until('the gateway is ready', async () => {
