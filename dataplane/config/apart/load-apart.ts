@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { statSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { extname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -12,7 +13,8 @@ import { type Loaded, withReferences } from './loaded.ts'
 
 const PROGRAM = join(import.meta.dirname, `program${extname(import.meta.filename)}`)
 
-/** Lower priority than the requests of the serving process. */
+/** A document of this size takes seconds: lower priority than the requests of the serving process. */
+const LARGE_BYTES = 262_144
 const NICENESS = 5
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -45,8 +47,14 @@ interface Order {
 
 async function loadInProcess({ file, env, document, isServing }: Order): Promise<Loaded> {
   const source = document === undefined ? 'file' : 'input'
-  const child = spawn(process.execPath, [...memoryFlags(), PROGRAM, source, file], { env })
-  if (isServing && child.pid !== undefined) setPriority(child.pid, NICENESS)
+  // A signal of the terminal is for the process that serves.
+  const child = spawn(process.execPath, [...memoryFlags(), PROGRAM, source, file], {
+    env,
+    detached: true,
+  })
+  const bytes = document?.length ?? statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  if (isServing && bytes >= LARGE_BYTES && child.pid !== undefined)
+    setPriority(child.pid, NICENESS)
   // The exit of the process shows why it did not read all of it.
   child.stdin.on('error', () => undefined)
   child.stdin.end(document)
