@@ -1,7 +1,7 @@
 /** `gw help`: the help of a command, or of a topic. */
 import { Command } from 'commander'
 import { EXIT, EXIT_MEANINGS, endUsageWith64, printLine } from '../printing/output.ts'
-import { tableLines } from '../printing/table.ts'
+import { tableLines } from '../printing/tables/table.ts'
 
 /** Texts that belong to no single command. */
 const TOPICS: Readonly<Record<string, () => void>> = { 'exit-codes': printExitCodes }

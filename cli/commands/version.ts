@@ -4,7 +4,7 @@ import { VERSION } from '../../dataplane/base/version.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../asking/place.ts'
 import { type Format, formatOption, printData } from '../printing/formats.ts'
 import { endUsageWith64, printRemark } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 
 interface VersionOptions extends PlaceOptions {
   readonly client?: true

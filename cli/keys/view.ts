@@ -6,7 +6,7 @@ import { ApiKey, type ApiKeyRecord } from '../../dataplane/schema/keys.ts'
 import { stateOf } from '../../operator/compile/compile-keys.ts'
 import { fullTime, relativeTime } from '../printing/ages.ts'
 import { state } from '../printing/colours.ts'
-import { printFacts, printTable } from '../printing/table.ts'
+import { printFacts, printTable } from '../printing/tables/table.ts'
 
 const SHOWN = MEMBERS.filter(({ isHidden }) => isHidden !== true)
 const REST = SHOWN.filter(({ name }) => name !== 'id' && name !== 'tenant')

@@ -1,7 +1,7 @@
 /** The outcome of each field of a foreign configuration, for people and programs. */
 import { showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import type { Account, Outcome } from './field.ts'
 
 export interface MovedField {

@@ -3,7 +3,7 @@ import { type Draft, type Fields, put } from './draft.ts'
 import type { Field } from './field.ts'
 import { validName } from './names.ts'
 
-export interface Member {
+export interface RouteEntry {
   readonly upstream: Fields
   readonly weight?: Field | undefined
 }
@@ -15,7 +15,7 @@ export type Spread = 'round_robin' | 'least_queue' | 'weighted'
 export function addRoute(
   draft: Draft,
   wanted: string,
-  members: readonly Member[],
+  members: readonly RouteEntry[],
   spread: Spread = 'round_robin',
 ): Fields {
   const name = draft.names.routes.free(wanted)

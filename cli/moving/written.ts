@@ -2,7 +2,7 @@
 import { Document, isScalar, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord } from '../../dataplane/json/values.ts'
-import { unsteered } from '../printing/table.ts'
+import { unsteered } from '../printing/tables/table.ts'
 import type { Remark } from './draft.ts'
 import type { Account } from './field.ts'
 

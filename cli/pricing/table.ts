@@ -1,5 +1,5 @@
 /** Prints the results of the pricing commands as a table. */
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import type { JudgedPrice, PriceDifference } from './comparison.ts'
 import type { Imported } from './import.ts'
 

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import { state, yesOrNo } from './colours.ts'
 import { printLine } from './output.ts'
-import { printTable } from './table.ts'
-import { BREAKER, breakerLines } from './upstreams-text.ts'
+import { printTable } from './tables/table.ts'
+import { BREAKER, breakerLines } from './tables/upstreams-text.ts'
 
 export const GuardrailStatus = z.looseObject({
   name: z.string(),

@@ -1,6 +1,6 @@
 /** A configuration at a glance: the names in each of its lists. */
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
-import { printTable } from './table.ts'
+import { printTable } from './tables/table.ts'
 
 /** `gw config show -o table`. */
 export function printSections(document: unknown, isWide: boolean): void {

@@ -1,6 +1,6 @@
 /** The JSON of commands whose output the tool itself creates. */
 import { z } from 'zod'
-import { TenantShare } from '../printing/upstreams-text.ts'
+import { TenantShare } from '../printing/tables/upstreams-text.ts'
 
 export const Problem = z.looseObject({
   severity: z.enum(['error', 'warning']),

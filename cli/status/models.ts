@@ -4,7 +4,7 @@ import { askEach, withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import { type Painted, yesOrNo } from '../printing/colours.ts'
 import { printRemark } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 
 const Upstream = z.object({ name: z.string(), eligible: z.boolean() })
 

@@ -1,6 +1,11 @@
 /** The endpoints of upstreams, over all pods of a gateway. */
 import { z } from 'zod'
-import { ENDPOINTS, SHARES, sharesTogether, type TenantShare } from '../printing/upstreams-text.ts'
+import {
+  ENDPOINTS,
+  SHARES,
+  sharesTogether,
+  type TenantShare,
+} from '../printing/tables/upstreams-text.ts'
 import type { PodAnswer } from './pod-answers.ts'
 
 const Upstream = z.looseObject({ name: z.string(), ...ENDPOINTS, ...SHARES })

@@ -1,7 +1,7 @@
 /** The upstreams of a gateway over all its pods: sums, and the pods that differ. */
 import { z } from 'zod'
-import { TOKENS } from '../printing/tokens-text.ts'
-import { BREAKER } from '../printing/upstreams-text.ts'
+import { TOKENS } from '../printing/tables/tokens-text.ts'
+import { BREAKER } from '../printing/tables/upstreams-text.ts'
 import type { PodAnswer } from './pod-answers.ts'
 import { endpointsOf, type UpstreamOfAll } from './pod-endpoints.ts'
 import type { ShownUpstream } from './upstreams-table.ts'

@@ -13,8 +13,8 @@ import {
 } from '../printing/auxiliaries.ts'
 import { paint, state as stateCell } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
-import { printFacts, printTable } from '../printing/table.ts'
-import { TOKENS, tokensLines } from '../printing/tokens-text.ts'
+import { printFacts, printTable } from '../printing/tables/table.ts'
+import { TOKENS, tokensLines } from '../printing/tables/tokens-text.ts'
 import {
   BREAKER,
   breakerLines,
@@ -22,7 +22,7 @@ import {
   endpointLines,
   SHARES,
   sharesLines,
-} from '../printing/upstreams-text.ts'
+} from '../printing/tables/upstreams-text.ts'
 import type { Seen } from './seen.ts'
 import { printUpstreams } from './upstreams-table.ts'
 

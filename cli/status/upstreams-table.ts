@@ -1,7 +1,7 @@
 /** The table of upstreams, of one gateway or summed over its pods. */
 import { type Painted, state, yesOrNo } from '../printing/colours.ts'
-import { printTable } from '../printing/table.ts'
-import { countedText } from '../printing/tokens-text.ts'
+import { printTable } from '../printing/tables/table.ts'
+import { countedText } from '../printing/tables/tokens-text.ts'
 
 export interface ShownUpstream {
   readonly name: string

@@ -1,5 +1,5 @@
 /** Rates of routes and tenants, from two readings of counters. */
-import { sharesTogether, type TenantShare } from '../printing/upstreams-text.ts'
+import { sharesTogether, type TenantShare } from '../printing/tables/upstreams-text.ts'
 import type { Activity, ActivityReading } from './reading.ts'
 
 export interface Rates {

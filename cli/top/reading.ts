@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
-import { TenantShare } from '../printing/upstreams-text.ts'
+import { TenantShare } from '../printing/tables/upstreams-text.ts'
 
 const Count = z.number()
 

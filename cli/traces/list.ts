@@ -5,7 +5,7 @@ import type { Place } from '../asking/place.ts'
 import { relativeTime } from '../printing/ages.ts'
 import { statusColour } from '../printing/colours.ts'
 import { printLine, printRemark } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import { TraceAnswer } from './tree.ts'
 
 export const Listing = z.object({ traces: z.array(TraceAnswer) })

@@ -4,7 +4,7 @@ import { ATTEMPT_FIELDS, TRACE_FIELDS } from '../../dataplane/telemetry/trace/fi
 import { fullTime } from '../printing/ages.ts'
 import { paint, statusColour } from '../printing/colours.ts'
 import { printLine } from '../printing/output.ts'
-import { unsteered } from '../printing/table.ts'
+import { unsteered } from '../printing/tables/table.ts'
 import { linesOf, membersOf } from './fields.ts'
 import { Judgements, judgementsOf, Waits, waitsOf } from './judgements.ts'
 import { Passages, searchesOf } from './passages.ts'

@@ -1,6 +1,6 @@
 /** Prints the comparison of two gateways' answers. */
 import { printLine } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import type { AnswerFacts } from './answered.ts'
 import type { Compared } from './compare.ts'
 

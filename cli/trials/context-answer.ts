@@ -1,7 +1,7 @@
 /** The context of a request as the admin API reports it: counts, the room in the window, passages. */
 import { z } from 'zod'
 import { printLine } from '../printing/output.ts'
-import { printFacts, printTable } from '../printing/table.ts'
+import { printFacts, printTable } from '../printing/tables/table.ts'
 
 const Count = z.number().nullish()
 

@@ -7,7 +7,7 @@ import { findGateway, withCluster } from '../asking/cluster-access.ts'
 import type { Place } from '../asking/place.ts'
 import { type Format, printData } from '../printing/formats.ts'
 import { EXIT, printLine, printRemark } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 
 export interface LimitsTest {
   readonly tenant: string

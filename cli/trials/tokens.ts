@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Place } from '../asking/place.ts'
 import type { Format } from '../printing/formats.ts'
 import { printLine } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import { tryOut } from './trial.ts'
 
 export const TokensTrial = z.looseObject({

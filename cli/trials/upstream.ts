@@ -4,7 +4,7 @@ import type { Place } from '../asking/place.ts'
 import { paint, state } from '../printing/colours.ts'
 import type { Format } from '../printing/formats.ts'
 import { printLine } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 import { tryOut } from './trial.ts'
 
 const Step = z.looseObject({

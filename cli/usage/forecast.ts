@@ -1,7 +1,7 @@
 /** Predicts the state of budgets at the end of their windows, at the present pace. */
 import { z } from 'zod'
 import { printText } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { printTable } from '../printing/tables/table.ts'
 
 const Budget = z.object({
   window: z.enum(['day', 'month']),

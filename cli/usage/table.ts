@@ -1,8 +1,8 @@
 /** Usage for people and for spreadsheets; merges the answers of several pods. */
 import { z } from 'zod'
-import { moneyText } from '../printing/money.ts'
 import { printText } from '../printing/output.ts'
-import { printTable } from '../printing/table.ts'
+import { moneyText } from '../printing/tables/money.ts'
+import { printTable } from '../printing/tables/table.ts'
 
 const AMOUNTS = {
   requests: z.number(),

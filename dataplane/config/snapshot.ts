@@ -17,7 +17,7 @@ import { known, type Route, routeOf } from './routes/route.ts'
 import { Sunsets } from './routes/sunsets.ts'
 import { settingsOf, type UpstreamSettings } from './upstreams/settings.ts'
 
-export type { Route, RouteMember } from './routes/route.ts'
+export type { Route } from './routes/route.ts'
 export type { UpstreamSettings } from './upstreams/settings.ts'
 
 /** The limits of tenants, and the prices of models. */

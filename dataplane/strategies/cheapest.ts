@@ -13,7 +13,7 @@ export const cheapest: Strategy = {
   },
 }
 
-/** A finite number, because the difference of two infinities is none. */
+/** A finite number, because infinities have no difference. */
 function priceOf({ price }: Candidate): number {
   return price ?? Number.MAX_VALUE
 }

@@ -15,7 +15,7 @@ export interface Candidate {
   readonly reportedQueue: number | undefined
   /** Average milliseconds to the first content of a stream; undefined before the first. */
   readonly firstContentMs?: number | undefined
-  /** What a sample request costs at its model; undefined without a price. */
+  /** The cost of a sample request at its model; undefined without a price. */
   readonly price?: number | undefined
   /** Number of endpoints that share them; absent: one. */
   readonly replicas?: number

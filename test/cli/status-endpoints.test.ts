@@ -1,7 +1,7 @@
 /** The endpoints of upstreams as several pods see them, in one view. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpointLines } from '../../cli/printing/upstreams-text.ts'
+import { endpointLines } from '../../cli/printing/tables/upstreams-text.ts'
 import { endpointsOf } from '../../cli/status/pod-endpoints.ts'
 
 const aPod = (pod: string, ...upstreams: readonly object[]) => ({ pod, body: { upstreams } })

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpointLines } from '../../cli/printing/upstreams-text.ts'
+import { endpointLines } from '../../cli/printing/tables/upstreams-text.ts'
 import { upstreamsOf } from '../../cli/status/pod-upstreams.ts'
 
 const well = {

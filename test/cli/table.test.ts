@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { moneyText } from '../../cli/printing/money.ts'
-import { tableLines } from '../../cli/printing/table.ts'
+import { moneyText } from '../../cli/printing/tables/money.ts'
+import { tableLines } from '../../cli/printing/tables/table.ts'
 
 test('a table that fits stays as it is', () => {
   assert.deepEqual(tableLines(['A', 'LONG'], [['x', undefined]], { width: 80 }), [

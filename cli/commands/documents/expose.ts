@@ -87,7 +87,7 @@ async function printManifests(options: ExposeOptions): Promise<void> {
     return printText(`# ${says}\n${documents.join('---\n')}`)
   }
   const { rowOf, nameOf } = await import('../../expose/shown.ts')
-  const { printTable } = await import('../../printing/table.ts')
+  const { printTable } = await import('../../printing/tables/table.ts')
   await printData(options.output, {
     value: { apiVersion: 'v1', kind: 'List', items },
     names: items.map(nameOf),

@@ -52,7 +52,7 @@ async function explainRequest(options: ExplainOptions, command: Command): Promis
     },
   )
   const { ExplainAnswer, ExplainRefusal, printExplanation, wordsOf } = await import(
-    '../../printing/explanation.ts'
+    '../../printing/tables/explanation.ts'
   )
   if (status === 404) {
     process.exitCode = EXIT.no

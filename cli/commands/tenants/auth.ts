@@ -63,7 +63,7 @@ async function judged(key: string, options: AuthTestOptions, command: Command) {
   const { status, body } = await withGateways(await askedPlace(options, command), ([gateway]) =>
     gateway.ask(`/explain?${query}`),
   )
-  const { ExplainAnswer, ExplainRefusal } = await import('../../printing/explanation.ts')
+  const { ExplainAnswer, ExplainRefusal } = await import('../../printing/tables/explanation.ts')
   if (status === 404) return { status: 404, why: ExplainRefusal.parse(body).error.message }
   const verdict = status === 200 ? ExplainAnswer.parse(body).key : undefined
   if (verdict === undefined) throw new Error(`The gateway answered with ${status}.`)

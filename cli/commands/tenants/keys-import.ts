@@ -98,7 +98,7 @@ async function printTaken(taken: TakenTable, { fresh, limits, options }: Printed
   }))
   const value = { file, keys, limits, left_out: taken.leftOut }
   const { stringify } = await import('yaml')
-  const { printTable } = await import('../../printing/table.ts')
+  const { printTable } = await import('../../printing/tables/table.ts')
   const print = (isWide: boolean) => {
     if (file === undefined) {
       const records = fresh.map(({ record }) => record)

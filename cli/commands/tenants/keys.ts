@@ -10,9 +10,10 @@ import {
   writtenPlace,
 } from '../../asking/place.ts'
 import type { Made } from '../../keys/making.ts'
+import { printMade } from '../../keys/printed.ts'
 import { commaList, durationMs, futureMoment, namedValue } from '../../option-values.ts'
 import { type Format, formatOption, keyFormatOption, printData } from '../../printing/formats.ts'
-import { EXIT, endUsageWith64, printLine, printRemark, printText } from '../../printing/output.ts'
+import { EXIT, endUsageWith64, printLine, printRemark } from '../../printing/output.ts'
 import { importingKeys } from './keys-import.ts'
 
 interface Common extends PlaceOptions {
@@ -199,31 +200,6 @@ async function storeKey({ record }: Made, options: CreateOptions, command: Comma
   const { createKey: create } = await import('../../keys/cluster.ts')
   const { inCluster } = await import('../../keys/changes.ts')
   await withCluster(place, (access) => create(access, inCluster(record)))
-}
-
-/** `stored`: the place of the stored record. */
-async function printMade(made: Made, { output }: Common, stored: string | undefined) {
-  const { key, record } = made
-  const print = () => printOnce(made, stored)
-  await printData(output, { value: { key, record }, names: [record.id], print })
-}
-
-async function printOnce({ key, record }: Made, stored: string | undefined): Promise<void> {
-  const shownOnce = 'The key is shown only once; store it like other secrets:'
-  if (stored !== undefined)
-    return printText(
-      `${shownOnce}\n\n${key}\n\nIts record is stored as "${record.id}" in ${stored}.`,
-    )
-  const { stringify } = await import('yaml')
-  const snippet = stringify([record], { lineWidth: 0 })
-  printText(`\
-${shownOnce}
-
-${key}
-
-Its record, to be pasted under gw.api_keys; it holds only the hash of the key:
-
-${snippet.replaceAll(/^(?=.)/gm, '    ')}`)
 }
 
 /** The tool asks no gateway for this. */

@@ -79,7 +79,9 @@ async function showLimits(options: ShowOptions, command: Command): Promise<void>
   }
   const { withGateways } = await import('../../asking/asked-gateways.ts')
   const place = await askedPlace(options, command)
-  const { TenantLimits, Unknown, printStanding } = await import('../../printing/limits-table.ts')
+  const { TenantLimits, Unknown, printStanding } = await import(
+    '../../printing/tables/limits-table.ts'
+  )
   const { name, status, body } = await withGateways(place, async ([gateway]) => {
     const answer = await gateway.ask(asked.path)
     return { name: gateway.name, ...answer }

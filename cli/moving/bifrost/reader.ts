@@ -2,13 +2,13 @@
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { serviceNamed } from '../providers.ts'
-import { addRoute, type Member, putRetries } from '../routes.ts'
+import { addRoute, putRetries, type RouteEntry } from '../routes.ts'
 import { putCount, putEndpoint, putHeaders, putSeconds, putUsualKey } from '../upstream-parts.ts'
 import { putGovernance } from './governance.ts'
 import { putKeyOf } from './keys.ts'
 
 export function readBifrost(root: Field, draft: Draft): void {
-  const routes = new Map<string, Member[]>()
+  const routes = new Map<string, RouteEntry[]>()
   const retries: { readonly field: Field; readonly prefix: string }[] = []
   for (const provider of root.at('providers').members) {
     for (const [name, members] of membersOf(provider, draft))
@@ -38,8 +38,8 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The upstreams of a provider, by the names that clients send: `openai/gpt-4o`. */
-function membersOf(provider: Field, draft: Draft): Map<string, Member[]> {
-  const routes = new Map<string, Member[]>()
+function membersOf(provider: Field, draft: Draft): Map<string, RouteEntry[]> {
+  const routes = new Map<string, RouteEntry[]>()
   const base = provider.at('custom_provider_config', 'base_provider_type')
   const service = serviceNamed(base.text ?? provider.name)
   if (service === undefined) {

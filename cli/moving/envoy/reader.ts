@@ -1,7 +1,7 @@
 /** Resources of Envoy AI Gateway: routes by the header of the model, their backends and policies. */
 import type { Draft, Fields } from '../draft.ts'
 import type { Field } from '../field.ts'
-import { addFallback, addRoute, type Member, putRetries } from '../routes.ts'
+import { addFallback, addRoute, putRetries, type RouteEntry } from '../routes.ts'
 import { upstreamOf } from './backend.ts'
 import { namedIn, Resources } from './resources.ts'
 
@@ -107,7 +107,7 @@ function routeOf(backends: readonly Backend[], draft: Draft, name: string): Fiel
   if (best === undefined) return undefined
   const first = ordered.filter((one) => priorityOf(one) === priorityOf(best))
   const rest = ordered.slice(first.length)
-  const members = first.map(({ ref, upstream }): Member => {
+  const members = first.map(({ ref, upstream }): RouteEntry => {
     const weight = ref.at('weight')
     return { upstream, weight: weight.exists ? weight : undefined }
   })

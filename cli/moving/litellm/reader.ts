@@ -3,7 +3,7 @@ import type { Draft, Fields } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { addRate, putRequests } from '../limits.ts'
 import { validName } from '../names.ts'
-import { addRoute, type Member, type Spread } from '../routes.ts'
+import { addRoute, type RouteEntry, type Spread } from '../routes.ts'
 import { type Deployment, deploymentOf } from './model.ts'
 import { putSettings } from './settings.ts'
 
@@ -23,14 +23,14 @@ export function readLitellm(root: Field, draft: Draft): void {
   putSettings(root, draft)
 }
 
-interface Group {
+interface ModelGroup {
   readonly deployments: readonly Deployment[]
   readonly spread: Spread
 }
 
 /** All entries of one `model_name`. */
-function putGroup(draft: Draft, name: string, { deployments, spread }: Group): void {
-  const members = deployments.map(({ entry, upstream }): Member => {
+function putGroup(draft: Draft, name: string, { deployments, spread }: ModelGroup): void {
+  const members = deployments.map(({ entry, upstream }): RouteEntry => {
     const weight = entry.at('litellm_params', 'weight')
     return { upstream, weight: weight.exists ? weight : undefined }
   })

@@ -53,8 +53,7 @@ async function loadInProcess({ file, env, document, isServing }: Order): Promise
     detached: true,
   })
   const bytes = document?.length ?? statSync(file, { throwIfNoEntry: false })?.size ?? 0
-  if (isServing && bytes >= LARGE_BYTES && child.pid !== undefined)
-    setPriority(child.pid, NICENESS)
+  if (isServing && bytes >= LARGE_BYTES && child.pid !== undefined) setPriority(child.pid, NICENESS)
   // The exit of the process shows why it did not read all of it.
   child.stdin.on('error', () => undefined)
   child.stdin.end(document)

@@ -116,7 +116,6 @@ export class TargetState {
   dispatchAnew(request: PoolRequest, handler: PoolHandler): void {
     const pool = openRequestPool(reached(this.#settings, this.endpoints), this.#whole, 1)
     pool.dispatch(request, handler)
-    // Closes once the request is done.
     pool.close().catch(() => undefined)
   }
 
@@ -242,8 +241,7 @@ export class TargetState {
     this.credential.stop()
     this.endpoints?.retire()
     this.#stopWatching()
-    void this.#openSidePool?.close()
-    void this.#questionPool?.close()
+    for (const pool of [this.#openSidePool, this.#questionPool]) void pool?.close()
   }
 
   async destroy(): Promise<void> {

@@ -3,7 +3,6 @@
 import { estimateOf, type PriceList } from '../../accounts/price.ts'
 import { schedule } from '../../base/clock.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
-import { type ReadText, tlsDigest, tlsOf } from '../../config/tls-files.ts'
 import { fairnessOf } from '../../config/upstreams/fairness.ts'
 import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Candidate } from '../../strategies/contract.ts'
@@ -16,6 +15,7 @@ import { firstContentOf } from '../answer/first-content.ts'
 import type { Standing } from '../attempt/attempts.ts'
 import { type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
+import { identityOf } from '../endpoints/identity.ts'
 import { Lookups } from '../endpoints/names.ts'
 import { Reports } from '../endpoints/reports.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
@@ -286,21 +286,4 @@ function queueIntervalMs(settings: UpstreamSettings): number | undefined {
   if (section.queue_metrics?.enabled === false || !provider.queueGauges) return undefined
   if (disabled !== undefined) return undefined
   return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
-}
-
-/**
- * Two upstreams with the same identity share connections, health and breaker across a change of configuration. The
- * identity includes the content of the files in `tls`, so a rotated certificate gets new connections.
- */
-function identityOf(settings: UpstreamSettings, snapshot: Snapshot, readText: ReadText): string {
-  const { name, origin, section } = settings
-  const { connect_timeout_seconds, max_connections, endpoints } = section
-  const { tls: shared, http_proxy, no_proxy } = snapshot.section
-  const tls = tlsOf(section, snapshot.section)
-  const egress = http_proxy && [http_proxy, no_proxy, shared, tlsDigest(shared, readText)]
-  return JSON.stringify([
-    ...[name, origin, connect_timeout_seconds, max_connections],
-    ...[tls, tlsDigest(tls, readText), egress],
-    endpoints ?? 'url',
-  ])
 }

@@ -1,10 +1,10 @@
 /** Documents for the tests: valid sections replace those that a test omits. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Loaded } from '../../../dataplane/config/apart/loaded.ts'
 import type { Host } from '../../../dataplane/config/document/references.ts'
 import type { Problem } from '../../../dataplane/config/judgement/problems.ts'
 import type { Purpose } from '../../../dataplane/config/judgement/unresolved.ts'
-import type { Loaded } from '../../../dataplane/config/apart/loaded.ts'
 import { loadConfiguration } from '../../../dataplane/config/load.ts'
 
 const HEAD = 'apiVersion: inference.gw/v1\nkind: GatewayConfig\ngw:\n'

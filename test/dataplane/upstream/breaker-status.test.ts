@@ -1,7 +1,7 @@
 /** The status of a breaker that blocks requests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { breakerLines } from '../../../cli/printing/upstreams-text.ts'
+import { breakerLines } from '../../../cli/printing/tables/upstreams-text.ts'
 import { ANSWER, aRig } from './journeys.ts'
 
 const SECRET = 'sk-of-the-upstream-4f2a91c0'

@@ -1,8 +1,8 @@
 /** The fields that each strategy requires, and the fields that it would ignore. */
 
 import { compilePrices } from '../../../accounts/price.ts'
-import type { RouteSection } from '../../../schema/index.ts'
 import { ANY_MODEL } from '../../../schema/constants.ts'
+import type { RouteSection } from '../../../schema/index.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { upstreamsOf } from '../tenants/prices.ts'

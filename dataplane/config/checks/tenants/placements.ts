@@ -35,7 +35,8 @@ const routesHaveUpstreams: Check = (section) => {
         !upstreamsOf(route).some((name) => placement.permitted.has(name)),
     )
     return without.map(({ name }) => {
-      const message = `no upstream of route ${quoted(name)} has the labels that tenant ${quoted(key.tenant)} requires: ${placement.labels}`
+      const whose = `the labels that tenant ${quoted(key.tenant)} requires: ${placement.labels}`
+      const message = `no upstream of route ${quoted(name)} has ${whose}`
       return warn(at('api_keys', index, 'routes'), message, 'Its requests there get 403.')
     })
   })

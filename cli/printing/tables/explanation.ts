@@ -1,9 +1,9 @@
 /** The answer of the admin API to `gw explain`, as far as the tool shows it. */
 import { z } from 'zod'
-import { GuardrailStatus, printGuardrails } from './auxiliaries.ts'
-import { state, yesOrNo } from './colours.ts'
+import { GuardrailStatus, printGuardrails } from '../auxiliaries.ts'
+import { state, yesOrNo } from '../colours.ts'
+import { printLine, printText } from '../output.ts'
 import { printStanding, TenantLimits } from './limits-table.ts'
-import { printLine, printText } from './output.ts'
 import { printTable } from './table.ts'
 import { countedText, TOKENS, tokensLines } from './tokens-text.ts'
 import {

@@ -1,6 +1,6 @@
 /** The state of a tenant's limits, from the admin API and as a table. */
 import { z } from 'zod'
-import { relativeTime } from './ages.ts'
+import { relativeTime } from '../ages.ts'
 import { moneyText, numberText } from './money.ts'
 import { printTable } from './table.ts'
 

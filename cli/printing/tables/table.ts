@@ -1,8 +1,8 @@
 /** Tables. In a pipe each row is one line, for grep and awk. On a terminal they fit into its width: see `fit.ts`. */
-import { type Colour, type Painted, paint } from './colours.ts'
+import { type Colour, type Painted, paint } from '../colours.ts'
+import { printLine } from '../output.ts'
 import { cutText, fitted, isNumber, type Sized, wrappedText } from './fit.ts'
 import { numberText } from './money.ts'
-import { printLine } from './output.ts'
 
 const TERMINAL_WIDTH = 80
 const GAP = '  '

@@ -1,6 +1,6 @@
 /** Upstreams in words beside their table: breakers that are not closed, why and until when, endpoints, shares of tenants. */
 import { z } from 'zod'
-import { relativeTime } from './ages.ts'
+import { relativeTime } from '../ages.ts'
 
 /** As the admin API reports an upstream's breaker; older gateways report only its state. */
 export const BREAKER = {
