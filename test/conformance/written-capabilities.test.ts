@@ -137,7 +137,16 @@ test('requests pass in the configured APIs', () => {
       capabilities,
     }
     const section = {
-      ...{ upstreams: [upstream], routes: [], aliases: {}, budgets: [], limits: [], api_keys: [] },
+      ...{
+        upstreams: [upstream],
+        routes: [],
+        aliases: {},
+        tenants: [],
+        budgets: [],
+        limits: [],
+        api_keys: [],
+      },
+      deprecated_aliases: {},
       ...{ auth: { jwt: [], certificates: [] }, gateway: {}, usage: { tags: [] } },
     }
     const configuration = { gw: section } as unknown as Parameters<typeof compile>[0]

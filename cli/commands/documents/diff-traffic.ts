@@ -25,7 +25,8 @@ export function addTraffic(command: Command): Command {
     .addOption(
       new Option(
         '--traffic <path>',
-        'compare answers instead: a file with a request a line, {"path": "/v1/chat/completions", "body": {…}}; - reads standard input',
+        'compare answers instead: a file with a request in each line, ' +
+          '{"path": "/v1/chat/completions", "body": {…}}; - reads standard input',
       ).conflicts('file'),
     )
     .addOption(

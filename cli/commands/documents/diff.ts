@@ -25,7 +25,8 @@ export const diff = endUsageWith64(
       addPlace(
         new Command('diff')
           .description(
-            'Show what applying a file would change, or how answers differ from those of another gateway; exits with 1 if anything differs.',
+            'Show what applying a file would change, or how answers differ from those of another gateway; ' +
+              'exits with 1 if anything differs.',
           )
           .option('-f, --file <path>', 'configuration file; - reads standard input'),
       ),

@@ -88,7 +88,7 @@ test('a problem is printed so that an editor can jump to it and a person can fix
   assert.equal(
     renderProblem(problem),
     'gw.yaml:5:27: error: gw.routes[0].strategy: unknown strategy "sinlge"; did you mean "single"?\n' +
-      '    fix: Use one of: "single", "round_robin", "least_queue", "weighted", "primary_with_fallback", "semantic".',
+      '    fix: Use one of: "single", "round_robin", "least_queue", "weighted", "primary_with_fallback", "semantic", "fastest", "cheapest".',
   )
 })
 
