@@ -56,9 +56,7 @@ const READ = new Set(
 const QUIET = new Set(
   `key_name created_at updated_at created_by updated_by last_active budget_reset_at soft_budget_cooldown model_spend
   rotation_count last_rotation_at key_rotation_at budget_id members admins members_with_roles model_id
-  object_permission_id`.split(
-    /\s+/,
-  ),
+  object_permission_id`.split(/\s+/),
 )
 const NOTES: Readonly<Record<string, string>> = {
   spend: 'counters begin at zero',
