@@ -332,9 +332,9 @@ export async function testFurtherLimits(backend: Fields, gateways: number): Prom
   test('a budget uses its configured window', async () => {
     const HOUR_MS = 3_600_000
     const cases = [
-      ['hour-1', 'budget_tokens', 'used in this hour', HOUR_MS],
-      ['week-1', 'budget_tokens', 'used in this week', 7 * 24 * HOUR_MS],
-      ['long-1', 'budget_spend', 'spent in these 30 days', 30 * 24 * HOUR_MS],
+      ['hour-1', 'budget_tokens', 'of this hour are used', HOUR_MS],
+      ['week-1', 'budget_tokens', 'of this week are used', 7 * 24 * HOUR_MS],
+      ['long-1', 'budget_spend', 'of these 30 days are spent', 30 * 24 * HOUR_MS],
     ] as const
     for (const [id, reason, words, length] of cases) {
       const { answers, error } = await spend(id, reason)
