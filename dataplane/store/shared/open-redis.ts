@@ -135,8 +135,7 @@ function sharedStore(
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
-  const isCluster = parseRedisUrl(section.url).kind === 'cluster'
-  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock, isCluster })
+  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
