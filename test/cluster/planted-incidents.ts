@@ -83,6 +83,13 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwBudgetThresholdReached: once(({ metrics }) => {
     metrics.budgetAlerts.at('acme', 'day', '0.8').value++
   }),
+  GwSharedBudgetThresholdReached: once(({ metrics }) => {
+    metrics.scopedBudgetAlerts.at('limit:project', 'month', '0.8').value++
+  }),
+  // Each minute a request passes the upstream over.
+  GwUpstreamQuotaFull: ({ metrics }) => {
+    metrics.quotaPassedOver.at('local', 'quota', 'rpm').value++
+  },
   GwAlertsDropped: once(({ metrics }) => metrics.alertsDropped.at('undelivered').value++),
 }
 
@@ -93,6 +100,7 @@ gw:
   upstreams: [{ name: local, provider: vllm, endpoint: "http://127.0.0.1:1", model: m, context_window: 8192 }]
   routes: [{ name: chat, strategy: single, upstreams: [local] }]
   budgets: [{ tenant: acme, tokens_per_day: 1000000, alert_thresholds: [0.8] }]
+  limits: [{ name: project, for: { tenant: acme }, budget: { tokens: 1000, per: month, alerts: [0.8] } }]
   rate_limits: { backend: redis, redis: { url: "redis://127.0.0.1:1" } }
 `
 

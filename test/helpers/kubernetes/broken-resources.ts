@@ -164,7 +164,6 @@ export const REFUSED_AT_APPLY: readonly Mistake[] = [
     to: 11,
     says: /max_attempts.*10/,
   },
-  { name: 'alias to a list', at: 'gw.aliases.gpt-4o', to: ['chat'], says: /aliases/ },
   {
     name: 'hash of another form',
     at: 'gw.api_keys.0.hash',
@@ -391,6 +390,7 @@ export const LEFT_TO_THE_OPERATOR: readonly Omit<Mistake, 'says'>[] = [
   { name: 'entry with an unknown field', at: 'gw.routes.2.upstreams', to: [{ nam: 'local' }] },
   { name: 'spreading over nothing', at: 'gw.routes.1.upstreams' },
   { name: 'single without an upstream', at: 'gw.routes.3.primary' },
+  { name: 'alias to a list', at: 'gw.aliases.gpt-4o', to: ['chat'] },
   { name: 'alias to nowhere', at: 'gw.aliases.gpt-4o', to: 'chatt' },
   { name: 'alias named as a route', at: 'gw.aliases.chat', to: 'batch' },
   { name: 'key for an unknown route', at: 'gw.api_keys.0.routes', to: ['chatt'] },
