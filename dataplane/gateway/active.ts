@@ -1,7 +1,7 @@
 /** The configuration being enforced, with the live upstreams that the requests of a tenant may go to. */
 import type { Placement } from '../config/routes/placements.ts'
-import type { Snapshot } from '../config/snapshot.ts'
-import type { Lane, Lanes } from '../upstream/live/targets.ts'
+import type { Route, Snapshot } from '../config/snapshot.ts'
+import { type Lane, type Lanes, orderFor } from '../upstream/live/targets.ts'
 
 /** Swapped whole. */
 export interface Active {
@@ -18,7 +18,11 @@ export function activeOf(snapshot: Snapshot, lanes: Lanes): Active {
   const placements = snapshot.placements?.all() ?? []
   const placed = new Map<Placement, Active>()
   for (const placement of placements) {
-    const own = new Map([...lanes].map(([route, lane]) => [route, placedLane(lane, placement)]))
+    const own = new Map<string, Lane>()
+    for (const [name, route] of snapshot.routes) {
+      const lane = lanes.get(name)
+      if (lane !== undefined) own.set(name, placedLane(lane, route, placement))
+    }
     placed.set(placement, { snapshot, lanes: own, placed, placement })
   }
   return { snapshot, lanes, placed }
@@ -31,15 +35,14 @@ export function activeFor(active: Active, tenant: string): Active {
   return placement === undefined ? active : (active.placed.get(placement) as Active)
 }
 
-function placedLane(lane: Lane, { permitted, labels }: Placement): Lane {
+function placedLane(lane: Lane, route: Route, { permitted, labels }: Placement): Lane {
   const targets = lane.targets.filter(({ name }) => permitted.has(name))
   const others = lane.targets.filter(({ name }) => !permitted.has(name))
-  const primary = lane.spill?.primary.name
   return {
     ...lane,
     targets,
     turn: 0,
-    spill: primary !== undefined && permitted.has(primary) ? lane.spill : undefined,
+    ...orderFor(route, targets, lane),
     hasQueues: targets.some(({ state }) => state.fair !== undefined),
     barred: others.map(({ name }) => ({ upstream: name, why: `lacks ${labels}` })),
   }
