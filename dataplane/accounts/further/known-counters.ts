@@ -2,7 +2,7 @@
 import { EACH_TENANT } from '../holders.ts'
 import type { ScopedBudget } from '../store.ts'
 import { type Compiled, countersOf } from './compiled.ts'
-import { countedOf, patternOf, type Subject } from './selectors.ts'
+import { countedOf, NO_SUBJECT, patternOf, type Subject } from './selectors.ts'
 
 /** The values that are known; those that a question does not name are all. */
 export interface KnownValues {
@@ -16,16 +16,6 @@ export interface KnownValues {
   /** Whether the question is about one key, or one tenant. */
   readonly isOfKey: boolean
   readonly isOfTenant: boolean
-}
-
-const NO_ONE: Subject = {
-  tenant: '',
-  key: '',
-  route: '',
-  models: [],
-  model: '',
-  operation: 'chat',
-  tags: '',
 }
 
 export interface KnownCounter {
@@ -45,7 +35,7 @@ export function knownCounters(compiled: Compiled, known: KnownValues): readonly 
   const all = ofKey ? owners.map(({ tenant: of }) => of) : known.tenants.filter(isFor)
   if ((known.isOfTenant || ofKey) && all.length === 0) return []
   const [first = named?.[0] ?? ''] = all
-  const subject = { ...NO_ONE, tenant: first, key: key ?? '', user: known.user }
+  const subject = { ...NO_SUBJECT, tenant: first, key: key ?? '', user: known.user }
   return [...subjectsOf()].flatMap((one) => {
     const counted = countedOf(selectors, one)
     if (counted === undefined) return []

@@ -5,7 +5,7 @@ import { accountOfUpstream, upstreamOf } from '../holders.ts'
 import type { BudgetRule, BudgetScope, Rules } from '../store.ts'
 import type { Compiled } from './compiled.ts'
 import { FurtherLimits } from './limits.ts'
-import { isForAll, type Subject } from './selectors.ts'
+import { isForAll, NO_SUBJECT, type Subject } from './selectors.ts'
 
 const MOST = 100_000_000
 
@@ -74,7 +74,7 @@ export class Quota {
     const shared = sections.filter(({ for: selectors }) => isForAll(selectors))
     const areShared = shared.length === sections.length
     this.#shared = areShared ? this.#limits : new FurtherLimits(shared)
-    this.#anyone = areShared ? { caller: {}, subject: ANY_REQUEST } : undefined
+    this.#anyone = areShared ? { caller: {}, subject: NO_SUBJECT } : undefined
   }
 
   /** The counters of an attempt; undefined if no entry is for the request. `model`: that of the upstream. */
@@ -91,7 +91,7 @@ export class Quota {
 
   /** The counters that all attempts share; undefined if there are none. */
   shared(clock: Pick<Clock, 'wall'>): Rules | undefined {
-    return limited(this.#shared.of(UNLIMITED, this, ANY_REQUEST, clock))
+    return limited(this.#shared.of(UNLIMITED, this, NO_SUBJECT, clock))
   }
 
   list(clock: Pick<Clock, 'wall'>): IteratorObject<Compiled> {
@@ -101,16 +101,6 @@ export class Quota {
   ruleOf(scope: BudgetScope): BudgetRule | undefined {
     return this.#limits.ruleOf(scope)
   }
-}
-
-const ANY_REQUEST: Subject = {
-  tenant: '',
-  key: '',
-  route: '',
-  models: [],
-  model: '',
-  operation: 'chat',
-  tags: '',
 }
 
 function limited(rules: Rules): Rules | undefined {

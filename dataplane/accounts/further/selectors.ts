@@ -23,6 +23,17 @@ export interface Subject {
   readonly user?: string | undefined
 }
 
+/** Stands for no request: no caller, route or model. */
+export const NO_SUBJECT: Subject = {
+  tenant: '',
+  key: '',
+  route: '',
+  models: [],
+  model: '',
+  operation: 'chat',
+  tags: '',
+}
+
 /** The counter of a limit that counts a request. */
 export interface Counted {
   /** Different for each counter of the limit; empty if it has one. */
