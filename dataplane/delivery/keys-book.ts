@@ -28,7 +28,7 @@ export class KeysBook {
     return this.#known.size
   }
 
-  /** `keysHashOf` of the records. */
+  /** The hash of the records, as `keysHashOf` makes it. */
   get hash(): string {
     return this.#hashed().hash
   }

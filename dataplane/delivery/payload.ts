@@ -53,7 +53,7 @@ export interface PayloadContext {
   /** The name of the document in logs. */
   readonly name: string
   readonly host: Host
-  /** Live: the keys are a separate document. */
+  /** While the gateway runs, keys come in a separate document. */
   readonly keys: Keys
 }
 

@@ -164,7 +164,7 @@ export class ChunkReader {
     if (digits === undefined) throw this.#rules.malformed('The size of a chunk is not a number.')
     this.#extensionBytes += line.length - digits.length - CRLF.length
     if (this.#extensionBytes > this.#rules.extensionsMax)
-      throw this.#rules.malformed('Its chunks have too many extensions.')
+      throw this.#rules.malformed('The chunks have too many extensions.')
     this.#enter(Number.parseInt(digits, 16))
   }
 

@@ -65,7 +65,7 @@ export const JwtIssuer = z.strictObject({
       map: z
         .record(z.string().max(253), name())
         .optional()
-        .describe('Value of the claim to tenant; absent: the value is the tenant.'),
+        .describe('The tenant of each value of the claim. If absent, the value names the tenant.'),
     })
     .describe('Tenant whose limits and budgets the tokens use.'),
   id: Claim.default({ claim: '/sub' }).describe('Names the caller in logs and traces.'),

@@ -106,7 +106,7 @@ export const METRICS = {
   ),
   queueDepth: gauge(
     'gw_upstream_queue_depth',
-    'Waiting and running requests the runtime reported last.',
+    'Waiting and running requests in the last report of the runtime.',
     'upstream',
   ),
   credentialValid: gauge(

@@ -9,7 +9,7 @@ const sealed = sealedId(place, 'acme', secret)
 const opened = (id: string, tenant = 'acme', known = secret) =>
   openedId('response', id, tenant, () => known)
 
-test('an id leads its tenant to the response, wherever the secret is known', () => {
+test('a tenant finds its response by the id in each process that has the secret', () => {
   assert.deepEqual(opened(sealed), place)
   assert.match(sealed, /^resp_[\w-]+$/)
 })

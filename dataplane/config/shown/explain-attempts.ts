@@ -176,7 +176,7 @@ function traitsOf(
   ]
 }
 
-/** Each pod of the gateway counts by itself, and each endpoint has these places; how many endpoints there are shows later. */
+/** Each endpoint has these places in each pod; the number of endpoints is not known here. */
 function placesOf(depth: number, hasSeveral: boolean, pods: number | undefined): string {
   const whose = `${pods === undefined ? '' : ' from each pod'}${hasSeveral ? ' at each endpoint' : ''}`
   const factors = [
