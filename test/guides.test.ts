@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { lexer, type Tokens } from 'marked'
-import { parse, stringify } from 'yaml'
+import { parse, parseAllDocuments, stringify } from 'yaml'
 import { CLAUDE_CODE, CODEX } from './clients/sessions/agents.ts'
 import type { Stage } from './clients/sessions/stage.ts'
 import { gw } from './helpers/gw-here.ts'
@@ -87,6 +87,22 @@ test('the way back to an older release is that of the chart', () => {
   const annotated = blocks('upgrade', 'sh').filter((text) => text.includes('allow-downgrade'))
   assert.equal(annotated.length, 1)
   assert.ok(textOf('charts/gw/docs/reference.md').includes(annotated[0] ?? ''))
+})
+
+test('the endpoint of the GPU guide is the Service of its model server, and the pods get its places', () => {
+  const [server = '', gateway = ''] = blocks('gpus', 'yaml')
+  const [deployment, service] = parseAllDocuments(server).map((document) => document.toJS())
+  const { spec, gw: settings } = parse(gateway)
+  const [upstream] = settings.upstreams
+  const { name, namespace } = service.metadata
+  const [port] = service.spec.ports
+  assert.equal(upstream.endpoint, `http://${name}.${namespace}.svc:${port.port}`)
+  assert.deepEqual(service.spec.selector, deployment.spec.template.metadata.labels)
+  const [container] = deployment.spec.template.spec.containers
+  assert.equal(container.ports[0].containerPort, port.port)
+  assert.ok(container.args.includes(`--model=${upstream.model}`))
+  const places = Number(/--max-num-seqs=(\d+)/.exec(container.args.join(' '))?.[1])
+  assert.ok(spec.replicas * upstream.max_queue_depth <= places)
 })
 
 test('every alert of the guide is one of the chart', () => {

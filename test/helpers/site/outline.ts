@@ -12,7 +12,7 @@ const MOVING = 'cli/docs/moving.md'
 /** The order of the guides. One that is not here comes last; one that is not in the tree is left out. */
 const GUIDE_ORDER = [
   ...['first-hour', 'clients', 'moving', 'keys-and-budgets', 'at-night'],
-  ...['high-availability', 'upgrade', 'proxies', 'traces', 'security', 'alerts'],
+  ...['gpus', 'high-availability', 'upgrade', 'proxies', 'traces', 'security', 'alerts'],
 ]
 const DATAPLANE = 'dataplane/docs/'
 const CALLING = ['api', 'models', 'errors', 'streams', 'bodies', 'clients', 'client-sessions']
