@@ -60,3 +60,14 @@ test('a required name that is missing is reported as its option', async () => {
 function withoutTimes(text: string): string {
   return text.replaceAll(/\d+/g, 'N').replaceAll(/ +/g, ' ')
 }
+
+test('status and top take the name of a gateway of a cluster', async () => {
+  for (const command of ['status', 'top']) {
+    const { code, stderr } = await gw(command, 'production', '--admin', 'http://127.0.0.1:9')
+    assert.equal(code, 64)
+    assert.match(stderr, /--admin is of a stand-alone gateway and --gateway of a cluster/)
+  }
+  const { code, stderr } = await gw('status', 'production', '-A')
+  assert.equal(code, 64)
+  assert.match(stderr, /"production" cannot be used with --all-namespaces/)
+})

@@ -1,5 +1,6 @@
 /** `gw status`: the state of a gateway. */
 import { Command } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions, placeOf } from '../../asking/place.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
 import { EXIT, endUsageWith64 } from '../../printing/output.ts'
@@ -11,15 +12,19 @@ interface StatusOptions extends PlaceOptions {
 }
 
 export const status = endUsageWith64(
-  addPlace(
-    new Command('status').description(
-      'Show what a gateway enforces and its health; exits with 1 if it is not ready.',
-    ),
-  )
-    .option('-A, --all-namespaces', 'list the gateways of all namespaces')
-    .option('-w, --watch', 'show it again whenever it changes, until Ctrl-C')
-    .addOption(formatOption())
-    .action(showStatus),
+  bareName(
+    addPlace(
+      new Command('status').description(
+        'Show what a gateway enforces and its health; exits with 1 if it is not ready.',
+      ),
+    )
+      .option('-A, --all-namespaces', 'list the gateways of all namespaces')
+      .option('-w, --watch', 'show it again whenever it changes, until Ctrl-C')
+      .addOption(formatOption()),
+    '--gateway',
+    showStatus,
+    'allNamespaces',
+  ),
 )
 
 async function showStatus(options: StatusOptions, command: Command): Promise<void> {

@@ -1,5 +1,6 @@
 /** `gw top`: how busy routes and tenants are. */
 import { Command, Option } from 'commander'
+import { bareName } from '../../asking/bare-name.ts'
 import { addPlace, askedPlace, type PlaceOptions } from '../../asking/place.ts'
 import { durationMs } from '../../option-values.ts'
 import { type Format, formatOption } from '../../printing/formats.ts'
@@ -12,19 +13,22 @@ interface TopOptions extends PlaceOptions {
 }
 
 export const top = endUsageWith64(
-  addPlace(
-    new Command('top').description(
-      'Show requests, errors and tokens per second of routes and tenants, until Ctrl-C.',
-    ),
-  )
-    .option('--once', 'show them once; the default if the output is not a terminal')
-    .addOption(
-      new Option('--interval <time>', 'time between two readings, which the rates cover')
-        .default(2000, '2s')
-        .argParser(durationMs),
+  bareName(
+    addPlace(
+      new Command('top').description(
+        'Show requests, errors and tokens per second of routes and tenants, until Ctrl-C.',
+      ),
     )
-    .addOption(formatOption())
-    .action(showTop),
+      .option('--once', 'show them once; the default if the output is not a terminal')
+      .addOption(
+        new Option('--interval <time>', 'time between two readings, which the rates cover')
+          .default(2000, '2s')
+          .argParser(durationMs),
+      )
+      .addOption(formatOption()),
+    '--gateway',
+    showTop,
+  ),
 )
 
 async function showTop(options: TopOptions, command: Command): Promise<void> {
