@@ -1,4 +1,7 @@
-/** One connection to Redis, or to a cluster of them. It never queues, resends, retries or reconnects; the caller does. */
+/**
+ * One connection to Redis, or one to each node of a cluster. It never resends or retries, and never reconnects to a server; the
+ * caller does. Only a call to a node of a cluster waits for the connection to that node, within the deadline of the caller.
+ */
 import type { SecureContext } from 'node:tls'
 import { Cluster, Redis } from 'ioredis'
 import { turnEnd } from '../../base/turn-end.ts'
@@ -118,9 +121,10 @@ function redisOf({ place, secureContext, connectMs }: ClientOptions): Redis {
 
 function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster {
   const { nodes, tls } = place
-  return new Cluster([...nodes], {
+  const cluster = new Cluster([...nodes], {
     lazyConnect: true,
-    enableOfflineQueue: false,
+    // Without it, only the first of the calls that come while the connection to their node opens is kept; it refuses the others.
+    enableOfflineQueue: true,
     enableReadyCheck: false,
     clusterRetryStrategy: NEVER,
     clusterNodeRetryStrategy: null,
@@ -136,6 +140,25 @@ function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster 
       ...(tls && { tls: { secureContext: secureContext() } }),
     },
   })
+  // Else the first call to a node opens its connection.
+  cluster.on('ready', () => {
+    for (const node of cluster.nodes('master')) connectNode(node, connectMs)
+  })
+  cluster.on('+node', (node: Redis) => {
+    if (cluster.status === 'ready' && node.options.readOnly !== true) connectNode(node, connectMs)
+  })
+  return cluster
+}
+
+/** The client finds a node again, and connects to it again, if this fails. */
+function connectNode(node: Redis, connectMs: number): void {
+  if (node.status !== 'wait') return
+  // A server that is frozen accepts connections, so the timeout of the connection does not apply.
+  const timer = setTimeout(() => node.disconnect(), connectMs).unref()
+  node
+    .connect()
+    .catch(() => undefined)
+    .finally(() => clearTimeout(timer))
 }
 
 function sharedOptions({ username, password, db }: RedisPlace, connectMs: number) {

@@ -27,7 +27,7 @@ const MEANINGS: readonly Meaning[] = [
   },
   // Never sent.
   {
-    pattern: /enableOfflineQueue options is false|Cluster isn't ready|Cluster is ended/,
+    pattern: /enableOfflineQueue options is false|Cluster is ended|None of startup nodes/,
     reason: 'connection',
     maybeApplied: false,
   },

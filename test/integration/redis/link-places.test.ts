@@ -6,11 +6,11 @@ import { after, test } from 'node:test'
 import type { Tls } from '../../../dataplane/config/tls-files.ts'
 import { Certificates } from '../../helpers/certificates.ts'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
-import { freePort } from '../../helpers/free-port.ts'
 import { REDIS, type RedisServer, startRedis, type TlsFiles } from '../../helpers/redis-server.ts'
 import { until } from '../../helpers/until.ts'
 import { ANSWER_TOKENS, keysOf, standing, untilIdle } from '../limits/limited-gateway.ts'
 import { type ALink, aLink, count, refusal } from './a-link.ts'
+import { startRedisCluster } from './a-redis-cluster.ts'
 import { startShared } from './shared-gateways.ts'
 
 const closing: (() => unknown)[] = []
@@ -156,10 +156,9 @@ for (const { how, scheme, tls } of [
 }
 
 test('a cluster of three nodes: every slot is found, also after a move', async () => {
-  const nodes = await Promise.all([startNode(), startNode(), startNode()])
-  await join3(nodes)
-  const [first, second] = nodes
-  const url = `redis+cluster://127.0.0.1:${first?.port},127.0.0.1:${second?.port}`
+  const cluster = await startRedisCluster()
+  closing.push(() => cluster.stop())
+  const { nodes, url } = cluster
   const link = await linkTo(url)
   const keys = Array.from({ length: 60 }, (_, index) => `gw:v1:{tenant-${index}}:n`)
   for (const key of keys) assert.equal(await count(link, key), 1)
@@ -213,39 +212,6 @@ async function startSentinel(
     args: secured.tls === undefined ? [] : ['--tls-replication', 'yes'],
   })
   return server
-}
-
-interface Node extends RedisServer {
-  /** The port of the cluster's internal protocol. */
-  readonly busPort: number
-}
-
-async function startNode(): Promise<Node> {
-  const busPort = await freePort()
-  const args = ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)]
-  return { ...(await redis({ port: 'free', args })), busPort }
-}
-
-/** Makes three empty nodes one cluster, with a third of the slots each. */
-async function join3(nodes: readonly Node[]): Promise<void> {
-  const [first, ...others] = nodes
-  const third = Math.ceil(16_384 / 3)
-  for (const [index, node] of nodes.entries()) {
-    const last = Math.min(16_383, (index + 1) * third - 1)
-    await node.ask('CLUSTER', 'ADDSLOTSRANGE', String(index * third), String(last))
-    await node.ask('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1))
-  }
-  for (const node of others) {
-    await first?.ask('CLUSTER', 'MEET', '127.0.0.1', String(node.port), String(node.busPort))
-  }
-  await until(
-    'the cluster is one',
-    async () => {
-      const states = await Promise.all(nodes.map((node) => node.ask('CLUSTER', 'INFO')))
-      return states.every((state) => /cluster_state:ok[\s\S]*cluster_known_nodes:3/.test(state))
-    },
-    60,
-  )
 }
 
 async function move(slot: number, key: string, nodes: readonly RedisServer[]): Promise<void> {
