@@ -8,6 +8,7 @@ import type {
   AdmitRequest,
   AdmitResult,
   Amount,
+  CountedTokens,
   Measures,
   Rules,
   ScopedBudget,
@@ -15,13 +16,17 @@ import type {
 import type { Moment, Windows } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
 import { TurnGroups } from '../../base/turn-end.ts'
+import { StoreAway } from './link.ts'
 import type { Account, AccountWindow, ScopeAccount } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {
   admission,
   decisionAt,
+  decisiveOf,
+  FIRST_REFUSAL,
   figuresOf,
   isHeldBack,
+  type ShardAnswer,
   scopedFiguresOf,
   windowsIn,
 } from './redis-replies.ts'
@@ -38,6 +43,8 @@ export interface Decided {
   readonly by: number
   /** Refused only because of slices, which their holders give back now. */
   readonly isHeldBack: boolean
+  /** Accounts on other nodes of a cluster that hold something for a refused request. */
+  readonly toGiveBack: readonly Account[]
 }
 
 export type Arguments = readonly (string | number)[]
@@ -51,6 +58,10 @@ export interface Tenancy {
 interface Counter {
   readonly account: Account
   readonly rules: CounterRules
+}
+
+interface SharedCounter extends Counter {
+  readonly counts: CountedTokens
 }
 
 type CounterRules = Measures & Pick<Rules, 'budget'>
@@ -75,13 +86,18 @@ interface Admission extends Tenancy {
 /** A script must not keep the server for long. */
 const TOGETHER_MAX = 100
 
+const NONE: readonly Account[] = []
+
 export class Asking {
   readonly #calls: Calls
   readonly #clock: Clock
+  readonly #isCluster: boolean
   readonly #gathered: TurnGroups<Account, Admission, readonly Decided[]>
 
-  constructor(calls: Calls, clock: Clock) {
+  /** `isCluster`: accounts with different tags may be on different nodes. */
+  constructor(calls: Calls, clock: Clock, isCluster: boolean) {
     this.#calls = calls
+    this.#isCluster = isCluster
     this.#clock = clock
     const haveRulesInCommon = (first: Admission, other: Admission) => first.rules === other.rules
     this.#gathered = new TurnGroups(TOGETHER_MAX, haveRulesInCommon, (all) => this.#admit(all))
@@ -107,24 +123,55 @@ export class Asking {
       const decision = place === 0 ? reply : decisionAt(place, reply, rules.budget)
       const result = admission(decision, figuresOf(decision, rules, present))
       const [code = 1] = decision
-      return { result, present, by: code - 1, isHeldBack: isHeldBack(code) }
+      return { result, present, by: code - 1, isHeldBack: isHeldBack(code), toGiveBack: NONE }
     })
   }
 
-  /** One call over the accounts of all budgets: if one refuses, none is charged. */
+  /**
+   * One call over the accounts of all budgets: if one refuses, none is charged. In a cluster it is one for each node that may
+   * have some of them: if one refuses, the others have to be given back what they hold.
+   */
   async admitOverAll(
     { account, rules, others }: Tenancy & { readonly others: readonly ScopeAccount[] },
-    { id, estimate, cheaper }: Wanted,
+    wanted: Wanted,
   ): Promise<Decided> {
     const { scoped = [] } = rules
-    const counters = [
-      { account, rules, counts: 'all' as const },
+    const counters: readonly SharedCounter[] = [
+      { account, rules, counts: 'all' },
       ...others.map((one, index) => ({
         account: one.account,
         rules: rulesOfScope(scoped[index]),
         counts: one.scope.limit?.counts ?? ('all' as const),
       })),
     ]
+    const shards = this.#isCluster
+      ? [...Map.groupBy(counters, (one) => one.account.tag).values()]
+      : [counters]
+    const answers = await allOf(shards.map((shard) => this.#admitShard(shard, wanted)))
+    const { code, wait, at, moment, isHeldBack: held } = decisiveOf(answers)
+    const replyOf = (one: Account) =>
+      answers.find(({ replies }) => replies.has(one))?.replies.get(one) ?? []
+    const figures = {
+      ...figuresOf(replyOf(account), rules, moment),
+      scoped: scoped.map((one, index) => {
+        const reply = replyOf(others[index]?.account ?? account)
+        return scopedFiguresOf(reply, one, windowsOfScope(one, moment))
+      }),
+    }
+    const scope = others.find((one) => one.account === at)?.scope
+    const result = admission([code, 0, wait], figures, scope)
+    const isRefused = result.outcome === 'refused'
+    const toGiveBack = answers.flatMap((one) =>
+      isRefused && one.code < FIRST_REFUSAL ? [...one.replies.keys()] : [],
+    )
+    return { result, present: moment, by: code - 1, isHeldBack: held, toGiveBack }
+  }
+
+  /** Over accounts of one node. */
+  async #admitShard(
+    counters: readonly SharedCounter[],
+    { id, estimate, cheaper }: Wanted,
+  ): Promise<ShardAnswer> {
     let moment: Moment = this.#calls.present
     const reply = await this.#calls.runOverAll({
       script: ADMIT_ALL,
@@ -144,25 +191,20 @@ export class Asking {
       })),
     })
     // The script answers with the code, the time, the wait, an account's number, and a list for each account.
-    const [code, , , which, mine, ...theirs] = reply as readonly [
+    const [code, , wait, which, ...lists] = reply as readonly [
       number,
       number,
       number,
       number,
-      number[],
       ...number[][],
     ]
+    const replies = new Map<Account, readonly number[]>()
     for (const [index, counter] of counters.entries()) {
-      this.#hear(counter, index === 0 ? mine : (theirs[index - 1] ?? []), moment)
+      const list = lists[index] ?? []
+      this.#hear(counter, list, moment)
+      replies.set(counter.account, list)
     }
-    const figures = {
-      ...figuresOf(mine, rules, moment),
-      scoped: scoped.map((one, index) =>
-        scopedFiguresOf(theirs[index] ?? [], one, windowsOfScope(one, moment)),
-      ),
-    }
-    const result = admission(reply.slice(0, 3) as number[], figures, others[which - 2]?.scope)
-    return { result, present: moment, by: code - 1, isHeldBack: isHeldBack(code) }
+    return { code, wait, at: counters[which - 1]?.account, replies, moment }
   }
 
   /** Reads, or admits under the rules of one account. */
@@ -219,6 +261,16 @@ export function rulesOfScope(
   scoped: Pick<ScopedBudget, 'rule' | 'rates'> | undefined,
 ): CounterRules {
   return { ...scoped?.rates, budget: scoped?.rule }
+}
+
+/** If one call fails, accounts of the others may hold something. */
+async function allOf<T>(calls: readonly Promise<T>[]): Promise<T[]> {
+  const ends = await Promise.allSettled(calls)
+  const failed = ends.find(({ status }) => status === 'rejected')
+  if (failed?.status !== 'rejected') return await Promise.all(calls)
+  const { reason } = failed
+  if (calls.length === 1 || !(reason instanceof StoreAway)) throw reason
+  throw new StoreAway(reason.reason, true, { cause: reason })
 }
 
 /** The windows of the budget of a counter. */

@@ -109,6 +109,8 @@ export class Account {
   /** The running repair of a store that lost data, shared by all calls that need it. */
   healing: Promise<void> | undefined
   readonly isOfLimit: boolean
+  /** Accounts with the same one are on one node of a cluster. */
+  readonly tag: string
   readonly #root: string
   readonly #period: Period | undefined
   readonly #windows = new Map<string, AccountWindow>()
@@ -116,6 +118,7 @@ export class Account {
   constructor(tenant: string, keyPrefix: string, scope?: BudgetScope) {
     this.tenant = tenant
     this.#root = accountRoot(keyPrefix, tenant, scope)
+    this.tag = this.#root.slice(keyPrefix.length).replace(/\}.*$/, '')
     this.isOfLimit = scope?.kind === 'limit'
     this.#period = scope?.limit?.period
     this.keys = [`${this.#root}:state`, `${this.#root}:leases`, `${this.#root}:graves`]

@@ -11,8 +11,8 @@ import type {
   ScopedBudget,
   ScopedFigures,
 } from '../../accounts/store.ts'
-import type { Windows } from '../../accounts/windows.ts'
-import { FIGURES } from './redis-accounts.ts'
+import type { Moment, Windows } from '../../accounts/windows.ts'
+import { type Account, FIGURES } from './redis-accounts.ts'
 
 /** Where the figures of a window begin, if there are any. */
 const WINDOWS_AT = 10
@@ -139,4 +139,27 @@ export function windowsIn(
   const day = budget?.tokensPerDay === undefined ? undefined : WINDOWS_AT
   if (budget?.nanosPerMonth === undefined) return [day, undefined]
   return [day, day === undefined ? WINDOWS_AT : WINDOWS_AT + FIGURES]
+}
+
+/** Smaller codes are those of admissions. */
+export const FIRST_REFUSAL = 11
+
+/** The answer about the accounts of one node. */
+export interface ShardAnswer {
+  readonly code: number
+  readonly wait: number
+  /** The account that decided. */
+  readonly at: Account | undefined
+  readonly replies: ReadonlyMap<Account, readonly number[]>
+  readonly moment: Moment
+}
+
+/** If several refuse, it is the refusal with the longest wait; else the first downgrade. */
+export function decisiveOf(answers: readonly ShardAnswer[]) {
+  const refusals = answers.filter(({ code }) => code >= FIRST_REFUSAL)
+  const [longest] = refusals.toSorted((one, other) => other.wait - one.wait)
+  const decisive = longest ?? answers.find(({ code }) => code > 1) ?? answers[0]
+  if (decisive === undefined) throw new TypeError('A request has an account.')
+  const areHeldBack = refusals.length > 0 && refusals.every(({ code }) => isHeldBack(code))
+  return { ...decisive, isHeldBack: areHeldBack }
 }

@@ -82,6 +82,12 @@ export class RunningRequests {
     this.#unanswered.add(accounts, id)
   }
 
+  /** Takes back an admission that other accounts have refused; again later if there is no answer. */
+  async giveBack(accounts: readonly Account[], id: string): Promise<void> {
+    this.#unanswered.add(accounts, id)
+    await this.#unanswered.takeBack(id).catch(() => undefined)
+  }
+
   settle(
     settling: Settling,
     account: Account,

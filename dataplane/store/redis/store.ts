@@ -46,6 +46,8 @@ export interface RedisStoreOptions {
   /** Unique name of this process, never used by another one. */
   readonly replica: string
   readonly clock: Clock
+  /** Whether accounts are on several nodes, so that one call is about those of one node. */
+  readonly isCluster?: boolean
   /** Absent: each request asks the store. */
   readonly slices?: Pick<ClaimsOptions, 'schedule' | 'isTogether' | 'hears'>
 }
@@ -71,7 +73,7 @@ export class RedisStore implements Store {
     this.#book = new AccountBook(options.keyPrefix)
     this.#clock = options.clock
     this.#calls = new Calls(link, options)
-    this.#asking = new Asking(this.#calls, options.clock)
+    this.#asking = new Asking(this.#calls, options.clock, options.isCluster ?? false)
     this.#running = new RunningRequests(this.#calls, options.clock, this.#book.accounts)
     const { slices, replica, clock } = options
     this.#schedule = slices?.schedule ?? afterTimer
@@ -148,10 +150,12 @@ export class RedisStore implements Store {
     return result
   }
 
-  #decide({ account, others }: Asked, rules: Rules, wanted: Wanted): Promise<Decided> {
-    return others === undefined
-      ? this.#asking.admitAlone({ account, rules }, wanted)
-      : this.#asking.admitOverAll({ account, rules, others }, wanted)
+  async #decide({ account, others }: Asked, rules: Rules, wanted: Wanted): Promise<Decided> {
+    if (others === undefined) return await this.#asking.admitAlone({ account, rules }, wanted)
+    const decided = await this.#asking.admitOverAll({ account, rules, others }, wanted)
+    const { toGiveBack } = decided
+    if (toGiveBack.length > 0) await this.#running.giveBack(toGiveBack, wanted.id)
+    return decided
   }
 
   /** Holders of slices hear that they are wanted, and give back what is idle within milliseconds. */

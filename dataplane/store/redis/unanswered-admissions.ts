@@ -1,6 +1,6 @@
 /** Admissions without an answer: the store may hold a slot that no request uses, so the gateway takes it back. */
 
-import type { Present } from '../../accounts/windows.ts'
+import type { Moment } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Account } from './redis-accounts.ts'
 import { type Calls, LATE_MS } from './redis-calls.ts'
@@ -12,7 +12,7 @@ const UNANSWERED_MAX = 10_000
 interface Unanswered {
   /** The account of the tenant, and those of the other budgets. */
   readonly accounts: readonly Account[]
-  readonly windows: Pick<Present, 'day' | 'month'>
+  readonly moment: Moment
   /** Time after which the admission can no longer arrive, on this process's clock. */
   readonly until: number
   /** Whether the request ran anyway, so that its charge to the rate stays. */
@@ -30,9 +30,9 @@ export class UnansweredAdmissions {
   }
 
   add(accounts: readonly Account[], id: string): void {
-    const { day, month } = this.#calls.present
+    const { day, month, at } = this.#calls.present
     const until = this.#clock.now() + 2 * LATE_MS
-    this.#unanswered.set(id, { accounts, windows: { day, month }, until, hasRun: false })
+    this.#unanswered.set(id, { accounts, moment: { day, month, at }, until, hasRun: false })
     if (this.#unanswered.size <= UNANSWERED_MAX) return
     for (const oldest of this.#unanswered.keys()) {
       this.#unanswered.delete(oldest)
@@ -62,13 +62,14 @@ export class UnansweredAdmissions {
   }
 
   /** Returns whether the account had the admission. */
-  async #takeBack(id: string, account: Account, { windows, hasRun }: Unanswered): Promise<boolean> {
+  async #takeBack(id: string, account: Account, { moment, hasRun }: Unanswered): Promise<boolean> {
+    const { day, month } = account.windowsAt(moment)
     const nothing = [0, 0, 0, 0, -1]
     const [, , found] = await this.#calls.run({
       script: SETTLE,
       account,
       isBounded: false,
-      windows: () => [account.windowFor(windows.day), account.windowFor(windows.month)],
+      windows: () => [day, month],
       args: () => [id, 0, hasRun ? SETTLE_ONLY : TAKE_BACK, ...nothing, ...nothing],
     })
     return found !== 0

@@ -135,7 +135,8 @@ function sharedStore(
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
-  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock })
+  const isCluster = parseRedisUrl(section.url).kind === 'cluster'
+  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock, isCluster })
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {

@@ -92,14 +92,6 @@ testRefusals([
     'at most 8',
   ),
   row(
-    'a group in a Redis cluster',
-    '    - {tenants: [t, s], tokens_per_day: 5} # here\n' +
-      '  rate_limits:\n    backend: redis\n    redis: {url: "redis+cluster://h:6379"}',
-    '[0].tenants',
-    'cannot be counted in a Redis cluster',
-    'Sentinel',
-  ),
-  row(
     'a spend budget of a key without prices',
     '    - {key: k, spend_per_month_usd: 5} # here',
     '[0].spend_per_month_usd',

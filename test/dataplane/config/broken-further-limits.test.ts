@@ -178,13 +178,6 @@ const ROWS: Row[] = [
     says: 'duplicate limit name',
     fix: 'another name',
   },
-  {
-    name: 'a counter of several tenants in a Redis cluster',
-    yaml: `  rate_limits: {backend: redis, redis: {url: "redis+cluster://h"}}\n  limits:\n    - {name: a, for: {tenant: "*"}, ${RATE}} # here`,
-    path: 'gw.limits[0].for',
-    says: 'cannot be counted in a Redis cluster',
-    fix: 'each: tenant',
-  },
 ]
 
 testRefusals(ROWS)

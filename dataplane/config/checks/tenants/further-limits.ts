@@ -1,5 +1,5 @@
 /** Entries of `limits[]` that cannot take effect. */
-import { isOfOneTenant, matcherOf, patternOf } from '../../../accounts/further/selectors.ts'
+import { matcherOf, patternOf } from '../../../accounts/further/selectors.ts'
 import { EACH_TENANT } from '../../../accounts/holders.ts'
 import { valueBelow } from '../../../json/values.ts'
 import { ANY_MODEL } from '../../../schema/constants.ts'
@@ -11,7 +11,6 @@ import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 import { unknownName } from '../names.ts'
 import { callersOf } from './callers.ts'
-import { placeOf } from './holders.ts'
 import { upstreamsOf } from './prices.ts'
 
 /** Every request of a tenant has to fit all of them. */
@@ -172,17 +171,6 @@ const limitFitsARequest: Check = (section) => {
   })
 }
 
-/** One script call reads all counters of a request, and a cluster runs a script on one node only. */
-const limitsAreOnOneServer: Check = (section) => {
-  if (placeOf(section.rate_limits?.redis?.url)?.kind !== 'cluster') return []
-  return eachLimit(section, ({ for: selectors, name }, path) => {
-    if (isOfOneTenant(selectors)) return []
-    const message = `limit ${quoted(name)} cannot be counted in a Redis cluster: its tenants are on several nodes`
-    const fix = 'Use one Redis server or Sentinel, or write each: tenant, key or user.'
-    return [refuse([...path, 'for'], message, fix)]
-  })
-}
-
 const limitsAreFew: Check = ({ limits }) => {
   const ofTenants = new Map<string, number>()
   return limits.flatMap(({ for: selectors }, index) => {
@@ -212,7 +200,6 @@ export const furtherLimitChecks = [
   limitKeysExist,
   endUsersAreLimited,
   limitFitsARequest,
-  limitsAreOnOneServer,
   limitsAreFew,
 ]
 

@@ -4,7 +4,6 @@ import { valueBelow } from '../../../json/values.ts'
 import type { RouteSection, Section } from '../../../schema/index.ts'
 import { entryOf } from '../../caller-id.ts'
 import { type Finding, refuse, warn } from '../../judgement/problems.ts'
-import { parseRedisUrl, type RedisPlace, RedisUrlError } from '../../redis-url.ts'
 import { at, type Check, oneOf, quoted } from '../contract.ts'
 import { repeated } from '../duplicates.ts'
 import { callersOf } from './callers.ts'
@@ -115,33 +114,12 @@ const groupsAreFew: Check = ({ budgets }) => {
   )
 }
 
-/** One script call reads all counters of a request, and a cluster runs a script on one node only. */
-const groupsAreOnOneServer: Check = ({ budgets, rate_limits }) => {
-  const index = budgets.findIndex(({ tenants }) => tenants !== undefined)
-  if (index === -1 || placeOf(rate_limits?.redis?.url)?.kind !== 'cluster') return []
-  const message = 'a group cannot be counted in a Redis cluster: its tenants are on several nodes'
-  const fix = 'Use one Redis server or Sentinel, or give each tenant a budget.'
-  return [refuse(at('budgets', index, 'tenants'), message, fix)]
-}
-
-/** Where Redis is, if the URL is written out. */
-export function placeOf(url: string | undefined): RedisPlace | undefined {
-  if (url === undefined || url.includes('${')) return undefined
-  try {
-    return parseRedisUrl(url)
-  } catch (error) {
-    if (error instanceof RedisUrlError) return undefined
-    throw error
-  }
-}
-
 export const holderChecks = [
   budgetHasOneHolder,
   groupIsAList,
   holdersDiffer,
   budgetedKeysExist,
   groupsAreFew,
-  groupsAreOnOneServer,
 ]
 
 /** The routes that requests under a budget may use. */
