@@ -6,6 +6,7 @@ import { isRecord } from '../dataplane/json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES } from '../dataplane/providers/index.ts'
 import { STRATEGY_NAMES } from '../dataplane/schema/constants.ts'
 import { GatewaySection } from '../dataplane/schema/index.ts'
+import { PARAMETERS_MAX } from '../dataplane/schema/parameters.ts'
 import { listMap, type Rule, rules } from './fields.ts'
 import { makeStructural } from './structural.ts'
 
@@ -26,11 +27,13 @@ export function makeGatewaySection(): Tree {
   return section
 }
 
-/** The value may have two types, which a structural schema cannot express; the checks can. */
+/** The value may have several types, which a structural schema cannot express; the checks can. */
 const UNTYPED = { 'x-kubernetes-preserve-unknown-fields': true }
 
 const TWO_FORMS = [
   'upstreams[].model',
+  'upstreams[].parameters.default{}',
+  'upstreams[].parameters.force{}',
   'routes[].upstreams[]',
   'routes[].fallback[]',
   'aliases{}',
@@ -224,6 +227,8 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'upstreams[].caller_headers': { maxProperties: 64 },
   'upstreams[].context_windows': { maxProperties: 256 },
   'upstreams[].labels': { maxProperties: 64 },
+  'upstreams[].parameters.default': { maxProperties: PARAMETERS_MAX },
+  'upstreams[].parameters.force': { maxProperties: PARAMETERS_MAX },
   'tenants[].requires': { maxProperties: 64 },
   'upstreams[].fairness.weights': { maxProperties: 1024 },
   'upstreams[].fairness.guarantee': { maxProperties: 1024 },

@@ -14,6 +14,7 @@ const Attempt = z.looseObject({
   upstream_limits: z.record(z.string(), z.string()).nullish(),
   dropped: z.array(z.string()).nullish(),
   left_out: z.array(z.string()).nullish(),
+  parameters: z.array(z.string()).nullish(),
   answer: z
     .looseObject({
       id: z.string().nullish(),

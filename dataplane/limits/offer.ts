@@ -12,7 +12,7 @@ import type { Lane, Lanes, Target } from '../upstream/live/targets.ts'
 import { comparedModel, isCompared } from '../upstream/live/vectors.ts'
 import { laneOf } from '../upstream/named/lanes.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
-import { type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
+import { limitFor, type Quote, quoteOf, readAtOnce, windowOf } from './quote.ts'
 
 /** The facts that determine the cost of a request. */
 export interface Wish {
@@ -101,7 +101,7 @@ export function downgradeOffer(
   const tokens = quote.tokens ?? new PromptTokens(request)
   // Check the fit without throwing: the budget may not be exhausted, so this route may never be needed.
   const hasRoom = (target: Target) =>
-    readAtOnce(request, tokens.at(target)) + (request.maxTokens ?? 1) <= windowOf(target)
+    readAtOnce(request, tokens.at(target)) + (limitFor(target, request) ?? 1) <= windowOf(target)
   const mayServe = (target: Target) =>
     target.isOpen(clock.now(), yields) &&
     hasRoom(target) &&

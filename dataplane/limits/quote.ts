@@ -3,6 +3,7 @@
 import { answerReserved } from '../accounts/reserve.ts'
 import { GatewayError } from '../base/errors.ts'
 import type { Route } from '../config/snapshot.ts'
+import { limitAt } from '../config/upstreams/parameters.ts'
 import { isGenerated } from '../tokens/count.ts'
 import { type CountedBy, PromptTokens } from '../tokens/counter.ts'
 import { inputMember } from '../tokens/input-member.ts'
@@ -54,7 +55,7 @@ export function quoteOf(
   budgeted: Route | undefined,
   known?: PromptTokens,
 ): Quote | Promise<Quote> {
-  const { maxTokens: own } = request
+  const own = limitOf(request, lane)
   const isAnswered = isGenerated(request.operation)
   const written = own === undefined && isAnswered ? budgeted?.section.max_tokens_default : undefined
   // A token has at least one byte, so most prompts fit every window without a count.
@@ -68,6 +69,33 @@ export function quoteOf(
   const asked = { request, lane, budgeted, tokens, fitsAll, written, least }
   const counting = tokens.bound(lane.targets)
   return counting === undefined ? bounded(asked) : counting.then(() => bounded(asked))
+}
+
+/**
+ * The most tokens that one answer may have: the client's limit, or the largest limit of the upstreams if each sets one.
+ * undefined: an answer may have any number.
+ */
+function limitOf(request: ModelRequest, { targets }: Lane): number | undefined {
+  const { maxTokens } = request
+  if (!targets.some(({ settings }) => settings.parameters !== undefined)) return maxTokens
+  const limits = targets.map((target) => limitFor(target, request))
+  return limits.includes(undefined) ? undefined : largestNumber(limits)
+}
+
+/** The limit that one upstream is asked for. */
+export function limitFor({ settings }: Target, request: ModelRequest): number | undefined {
+  const { maxTokens, operation, below } = request
+  const isSet = (operation === 'chat' || operation === 'completions') && below === undefined
+  return isSet ? limitAt(settings, maxTokens) : maxTokens
+}
+
+/** The largest limit among the upstreams; 0 if none has one. */
+function mostSet(request: ModelRequest, targets: readonly Target[]): number {
+  return largestNumber(targets.map((target) => limitFor(target, request)))
+}
+
+function largestNumber(limits: readonly (number | undefined)[]): number {
+  return Math.max(0, ...limits.filter((limit) => limit !== undefined))
 }
 
 const UNCOUNTED = {
@@ -84,9 +112,9 @@ function bounded(asked: QuotedRequest): Quote | Promise<Quote> {
   const { request, tokens, written, least } = asked
   const { targets } = asked.lane
   if (!tokens.hasBounds(targets)) return quoted(asked)
-  const needed = Math.max(least, written ?? 0)
   const hasRoom = (target: Target) =>
-    readAtOnce(request, tokens.at(target)) + needed <= windowOf(target)
+    readAtOnce(request, tokens.at(target)) + (limitFor(target, request) ?? written ?? least) <=
+    windowOf(target)
   if (targets.every(hasRoom)) return quoted({ ...asked, fitsAll: true })
   const counting = tokens.count(targets)
   return counting === undefined ? quoted(asked) : counting.then(() => quoted(asked))
@@ -101,13 +129,14 @@ function quoted({
   written,
   least,
 }: QuotedRequest): Quote {
-  const { maxTokens: own } = request
+  const own = limitOf(request, lane)
   const { targets } = lane
   const isUnbounded = budgeted !== undefined && isGenerated(request.operation)
   // The route's limit must not exclude an upstream that has room for the prompt.
   const injected = written === undefined ? undefined : Math.min(written, leastRoom(targets, tokens))
   const hasRoom = (target: Target) =>
-    readAtOnce(request, tokens.at(target)) + least <= windowOf(target)
+    readAtOnce(request, tokens.at(target)) + (limitFor(target, request) ?? least) <=
+    windowOf(target)
   // A route without upstreams has no window that could be too small.
   if (!fitsAll && !targets.some(hasRoom)) {
     const largest = largestOf(targets)
@@ -119,12 +148,13 @@ function quoted({
     prompt: tokens.most(targets),
     estimated: tokens.mostEstimated(targets),
     countedBy: countedBy(targets, tokens),
-    answer: (own ?? injected ?? reserved) * answersOf(request),
+    answer: (own ?? Math.max(injected ?? reserved, mostSet(request, targets))) * answersOf(request),
     injected,
     fitsAll,
     tokens,
     fits: (target) =>
-      readAtOnce(request, tokens.at(target)) + (injected ?? least) <= windowOf(target),
+      readAtOnce(request, tokens.at(target)) + (limitFor(target, request) ?? injected ?? least) <=
+      windowOf(target),
   }
 }
 

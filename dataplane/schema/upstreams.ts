@@ -7,6 +7,7 @@ import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities } from './capabilities.ts'
 import { Fairness } from './fairness.ts'
 import { count, headers, labels, name, seconds, text, time, tlsVersion, url } from './fields.ts'
+import { Parameters } from './parameters.ts'
 
 export const Tls = z.strictObject({
   ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),
@@ -247,6 +248,9 @@ export const Upstream = z.strictObject({
     ),
   capabilities: Capabilities.optional().describe(
     'Facts about the model that the gateway does not know, or knows otherwise. Default: the table of models.',
+  ),
+  parameters: Parameters.optional().describe(
+    'Parameters of the model that the gateway sets, such as temperature or reasoning_effort.',
   ),
   native: z
     .array(z.enum(NATIVE_APIS))

@@ -2,6 +2,7 @@
 
 import type { Extra } from './extras.ts'
 import type { ModelRow, WrittenName } from './models/capabilities.ts'
+import type { VendorParameter } from './parameters.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 
@@ -133,6 +134,8 @@ export interface ProviderFacts {
   readonly natives?: readonly NativeApi[]
   /** Native APIs if the configuration names none. */
   readonly nativeDefault?: (settings: AddressSettings) => readonly NativeApi[]
+  /** Parameters of its API besides those that the gateway translates, which `parameters` of an upstream may set. */
+  readonly parameters?: Readonly<Record<string, VendorParameter>>
   /** Extras besides tokens in its API; each upstream's `allow` selects from them. */
   readonly extras?: readonly Extra[]
   /** The names of a model in LiteLLM's price list, the best one first; absent: no listed price applies. */

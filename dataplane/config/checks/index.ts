@@ -38,6 +38,7 @@ import { credentialChecks } from './upstreams/credentials.ts'
 import { egressChecks } from './upstreams/egress.ts'
 import { endpointChecks } from './upstreams/endpoints.ts'
 import { fairnessChecks } from './upstreams/fairness.ts'
+import { parameterChecks } from './upstreams/parameters.ts'
 import { plainHttpChecks } from './upstreams/plain-http.ts'
 import { probeChecks } from './upstreams/probes.ts'
 import { upstreamChecks } from './upstreams/upstreams.ts'
@@ -69,6 +70,7 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...listenerTlsChecks,
   ...nameChecks,
   ...nestingChecks,
+  ...parameterChecks,
   ...placementChecks,
   ...plainHttpChecks,
   ...priceChecks,

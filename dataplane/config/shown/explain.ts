@@ -20,6 +20,7 @@ import {
 import { explainCaches } from './explain-caches.ts'
 import { explainFurther } from './explain-limits.ts'
 import { explainModels } from './explain-models.ts'
+import { explainParameters } from './explain-parameters.ts'
 import { explainPlacements } from './explain-placements.ts'
 import { explainTenants } from './explain-tenants.ts'
 
@@ -68,6 +69,7 @@ function explainRoute(
     ...explainUnsupported(route),
     ...explainCaches(section, route, upstreamNamesOf(route, section.routes)),
     ...explainModels(section.upstreams, upstreamNamesOf(route, section.routes)),
+    ...explainParameters(section.upstreams, upstreamNamesOf(route, section.routes)),
     ...explainClocks(section, route, kind),
     ...explainWindow(section, route, kind),
     ...explainCost(section, route, kind),

@@ -8,6 +8,7 @@ import type { UpstreamSection } from '../../schema/index.ts'
 import type { Provider, ProviderSettings } from '../../wire/provider.ts'
 import type { AddressSettings } from '../../wire/provider-facts.ts'
 import { resolved, serverOf, splitEndpoint } from './address.ts'
+import { parametersOf, type UpstreamParameters } from './parameters.ts'
 
 export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
@@ -35,6 +36,8 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly wholeTimeoutMs: number
   readonly idleTimeoutMs: number
   readonly contextWindow: number | undefined
+  /** The parameters that it gets besides those of the client, or in their place; undefined: none. */
+  readonly parameters: UpstreamParameters | undefined
   /** Extra request headers, lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   /** Milliseconds since 1970 until which it gets no new requests. */
@@ -78,6 +81,7 @@ export function settingsOf(
     wholeTimeoutMs: (section.timeout_seconds ?? Number.POSITIVE_INFINITY) * 1000,
     idleTimeoutMs: section.idle_timeout_seconds * 1000,
     contextWindow: knownWindow(section),
+    parameters: parametersOf(section),
     drainedUntilMs:
       section.drained_until === undefined ? undefined : Date.parse(section.drained_until),
     native: nativeOf(section, provider),

@@ -6,6 +6,10 @@ export const facts: ProviderFacts = {
   name: 'anthropic',
   summary: "Anthropic's Messages API.",
   hosted: true,
+  parameters: {
+    top_k: { values: { kind: 'integer', least: 0, most: 1_000_000 } },
+    thinking: { values: { kind: 'object' } },
+  },
   writable: {
     reasoning: true,
     efforts: true,

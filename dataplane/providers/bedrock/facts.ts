@@ -9,6 +9,11 @@ export const facts: ProviderFacts = {
   genAiName: 'aws.bedrock',
   summary: "Amazon Bedrock's Converse API, for all models behind it.",
   hosted: true,
+  parameters: {
+    additionalModelRequestFields: { values: { kind: 'object' } },
+    guardrailConfig: { values: { kind: 'object' } },
+    performanceConfig: { values: { kind: 'object' } },
+  },
   writable: {
     reasoning: true,
     efforts: true,

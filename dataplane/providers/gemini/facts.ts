@@ -8,6 +8,14 @@ export const facts: ProviderFacts = {
   genAiName: 'gcp.gemini',
   summary: "Google's Gemini API, or with project and region the same models on Vertex AI.",
   hosted: true,
+  parameters: {
+    top_k: {
+      values: { kind: 'integer', least: 1, most: 1_000_000 },
+      below: 'generationConfig',
+      as: 'topK',
+    },
+    safetySettings: { values: { kind: 'objects' } },
+  },
   writable: {
     reasoning: true,
     efforts: true,

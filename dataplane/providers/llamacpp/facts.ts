@@ -8,6 +8,17 @@ export const facts: ProviderFacts = {
   name: 'llamacpp',
   summary: "llama.cpp's server.",
   hosted: false,
+  parameters: {
+    top_k: { values: { kind: 'integer', least: 0, most: 1_000_000 } },
+    min_p: { values: { kind: 'number', least: 0, most: 1 } },
+    typical_p: { values: { kind: 'number', least: 0, most: 1 } },
+    repeat_penalty: { values: { kind: 'number', least: 0, most: 10 } },
+    repeat_last_n: { values: { kind: 'integer', least: -1, most: 10_000_000 } },
+    cache_prompt: { values: { kind: 'boolean' } },
+    ignore_eos: { values: { kind: 'boolean' } },
+    samplers: { values: { kind: 'texts' } },
+    chat_template_kwargs: { values: { kind: 'object' }, isOfChats: true },
+  },
   writable: {
     reasoning: true,
     efforts: true,

@@ -7,6 +7,10 @@ export const facts: ProviderFacts = {
   genAiName: 'mistral_ai',
   summary: "Mistral's hosted API.",
   hosted: true,
+  parameters: {
+    safe_prompt: { values: { kind: 'boolean' } },
+    prompt_mode: { values: { kind: 'one of', values: ['reasoning'] } },
+  },
   writable: { reasoning: true, efforts: true },
   calls: { name: /^[a-zA-Z0-9_-]+$/, nameMax: 64, id: /^/ },
   aliases: ['mistralai'],

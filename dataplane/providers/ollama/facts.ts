@@ -7,6 +7,13 @@ export const facts: ProviderFacts = {
   name: 'ollama',
   summary: 'Ollama, by its own API.',
   hosted: false,
+  parameters: {
+    top_k: { values: { kind: 'integer', least: 0, most: 1_000_000 }, below: 'options' },
+    min_p: { values: { kind: 'number', least: 0, most: 1 }, below: 'options' },
+    repeat_penalty: { values: { kind: 'number', least: 0, most: 10 }, below: 'options' },
+    repeat_last_n: { values: { kind: 'integer', least: -1, most: 10_000_000 }, below: 'options' },
+    keep_alive: { values: { kind: 'text' } },
+  },
   writable: { reasoning: true },
   port: 11_434,
   lostInOpenAi: 'a limit of tokens in max_completion_tokens, and failures inside a stream',

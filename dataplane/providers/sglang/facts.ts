@@ -10,6 +10,18 @@ export const facts: ProviderFacts = {
   name: 'sglang',
   summary: "SGLang's OpenAI-compatible server.",
   hosted: false,
+  parameters: {
+    top_k: { values: { kind: 'integer', least: -1, most: 1_000_000 } },
+    min_p: { values: { kind: 'number', least: 0, most: 1 } },
+    repetition_penalty: { values: { kind: 'number', least: 0, most: 10 } },
+    min_tokens: { values: { kind: 'integer', least: 0, most: 10_000_000 } },
+    ignore_eos: { values: { kind: 'boolean' } },
+    skip_special_tokens: { values: { kind: 'boolean' } },
+    no_stop_trim: { values: { kind: 'boolean' } },
+    stop_token_ids: { values: { kind: 'integers' } },
+    chat_template_kwargs: { values: { kind: 'object' }, isOfChats: true },
+    separate_reasoning: { values: { kind: 'boolean' }, isOfChats: true },
+  },
   writable: {
     reasoning: true,
     efforts: true,

@@ -5,6 +5,10 @@ export const facts: ProviderFacts = {
   name: 'triton',
   summary: "Triton's OpenAI frontend with TensorRT-LLM.",
   hosted: false,
+  parameters: {
+    ignore_eos: { values: { kind: 'boolean' } },
+    min_tokens: { values: { kind: 'integer', least: 0, most: 10_000_000 } },
+  },
   port: 9000,
   aliases: ['nvidiatriton', 'tritoninferenceserver'],
   healthPath: '/v2/health/ready',

@@ -89,6 +89,7 @@ export function accessLine(trace: Trace): string {
     upstream_limits: last?.upstream_limits,
     dropped: last?.dropped,
     left_out: last?.left_out,
+    parameters: last?.parameters,
   }
   return `${JSON.stringify(line)}\n`
 }

@@ -69,6 +69,13 @@ export const ATTEMPT_FIELDS = {
     tree: 'left out, because it does not support them',
     console: 'left out',
   }),
+  parameters: part<readonly string[]>()({
+    what: 'parameters that the gateway set for the upstream, by default or by force',
+    in: ['log'],
+    tree: 'parameters that the gateway set',
+    console: 'set by the gateway',
+    optional: true,
+  }),
   span_id: text({ what: "its span, the parent of the upstream's work" }),
   answer: part<AnswerFacts>()({
     what: 'id, model and finish reasons of the answer; those of a stream grow while it flows',

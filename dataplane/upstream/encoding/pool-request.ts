@@ -9,6 +9,7 @@ import { refuseExtras } from '../../providers/extras/asked.ts'
 import { TooManyInputs } from '../../providers/inputs.ts'
 import type { Continued } from '../../telemetry/correlation.ts'
 import { piecesOf } from '../../tokens/pieces.ts'
+import { keepNames, namesOf } from '../../translation/names.ts'
 import type { Pair } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
@@ -16,6 +17,8 @@ import type { FinalRequest, Headers, UpstreamRequest, WrittenRequest } from '../
 import { Unsupported } from '../../wire/unsupported.ts'
 import { salted } from '../credentials/caller.ts'
 import type { Target } from '../live/targets.ts'
+import { askingFor } from './asked-parameters.ts'
+import { withMembers } from './sent-members.ts'
 
 /** A request in an upstream's wire. */
 export interface Encoded<Upstream = UpstreamRequest> {
@@ -24,6 +27,8 @@ export interface Encoded<Upstream = UpstreamRequest> {
   readonly upstream: Upstream
   /** Parameters that the upstream does not get. */
   readonly dropped: readonly string[] | undefined
+  /** Parameters that the gateway has set, for the trace; absent: none. */
+  readonly set?: readonly string[]
   /** The calls, if the upstream accepts fewer inputs per call; undefined: one call. */
   readonly calls?: readonly Pick<Encoded<Upstream>, 'request' | 'upstream'>[]
   /** The wires of the encoding. */
@@ -45,8 +50,47 @@ export interface RequestEncoding {
 /** Most rounds; each drops at least one parameter, and then the provider's refusal counts. */
 const ROUNDS_MAX = 8
 
-/** Throws `Unsupported` for parameters that the wire cannot express, unless `drops` and they can be left out. */
+/**
+ * Throws `Unsupported` for parameters that the wire cannot express, unless `drops`, or the gateway has set them, and
+ * they can be left out.
+ */
 export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encoded {
+  const { settings } = encoding
+  if (settings.parameters === undefined) return encoded(asked, encoding)
+  const asking = askingFor(asked, settings, encoding.maxTokens)
+  const { request, maxTokens, names, shown } = asking
+  const written = encoded(request, { ...encoding, maxTokens }, names)
+  const { upstream, shown: more = [] } = withMembers(written.upstream, written.request, settings)
+  const calls = written.calls?.map((call) => ({
+    ...call,
+    upstream: withMembers(call.upstream, call.request, settings).upstream,
+  }))
+  return {
+    ...written,
+    request: ofClient(written.request, asked, maxTokens),
+    upstream,
+    ...(calls && { calls }),
+    set: [...shown, ...more],
+  }
+}
+
+/** Answers are written for the client's bytes, with the limit that was sent. */
+function ofClient(
+  request: ModelRequest,
+  { bytes, found, spans }: ModelRequest,
+  maxTokens: number | undefined,
+): ModelRequest {
+  const names = request.bytes === bytes ? undefined : namesOf(request)
+  if (names !== undefined) keepNames({ bytes }, names)
+  return { ...request, bytes, found, spans, maxTokens: request.maxTokens ?? maxTokens }
+}
+
+/** `own`: the parameters that the gateway has set. */
+function encoded(
+  asked: ModelRequest,
+  encoding: RequestEncoding,
+  own?: ReadonlySet<string>,
+): Encoded {
   const { pair, settings, maxTokens, drops, caller } = encoding
   const refused = refusedIn(asked, settings.capabilities)
   let request = (refused && without(asked, refused)) ?? asked
@@ -60,7 +104,8 @@ export function encodeFor(asked: ModelRequest, encoding: RequestEncoding): Encod
     } catch (error) {
       if (error instanceof TooManyInputs && !error.isBeyond(inputsOf(request)))
         return { ...inCalls(request, error.most, encoding), dropped }
-      if (!(error instanceof Unsupported) || !drops || round === ROUNDS_MAX) throw error
+      if (!(error instanceof Unsupported) || round === ROUNDS_MAX) throw error
+      if (!drops && !error.params.every((name) => own?.has(name))) throw error
       const smaller = without(request, error.params)
       if (smaller === undefined) throw error
       request = smaller

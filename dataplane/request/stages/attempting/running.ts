@@ -50,7 +50,7 @@ export async function ask(target: Target, written: Written, begun: Begun): Promi
 /** undefined if the breaker has opened since the attempt was planned. */
 function begin(
   target: Target,
-  { request, upstream, dropped, pair, calls }: Written,
+  { request, upstream, dropped, set, pair, calls }: Written,
   { asked, terms, journey, gateway, turn }: Begun,
 ): Running | undefined {
   const { presence, witness } = asked
@@ -65,6 +65,7 @@ function begin(
   if (settings.isNamed) entry.model = settings.model
   entry.dropped = shownNames(dropped)
   entry.left_out = shownNames(upstream.leftOut)
+  if (set !== undefined && set.length > 0) entry.parameters = set
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
   const metered = meter.begin(name, settings.model, terms.lane.learnt?.worths)
@@ -78,7 +79,8 @@ function begin(
     target,
     permit,
     endpoint,
-    maxTokens,
+    // An upstream that sets a limit was asked with that.
+    maxTokens: settings.parameters === undefined ? maxTokens : (request.maxTokens ?? maxTokens),
     place,
     metered,
     costs: asked.cost && asked.dialect.openCosts?.(asked.request, asked.cost),
