@@ -2,6 +2,7 @@
 
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { historyOf } from '../store/history/answer.ts'
 import type { Trace } from '../telemetry/trace/fields.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
@@ -56,7 +57,6 @@ export interface AdminAccess {
 }
 
 const TRACES_SHOWN = 100
-/** Each costs a look into the store. */
 
 /** Modules for explanations, trials and replacements load with their first use: they need the schema, or are seldom called. */
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
@@ -104,6 +104,13 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
       'Counters of routes and tenants: requests, errors, in flight, tokens, times to first token. Two reads make ' +
       'rates, over the difference of their `at_ms`. `shares`: who waits at upstreams with [fairness](limits.md#fair-shares).',
     run: (_request, { gateway }) => ok(activityOf(gateway)),
+  },
+  {
+    method: 'GET',
+    path: '/history',
+    summary:
+      'Counts by minute or hour, and events: `?since=-6h&until=&step=5m&by=route,tenant,upstream`; [its form](console.md#the-history).',
+    run: ({ query }, { gateway }) => historyOf(query, gateway),
   },
   {
     method: 'GET',

@@ -15,6 +15,8 @@ import type { KnownRefusals } from '../limits/known-refusals.ts'
 import type { Leases } from '../limits/leases.ts'
 import type { Retrievals } from '../retrieval/retrievals.ts'
 import type { Classifiers } from '../semantic/classifiers.ts'
+import type { HistoryBook } from '../store/history/book.ts'
+import type { KeptHistory } from '../store/history/kept.ts'
 import type { OpenStore } from '../store/opened.ts'
 import type { UsageBook } from '../store/usage-book.ts'
 import type { KeptUsage } from '../store/usage-row.ts'
@@ -59,6 +61,9 @@ export interface Gateway {
   /** The tokens and the cost of tenants, by the hour. */
   readonly usage: UsageBook
   readonly usageKept: KeptUsage
+  /** Requests, failures, times, tokens and cost by minute and hour, and events. */
+  readonly history: HistoryBook
+  readonly historyKept: KeptHistory
   /** Sends an event for each attempt that used tokens; undefined if the configuration names no sink. */
   usageEvents: UsageEvents | undefined
   readonly objectives: Objectives

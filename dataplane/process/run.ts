@@ -18,12 +18,14 @@ import { secureContextOf } from '../connection/secure-context.ts'
 import { Activation } from '../gateway/activation.ts'
 import { activeOf } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { KeyEvents } from '../gateway/key-events.ts'
 import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/webhook.ts'
 import { showBudgetsAtScrapes } from '../limits/gauges.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
+import { HistoryBook } from '../store/history/book.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
 import type { OpenStore } from '../store/opened.ts'
@@ -181,7 +183,8 @@ async function createGateway(
   const metrics = createMetrics()
   metrics.build.at(VERSION).value = 1
   metrics.reloadedAt.at().value = clock.wall() / 1000
-  const { changes, tap, log } = openLog(metrics, clock, env)
+  const history = new HistoryBook(clock)
+  const { changes, tap, log } = openLog(metrics, { clock, env, history })
   const deadlines = new Deadlines(clock)
   const { section, configuration } = snapshot
   // A tag of this process: in its request ids, and as its name among the replicas.
@@ -189,6 +192,7 @@ async function createGateway(
   const usage = new UsageBook((reason) => metrics.usageFolded.at(reason).value++)
   const opened = await openStore(section, {
     usage,
+    history,
     clock,
     deadlines,
     metrics,
@@ -208,9 +212,7 @@ async function createGateway(
     sendAlert(breach, webhook, gateway.active.snapshot.section.alerts)
   const objectives = new Objectives({ clock, metrics, log, alert })
   objectives.follow(snapshot.section)
-  deadlines.add(leases)
-  deadlines.add(webhook)
-  deadlines.add(objectives)
+  for (const one of [leases, webhook, objectives, history]) deadlines.add(one)
   const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
   const gateway: Gateway = {
     active: activeOf(snapshot, targets.activate(snapshot)),
@@ -235,6 +237,8 @@ async function createGateway(
     infra: new InfraCost(clock.wall()),
     usage,
     usageKept: opened.usage,
+    history,
+    historyKept: opened.history,
     usageEvents: undefined,
     objectives,
     traces: new Traces(snapshot.section.telemetry.trace_ring),
@@ -243,18 +247,40 @@ async function createGateway(
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,
   }
+  reportChanges(gateway)
   showBudgetsAtScrapes(gateway)
   showCertificateAtScrapes(gateway)
   return { gateway, targets, opened, tap }
 }
 
 /** The log of the process. `changes` keeps its events, and `tap` passes its records to a collector. */
-function openLog({ logLinesDropped }: Metrics, { wall }: Clock, env: Environment) {
+function openLog({ logLinesDropped }: Metrics, { clock: { wall }, env, history }: LogWorld) {
   const dropped = logLinesDropped.at()
   const output = standardOutput(() => dropped.value++, env.GW_LOG_FORMAT)
   const tap = new LogTap(createLog({ ...output, wallClock: wall }), wall)
-  const changes = new Changes(wall)
+  const changes = new Changes(wall, (change) => history.note(change))
   return { changes, tap, log: changes.heardIn(tap) }
+}
+
+interface LogWorld {
+  readonly clock: Clock
+  readonly env: Environment
+  readonly history: HistoryBook
+}
+
+/** Budgets that are spent and keys that end become events. */
+function reportChanges(gateway: Gateway): void {
+  const { history, deadlines, log } = gateway
+  history.onSpent = (tenant, message) =>
+    log.event(
+      'warn',
+      'budget_exhausted',
+      `Requests of tenant "${tenant}" are refused: ${message}`,
+      {
+        tenant,
+      },
+    )
+  deadlines.add(new KeyEvents(gateway))
 }
 
 /** Ids carry the tag of this process, so that you know which replica has the trace. */

@@ -12,10 +12,10 @@ export interface Ended {
 }
 
 /** The parts of the gateway that remember requests. */
-export type Recorder = Pick<Gateway, 'log' | 'metrics' | 'objectives' | 'traces'>
+export type Recorder = Pick<Gateway, 'history' | 'log' | 'metrics' | 'objectives' | 'traces'>
 
 export function record({ trace, left, isLogged }: Ended, recorder: Recorder): void {
-  const { metrics, objectives, traces, log } = recorder
+  const { metrics, objectives, traces, log, history } = recorder
   const { route, upstream, status, duration_ms } = trace
   metrics.requests.at(route, upstream, String(status)).value++
   metrics.duration.at(route, upstream, trace.operation).observe(duration_ms / 1000)
@@ -32,6 +32,7 @@ export function record({ trace, left, isLogged }: Ended, recorder: Recorder): vo
   }
   if (status === 499 && trace.ttft_ms !== undefined)
     metrics.streamAborted.at(left ? 'client' : 'upstream').value++
+  history.tally.add(trace, left)
   traces.add(trace)
   if (isLogged) log.request(trace)
 }

@@ -1,8 +1,9 @@
 /** Opens the store of a process: memory only, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Section } from '../schema/index.ts'
+import { DiskPages } from './history/disk-pages.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
-import { UsageJournal, type UsageJournalOptions } from './memory/usage-journal.ts'
+import { UsageJournal } from './memory/usage-journal.ts'
 import type { OpenStore, StoreContext } from './opened.ts'
 import type { RedisContext } from './shared/open-redis.ts'
 
@@ -23,6 +24,7 @@ function openMemory({ clock }: StoreContext): OpenStore {
   return {
     store: new MemoryStore({ clock }),
     usage: { in: 'memory' },
+    history: { in: 'memory' },
     status: () => ({ backend: 'memory' }),
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -31,7 +33,7 @@ function openMemory({ clock }: StoreContext): OpenStore {
 
 function openDisk(
   stateDir: string,
-  { clock, deadlines, metrics, log, usage }: StoreContext,
+  { clock, deadlines, metrics, log, usage, history }: StoreContext,
 ): OpenStore {
   const onFailure = (error: Error | undefined) => {
     metrics.storeFailing.at().value = error === undefined ? 0 : 1
@@ -40,26 +42,37 @@ function openDisk(
   }
   const store = new DiskStore({ stateDir, clock, onFailure })
   deadlines.add(store)
-  const journal = openUsage(store, { stateDir, book: usage, clock, onFailure })
+  const opened: { close(): void }[] = [store]
+  const journal = orClosed(
+    opened,
+    () => new UsageJournal({ stateDir, book: usage, clock, onFailure }),
+  )
+  const pages = orClosed(opened, () => new DiskPages({ stateDir, book: history, clock, onFailure }))
   deadlines.add(journal)
+  deadlines.add(pages)
   return {
     store,
     usage: { in: 'state_dir' },
+    history: { in: 'state_dir' },
     status: () => ({ backend: 'memory', state_dir: stateDir }),
     start: () => Promise.resolve(),
     async close() {
-      store.close()
-      journal.close()
+      for (const one of opened) one.close()
     },
   }
 }
 
 /** Unlocks the folder if it cannot be used. */
-function openUsage(store: DiskStore, options: UsageJournalOptions): UsageJournal {
+function orClosed<One extends { close(): void }>(
+  opened: { close(): void }[],
+  open: () => One,
+): One {
   try {
-    return new UsageJournal(options)
+    const one = open()
+    opened.push(one)
+    return one
   } catch (error) {
-    store.close()
+    for (const one of opened) one.close()
     throw error
   }
 }

@@ -4,6 +4,8 @@ import type { Store } from '../accounts/store.ts'
 import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { HistoryBook } from './history/book.ts'
+import type { KeptHistory } from './history/kept.ts'
 import type { UsageBook } from './usage-book.ts'
 import type { KeptUsage } from './usage-row.ts'
 
@@ -14,11 +16,14 @@ export interface StoreContext {
   readonly log: Log
   /** The usage book, stored with the counters. */
   readonly usage: UsageBook
+  /** The history, stored beside them. */
+  readonly history: HistoryBook
 }
 
 export interface OpenStore {
   readonly store: Store
   readonly usage: KeptUsage
+  readonly history: KeptHistory
   /** A member of GET /status. */
   status(): Readonly<Record<string, unknown>>
   /** Resolves after the first answer; waits at most a second for a shared store. */

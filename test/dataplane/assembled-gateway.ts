@@ -19,6 +19,7 @@ import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
 import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
 import { Classifiers } from '../../dataplane/semantic/classifiers.ts'
+import { HistoryBook } from '../../dataplane/store/history/book.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { UsageBook } from '../../dataplane/store/usage-book.ts'
 import { Changes } from '../../dataplane/telemetry/changes.ts'
@@ -87,6 +88,8 @@ export function assemble(
     infra: new InfraCost(clock.wall()),
     usage: new UsageBook(),
     usageKept: { in: 'memory' },
+    history: new HistoryBook(clock),
+    historyKept: { in: 'memory' },
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(10),

@@ -2,6 +2,7 @@
 import type { SecureContext } from 'node:tls'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
+import { RedisPages } from '../history/redis-pages.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
 import { openClient } from '../redis/redis-client.ts'
@@ -64,12 +65,19 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   })
   const store = sharedStore(link, replicas, { section, world })
   const rollup = usageIn(link, { section, world })
+  const pages = new RedisPages({
+    ...{ link, keyPrefix, replica, clock },
+    isAway: () => link.isAway,
+    book: world.history,
+  })
+  world.deadlines.add(pages)
 
   function came(): void {
     state.came()
     replicas.returned()
     store.returned()
     rollup.returned()
+    pages.returned()
     void link.run(MEMORY, [], []).then(
       (reply) => state.warnOfEviction(reply),
       () => undefined,
@@ -79,13 +87,14 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   return {
     store,
     usage: { in: 'redis', read: (span, isByHour) => rollup.read(span, isByHour) },
+    history: { in: 'redis', read: (span) => pages.read(span) },
     status: () => state.status(),
     async start() {
       await link.start(START_MS)
       if (link.isAway) state.went()
     },
     async close() {
-      const [left] = await Promise.all([store.flush(FLUSH_MS), flushed(rollup)])
+      const [left] = await Promise.all([store.flush(FLUSH_MS), flushed(rollup), flushed(pages)])
       if (left > 0) {
         const message = `The shared store is away: ${left} settlements could not be delivered.`
         log.event('error', 'store', message, { settlements_waiting: left })
@@ -96,10 +105,10 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   }
 }
 
-/** Writes the rows of the last second at the end, unless the store is unreachable. */
-async function flushed(rollup: UsageRollup): Promise<void> {
+/** Writes the last rows or pages at the end, unless the store is unreachable. */
+async function flushed(rows: Pick<UsageRollup, 'flush'>): Promise<void> {
   const late = new Promise<void>((resolve) => setTimeout(resolve, FLUSH_MS).unref())
-  await Promise.race([rollup.flush().catch(() => undefined), late])
+  await Promise.race([rows.flush().catch(() => undefined), late])
 }
 
 function usageIn(link: RedisLink, { section, world }: RedisSettings): UsageRollup {

@@ -30,6 +30,7 @@ import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
 import { serve } from '../../../dataplane/request/visit.ts'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
 import { Classifiers } from '../../../dataplane/semantic/classifiers.ts'
+import { HistoryBook } from '../../../dataplane/store/history/book.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
 import { Changes } from '../../../dataplane/telemetry/changes.ts'
@@ -114,6 +115,8 @@ export function simulate(
     infra: new InfraCost(0),
     usage: new UsageBook(),
     usageKept: { in: 'memory' },
+    history: new HistoryBook(clock),
+    historyKept: { in: 'memory' },
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(TRACES),

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { LEASE_MS, type Rules, type Store } from '../../../dataplane/accounts/store.ts'
 import { type Clock, Deadlines, systemClock } from '../../../dataplane/base/clock.ts'
+import { HistoryBook } from '../../../dataplane/store/history/book.ts'
 import type { RedisStore } from '../../../dataplane/store/redis/store.ts'
 import { openRedis } from '../../../dataplane/store/shared/open-redis.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
@@ -45,6 +46,7 @@ function opened(clock: Clock) {
   }
   return openRedis(section, {
     usage: new UsageBook(),
+    history: new HistoryBook(clock),
     clock,
     deadlines: new Deadlines(clock),
     metrics: createMetrics(),
