@@ -4,9 +4,9 @@ import { PROVIDER_SPELLINGS, providerNamed } from '../dataplane/config/document/
 import type { Tree } from '../dataplane/config/document/tree.ts'
 import { isRecord } from '../dataplane/json/values.ts'
 import { PROVIDER_FACTS, PROVIDER_NAMES } from '../dataplane/providers/index.ts'
+import { PARAMETERS_MAX } from '../dataplane/schema/capabilities.ts'
 import { STRATEGY_NAMES } from '../dataplane/schema/constants.ts'
 import { GatewaySection } from '../dataplane/schema/index.ts'
-import { PARAMETERS_MAX } from '../dataplane/schema/parameters.ts'
 import { listMap, type Rule, rules } from './fields.ts'
 import { makeStructural } from './structural.ts'
 

@@ -44,7 +44,7 @@ const NO_COMMAND = /^(?:\d|run$)/
 
 const program = makeProgram('gw')
 
-/** What the tool would refuse of a command's words: a command, an option, or an argument too many. */
+/** The first word that the tool would refuse: a command, an option, or an argument too many. */
 function refusedOf(line: string): string | undefined {
   const words = line.match(/'[^']*'|"[^"]*"|\S+/g) ?? []
   const args: string[] = []

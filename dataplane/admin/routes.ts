@@ -108,8 +108,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   {
     method: 'GET',
     path: '/history',
-    summary:
-      'Counts by minute or hour, and events: `?since=-6h&until=&step=5m&by=route,tenant,upstream`; [its form](console.md#the-history).',
+    summary: 'Counts by minute or hour, and events; [its form](console.md#the-history).',
     run: ({ query }, { gateway }) => historyOf(query, gateway),
   },
   {

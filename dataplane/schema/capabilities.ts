@@ -1,4 +1,4 @@
-/** `gw.upstreams[].capabilities`: the facts about a model that the tables lack. */
+/** `capabilities` and `parameters` of an upstream: facts about its model, and what its requests carry. */
 import { z } from 'zod'
 import { EFFORTS, THINKING_FORMS, THINKING_MEMBERS, WIRES } from '../wire/models/capabilities.ts'
 import { count } from './fields.ts'
@@ -57,4 +57,24 @@ export const Capabilities = z.strictObject({
     .describe(
       'The APIs in which the model may be asked. Without chat, chats are asked as responses.',
     ),
+})
+
+/** Most parameters in one map. */
+export const PARAMETERS_MAX = 32
+
+const values = () =>
+  z
+    .record(z.string().min(1).max(64), z.unknown())
+    .refine((map) => Object.keys(map).length <= PARAMETERS_MAX, {
+      error: `must have at most ${PARAMETERS_MAX} parameters`,
+    })
+
+export const Parameters = z.strictObject({
+  default: values()
+    .optional()
+    .describe(
+      'Parameters by name, such as {temperature: 0.2}, for requests whose client sets none. extra_body has members of ' +
+        'the vendor.',
+    ),
+  force: values().optional().describe("The same for every request, in place of the client's."),
 })

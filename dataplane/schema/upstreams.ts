@@ -4,10 +4,9 @@ import { PROVIDER_NAMES } from '../providers/index.ts'
 import { EXTRAS } from '../wire/extras.ts'
 import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
-import { Capabilities } from './capabilities.ts'
+import { Capabilities, Parameters } from './capabilities.ts'
 import { Fairness } from './fairness.ts'
 import { count, headers, labels, name, seconds, text, time, tlsVersion, url } from './fields.ts'
-import { Parameters } from './parameters.ts'
 
 export const Tls = z.strictObject({
   ca_bundle_path: text().optional().describe('PEM file of CAs added to the trust store.'),

@@ -2,7 +2,7 @@
 
 import type { Extra } from './extras.ts'
 import type { ModelRow, WrittenName } from './models/capabilities.ts'
-import type { VendorParameter } from './parameters.ts'
+import type { VendorParameter } from './models/parameters.ts'
 import type { RevisionQuestion } from './revisions.ts'
 import type { WindowQuestion } from './window-questions.ts'
 

@@ -7,9 +7,9 @@ import { aSnapshot, type KeyFields } from './request/stages/snapshots.ts'
 
 test('a key that was revoked or removed, or has expired, is an event once', () => {
   const clock = aClock()
-  const told: string[] = []
+  const messages: string[] = []
   const log = {
-    event: (_level: string, _event: string, message: string) => void told.push(message),
+    event: (_level: string, _event: string, message: string) => void messages.push(message),
     request() {},
     flush() {},
   }
@@ -37,7 +37,7 @@ test('a key that was revoked or removed, or has expired, is an event once', () =
   look()
   look()
   look()
-  assert.deepEqual(told, [
+  assert.deepEqual(messages, [
     'The key "a" has expired.',
     'The key "b" was revoked.',
     'The key "c" was removed.',

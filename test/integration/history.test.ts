@@ -1,12 +1,11 @@
 /** The history of a real gateway: counted by whose fault requests failed, with events, and kept over a restart. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { failing, type Front, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
+import { type Front, failing, startFront, startUpstream, whole } from '../helpers/fake-upstream.ts'
 import { startGateway } from '../helpers/gateway-process.ts'
-import { readFile } from 'node:fs/promises'
 
 const upstream = await startUpstream()
 const folder = await mkdtemp(join(tmpdir(), 'gw-history-'))
@@ -17,7 +16,10 @@ after(async () => {
 
 interface History {
   readonly kept_in: string
-  readonly series: readonly (Readonly<Record<string, readonly number[]>> & { readonly by: string; readonly name: string })[]
+  readonly series: readonly (Readonly<Record<string, readonly number[]>> & {
+    readonly by: string
+    readonly name: string
+  })[]
   readonly events: readonly { readonly event: string; readonly message: string }[]
 }
 
@@ -37,7 +39,11 @@ test('a restart keeps the history in state_dir: requests, failures by fault, tok
   const front = await startFront({
     gateway: { drain_timeout_seconds: 1 },
     upstreams: [
-      { name: 'up', endpoint: upstream.url, circuit_breaker: { failure_threshold: 2, open_duration_seconds: 300 } },
+      {
+        name: 'up',
+        endpoint: upstream.url,
+        circuit_breaker: { failure_threshold: 2, open_duration_seconds: 300 },
+      },
     ],
     routes: [{ name: 'chat', strategy: 'single', primary: 'up', retry: { max_attempts: 1 } }],
     state_dir: folder,
@@ -50,7 +56,10 @@ test('a restart keeps the history in state_dir: requests, failures by fault, tok
   for (let times = 0; times < 2; times++) await front.ask({ model: 'chat' }).over
   const first = await historyOf(front.process)
   const counted = (history: History) =>
-    ['requests', 'client', 'upstream', 'limit'].map((column) => sum(history, 'chat', column) + (column === 'client' ? sum(history, 'none', column) : 0))
+    ['requests', 'client', 'upstream', 'limit'].map(
+      (column) =>
+        sum(history, 'chat', column) + (column === 'client' ? sum(history, 'none', column) : 0),
+    )
   assert.deepEqual(counted(first).slice(1), [1, 2, 0])
   assert.ok(sum(first, 'chat', 'input_tokens') > 0)
   const config = await readFile(front.process.configFile, 'utf8')
@@ -61,6 +70,7 @@ test('a restart keeps the history in state_dir: requests, failures by fault, tok
   assert.equal(second.kept_in, 'state_dir')
   assert.deepEqual(counted(second), counted(first))
   const events = second.events.map(({ event }) => event)
-  for (const event of ['start', 'breaker', 'drain']) assert.ok(events.includes(event), `${event}: ${events}`)
+  for (const event of ['start', 'breaker', 'drain'])
+    assert.ok(events.includes(event), `${event}: ${events}`)
   assert.equal(events.filter((event) => event === 'start').length, 2)
 })

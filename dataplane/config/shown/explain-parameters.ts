@@ -1,7 +1,7 @@
 /** The parameters that upstreams of a route set. */
 import { isRecord } from '../../json/values.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
-import { EXTRA_BODY } from '../../wire/parameters.ts'
+import { EXTRA_BODY } from '../../wire/models/parameters.ts'
 
 export function explainParameters(
   upstreams: readonly UpstreamSection[],

@@ -2,7 +2,7 @@
 import { isRecord } from '../../json/values.ts'
 import { PROVIDER_FACTS } from '../../providers/index.ts'
 import type { UpstreamSection } from '../../schema/index.ts'
-import { COMMON, EXTRA_BODY, LIMITS } from '../../wire/parameters.ts'
+import { COMMON, EXTRA_BODY, LIMITS } from '../../wire/models/parameters.ts'
 
 interface SetParameter {
   /** As configured. */

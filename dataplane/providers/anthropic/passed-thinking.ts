@@ -3,8 +3,8 @@ import type { Change } from '../../json/edit.ts'
 import { isRecord, type Json, parsedExactly, rowOf, textOf } from '../../json/values.ts'
 import type { ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
+import { BUDGETS, budgeted } from '../../wire/models/thinking-budgets.ts'
 import { effortAmong } from '../efforts.ts'
-import { BUDGETS, budgeted } from './thinking.ts'
 
 const SAMPLING = ['temperature', 'top_p', 'top_k']
 /** The budget for a client that sets no limit on thinking. */

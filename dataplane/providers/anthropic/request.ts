@@ -2,6 +2,7 @@
 
 import { type Json, listOf, recordOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
+import { outputDefault } from '../../wire/models/thinking-budgets.ts'
 import type { ProviderSettings } from '../../wire/provider.ts'
 import { membersLeftOut, refuseUnsupported, unsupported } from '../../wire/unsupported.ts'
 import { limitOf } from '../limits.ts'
@@ -9,7 +10,7 @@ import { markOfTool, unmarkedBody, withFewMarks } from '../marks.ts'
 import { closedSchema, objectSchema } from '../schemas.ts'
 import { facts } from './facts.ts'
 import { conversationOf, systemOf } from './messages.ts'
-import { isThinking, outputDefault, samplingOf, thinkingOf } from './thinking.ts'
+import { isThinking, samplingOf, thinkingOf } from './thinking.ts'
 import { NO_THOUGHTS, thoughtsFor } from './thoughts.ts'
 
 /** Members that neither the Messages API nor Bedrock's API has. */

@@ -2,35 +2,17 @@
 import { recordOf, rowOf, textOf } from '../../json/values.ts'
 import type { ChatBody, ChatRequest } from '../../wire/inner-form.ts'
 import type { Capabilities } from '../../wire/models/capabilities.ts'
+import { BUDGETS, budgeted, type Thinking } from '../../wire/models/thinking-budgets.ts'
 import { effortAmong } from '../efforts.ts'
 import { lacksThoughts } from './open-turn.ts'
 import type { ThoughtsOf } from './thoughts.ts'
 
 /** From this version on, the API has no sampling parameters. */
 const NO_SAMPLING_SINCE = '2026-10-21'
-const BUDGET_MIN = 1_024
-/** Tokens of an answer beside its thinking; ordinary long answers are shorter. */
-const ROOM = 32_000
-/** Limit and efforts of the newest models, for unknown models. */
-const OUTPUT = 128_000
+/** Efforts of the newest models, for unknown models. */
 const EFFORTS = ['low', 'medium', 'high', 'xhigh', 'max'] as const
-export const BUDGETS: Readonly<Record<string, number>> = {
-  minimal: BUDGET_MIN,
-  low: 2_048,
-  medium: 8_192,
-  high: 16_384,
-  xhigh: 32_768,
-  max: 49_152,
-}
 /** The effort that the API uses by default. */
 const EFFORT_DEFAULT = 'high'
-
-export interface Thinking {
-  readonly effort?: string
-  readonly thinking?: Readonly<Record<string, unknown>>
-  /** The token limit that a budget requires if the request has none. */
-  readonly maxTokens?: number
-}
 
 /** `limit`: the limit of the client or the route, if one is set. */
 export function thinkingOf(
@@ -60,27 +42,6 @@ export function thinkingOf(
 function offOf({ thinkingOff, thinking, reasons = true }: Capabilities): Thinking {
   const isSaid = reasons && (thinkingOff === 'disabled' || thinkingOff === 'between_tools')
   return isSaid && thinking !== 'budget' ? { thinking: { type: thinkingOff } } : {}
-}
-
-/** A budget leaves room for an answer: the full room, or else half of the limit. */
-export function budgeted(
-  asked: number,
-  given: number | undefined,
-  { outputTokens = OUTPUT, thinkingTokens = asked }: Capabilities,
-): Thinking {
-  const wanted = Math.min(asked, thinkingTokens)
-  const limit = given ?? Math.min(outputTokens, wanted + ROOM)
-  const budget = limit >= wanted + ROOM ? wanted : Math.min(wanted, Math.floor(limit / 2))
-  if (budget < BUDGET_MIN) return {}
-  return {
-    thinking: { type: 'enabled', budget_tokens: budget },
-    ...(given === undefined && { maxTokens: limit }),
-  }
-}
-
-/** The limit of an answer without thinking if the request has none. */
-export function outputDefault({ outputTokens = OUTPUT }: Capabilities): number {
-  return Math.min(ROOM, outputTokens)
 }
 
 /** Whether the request enables thinking, so that the model needs its earlier thinking. */

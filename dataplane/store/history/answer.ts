@@ -22,7 +22,10 @@ export async function historyOf(query: Readonly<Record<string, string>>, sources
 }
 
 /** An error text if something cannot take effect. */
-function askedIn({ since, until, step, by }: Readonly<Record<string, string>>, now: number): AskedHistory | string {
+function askedIn(
+  { since, until, step, by }: Readonly<Record<string, string>>,
+  now: number,
+): AskedHistory | string {
   const end = until === undefined ? now : timeOf(until, now)
   if (end === undefined) return `until is no time; give one ${TIMES}.`
   const start = since === undefined ? end - HOUR_MS : timeOf(since, now)

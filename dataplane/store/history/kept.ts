@@ -18,6 +18,9 @@ export interface KeptPage {
 
 export interface KeptHistory {
   readonly in: 'redis' | 'state_dir' | 'memory'
-  /** Pages of all replicas, of this one and of those before it. Rejects while the store is away; absent: this process alone counts. */
+  /**
+   * Pages of all replicas, of this one and of those before it. Rejects while the store is away; absent: this process
+   * alone counts.
+   */
   readonly read?: (span: PageSpan) => AsyncIterable<readonly KeptPage[]>
 }

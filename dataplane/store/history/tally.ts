@@ -1,7 +1,7 @@
 /** Counts each request as it ends: a few additions. The history takes the counts every few seconds. */
 import type { Trace } from '../../telemetry/trace/fields.ts'
 import { Cells } from './cells.ts'
-import { bucketOf, bump, type Counts, type Blame, FIRST_AT, indexOf, WHOLE_AT } from './counts.ts'
+import { type Blame, bucketOf, bump, type Counts, FIRST_AT, indexOf, WHOLE_AT } from './counts.ts'
 import { faultOf, faultOfAttempt } from './fault.ts'
 
 const REQUESTS = indexOf('requests')
@@ -64,7 +64,7 @@ export class Tally {
     }
   }
 
-  /** What was counted since the last call, and the tenants whose budget was spent, each with the last message. */
+  /** All counts since the last call, and the tenants whose budget was spent, each with the last message. */
   take(): { readonly cells: Cells; readonly spent: ReadonlyMap<string, string> } {
     const taken = { cells: this.#cells, spent: this.#spent }
     this.#cells = new Cells()

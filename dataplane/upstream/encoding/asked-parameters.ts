@@ -7,7 +7,7 @@ import type { ModelRequest } from '../../wire/inner-form.ts'
 import { clientMember, limitMembersOf } from './client-members.ts'
 import { shownParameter } from './shown-parameters.ts'
 
-export interface Asking {
+export interface AskedRequest {
   readonly request: ModelRequest
   /** Limit of tokens to send if the client gave none. */
   readonly maxTokens: number | undefined
@@ -34,7 +34,7 @@ export function askingFor(
   request: ModelRequest,
   settings: Settings,
   maxTokens: number | undefined,
-): Asking {
+): AskedRequest {
   const { parameters } = settings
   const { operation } = request
   const isText = operation === 'chat' || operation === 'completions'
@@ -51,7 +51,7 @@ export function askingFor(
   return { ...limited, request: changed(limited.request, changes), ...shownOf(changes) }
 }
 
-function shownOf({ names, shown }: Changes): Pick<Asking, 'names' | 'shown'> {
+function shownOf({ names, shown }: Changes): Pick<AskedRequest, 'names' | 'shown'> {
   return { names, shown }
 }
 
@@ -85,7 +85,7 @@ function withLimit(
   { parameters }: Settings,
   maxTokens: number | undefined,
   { body, bytes, shown }: Changes,
-): Pick<Asking, 'request' | 'maxTokens'> {
+): Pick<AskedRequest, 'request' | 'maxTokens'> {
   const { force, default: byDefault } = parameters?.limit ?? {}
   const { maxTokens: own, unlimited } = request
   if (force === undefined) {

@@ -1,22 +1,22 @@
 /** Common parameters in the wires of clients, for upstreams that get the client's bytes. */
 import type { UpstreamSettings } from '../../config/snapshot.ts'
 import { parsedExactly, recordOf, rowOf } from '../../json/values.ts'
-import { BUDGETS, budgeted } from '../../providers/anthropic/thinking.ts'
 import { effortAmong } from '../../providers/efforts.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import { EFFORTS } from '../../wire/models/capabilities.ts'
+import { BUDGETS, budgeted } from '../../wire/models/thinking-budgets.ts'
 
 /** A member of the client's wire with its value. */
 export type ClientMember = readonly [member: string, value: unknown]
 
-interface Asked {
+interface ClientParameter {
   readonly name: string
   readonly value: unknown
   readonly request: ModelRequest
   readonly settings: Pick<UpstreamSettings, 'capabilities'>
 }
 
-type Writer = (asked: Asked) => ClientMember | undefined
+type Writer = (asked: ClientParameter) => ClientMember | undefined
 
 /** The members of a limit of tokens, by the client's wire. */
 const LIMIT_MEMBERS: Readonly<Record<string, readonly string[]>> = {
@@ -31,7 +31,7 @@ export function limitMembersOf(wire: string): readonly string[] {
 }
 
 /** undefined if the wire has no such member. */
-export function clientMember(asked: Asked): ClientMember | undefined {
+export function clientMember(asked: ClientParameter): ClientMember | undefined {
   return rowOf(WRITERS, asked.request.wire)?.(asked)
 }
 
@@ -46,7 +46,12 @@ const WRITERS: Readonly<Record<string, Writer>> = {
 
 const SAME_IN_RESPONSES = new Set(['temperature', 'top_p', 'service_tier'])
 
-function inResponses({ name, value, request, settings }: Asked): ClientMember | undefined {
+function inResponses({
+  name,
+  value,
+  request,
+  settings,
+}: ClientParameter): ClientMember | undefined {
   if (SAME_IN_RESPONSES.has(name)) return [name, value]
   if (name === 'verbosity') return ['text', { ...memberOf(request, 'text'), verbosity: value }]
   if (name !== 'reasoning_effort') return undefined
@@ -55,7 +60,7 @@ function inResponses({ name, value, request, settings }: Asked): ClientMember | 
   return effort && ['reasoning', { ...memberOf(request, 'reasoning'), effort }]
 }
 
-function inMessages({ name, value, request, settings }: Asked): ClientMember | undefined {
+function inMessages({ name, value, request, settings }: ClientParameter): ClientMember | undefined {
   switch (name) {
     case 'temperature':
       return [name, Math.min(Number(value), 1)]
@@ -73,7 +78,7 @@ function inMessages({ name, value, request, settings }: Asked): ClientMember | u
 function thinkingMember(
   effort: string,
   request: ModelRequest,
-  { capabilities }: Asked['settings'],
+  { capabilities }: ClientParameter['settings'],
 ): ClientMember | undefined {
   if (effort === 'none') return ['thinking', { type: 'disabled' }]
   if (capabilities.thinking !== 'budget')

@@ -3,7 +3,7 @@ import { PROVIDERS } from '../../../providers/index.ts'
 import { ANY_MODEL } from '../../../schema/constants.ts'
 import type { UpstreamSection } from '../../../schema/index.ts'
 import type { ChatRequest, CompletionsRequest, ModelRequest } from '../../../wire/inner-form.ts'
-import { COMMON } from '../../../wire/parameters.ts'
+import { COMMON } from '../../../wire/models/parameters.ts'
 import type { Provider } from '../../../wire/provider.ts'
 import { Unsupported } from '../../../wire/unsupported.ts'
 import { settingsOf } from '../../upstreams/settings.ts'
@@ -27,7 +27,7 @@ export function isObeyed(upstream: UpstreamSection, name: string, value: unknown
   function isTaken(encode: () => { readonly leftOut?: readonly string[] | undefined }): boolean {
     try {
       const { leftOut } = encode()
-      // What is left out depends on the model, which is not known yet.
+      // A provider leaves parameters out by model, and the model is not known yet.
       return upstream.model === ANY_MODEL || leftOut?.includes(name) !== true
     } catch (error) {
       if (error instanceof Unsupported) return !error.params.includes(name)

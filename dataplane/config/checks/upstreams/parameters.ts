@@ -10,7 +10,7 @@ import {
   LIMITS_OF_VENDORS,
   OWNED,
   type ParameterKind,
-} from '../../../wire/parameters.ts'
+} from '../../../wire/models/parameters.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { isObeyed } from './parameter-effects.ts'

@@ -141,8 +141,8 @@ test('what cannot take effect is refused, with how to ask for it', async () => {
 
 test('events are kept with their subject, and a spent budget is one in an hour', async () => {
   const { add, pass, ask, book } = aHistory()
-  const told: string[] = []
-  book.onSpent = (tenant) => told.push(tenant)
+  const spent: string[] = []
+  book.onSpent = (tenant) => spent.push(tenant)
   const event = (time: string, message: string) =>
     book.note({
       time,
@@ -156,7 +156,7 @@ test('events are kept with their subject, and a spent budget is one in an hour',
     add({ status: 402, code: 'ERR_GW_BUDGET_EXCEEDED', tried: {} })
     pass(60_000)
   }
-  assert.deepEqual(told, ['acme', 'acme'])
+  assert.deepEqual(spent, ['acme', 'acme'])
   const { events } = await ask({ since: '2026-11-21T11:00:00Z' })
   assert.deepEqual(
     events.map(({ message, fields }) => [message, fields?.to]),

@@ -1,5 +1,5 @@
 /** The parameters that an upstream may set for every request: their values, and the members that only the gateway sets. */
-import { EFFORTS } from './models/capabilities.ts'
+import { EFFORTS } from './capabilities.ts'
 
 /** The values of a parameter. */
 export type ParameterKind =
@@ -49,7 +49,7 @@ export const COMMON: Readonly<Record<string, CommonParameter>> = {
   service_tier: { values: { kind: 'text' }, isOfChats: true },
 }
 
-/** Members of a vendor that have no parameter of their own. */
+/** Members of a vendor that have no separate parameter. */
 export const EXTRA_BODY = 'extra_body'
 
 /** Members of requests that the gateway sets, counts or checks: the client's question, its identity, the number of answers. */
