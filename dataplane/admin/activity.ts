@@ -16,10 +16,13 @@ export function activityOf(gateway: Gateway) {
   }
 }
 
+/** `errors` count all answers from 400 on; those of limits and of what clients sent are parts of them. */
 function routesOf({ metrics, active }: Gateway) {
   const empty = () => ({
     requests: 0,
     errors: 0,
+    refused: 0,
+    client_errors: 0,
     in_flight: 0,
     tokens: 0,
     first_tokens: BUCKETS.map(() => 0).concat(0),
@@ -28,10 +31,12 @@ function routesOf({ metrics, active }: Gateway) {
   const routes = new Sums(empty)
   // Includes routes that have had no request yet.
   for (const name of active.snapshot.routes.keys()) routes.at(name)
-  for (const [{ route, status }, { value }] of metrics.requests.entries()) {
+  for (const [{ route, upstream, status }, { value }] of metrics.requests.entries()) {
     const sum = routes.at(route)
     sum.requests += value
     if (Number(status) >= 400) sum.errors += value
+    if (isLimit(upstream, status)) sum.refused += value
+    else if (isOfClient(status)) sum.client_errors += value
   }
   for (const [{ route }, { value }] of metrics.inFlight.entries())
     routes.at(route).in_flight += value
@@ -41,6 +46,16 @@ function routesOf({ metrics, active }: Gateway) {
   for (const [{ route }, { counts }] of metrics.firstToken.entries())
     addCounts(routes.at(route).first_tokens, counts)
   return routes.list()
+}
+
+/** Refused by a limit or a budget of the gateway, without an attempt. */
+function isLimit(upstream: string | undefined, status: string | undefined): boolean {
+  return upstream === 'none' && (status === '429' || status === '402')
+}
+
+/** Caused by what the client sent; an upstream answers 429 or cuts a stream by itself. */
+function isOfClient(status: string | undefined): boolean {
+  return Number(status) >= 400 && Number(status) < 499 && status !== '429'
 }
 
 /** `outcomes` count attempts; `errors` and `tokens` count requests that the upstream answered. */

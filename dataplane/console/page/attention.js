@@ -87,22 +87,15 @@ function sayOfUpstream(
     say('warn', `${out} of ${endpoints.length} endpoints of ${name} are out`, undefined, href)
 }
 
-function ofBudget({ scope, holder, tenant, unit, share, forecast, resets_at }, changes) {
+function ofBudget({ scope, holder, tenant, title, share, forecast, resets_at }, changes) {
   const who = `${scope[0].toUpperCase()}${scope.slice(1)} ${holder}`
   const href = `#/tenants/${encodeURIComponent(tenant)}`
   const since = beginning('budget_alert', holder, changes)
   if (share >= 1)
-    return [
-      item(
-        'bad',
-        `${who} has spent its ${unit}; it begins anew ${relative(resets_at)}`,
-        since,
-        href,
-      ),
-    ]
+    return [item('bad', `${who}: ${title} used up, resets ${relative(resets_at)}`, since, href)]
   if (!forecast?.isOver) return []
-  const when = forecast.words.replace('spent ', '')
-  return [item('warn', `${who} will have spent its ${unit} ${when}, at this pace`, undefined, href)]
+  const when = forecast.words.replace('used up ', '')
+  return [item('warn', `${who}: ${title} used up ${when}, at this pace`, undefined, href)]
 }
 
 function routingOf(name) {

@@ -7,8 +7,12 @@ const DAY_MS = 86_400_000
 const ELAPSED_MIN = 0.01
 
 const KINDS = {
-  tokens_per_day: { unit: 'tokens a day', show: (tokens) => number(Math.round(tokens)) },
-  spend_per_month_usd: { unit: 'USD a month', show: usd },
+  tokens_per_day: {
+    unit: 'tokens a day',
+    title: 'daily token budget',
+    show: (tokens) => number(Math.round(tokens)),
+  },
+  spend_per_month_usd: { unit: 'USD a month', title: 'monthly budget', show: usd },
 }
 
 /**
@@ -36,7 +40,7 @@ export function budgetsOf(standings, now = Date.now()) {
 function budgetOf(tenant, name, limit, now) {
   const [, scope, holder, kind] = /^(?:(group|key):(\S+) )?(\w+)$/.exec(name) ?? []
   if (!Object.hasOwn(KINDS, kind ?? '')) return undefined
-  const { unit, show } = KINDS[kind]
+  const { unit, title, show } = KINDS[kind]
   const share = Number(limit.used) / Number(limit.limit)
   const forecast = forecastOf(limit, now, show)
   return {
@@ -46,6 +50,7 @@ function budgetOf(tenant, name, limit, now) {
     scope: scope ?? 'tenant',
     holder: holder ?? tenant,
     unit,
+    title,
     show,
     share,
     forecast,
@@ -69,10 +74,10 @@ export function forecastOf({ window, used, limit, resets_at }, now, show = numbe
       ? end.getTime() - DAY_MS
       : Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1, 1)
   const elapsed = (now - start) / (end.getTime() - start)
-  if (Number(used) >= Number(limit)) return { isOver: true, words: 'spent' }
+  if (Number(used) >= Number(limit)) return { isOver: true, words: 'used up' }
   if (elapsed < ELAPSED_MIN || Number(used) === 0) return undefined
   const final = Number(used) / elapsed
   if (final <= Number(limit)) return { isOver: false, words: `${show(final)} by the end` }
   const spentAt = start + ((now - start) * Number(limit)) / Number(used)
-  return { isOver: true, words: `spent ${relative(new Date(spentAt).toISOString(), now)}` }
+  return { isOver: true, words: `used up ${relative(new Date(spentAt).toISOString(), now)}` }
 }

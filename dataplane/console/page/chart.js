@@ -1,6 +1,6 @@
-/** Lines over time, and bars by hour or day, as inline SVG with their numbers in a table. */
+/** Lines over time, and stacked columns by hour or day, as inline SVG with their numbers in a table. */
 import { h } from './element.js'
-import { clockTime } from './format.js'
+import { axisTime, clockTime, dayTime } from './format.js'
 import { GAP_MS } from './history.js'
 import { table } from './table.js'
 
@@ -10,15 +10,32 @@ const LEFT = 46
 const BOTTOM = 18
 const TOP = 8
 const NUMBERS = 10
+/** Steps of the history in the table, which is redrawn each second. */
+const STEPS_SHOWN = 48
 /** Times of the axis are whole multiples of one of these, at most five of them. */
-const STEPS_S = [5, 15, 30, 60, 120, 300]
+const STEPS_S = [
+  ...[5, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200],
+  ...[86_400, 172_800, 604_800],
+]
 const TICKS_MAX = 5
+/** Marks that are nearer than this on the axis are one. */
+const MARK_WIDTH = 9
 
-/** `lines` are `{name, of(point)}`; a value that is undefined makes a gap. `show` writes a number with its unit. */
-export function chart(title, points, lines, show) {
+/**
+ * `lines` are `{name, of(point), before}`; a value that is undefined makes a gap. `show` writes a number with its unit.
+ * `stepMs`: the distance of points; `marks` are `{at, kind, words}`; `before` are points of an earlier time, moved to this
+ * one, for lines that are compared.
+ */
+export function chart(title, points, lines, show, { stepMs, marks = [], before, words } = {}) {
   const first = points[0]?.at ?? 0
-  const last = Math.max(points.at(-1)?.at ?? 0, first + 30_000)
-  const values = lines.flatMap((line) => points.map(line.of)).filter((value) => value !== undefined)
+  // A step lasts until the next one begins, and its events are in it.
+  const last = Math.max((points.at(-1)?.at ?? 0) + (stepMs ?? 0), first + (stepMs ?? 30_000))
+  const gapMs = stepMs === undefined ? GAP_MS : stepMs * 1.5
+  const compared = before === undefined ? [] : lines.filter((line) => line.isCompared)
+  const values = [
+    ...lines.flatMap((line) => points.map(line.of)),
+    ...compared.flatMap((line) => before.map(line.of)),
+  ].filter((value) => value !== undefined)
   const top = roundedUp(Math.max(...values, 0))
   const x = (at) => LEFT + ((at - first) / (last - first)) * (WIDTH - LEFT - 6)
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP)
@@ -40,76 +57,138 @@ export function chart(title, points, lines, show) {
           h('b', null, show(lastOf(points, line))),
         ),
       ),
+      compared.map((line) => h('span', { class: 'legend earlier' }, `${line.name}, ${words}`)),
     ),
     h(
       'svg',
       { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}: ${now}` },
       grid(top, y, show),
       points.length > 1 && ticks(first, last, x),
-      lines.map((line, index) =>
-        h('path', { class: `line${index}`, d: pathOf(points, line.of, x, y) }),
+      compared.map((line) =>
+        h('path', { class: 'earlier', d: pathOf(before, line.of, x, y, 7_200_000) }),
       ),
+      lines.map((line, index) =>
+        h('path', { class: `line${index}`, d: pathOf(points, line.of, x, y, gapMs) }),
+      ),
+      points.length > 1 && markers(marks, first, last, x),
     ),
     numbers(
-      `${title}, the last ${NUMBERS} seconds`,
+      stepMs === undefined ? `${title}, the last ${NUMBERS} seconds` : `${title}, the newest first`,
       ['Time', ...lines.map(({ name }) => `>${name}`)],
-      points
-        .slice(-NUMBERS)
-        .map((point) => [clockTime(point.at), ...lines.map((line) => show(line.of(point)))]),
+      (stepMs === undefined
+        ? points.slice(-NUMBERS)
+        : points.toReversed().slice(0, STEPS_SHOWN)
+      ).map((point) => [
+        stepMs === undefined ? clockTime(point.at) : dayTime(point.at),
+        ...lines.map((line) => show(line.of(point))),
+      ]),
     ),
   )
 }
 
-/** `items` are `[name, value]`, the oldest first. */
-export function bars(title, items, show) {
-  const top = roundedUp(Math.max(...items.map(([, value]) => value), 0))
+/** Events at their time; what is near to each other is one mark that lists all. */
+function markers(marks, first, last, x) {
+  const near = new Map()
+  for (const mark of marks) {
+    if (mark.at < first || mark.at > last) continue
+    const place = Math.round(x(mark.at) / MARK_WIDTH) * MARK_WIDTH
+    near.set(place, [...(near.get(place) ?? []), mark])
+  }
+  return [...near].map(([place, all]) => {
+    const kind = ['bad', 'warn', 'idle'].find((each) => all.some((mark) => mark.kind === each))
+    const words = all.slice(0, 8).map((mark) => `${dayTime(mark.at)} ${mark.words}`)
+    return h(
+      'g',
+      { class: `mark ${kind}` },
+      h('line', { x1: place, x2: place, y1: TOP, y2: HEIGHT - BOTTOM }),
+      h('path', { class: 'sign', d: `M${place - 4} ${TOP - 7}h8l-4 7z` }),
+      h('title', null, [...words, all.length > 8 ? `and ${all.length - 8} more` : ''].join('\n')),
+    )
+  })
+}
+
+/**
+ * Columns of several parts. `items` are `[label, values]`, with a value for each of `names`; `lines` are `{name, value}`
+ * across all columns.
+ */
+export function stacked(title, names, items, show, lines = []) {
+  const sums = items.map(([, values]) => values.reduce((sum, value) => sum + value, 0))
+  const top = roundedUp(Math.max(...sums, ...lines.map(({ value }) => value), 0))
   const width = (WIDTH - LEFT) / Math.max(items.length, 1)
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP)
-  const ends = [0, Math.floor((items.length - 1) / 2), items.length - 1]
-  const sum = items.reduce((all, [, value]) => all + value, 0)
+  const sum = sums.reduce((all, one) => all + one, 0)
   return h(
     'figure',
     { class: 'chart wide' },
-    h('figcaption', null, h('strong', null, title)),
+    h(
+      'figcaption',
+      null,
+      h('strong', null, title),
+      names.map((name, index) => h('span', { class: `swatch part${index % 8}` }, name)),
+      lines.map(({ name, value }) =>
+        h('span', { class: 'legend cap' }, name, ' ', h('b', null, show(value))),
+      ),
+    ),
     h(
       'svg',
-      {
-        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
-        role: 'img',
-        'aria-label': `${title}: ${show(sum)}`,
-      },
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title}: ${show(sum)}` },
       grid(top, y, show),
-      items.map(([name, value], index) =>
-        h(
-          'rect',
-          {
-            class: 'column',
-            x: (LEFT + index * width + width * 0.12).toFixed(1),
-            width: (width * 0.76).toFixed(1),
-            y: y(value).toFixed(1),
-            height: (HEIGHT - BOTTOM - y(value)).toFixed(1),
-          },
-          h('title', null, `${name}: ${show(value)}`),
-        ),
+      items.map(([label, values], index) =>
+        columnOf(label, values, { names, x: LEFT + index * width, width, y, show }),
       ),
-      [...new Set(ends)].map((index) =>
-        h(
-          'text',
-          {
-            x: index === items.length - 1 ? WIDTH : LEFT + (index + 0.5) * width,
-            y: HEIGHT - 4,
-            'text-anchor': index === items.length - 1 ? 'end' : 'middle',
-          },
-          items[index]?.[0],
-        ),
+      lines.map(({ value }) =>
+        h('line', { class: 'cap', x1: LEFT, x2: WIDTH, y1: y(value), y2: y(value) }),
       ),
+      labels(items, width),
     ),
     numbers(
       title,
-      ['Time, UTC', '>Amount'],
-      items.map(([name, value]) => [name, show(value)]),
+      ['Time, UTC', '>All', ...names.map((name) => `>${name}`)],
+      items
+        .map(([label, values], index) => [
+          label,
+          show(sums[index]),
+          ...values.map((value) => show(value)),
+        ])
+        .toReversed(),
     ),
   )
+}
+
+function columnOf(label, values, { names, x, width, y, show }) {
+  let below = 0
+  return values.map((value, part) => {
+    const from = below
+    below += value
+    if (value <= 0) return undefined
+    return h(
+      'rect',
+      {
+        class: `part${part % 8}`,
+        x: (x + width * 0.1).toFixed(1),
+        width: (width * 0.8).toFixed(1),
+        y: y(below).toFixed(1),
+        height: Math.max(0.3, y(from) - y(below)).toFixed(1),
+      },
+      h('title', null, `${label}, ${names[part]}: ${show(value)}`),
+    )
+  })
+}
+
+function labels(items, width) {
+  const ends = [0, Math.floor((items.length - 1) / 2), items.length - 1]
+  return [...new Set(ends)].map((index) => {
+    const isLast = index === items.length - 1 && index > 0
+    return h(
+      'text',
+      {
+        x: isLast ? WIDTH : LEFT + (index + 0.5) * width,
+        y: HEIGHT - 4,
+        'text-anchor': isLast ? 'end' : index === 0 ? 'start' : 'middle',
+      },
+      items[index]?.[0],
+    )
+  })
 }
 
 function numbers(caption, heads, rows) {
@@ -126,26 +205,28 @@ function grid(top, y, show) {
 function ticks(first, last, x) {
   const steps = STEPS_S.map((step) => step * 1000)
   const step = steps.find((each) => (last - first) / each <= TICKS_MAX) ?? steps.at(-1)
-  const from = Math.ceil(first / step) * step
+  // Whole hours and days are those of the reader.
+  const zoneMs = new Date(first).getTimezoneOffset() * 60_000
+  const from = Math.ceil((first - zoneMs) / step) * step + zoneMs
   const count = Math.max(0, Math.floor((last - from) / step) + 1)
   return Array.from({ length: count }, (_, index) => {
     const at = from + index * step
     const anchor = x(at) > WIDTH - 30 ? 'end' : x(at) < LEFT + 24 ? 'start' : 'middle'
     return [
       h('line', { class: 'grid', x1: x(at), x2: x(at), y1: TOP, y2: HEIGHT - BOTTOM }),
-      h('text', { x: x(at), y: HEIGHT - 4, 'text-anchor': anchor }, clockTime(at)),
+      h('text', { x: x(at), y: HEIGHT - 4, 'text-anchor': anchor }, axisTime(at, last - first)),
     ]
   })
 }
 
 /** One step: pen up after a gap or without a value. */
-function pathOf(points, of, x, y) {
+function pathOf(points, of, x, y, gapMs) {
   const steps = []
   let before
   for (const point of points) {
     const value = of(point)
     if (value !== undefined) {
-      const isJoined = before !== undefined && point.at - before <= GAP_MS
+      const isJoined = before !== undefined && point.at - before <= gapMs
       steps.push(`${isJoined ? 'L' : 'M'}${x(point.at).toFixed(1)} ${y(value).toFixed(1)}`)
       if (!isJoined) steps.push('h0.1')
     }

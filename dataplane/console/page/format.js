@@ -56,6 +56,24 @@ export function clockTime(iso) {
   return clock.format(new Date(iso))
 }
 
+const dayClock = new Intl.DateTimeFormat('en-GB', {
+  ...{ weekday: 'short', day: 'numeric', month: 'short' },
+  ...{ hour: '2-digit', minute: '2-digit', hour12: false },
+})
+const dayOnly = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+
+/** `Sat, 21 Nov, 12:05`. */
+export function dayTime(iso) {
+  return dayClock.format(new Date(iso))
+}
+
+/** On an axis of this length: seconds, minutes, or days. */
+export function axisTime(at, spanMs) {
+  if (spanMs > 4 * 86_400_000) return dayOnly.format(new Date(at))
+  if (spanMs > 1_800_000) return clockTime(at).slice(0, 5)
+  return clockTime(at)
+}
+
 /** With its zone, for titles. */
 export function fullTime(iso) {
   return whole.format(new Date(iso))

@@ -34,8 +34,16 @@ export class History {
 }
 
 function pointOf(at, total) {
-  const { requests, errors, tokens } = total
-  return { at, requests, errors, tokens, p50: quantile(0.5, total), p95: quantile(0.95, total) }
+  const { requests, errors, refused, tokens } = total
+  return {
+    at,
+    requests,
+    errors,
+    refused,
+    tokens,
+    p50: quantile(0.5, total),
+    p95: quantile(0.95, total),
+  }
 }
 
 /** The pod in the earliest sample since which it ran without a gap or a restart. */

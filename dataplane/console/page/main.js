@@ -40,6 +40,7 @@ addEventListener('hashchange', () => {
   main.focus({ preventScroll: true })
   scrollTo(0, 0)
 })
+addEventListener('opened', draw)
 addEventListener('keydown', pressed)
 draw()
 
@@ -70,16 +71,17 @@ function became(kind, why) {
   if (isLocked) draw()
 }
 
-/** The view, the rest of the address, and the text of its filter: `#/requests/errors?q=acme`. */
+/** The view, the rest of the address, the text of its filter and its menus: `#/requests/errors?q=acme&status=429`. */
 function addressed() {
   const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
   const [name = '', ...rest] = path.split('/').map(decoded)
-  const text = new URLSearchParams(query).get('q') ?? ''
-  return { current: Object.hasOwn(VIEWS, name) ? name : 'overview', path, rest, text }
+  const menus = Object.fromEntries(new URLSearchParams(query))
+  const text = menus.q ?? ''
+  return { current: Object.hasOwn(VIEWS, name) ? name : 'overview', path, rest, text, menus }
 }
 
 function draw() {
-  const { current, path, rest, text } = addressed()
+  const { current, path, rest, text, menus } = addressed()
   const [, title, view] = VIEWS[current]
   document.title = `${title} · gw console`
   render(
@@ -101,18 +103,24 @@ function draw() {
   const { sample } = history_
   if (sample === undefined)
     return render(main, heading, h('p', { class: 'quiet' }, 'Waiting for the first sample …'))
-  const filtered = (changed) => {
-    const query = changed === '' ? '' : `?q=${encodeURIComponent(changed)}`
-    history.replaceState(null, '', `#/${path}${query}`)
+  const chosen = (name, value) => {
+    const query = new URLSearchParams(addressed().menus)
+    if (value === '') query.delete(name)
+    else query.set(name, value)
+    history.replaceState(null, '', `#/${path}${query.size === 0 ? '' : `?${query}`}`)
     draw()
   }
-  const ask = (asked, everyMs) => answers.of(podsOf(sample), asked, everyMs)
+  const filtered = (text) => chosen('q', text)
+  const ask = (asked, everyMs) => answers.of(askedPods(sample, asked), asked, everyMs)
   // The resource of a gateway in a cluster; the tool reads it, not a pod.
   const cluster = sample.hasCluster ? answers.of([CLUSTER], '/cluster', 5000)?.[0] : undefined
   render(
     main,
     heading,
-    view({ sample, history: history_, rates: history_.rates, ask, cluster, rest, text, filtered }),
+    view({
+      ...{ sample, history: history_, rates: history_.rates, ask, cluster },
+      ...{ rest, text, filtered, menus, chosen },
+    }),
   )
 }
 
@@ -122,6 +130,16 @@ function decoded(text) {
   } catch {
     return text
   }
+}
+
+/** With a shared store each pod has the history of all, and reading it is work: one pod is enough. */
+function askedPods(sample, asked) {
+  const pods = podsOf(sample)
+  if (!asked.startsWith('/history')) return pods
+  const shared = pods.find(
+    ({ status }) => status.store.backend === 'redis' && status.store.state === 'up',
+  )
+  return shared === undefined ? pods : [shared]
 }
 
 function podsOf(sample) {

@@ -21,7 +21,8 @@ export function ratesOf(before, after) {
         sum.bounds = bounds
         sum.inFlight += route.in_flight
         sum.requests += share(old?.requests, route.requests)
-        sum.errors += share(old?.errors, route.errors)
+        sum.errors += share(old && faultsOf(old), faultsOf(route))
+        sum.refused += share(old?.refused, route.refused)
         sum.tokens += share(old?.tokens, route.tokens)
         if (!isNew) addCounts(sum.firstTokens, old?.first_tokens, route.first_tokens)
         addReasons(sum.reasons, route.overflow)
@@ -66,6 +67,11 @@ export function quantile(share, { bounds, firstTokens }) {
   return bounds.at(-1)
 }
 
+/** Errors of upstreams and of the gateway: a refusal by a limit or of what a client sent is none of theirs. */
+function faultsOf({ errors, refused = 0, client_errors: client = 0 }) {
+  return errors - refused - client
+}
+
 /** Failed attempts; a client that left is not a failure of the upstream. */
 function failed(upstream) {
   const outcomes = Object.entries(upstream?.outcomes ?? {})
@@ -92,6 +98,7 @@ function empty() {
     isKnown: false,
     requests: 0,
     errors: 0,
+    refused: 0,
     tokens: 0,
     inFlight: 0,
     firstTokens: [],

@@ -2,12 +2,20 @@
 import { h } from './element.js'
 import { fullTime, relative } from './format.js'
 
+/** Rows of a table that a phone shows at once, each as a card. */
+const ROWS_SHOWN = 10
+/** Tables that the reader has opened, by their heads. */
+const opened = new Set()
+
 /**
  * A head with a leading `>` is a column of numbers. The first cell of a row is its head. A row is its cells, or
  * `{key, isChosen, cells}`. On a narrow screen a row becomes a card with the heads beside its cells. Roles are
  * explicit, because such a layout removes them from the elements.
  */
 export function table(caption, heads, rows, empty = 'Nothing yet.') {
+  const id = heads.join()
+  const isOpen = opened.has(id)
+  const more = rows.length - ROWS_SHOWN
   const columns = heads.map((head) => ({
     name: head.replace(/^>/, ''),
     kind: head.startsWith('>') ? 'number' : undefined,
@@ -39,17 +47,26 @@ export function table(caption, heads, rows, empty = 'Nothing yet.') {
             { role: 'row' },
             h('td', { role: 'cell', colspan: heads.length, class: 'empty' }, empty),
           ),
-        rows.map((row) => rowOf(row, columns)),
+        rows.map((row, index) => rowOf(row, columns, index >= ROWS_SHOWN && !isOpen)),
       ),
     ),
+    more > 0 && moreButton(id, isOpen ? 'Show fewer' : `Show ${more} more`),
   )
 }
 
-function rowOf(row, columns) {
+function moreButton(id, words) {
+  const turn = () => {
+    if (!opened.delete(id)) opened.add(id)
+    dispatchEvent(new Event('opened'))
+  }
+  return h('p', { class: 'more' }, h('button', { type: 'button', onclick: turn }, words))
+}
+
+function rowOf(row, columns, isBeyond) {
   const { key, isChosen, cells } = Array.isArray(row) ? { cells: row } : row
   return h(
     'tr',
-    { role: 'row', 'data-key': key, class: isChosen ? 'chosen' : undefined },
+    { role: 'row', 'data-key': key, class: isChosen ? 'chosen' : isBeyond ? 'beyond' : undefined },
     cells.map((cell, index) => {
       const { name, kind } = columns[index]
       if (index === 0) return h('th', { scope: 'row', role: 'rowheader' }, cell)
@@ -162,5 +179,22 @@ export function filter(label, text, changed) {
       value: text,
       oninput: (event) => changed(event.target.value),
     }),
+  )
+}
+
+/** A menu of values; the first is no choice. */
+export function menu(label, current, values, changed) {
+  const all = [...new Set(current === undefined ? values : [...values, current])].toSorted()
+  return h(
+    'label',
+    { class: 'filter' },
+    label,
+    ' ',
+    h(
+      'select',
+      { value: current ?? '', onchange: (event) => changed(event.target.value) },
+      h('option', { value: '' }, 'all'),
+      all.map((value) => h('option', { value, selected: value === current }, value)),
+    ),
   )
 }

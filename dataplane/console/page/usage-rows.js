@@ -5,9 +5,9 @@ const HOUR_MS = 3_600_000
 
 /**
  * A shared store has the sum of all pods; otherwise each pod counts its own rows, and the gateway has their sum. The
- * dearest first.
+ * dearest first. `names`: what rows are grouped by, where that is more than one; a row then has their `values`.
  */
-export function joined(answers) {
+export function joined(answers, names) {
   const reports = bodies(answers)
   const shared = reports.filter(({ kept_in }) => kept_in === 'redis')
   // Each pod writes its counts before it answers, so the largest answer is the last.
@@ -16,9 +16,11 @@ export function joined(answers) {
   for (const { by, ...amounts } of (last === undefined ? reports : [last]).flatMap(
     (one) => one.rows,
   )) {
-    const [value = ''] = Object.values(by)
-    const sum = rows.get(value)
-    if (sum === undefined) rows.set(value, { value, ...amounts })
+    const values = names === undefined ? Object.values(by) : names.map((name) => by[name] ?? '')
+    const [value = ''] = values
+    const id = names === undefined ? value : JSON.stringify(values)
+    const sum = rows.get(id)
+    if (sum === undefined) rows.set(id, { value, ...(names && { values }), ...amounts })
     else {
       for (const [name, amount] of Object.entries(amounts))
         if (typeof amount === 'number') sum[name] = (sum[name] ?? 0) + amount

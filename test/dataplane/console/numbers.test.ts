@@ -26,6 +26,20 @@ test('rates are differences over time, added up over pods', () => {
   assert.equal(quantile(0.5, total), 0.05)
 })
 
+test('what limits refuse and what clients send wrong is no error', () => {
+  const counted = (at_ms: number, requests: number) => {
+    const pod = aPod('a', at_ms, requests)
+    const [route] = pod.activity.routes
+    const routes = [
+      { ...route, errors: requests, refused: requests * 0.8, client_errors: requests * 0.1 },
+    ]
+    return { pods: [{ ...pod, activity: { ...pod.activity, routes } }] }
+  }
+  const { total } = ratesOf(counted(0, 100), counted(10_000, 200))
+  assert.deepEqual([total.requests, total.errors], [10, 1])
+  assert.equal(total.refused, 8)
+})
+
 test('a new pod adds no rate, and a restarted one counts from zero', () => {
   const before = { pods: [aPod('a', 90_000, 900)] }
   const added = ratesOf(before, { pods: [aPod('a', 91_000, 901), aPod('b', 1000, 500)] })
@@ -108,9 +122,9 @@ test("the operator's report on the gateway is in the red list, the worst first",
       scope: 'key',
       holder: 'k',
       tenant: 'a',
-      unit: 'tokens a day',
+      title: 'daily token budget',
       share: 0.9,
-      forecast: { isOver: true, words: 'spent in 3 h' },
+      forecast: { isOver: true, words: 'used up in 3 h' },
     },
   ]
   const words = attention({ pods: [] }, { budgets, cluster: { status: { conditions } } }).map(
@@ -118,7 +132,7 @@ test("the operator's report on the gateway is in the red list, the worst first",
   )
   assert.deepEqual(words, [
     'Programmed is False, Rejected: One pod refuses it.',
-    'Key k will have spent its tokens a day in 3 h, at this pace',
+    'Key k: daily token budget used up in 3 h, at this pace',
   ])
 })
 
@@ -137,10 +151,10 @@ test('the forecast of a budget uses the pace of its window', () => {
   const at = (time: string) => Date.parse(`2026-11-${time}:00Z`)
   const day = { window: 'day', limit: 100, resets_at: '2026-11-24T00:00:00.000Z' }
   const fast = forecastOf({ ...day, used: 75 }, at('23T12:00'))
-  assert.deepEqual(fast, { isOver: true, words: 'spent in 4 h' })
+  assert.deepEqual(fast, { isOver: true, words: 'used up in 4 h' })
   const slow = forecastOf({ ...day, used: 10 }, at('23T12:00'))
   assert.deepEqual(slow, { isOver: false, words: '20 by the end' })
-  assert.match(forecastOf({ ...day, used: 100 }, at('23T12:00')).words, /^spent$/)
+  assert.match(forecastOf({ ...day, used: 100 }, at('23T12:00')).words, /^used up$/)
   assert.equal(forecastOf({ ...day, used: 10 }, at('23T00:05')), undefined)
   const month = { window: 'month', limit: '5', used: '1', resets_at: '2026-12-01T00:00:00.000Z' }
   assert.match(forecastOf(month, at('16T00:00')).words, /^2 by the end$/)

@@ -127,7 +127,7 @@ class Day {
     }))
     await until('the budget is spent', async () => (await this.#paid(key)) === 402)
     await this.#show('overview')
-    await this.#row(/to look at/, 'Tenant billing has spent its tokens a day; it begins anew in')
+    await this.#row(/to look at/, 'Tenant billing: daily token budget used up, resets in')
     await this.#row(/^Last 24 h/, /^billing\t.*100\.0 % of tokens a day/)
     await this.#seen('5-spent', this.#page)
   }

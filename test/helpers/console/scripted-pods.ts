@@ -42,6 +42,7 @@ function bodyOf(path: string, index: number, seconds: number): Fields | undefine
   const bodies: Readonly<Record<string, () => Fields>> = {
     '/status': () => statusOf(index),
     '/activity': () => activityOf(seconds),
+    '/history': history,
     '/config': () => ({ gw: { upstreams: [{ name: 'local', api_key: '***' }] } }),
     '/models': () => MODELS,
     '/changes': () => ({
@@ -65,6 +66,38 @@ const change = (event: string, message: string) => ({
   event,
   message,
 })
+
+/** Three minutes; the second has a refusal and a failure. */
+function history(): Fields {
+  const counts = (by: string, name: string) => ({
+    ...{
+      by,
+      name,
+      requests: [60, 120, 60],
+      client: [0, 0, 0],
+      limit: [0, 6, 0],
+      upstream: [0, 3, 0],
+    },
+    ...{
+      gateway: [0, 0, 0],
+      left: [0, 0, 0],
+      input_tokens: [600, 900, 600],
+      output_tokens: [60, 90, 60],
+    },
+    ...{
+      cost_nano_usd: [1e7, 2e7, 1e7],
+      whole: [[1], [2], [1]],
+      first_token: [[40, 20], [60, 40], 0],
+    },
+  })
+  const last = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
+  return {
+    ...{ kept_in: 'redis', step_ms: MINUTE_MS, bounds: [0.5] },
+    times: [2, 1, 0].map((minutes) => last - minutes * MINUTE_MS),
+    series: [counts('route', 'chat'), counts('tenant', 'acme'), counts('upstream', 'local')],
+    events: [{ ...change('breaker', 'The breaker of upstream "local" is open.'), replica: 'gw-0' }],
+  }
+}
 
 function statusOf(index: number): Fields {
   const breaker = {

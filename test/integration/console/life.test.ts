@@ -12,7 +12,7 @@ import type { Browser, Page } from 'playwright-core'
 import { askAdmin } from '../../../cli/asking/connection.ts'
 import { type ConsoleServer, startConsole } from '../../../cli/console/server.ts'
 import { Feed, VIEWERS_MAX } from '../../../dataplane/console/feed.ts'
-import { openConsole, row, saysStatus, startBrowser } from '../../helpers/console/browser.ts'
+import { openConsole, row, saysStatus, show, startBrowser } from '../../helpers/console/browser.ts'
 import { startScriptedConsole } from '../../helpers/console/scripted-pods.ts'
 import { type Front, startFront } from '../../helpers/fake-upstream.ts'
 import { startGateway } from '../../helpers/gateway-process.ts'
@@ -55,6 +55,7 @@ async function untilGap(page: Page): Promise<void> {
 test('the page reports a silent gateway within three seconds, recovers, and shows a gap instead of zero', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
+  await show(page, 'overview/live')
   await untilLine(page)
   front.process.signal('SIGSTOP')
   const said = await page.evaluate(`new Promise((resolve) => {
@@ -76,6 +77,7 @@ test('the page reports a silent gateway within three seconds, recovers, and show
 test('after the machine sleeps, the page reports it, reconnects, and leaves a gap', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
+  await show(page, 'overview/live')
   await untilLine(page)
   await page.clock.install()
   const [lost] = await Promise.all([
@@ -103,6 +105,7 @@ test('a gateway that restarts behind the tool is shown as away, then recovers, a
   const server = await aTool(front)
   t.after(() => server.close())
   const { page } = await openConsole(browser, server.url)
+  await show(page, 'overview/live')
   await untilLine(page)
   const { configFile, url } = front.process
   const config = await readFile(configFile, 'utf8')
@@ -136,6 +139,7 @@ test('a cut stream is opened again', async (t) => {
   t.after(() => reported.close())
   const { url, cut } = await aLine(t, reported.url)
   const { page } = await openConsole(browser, url)
+  await show(page, 'overview/live')
   await untilLine(page)
   cut()
   await saysStatus(page, 'Connection lost')

@@ -114,7 +114,7 @@ function steady(text: string): string {
     .replaceAll(/\b(\d+ (s|min|h|d) ago|now)\b/g, 'AGO')
     .replaceAll(/\bin \d+ (s|min|h|d)\b/g, 'SOON')
     .replaceAll(/~?\$[\d.,]+K? a day/g, 'PACE a day')
-    .replaceAll(/spent SOON|[\d.,]+ by the end/g, 'FORECAST')}\n`
+    .replaceAll(/used up SOON|[\d.,]+ by the end/g, 'FORECAST')}\n`
 }
 
 test('the keyboard alone opens every view, focuses the filter and reads a request', async () => {
@@ -176,13 +176,13 @@ test('colours follow the system, and a chosen scheme wins and is kept', async ()
   const page = await opened({ colorScheme: 'light' })
   const back = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
   const light = await back()
-  await page.getByLabel('Colours').selectOption('dark')
+  await page.getByLabel('Theme').selectOption('dark')
   const dark = await back()
   assert.notEqual(dark, light)
   await page.reload()
   await saysStatus(page, 'Live')
   assert.equal(await back(), dark)
-  await page.getByLabel('Colours').selectOption('auto')
+  await page.getByLabel('Theme').selectOption('auto')
   assert.equal(await back(), light)
   await page.emulateMedia({ colorScheme: 'dark' })
   assert.equal(await back(), dark)

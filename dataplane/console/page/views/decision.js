@@ -90,9 +90,7 @@ function judgements({ passed_over = [], guardrails = [], retrieval = [], semanti
         'Context',
         `${number(context.prompt)} tokens of ${context.window ?? 'an unknown window'}, ${number(context.added)} added`,
       ),
-    passed_over.map(({ upstream, why }) =>
-      leaf('Passed over', state('idle', upstream), `: ${why}`),
-    ),
+    passed_over.map(({ upstream, why }) => leaf('Skipped', state('idle', upstream), `: ${why}`)),
   ]
 }
 

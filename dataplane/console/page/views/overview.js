@@ -5,14 +5,16 @@ import { budgetsOf } from '../budgets.js'
 import { chart } from '../chart.js'
 import { h } from '../element.js'
 import { counted, number, percent, seconds, usd, usdOfNano } from '../format.js'
+import { earlierMs, questionBefore, questionOf, rangeOf, rangePicker } from '../ranges.js'
 import { quantile } from '../rates.js'
+import { gatheredHistory, marksOf, pointsOf, sumOfSeries } from '../series.js'
 import { bar, moment, section, state, table, tile, tiles, troubles } from '../table.js'
 import { costsToday, joined } from '../usage-rows.js'
 
-const CHANGES_SHOWN = 10
+const LIVE = 'live'
 const SPENDERS_SHOWN = 8
 
-export function overview({ sample, history, rates, ask, cluster }) {
+export function overview({ sample, history, rates, ask, cluster, rest }) {
   const changes = ask('/changes', 4000)
   const standings = ask('/limits?limit=100', 5000)
   const days = ask('/usage?by=day&hours=24', 5000)
@@ -22,6 +24,12 @@ export function overview({ sample, history, rates, ask, cluster }) {
     .toSorted((one, other) => other.time.localeCompare(one.time))
   const budgets = budgetsOf(standings)
   const found = attention(sample, { changes: all, budgets, cluster: cluster?.body })
+  const isLive = rest[0] === LIVE
+  const range = rangeOf(rest)
+  const asked = isLive ? undefined : ask(questionOf(range), range.everyMs)
+  const kept = gatheredHistory(asked)
+  const earlier =
+    isLive || range.before === undefined ? undefined : ask(questionBefore(range), 60_000)
   return [
     numbersNow(sample, rates, costsToday(days, sample.at)),
     h(
@@ -30,8 +38,19 @@ export function overview({ sample, history, rates, ask, cluster }) {
       section('Needs attention', attentionTable(found)),
       section('Spending by tenant', troubles(faults(spenders)), spendersTable(spenders, budgets)),
     ),
-    charts(history),
-    section('Last changes', troubles(faults(changes)), changesTable(all, changes)),
+    section(
+      'Over time',
+      rangePicker('overview', isLive ? { name: LIVE } : range, [[LIVE, `#/overview/${LIVE}`]]),
+      troubles([...faults(asked), ...(kept?.missing ?? [])]),
+      isLive ? liveCharts(history) : keptCharts(kept, range, gatheredHistory(earlier)),
+    ),
+    section(
+      'Events',
+      troubles(faults(changes)),
+      isLive || kept === undefined
+        ? changesTable(all, 'The last changes, newest first', changes)
+        : changesTable(kept.events, `Events of ${range.name}, at most 48 h, newest first`, asked),
+    ),
   ]
 }
 
@@ -43,7 +62,7 @@ function numbersNow(sample, { total }, { spent, pace }) {
     tile(
       'Errors',
       percent(known(total.requests === 0 ? 0 : total.errors / total.requests)),
-      `${number(known(total.errors))} /s, refusals counted`,
+      `${number(known(total.errors))} /s; ${number(known(total.refused))} /s refused by limits`,
     ),
     tile(
       'First token, p95',
@@ -105,46 +124,69 @@ function budgetCell({ share, unit, forecast, scope, holder }) {
   return [state(kind, words), bar(share, words)]
 }
 
-function charts({ points }) {
+/** The last quarter of an hour, second by second, since the page was opened. */
+function liveCharts({ points }) {
+  return chartsOf(points, {})
+}
+
+function keptCharts(kept, range, before) {
+  if (kept === undefined) return h('p', { class: 'quiet' }, 'Asking …')
+  const points = pointsOf(kept, sumOfSeries(kept.of.route))
+  const earlier =
+    before &&
+    pointsOf(before, sumOfSeries(before.of.route)).map((point) => ({
+      ...point,
+      at: point.at + earlierMs(range),
+    }))
+  const marks = marksOf(kept.events)
+  return chartsOf(points, {
+    stepMs: kept.stepMs,
+    marks,
+    before: earlier,
+    words: `the ${range.before}`,
+  })
+}
+
+function chartsOf(points, options) {
+  const drawn = (title, lines, show) => chart(title, points, lines, show, options)
   return h(
     'div',
     { class: 'charts' },
-    chart(
+    drawn(
       'Requests/s',
-      points,
       [
-        { name: 'answered', of: (point) => point.requests },
+        { name: 'all', of: (point) => point.requests, isCompared: true },
         { name: 'errors', of: (point) => point.errors },
+        { name: 'refused by limits', of: (point) => point.refused },
       ],
       number,
     ),
-    chart(
+    drawn(
       'Time to first token',
-      points,
       [
         { name: 'p50', of: (point) => point.p50 },
-        { name: 'p95', of: (point) => point.p95 },
+        { name: 'p95', of: (point) => point.p95, isCompared: true },
       ],
       seconds,
     ),
-    chart('Tokens/s', points, [{ name: 'tokens', of: (point) => point.tokens }], number),
+    drawn('Tokens/s', [{ name: 'tokens', of: (point) => point.tokens, isCompared: true }], number),
+    options.stepMs !== undefined &&
+      drawn('USD/h', [{ name: 'cost', of: (point) => point.cost, isCompared: true }], usd),
   )
 }
 
-function changesTable(all, answers) {
+function changesTable(all, caption, answers) {
   return table(
-    'The last ten changes, newest first',
+    caption,
     ['When', 'What', 'Change'],
-    all
-      .slice(0, CHANGES_SHOWN)
-      .map(({ time, event, level, message }) => [
-        moment(time),
-        state(
-          level === 'info' ? 'idle' : level === 'warn' ? 'warn' : 'bad',
-          event.replaceAll('_', ' '),
-        ),
-        message,
-      ]),
-    answers === undefined ? 'Asking …' : 'Nothing has changed since the start.',
+    all.map(({ time, event, level, message }) => [
+      moment(time),
+      state(
+        level === 'info' ? 'idle' : level === 'warn' ? 'warn' : 'bad',
+        event.replaceAll('_', ' '),
+      ),
+      message,
+    ]),
+    answers === undefined ? 'Asking …' : 'Nothing has changed in this time.',
   )
 }

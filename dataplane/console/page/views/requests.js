@@ -1,8 +1,9 @@
 /** Running requests, the last finished ones, and one of them in full. */
 import { bodies, faults } from '../answers.js'
+import { wouldFill } from '../commands.js'
 import { h } from '../element.js'
 import { clockTime, counted, fullTime, milliseconds, number, usdOfNano } from '../format.js'
-import { answerState, choices, filter, section, table, troubles } from '../table.js'
+import { answerState, choices, filter, menu, section, table, troubles } from '../table.js'
 import { decision } from './decision.js'
 
 const SHOWN = 100
@@ -10,17 +11,21 @@ const RUNNING_SHOWN = 20
 const KINDS = ['all', 'errors', 'slow', 'retried']
 const SLOW_MS = 10_000
 
-export function requests({ ask, rest, text, filtered }) {
+export function requests({ ask, rest, text, filtered, menus, chosen, sample }) {
   const [first, id] = rest
   if (first === 'one' && id !== undefined) return one(id, ask)
   const kind = KINDS.includes(first) ? first : 'all'
-  const query = text === '' ? '' : `?q=${encodeURIComponent(text)}`
+  const query = Object.keys(menus).length === 0 ? '' : `?${new URLSearchParams(menus)}`
   const answers = ask('/traces?limit=500', 2000)
   const running = ask('/traces?running=true&limit=100', 1000)
   const found = (all, isShown = () => true) =>
     bodies(all)
       .flatMap(({ traces }) => traces)
-      .filter((trace) => isShown(trace) && matches(trace, text.toLowerCase()))
+      .filter(
+        (trace) => isShown(trace) && isChosen(trace, menus) && matches(trace, text.toLowerCase()),
+      )
+  const whole = bodies(answers).flatMap(({ traces }) => traces)
+  const valuesOf = (of) => whole.map(of).filter((value) => value !== undefined)
   return [
     h(
       'div',
@@ -30,7 +35,19 @@ export function requests({ ask, rest, text, filtered }) {
         kind,
         KINDS.map((name) => [name, `#/requests/${name}${query}`]),
       ),
-      filter('Tenant, key, route, upstream, status, code or id', text, filtered),
+      menu(
+        'Status',
+        menus.status,
+        valuesOf(({ status }) => String(status)),
+        (value) => chosen('status', value),
+      ),
+      menu(
+        'Tenant',
+        menus.tenant,
+        valuesOf(({ tenant }) => tenant),
+        (value) => chosen('tenant', value),
+      ),
+      filter('Filter by tenant, key, route, model, upstream, status, code or id', text, filtered),
     ),
     troubles(faults(answers)),
     section('Running now', runningTable(found(running))),
@@ -39,9 +56,23 @@ export function requests({ ask, rest, text, filtered }) {
       endedTable(
         found(answers, (trace) => isKind(trace, kind)),
         answers,
+        whole.length === 0 && wouldFill('A request appears here as it ends', curlOf(sample)),
       ),
     ),
   ]
+}
+
+/** Pods have no address that a reader can call; their service has. */
+function curlOf({ pods }) {
+  const url = pods.length === 1 && pods[0].status?.listeners?.clients
+  return `curl ${url || 'http://GATEWAY'}/v1/chat/completions \\
+  -H "Authorization: Bearer $GW_KEY" -H 'Content-Type: application/json' \\
+  -d '{"model": "ROUTE", "messages": [{"role": "user", "content": "Hello"}]}'`
+}
+
+function isChosen({ status, tenant }, menus) {
+  if (menus.status !== undefined && String(status) !== menus.status) return false
+  return menus.tenant === undefined || tenant === menus.tenant
 }
 
 function runningTable(traces) {
@@ -65,7 +96,15 @@ function runningTable(traces) {
   )
 }
 
-function endedTable(traces, answers) {
+/** The model that answered, and what the client asked for where that is neither this nor the route. */
+function modelOf({ attempts, model: asked, route }) {
+  const last = attempts.at(-1)
+  const model = last?.answer?.model ?? last?.model
+  if (asked === undefined || asked === route || asked === model) return model ?? '–'
+  return [model, model && h('br'), h('span', { class: 'quiet' }, `asked: ${asked}`)]
+}
+
+function endedTable(traces, answers, filler) {
   const newest = traces.toSorted((one, other) => other.time.localeCompare(one.time))
   return table(
     `${Math.min(traces.length, SHOWN)} of ${counted(traces.length, 'request')} that ended, newest first`,
@@ -76,6 +115,7 @@ function endedTable(traces, answers) {
       'Key',
       'Route',
       'Upstream',
+      'Model',
       '>First token',
       '>Duration',
       '>Tokens in, out',
@@ -91,6 +131,7 @@ function endedTable(traces, answers) {
         trace.key,
         trace.route,
         trace.upstream,
+        modelOf(trace),
         milliseconds(trace.ttft_ms),
         milliseconds(trace.duration_ms),
         trace.prompt_tokens === undefined
@@ -100,7 +141,7 @@ function endedTable(traces, answers) {
         linkTo(trace),
       ],
     })),
-    answers === undefined ? 'Asking …' : 'No request like this is kept.',
+    answers === undefined ? 'Asking …' : ['No request like this is kept.', filler],
   )
 }
 

@@ -1,9 +1,11 @@
 /** Routes and upstreams: where requests go, the state of each upstream, and why one is skipped. */
 import { bodies, faults } from '../answers.js'
+import { commands, quoted } from '../commands.js'
 import { h } from '../element.js'
 import { counted, milliseconds, number, percent, seconds } from '../format.js'
 import { quantile } from '../rates.js'
 import { choices, filter, section, state, table, troubles } from '../table.js'
+import { map } from './map.js'
 import { gathered, upstreamsTables } from './upstreams.js'
 
 export function routing({ sample, rates, ask, rest, text, filtered }) {
@@ -19,7 +21,9 @@ export function routing({ sample, rates, ask, rest, text, filtered }) {
   )
   const shown = upstreams.filter(({ name }) => has(name, ...usersOf(name, routes)))
   return [
-    filter('Upstream or route', text, filtered),
+    filter('Filter by upstream or route', text, filtered),
+    names.length > 0 &&
+      section('Now', map({ routes: shownRoutes, upstreams: shown, traces, rates })),
     upstreamsTables(shown, {
       pods: sample.pods.length,
       rates,
@@ -41,13 +45,28 @@ export function routing({ sample, rates, ask, rest, text, filtered }) {
           'Objective',
           '>In flight',
           'Overflow, since the start',
-          'Other names',
+          'Aliases',
         ],
         shownRoutes.map((route) => routeRow(route, names, sample, rates, upstreams)),
         models === undefined ? 'Asking …' : 'No route is like this.',
       ),
     ),
     section('The next request', explained(routes, rest[0], ask)),
+    upstreams.length > 0 && commands('To drain or test an upstream', drains(upstreams[0].name)),
+  ]
+}
+
+/** The page only reads: these are for a terminal. */
+function drains(name) {
+  const upstream = quoted(name)
+  return [
+    [
+      'Give an upstream no new requests for half an hour',
+      `gw upstream drain ${upstream} --for 30m --file gw.yaml`,
+    ],
+    ['The same in a cluster', `gw upstream drain ${upstream} --for 30m`],
+    ['Take it back earlier', `gw upstream resume ${upstream} --file gw.yaml`],
+    ['Ask it for a short answer, past breaker and limits', `gw upstream test ${upstream}`],
   ]
 }
 

@@ -1,12 +1,49 @@
 /** Tenants: limits, what is left, which budget ends when, and keys. */
 import { bodies, faults } from '../answers.js'
 import { budgetsOf } from '../budgets.js'
+import { commands, quoted, wouldFill, yamlOf } from '../commands.js'
 import { h } from '../element.js'
 import { counted, number, percent, usdOfNano } from '../format.js'
 import { bar, filter, moment, requestsWith, section, state, table, troubles } from '../table.js'
 import { joined } from '../usage-rows.js'
 
 const BUDGETS_SHOWN = 100
+
+const BUDGET = budgetYaml('search')
+
+function budgetYaml(tenant) {
+  return `gw:
+  budgets:
+    - tenant: ${yamlOf(tenant)}
+      tokens_per_day: 2000000
+      spend_per_month_usd: 500
+      alert_thresholds: [0.8, 1]`
+}
+
+function rateYaml(tenant) {
+  return `gw:
+  rate_limits:
+    tenants:
+      ${yamlOf(tenant)}:
+        requests_per_minute: 600
+        burst: 150
+        concurrent_requests: 50`
+}
+
+/** The page only reads: these are for the file, or for a terminal. */
+function changesOf(tenant) {
+  const name = quoted(tenant)
+  return [
+    ['A new key', `gw keys create --tenant ${name} --routes '*' --expires 90d --file gw.yaml`],
+    [
+      'A new key in a cluster',
+      `gw keys create --tenant ${name} --routes '*' --expires 90d --apply`,
+    ],
+    ['Another budget', budgetYaml(tenant)],
+    ['Another rate', rateYaml(tenant)],
+    ['Its limits, with what is used and left', `gw limits show ${name}`],
+  ]
+}
 
 export function tenants({ sample, rates, ask, rest, text, filtered }) {
   const name = encodeURIComponent(text)
@@ -19,7 +56,7 @@ export function tenants({ sample, rates, ask, rest, text, filtered }) {
   const apart = sample.pods[0]?.status?.store.backend === 'memory' && sample.pods.length > 1
   const budgets = budgetsOf(standings)
   return [
-    filter('Tenants whose name has', text, filtered),
+    filter('Filter by tenant', text, filtered),
     troubles(faults(standings)),
     section('Budgets', budgetsTable(budgets, standings)),
     section(
@@ -40,7 +77,12 @@ export function tenants({ sample, rates, ask, rest, text, filtered }) {
         standings === undefined ? 'Asking …' : 'No key, rule or budget names such a tenant.',
       ),
     ),
-    chosen !== undefined && section(`Keys of ${chosen}`, keysOf(chosen, ask)),
+    chosen !== undefined &&
+      section(
+        `Keys of ${chosen}`,
+        keysOf(chosen, ask),
+        commands(`To change what ${chosen} may do`, changesOf(chosen)),
+      ),
   ]
 }
 
@@ -49,9 +91,14 @@ function budgetsTable(budgets, standings) {
     budgets.length > BUDGETS_SHOWN
       ? `${BUDGETS_SHOWN} of ${budgets.length} budgets, the most urgent first`
       : `${counted(budgets.length, 'budget')}, the most urgent first`,
-    ['Whose', 'Budget', '>Used', '>Held', '>Cap', 'Full', 'At this pace', 'Begins anew'],
+    ['Owner', 'Budget', '>Used', '>Reserved', '>Limit', 'Used', 'At this pace', 'Resets'],
     budgets.slice(0, BUDGETS_SHOWN).map(budgetRow),
-    standings === undefined ? 'Asking …' : 'No tenant, group or key has a budget.',
+    standings === undefined
+      ? 'Asking …'
+      : [
+          'No tenant, group or key has a budget.',
+          wouldFill('These lines in the file set one', BUDGET),
+        ],
   )
 }
 
@@ -159,7 +206,7 @@ function keysOf(tenant, ask) {
           expires_at ? moment(expires_at) : 'never',
         ],
       })),
-      answers === undefined ? 'Asking …' : 'No key names this tenant.',
+      answers === undefined ? 'Asking …' : 'No key names this tenant; the commands below make one.',
     ),
   ]
 }

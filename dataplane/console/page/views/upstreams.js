@@ -97,7 +97,7 @@ function upstreamRow({ name, provider, pods }, { rates, traces, usersOf }) {
     key: name,
     cells: [
       [name, h('br'), h('span', { class: 'quiet' }, provider)],
-      said(pods, ({ eligible }) => (eligible ? 'eligible' : 'passed over'), eligibleState),
+      said(pods, ({ eligible }) => (eligible ? 'eligible' : 'skipped'), eligibleState),
       said(pods, ({ health }) => health, healthState),
       [
         said(pods, ({ breaker }) => breaker, breakerState),

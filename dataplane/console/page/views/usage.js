@@ -1,22 +1,38 @@
 /** Usage: the tokens and cost of each tenant, key, route, model or tag. */
 import { bodies, faults } from '../answers.js'
-import { bars } from '../chart.js'
+import { budgetsOf } from '../budgets.js'
+import { wouldFill } from '../commands.js'
 import { h } from '../element.js'
-import { hourUtc, number, percent, usd, usdOfNano } from '../format.js'
-import { bar, choices, requestsWith, section, table, tile, tiles, troubles } from '../table.js'
+import { counted, hourUtc, number, percent, usdOfNano } from '../format.js'
+import {
+  bar,
+  choices,
+  moment,
+  requestsWith,
+  section,
+  table,
+  tile,
+  tiles,
+  troubles,
+} from '../table.js'
 import { joined, sumOf } from '../usage-rows.js'
+import { costsOverTime, exportButton } from './usage-chart.js'
 
 const BY = ['tenant', 'key', 'route', 'upstream', 'model', 'tags', 'day', 'hour']
 const SPANS = { '24 h': 24, '7 d': 168, '31 d': 744 }
 const ROWS_SHOWN = 200
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const BUDGETS_SHOWN = 5
+const TAGS = 'gw:\n  usage:\n    tags: [team, feature]'
 
 export function usage({ ask, rest, sample }) {
   const by = BY.includes(rest[0]) ? rest[0] : 'tenant'
   const span = Object.hasOwn(SPANS, rest[1]) ? rest[1] : '7 d'
   const answers = ask(`/usage?by=${by}&hours=${SPANS[span]}`, 5000)
   const rows = joined(answers)
+  const unit = SPANS[span] > 24 ? 'day' : 'hour'
+  const part = by === 'day' || by === 'hour' ? 'tenant' : by
+  const overTime = ask(`/usage?by=${unit},${part}&hours=${SPANS[span]}`, 5000)
+  const budgets = budgetsOf(ask('/limits?limit=100', 10_000))
   const shown =
     by === 'day' || by === 'hour'
       ? rows.toSorted((one, other) => other.value.localeCompare(one.value))
@@ -65,9 +81,11 @@ export function usage({ ask, rest, sample }) {
         `${number(total.reasoning_tokens)} of reasoning`,
       ),
     ),
-    costsOverTime(ask, span),
+    costsOverTime(overTime, { unit, by: part, budgets, at: sample.at }),
+    budgets.length > 0 && section('Budgets', budgetsTable(budgets)),
     section(
       `By ${by}`,
+      rows.length > 0 && exportButton(by, shown, sample.at),
       amountsTable(by, caption, shown, answers),
       rows.length > ROWS_SHOWN &&
         h(
@@ -81,28 +99,26 @@ export function usage({ ask, rest, sample }) {
   ]
 }
 
-/** By the hour for a day, otherwise by the day; hours without use have no row. */
-function costsOverTime(ask, span) {
-  const hours = SPANS[span]
-  const step = hours > 24 ? 'day' : 'hour'
-  const answers = ask(`/usage?by=${step}&hours=${hours}`, 5000)
-  const [first] = bodies(answers)
-  if (first === undefined) return undefined
-  const costs = new Map(joined(answers).map(({ value, cost_nano_usd }) => [value, cost_nano_usd]))
-  const length = step === 'day' ? 10 : 13
-  const items = []
-  for (
-    let at = Date.parse(first.from);
-    at <= Date.parse(first.to);
-    at += step === 'day' ? DAY_MS : HOUR_MS
-  ) {
-    const name = new Date(at).toISOString().slice(0, length)
-    items.push([
-      step === 'day' ? name.slice(5) : `${name.slice(11)}:00`,
-      (costs.get(name) ?? 0) / 1e9,
-    ])
-  }
-  return h('div', { class: 'charts' }, bars(`Cost by ${step}, UTC`, items, usd))
+/** The most urgent ones; Tenants has all. */
+function budgetsTable(budgets) {
+  return table(
+    `${Math.min(budgets.length, BUDGETS_SHOWN)} of ${counted(budgets.length, 'budget')}, the most urgent first`,
+    ['Owner', 'Budget', '>Used', '>Limit', 'Used', 'At this pace', 'Resets'],
+    budgets
+      .slice(0, BUDGETS_SHOWN)
+      .map(({ id, scope, holder, unit, show, used, limit, share, forecast, resets_at }) => ({
+        key: id,
+        cells: [
+          `${scope} ${holder}`,
+          unit,
+          show(Number(used)),
+          show(Number(limit)),
+          [percent(share), bar(share, `${scope} ${holder}: ${percent(share)} of ${unit}`)],
+          forecast?.words ?? '–',
+          moment(resets_at),
+        ],
+      })),
+  )
 }
 
 /** Values link to the tenant, or to their requests. */
@@ -147,6 +163,13 @@ function amountsTable(by, caption, rows, answers) {
         ],
       }
     }),
-    answers === undefined ? 'Asking …' : 'No request has used tokens in this time.',
+    answers === undefined
+      ? 'Asking …'
+      : by === 'tags'
+        ? [
+            'No request has used tokens in this time.',
+            wouldFill('Tags are counted once the file names them', TAGS),
+          ]
+        : 'No request has used tokens in this time.',
   )
 }

@@ -1,0 +1,110 @@
+/** The history as the page shows it: added up over pods, compared with an earlier time, errors apart from refusals. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+
+/** They are modules of a page, without types. */
+const PAGE = new URL('../../../dataplane/console/page/', import.meta.url)
+const { gatheredHistory, marksOf, pointsOf, sumOfSeries } = await import(`${PAGE}series.js`)
+const { questionBefore, questionOf, rangeOf, RANGES } = await import(`${PAGE}ranges.js`)
+const { csvOf } = await import(`${PAGE}views/usage-chart.js`)
+
+const AT = Date.UTC(2026, 10, 22, 12)
+
+function anAnswer(kept_in: string, requests: number[], fields: object = {}) {
+  const none = requests.map(() => 0)
+  const amounts = Object.fromEntries(
+    [
+      'client',
+      'limit',
+      'upstream',
+      'gateway',
+      'left',
+      'input_tokens',
+      'output_tokens',
+      'cost_nano_usd',
+    ].map((name) => [name, none]),
+  )
+  const one = {
+    by: 'route',
+    name: 'chat',
+    ...amounts,
+    requests,
+    limit: requests,
+    whole: none,
+    first_token: [[0, 4], ...none.slice(1)],
+  }
+  const times = requests.map((_, index) => AT + index * 60_000)
+  return {
+    ...{ name: 'a', status: 200 },
+    body: { kept_in, times, step_ms: 60_000, bounds: [0.1], series: [one], events: [], ...fields },
+  }
+}
+
+test('pods without a shared store are added up, and a shared store counts once', () => {
+  const total = (answers: object[]) => sumOfSeries(gatheredHistory(answers).of.route).requests
+  assert.deepEqual(total([anAnswer('memory', [1, 2]), anAnswer('state_dir', [10, 20])]), [11, 22])
+  assert.deepEqual(total([anAnswer('redis', [1, 2]), anAnswer('redis', [1, 2])]), [1, 2])
+  // A pod that lost the store has only its own part.
+  const lonely = anAnswer('redis', [1, 1], { missing: 'The shared store is away.' })
+  assert.deepEqual(total([lonely, anAnswer('redis', [5, 5])]), [5, 5])
+  assert.equal(gatheredHistory([{ status: 0, body: {} }]), undefined)
+})
+
+test('refusals by limits are no errors', () => {
+  const kept = gatheredHistory([anAnswer('memory', [60, 120])])
+  const [first, second] = pointsOf(kept, sumOfSeries(kept.of.route), AT + 90_000)
+  assert.deepEqual([first.requests, first.errors, first.refused], [1, 0, 1])
+  // The present minute has lasted for half a minute.
+  assert.equal(second.requests, 4)
+  assert.ok(first.p95 <= 0.1)
+  assert.equal(second.p95, undefined)
+})
+
+test('events of several pods are there once each, newest first', () => {
+  const event = (time: string) => ({
+    time,
+    level: 'warn',
+    event: 'breaker',
+    message: 'open',
+    replica: 'one',
+  })
+  const events = [event('2026-11-22T12:00:00Z'), event('2026-11-22T12:01:00Z')]
+  const kept = gatheredHistory([
+    anAnswer('memory', [1], { events }),
+    anAnswer('memory', [1], { events }),
+  ])
+  assert.deepEqual(
+    kept.events.map(({ time }: { time: string }) => time.slice(11, 16)),
+    ['12:01', '12:00'],
+  )
+  assert.deepEqual(marksOf(kept.events)[0], {
+    at: AT + 60_000,
+    kind: 'warn',
+    words: 'breaker: open',
+  })
+})
+
+test('each range is asked for in steps that the gateway keeps', () => {
+  for (const name of Object.keys(RANGES)) {
+    const range = rangeOf([name, 'day before'])
+    const hoursBack = RANGES[name].hours
+    assert.match(questionOf(range), new RegExp(`since=-${hoursBack}h`))
+    if (range.before === undefined) continue
+    const [, since, , step = ''] =
+      /since=-(\d+)h&until=-(\d+)h&step=(\w+)/.exec(questionBefore(range)) ?? []
+    assert.ok(/m$/.test(step) ? Number(since) < 48 : /h$/.test(step), `${name}: ${step}`)
+  }
+  assert.equal(rangeOf(['31 d', 'week before']).before, undefined)
+  assert.equal(rangeOf([]).name, '1 h')
+})
+
+test('an export has every row, and no cell is a formula', () => {
+  const rows = [
+    { value: '=1+1', requests: 2, cost_nano_usd: 5e8 },
+    { value: 'a,"b"', requests: 1, cost_nano_usd: 0 },
+  ]
+  const [head, first, second] = csvOf('tenant', rows).split('\r\n')
+  assert.match(head, /^tenant,requests,errors,.*cost_usd$/)
+  assert.match(first, /^'=1\+1,2,0,.*,0\.5$/)
+  assert.match(second, /^"a,""b""",1,/)
+})
