@@ -6,7 +6,7 @@ import type { Gateway } from './gateway.ts'
 const LOOK_MS = 5_000
 /** Above this number a look would hold requests up. */
 const KEYS_MAX = 20_000
-/** Bounds one look, so that a new set of keys does not fill the log. */
+/** Most events of one look, so that a new set of keys does not fill the log. */
 const EVENTS_MAX = 20
 
 type KeyWorld = Pick<Gateway, 'active' | 'log'> & { readonly clock: Clock }
@@ -28,11 +28,11 @@ export class KeyEvents implements Deadline {
     this.due = now + LOOK_MS
     const before = this.#states
     this.#states = this.#look()
-    let events = 0
+    let reported = 0
     for (const [id, was] of before) {
       const state = this.#states.get(id) ?? 'removed'
       if (was !== 'active' || state === was) continue
-      if (++events > EVENTS_MAX) return
+      if (++reported > EVENTS_MAX) return
       const done = state === 'expired' ? 'has expired' : `was ${state}`
       this.#world.log.event('info', 'key', `The key "${id}" ${done}.`, { key: id, state })
     }

@@ -35,7 +35,7 @@ export interface Change {
   readonly level: string
   readonly event: string
   readonly message: string
-  /** The parts that changed: `upstream`, `tenant`, `from`, `to`, ...; absent if nothing is named. */
+  /** The subject of the change: `upstream`, `tenant`, `from`, `to`, ...; absent if nothing is named. */
   readonly fields?: Readonly<Record<string, string | number | boolean>>
 }
 

@@ -7,9 +7,9 @@ import { aSnapshot, type KeyFields } from './request/stages/snapshots.ts'
 
 test('a key that was revoked or removed, or has expired, is an event once', () => {
   const clock = aClock()
-  const messages: string[] = []
+  const reported: string[] = []
   const log = {
-    event: (_level: string, _event: string, message: string) => void messages.push(message),
+    event: (_level: string, _event: string, message: string) => void reported.push(message),
     request() {},
     flush() {},
   }
@@ -37,7 +37,7 @@ test('a key that was revoked or removed, or has expired, is an event once', () =
   look()
   look()
   look()
-  assert.deepEqual(messages, [
+  assert.deepEqual(reported, [
     'The key "a" has expired.',
     'The key "b" was revoked.',
     'The key "c" was removed.',

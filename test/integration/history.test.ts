@@ -51,7 +51,7 @@ test('a restart keeps the history in state_dir: requests, failures by fault, tok
   t.after(() => front.process.stop())
   upstream.reply = whole()
   for (let times = 0; times < 3; times++) await front.ask({ model: 'chat' }).over
-  await front.ask({ model: 'chat', temperature: 'hot' }).over
+  await front.ask({ model: 'no-such-model' }).over
   upstream.reply = failing(503)
   for (let times = 0; times < 2; times++) await front.ask({ model: 'chat' }).over
   const first = await historyOf(front.process)

@@ -19,7 +19,7 @@ import { Tally } from './tally.ts'
 
 /** A kill loses at most the history of this time, and of the write that follows. */
 const TURN_MS = 5_000
-/** Bound of all pages; names and their counts of the current hour need about one more MiB. */
+/** Bytes of all pages; names and their counts of the present hour need about one more MiB. */
 const BYTES_MAX = 6.5 * 1_048_576
 /** Memory of one page beside its bytes. */
 const PAGE_BYTES = 250
@@ -120,8 +120,8 @@ export class HistoryBook implements Deadline {
   }
 
   #noteSpent(tenant: string, message: string): void {
-    const reported = this.#spent.get(tenant)
-    if (reported !== undefined && this.wall - reported < SPENT_MS) return
+    const last = this.#spent.get(tenant)
+    if (last !== undefined && this.wall - last < SPENT_MS) return
     if (this.#spent.size >= SPENT_MAX) this.#spent.clear()
     this.#spent.set(tenant, this.wall)
     this.onSpent(tenant, message)

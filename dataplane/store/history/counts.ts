@@ -1,4 +1,4 @@
-/** Counts of a route, a tenant or an upstream: amounts, and the times of answers. */
+/** The counts of a route, a tenant or an upstream: amounts, and how long answers took. */
 import { BUCKETS } from '../../telemetry/series.ts'
 
 /** Failed requests are counted by whose fault it was; the rest of `requests` succeeded. */

@@ -1,4 +1,4 @@
-/** Attributes a failed request to its cause, so that a refusal by a limit does not look like an outage. */
+/** Decides whose fault a failed request is, so that a refusal by a limit does not look like an outage. */
 import type { ErrorCode } from '../../base/errors.ts'
 import type { AttemptTrace, Trace } from '../../telemetry/trace/fields.ts'
 import type { Blame } from './counts.ts'

@@ -10,8 +10,8 @@ export type Page = Uint8Array
 const BYTES_MAX = 1_048_576
 
 /** Amounts, then pairs of bucket and count: of whole answers, of first tokens. */
-type WrittenCounts = readonly [amounts: number[], whole: number[], first: number[]]
-type Sheet = Partial<Record<Kind, Readonly<Record<string, WrittenCounts>>>>
+type PackedCounts = readonly [amounts: number[], whole: number[], first: number[]]
+type Sheet = Partial<Record<Kind, Readonly<Record<string, PackedCounts>>>>
 
 export function packed(value: unknown): Page {
   // A copy, because the result is a part of a larger buffer.
@@ -48,7 +48,7 @@ export function cellsOf(page: Page | undefined, kinds: readonly Kind[] = KINDS):
   return cells
 }
 
-function written(counts: Counts): WrittenCounts {
+function written(counts: Counts): PackedCounts {
   return [
     [...counts.subarray(0, AMOUNTS.length)],
     pairs(counts.subarray(WHOLE_AT, WHOLE_AT + TIMES)),
@@ -62,7 +62,7 @@ function pairs(buckets: Counts): number[] {
   return found
 }
 
-function readInto(counts: Counts, [amounts, whole, first]: WrittenCounts): void {
+function readInto(counts: Counts, [amounts, whole, first]: PackedCounts): void {
   for (const [index, amount] of amounts.entries()) bump(counts, index, amount)
   for (const [start, list] of [
     [WHOLE_AT, whole],

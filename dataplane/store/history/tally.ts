@@ -64,7 +64,7 @@ export class Tally {
     }
   }
 
-  /** All counts since the last call, and the tenants whose budget was spent, each with the last message. */
+  /** Takes what was counted since the last call, and the tenants whose budget was spent, each with the last message. */
   take(): { readonly cells: Cells; readonly spent: ReadonlyMap<string, string> } {
     const taken = { cells: this.#cells, spent: this.#spent }
     this.#cells = new Cells()

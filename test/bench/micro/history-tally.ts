@@ -6,8 +6,8 @@ import { compare } from './runner.ts'
 
 const usage = { input_tokens: 100, output_tokens: 20, cost_nano_usd: 1_000 }
 const attempt = { upstream: 'up', outcome: 'ok', started_ms: 1, usage } as AttemptTrace
-const facts = { tenant: 'acme', route: 'chat', status: 200, duration_ms: 800, ttft_ms: 300 }
-const trace = { ...newTrace('r', '', 'POST', '/'), ...facts, attempts: [attempt] }
+const fields = { tenant: 'acme', route: 'chat', status: 200, duration_ms: 800, ttft_ms: 300 }
+const trace = { ...newTrace('r', '', 'POST', '/'), ...fields, attempts: [attempt] }
 const tally = new Tally()
 
 await compare(import.meta.url, 1_000_000, {

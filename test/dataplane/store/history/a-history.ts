@@ -7,14 +7,14 @@ import { newTrace } from '../../../../dataplane/telemetry/trace/code.ts'
 import type { AttemptTrace, Trace } from '../../../../dataplane/telemetry/trace/fields.ts'
 import { aClock, NOON } from '../../../helpers/clock.ts'
 
-export interface GivenRequest extends Partial<Omit<Trace, 'attempts'>> {
+export interface RequestFields extends Partial<Omit<Trace, 'attempts'>> {
   readonly left?: boolean
   /** Outcomes of attempts at upstreams. */
   readonly tried?: Readonly<Record<string, string>>
   readonly usd?: number
 }
 
-export function aRequest({ tried = { up: 'ok' }, usd = 0.001, ...fields }: GivenRequest): Trace {
+export function aRequest({ tried = { up: 'ok' }, usd = 0.001, ...fields }: RequestFields): Trace {
   const attempts = Object.entries(tried).map(([upstream, outcome], index): AttemptTrace => {
     const usage = outcome === 'ok' && {
       ...{ input_tokens: 100, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 20 },
@@ -55,7 +55,8 @@ export function aHistory(kept: KeptHistory = { in: 'memory' }, clock = aClock())
     book,
     clock,
     ask,
-    add: ({ left = false, ...given }: GivenRequest = {}) => book.tally.add(aRequest(given), left),
+    add: ({ left = false, ...fields }: RequestFields = {}) =>
+      book.tally.add(aRequest(fields), left),
     /** As the sweep of deadlines does. */
     pass(ms: number) {
       for (let left = ms; left > 0; left -= 5_000) {
