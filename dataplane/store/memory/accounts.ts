@@ -11,7 +11,8 @@ import { Tenant } from './tenant.ts'
  * nothing to remember, and if that is not enough the oldest others.
  */
 const SCOPES_MAX = 100_000
-const SCOPES_LEFT = 90_000
+/** The part of them that stays then. */
+const SCOPES_LEFT = 0.9
 
 export class Accounts {
   readonly #present: Present
@@ -19,8 +20,14 @@ export class Accounts {
   readonly #tenants = new Map<string, Tenant>()
   /** By the id of their scope. */
   readonly #scopes = new Map<string, Account>()
+  readonly #scopesMax: number
 
-  constructor(wall: number, restored: ReadonlyMap<string, readonly Ledger[]>) {
+  constructor(
+    wall: number,
+    restored: ReadonlyMap<string, readonly Ledger[]>,
+    scopesMax = SCOPES_MAX,
+  ) {
+    this.#scopesMax = scopesMax
     this.#present = new Present(wall)
     this.#restored = new Map(restored)
   }
@@ -53,7 +60,7 @@ export class Accounts {
     const present = limit === undefined ? this.#present : limit.period.at(this.#present.at)
     let account = this.#scopes.get(id)
     if (account === undefined) {
-      if (this.#scopes.size >= SCOPES_MAX && limit !== undefined) this.#makeRoom(now)
+      if (this.#scopes.size >= this.#scopesMax && limit !== undefined) this.#makeRoom(now)
       account = new Account(id, present, this.#restored.get(id) ?? [])
       this.#restored.delete(id)
       this.#scopes.set(id, account)
@@ -81,10 +88,10 @@ export class Accounts {
   }
 
   #makeRoom(now: number): void {
+    const left = SCOPES_LEFT * this.#scopesMax
     this.#forgetScopes(now)
-    if (this.#scopes.size <= SCOPES_LEFT) return
     for (const [id, account] of this.#scopes) {
-      if (this.#scopes.size <= SCOPES_LEFT) return
+      if (this.#scopes.size <= left) return
       if (id.startsWith('limit') && account.isQuiet(now)) this.#scopes.delete(id)
     }
   }

@@ -58,6 +58,8 @@ export interface MemoryOptions {
   readonly restored?: ReadonlyMap<string, readonly Ledger[]>
   /** Called for each ledger whose `used` or `alerted` has changed. */
   readonly onChange?: (ledger: Ledger) => void
+  /** Most counters of groups, keys and limits, unless more are in use. */
+  readonly scopesMax?: number | undefined
 }
 
 export class MemoryStore implements Store {
@@ -71,9 +73,9 @@ export class MemoryStore implements Store {
   #turns = 0
   #forgetAt: number
 
-  constructor({ clock, restored = new Map(), onChange = () => {} }: MemoryOptions) {
+  constructor({ clock, restored = new Map(), onChange = () => {}, scopesMax }: MemoryOptions) {
     this.#clock = clock
-    this.#accounts = new Accounts(clock.wall(), restored)
+    this.#accounts = new Accounts(clock.wall(), restored, scopesMax)
     this.#onChange = (ledger) => {
       if (ledger.window.isUnkept !== true) onChange(ledger)
     }

@@ -172,15 +172,20 @@ interface RequestAccounts {
   readonly present: Moment
 }
 
-/** With that many accounts, those of limits are dropped that nothing has been counted in for this time. */
-const SWEPT_MIN = 10_000
+/** Up to this number of accounts, those of limits stay; of more, those are dropped that nothing has been counted in lately. */
+const KEPT_MIN = 10_000
 const QUIET_MS = 60_000
+
+/** With that many, the wait is shorter. A call takes less time, and no account may be dropped while a call is about it. */
+const KEPT_MAX = 50_000
+const UNUSED_MS = 10_000
 
 /** The accounts that this process counts in. */
 export class AccountBook {
   readonly accounts = new Map<string, Account>()
   readonly #keyPrefix: string
-  #sweptAt = SWEPT_MIN
+  /** Swept when it has this number. */
+  #sweptAt = KEPT_MAX
 
   constructor(keyPrefix: string) {
     this.#keyPrefix = keyPrefix
@@ -191,7 +196,7 @@ export class AccountBook {
     if (rules.scoped === undefined)
       return { account: this.account(tenant), others: undefined, present }
     const { day, month, at } = present
-    if (this.accounts.size >= this.#sweptAt) this.#sweep(at)
+    if (this.accounts.size >= this.#sweptAt) this.sweep(at)
     const others = this.scopes(tenant, rules.scoped)
     for (const { account } of others ?? []) account.usedAt = at
     return {
@@ -220,13 +225,21 @@ export class AccountBook {
     return scoped?.map(({ scope }) => ({ scope, account: this.account(tenant, scope) }))
   }
 
-  /** Clients make up values that limits count. */
-  #sweep(now: number): void {
-    for (const [name, { isOfLimit, parts, usedAt, healing }] of this.accounts) {
-      if (isOfLimit && parts === 0 && healing === undefined && now - usedAt > QUIET_MS)
+  /** Clients make up values that limits count. An account that is needed again learns its figures with the next answer. */
+  sweep(now: number): void {
+    this.#drop(KEPT_MIN, now - QUIET_MS)
+    // A tenth at once, so that few requests have to sweep.
+    if (this.accounts.size >= KEPT_MAX) this.#drop(0.9 * KEPT_MAX, now - UNUSED_MS)
+    this.#sweptAt = Math.max(KEPT_MAX, 1.1 * this.accounts.size)
+  }
+
+  #drop(left: number, unusedSince: number): void {
+    if (this.accounts.size <= left) return
+    for (const [name, { isOfLimit, parts, healing, usedAt }] of this.accounts) {
+      if (this.accounts.size <= left) return
+      if (isOfLimit && parts === 0 && healing === undefined && usedAt < unusedSince)
         this.accounts.delete(name)
     }
-    this.#sweptAt = Math.max(SWEPT_MIN, 2 * this.accounts.size)
   }
 }
 

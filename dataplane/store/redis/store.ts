@@ -242,6 +242,7 @@ export class RedisStore implements Store {
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {
+    this.#book.sweep(this.#calls.storeNow)
     const escrow = this.#escrow
     if (escrow === undefined) return this.#running.renew(beats)
     const isHere = ({ id, used }: Beat) => {

@@ -43,6 +43,9 @@ const LEASES_LAST_MS = LEASE_MS - BEAT_MS
 /** Longest time to empty a bucket, except with absurd limits. */
 const REMEMBERED_MS = 600_000
 
+/** The shared store has the counters that are dropped; one that is used again is known with its next answer. */
+const SCOPES_MAX = 50_000
+
 interface TenantKnown extends LastKnown {
   figures: Figures | undefined
   at: number
@@ -73,7 +76,7 @@ export class LocalShare {
   constructor(clock: Clock, fraction: () => number) {
     this.#clock = clock
     this.#fraction = fraction
-    this.#memory = new MemoryStore({ clock })
+    this.#memory = new MemoryStore({ clock, scopesMax: SCOPES_MAX })
   }
 
   /** Starts an outage: the shares start at the last known figures. */
