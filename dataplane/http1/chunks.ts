@@ -20,6 +20,8 @@ export interface ChunkSink {
   onData(bytes: Buffer): void
   /** Whether no more bytes are wanted, for now or at all. */
   readonly stopped: boolean
+  /** Whether the chunks of one read may be passed on together; absent: only the shortest are. */
+  readonly joins?: boolean
 }
 
 type ChunkState = 'size' | 'data' | 'data end' | 'trailers' | 'complete'
@@ -30,10 +32,12 @@ const CRLF = '\r\n'
 /** Most digits that are read directly; longer ones use the rule for size lines. */
 const DIGITS_MAX = 12
 /**
- * Pieces of this size, such as an event of a stream, are passed on separately, so that their content is seen before
- * later bytes. Smaller ones of one read are joined: single bytes in chunks would need a call each.
+ * Pieces of this size, such as an event of a stream, are passed on separately if the sink does not join, so that their
+ * content is seen before later bytes. Smaller ones of one read are joined: single bytes in chunks would need a call each.
  */
 const OWN_PIECE_BYTES_MIN = 64
+/** Larger pieces are not copied. */
+const JOINED_BYTES_MAX = 4_096
 /** A loop copies up to this many bytes, a call copies more. */
 const SHORT_BYTES = 24
 
@@ -183,15 +187,12 @@ export class ChunkReader {
   }
 }
 
-/** The data of one read, with small pieces joined. */
+/** The data of one read, with small pieces joined: each moves behind the one before, over the line between them. */
 class Joined {
   readonly #bytes: Buffer
   readonly #sink: ChunkSink
-  /** The first piece, which is not copied while it is the only one. */
   #from = 0
   #to = 0
-  #copy: Buffer | undefined
-  #used = 0
 
   constructor(bytes: Buffer, sink: ChunkSink) {
     this.#bytes = bytes
@@ -199,33 +200,28 @@ class Joined {
   }
 
   add(from: number, to: number): void {
-    if (to - from >= OWN_PIECE_BYTES_MIN) {
+    const length = to - from
+    if (length >= OWN_PIECE_BYTES_MIN && (length > JOINED_BYTES_MAX || !this.#sink.joins)) {
       this.flush()
       this.#sink.onData(this.#bytes.subarray(from, to))
-    } else if (this.#copy !== undefined) this.#append(this.#copy, from, to)
-    else if (this.#to === 0) {
+    } else if (this.#to === 0) {
       this.#from = from
       this.#to = to
-    } else {
-      this.#copy = Buffer.allocUnsafe(this.#bytes.length - this.#from)
-      this.#append(this.#copy, this.#from, this.#to)
-      this.#append(this.#copy, from, to)
-    }
+    } else this.#append(from, to)
   }
 
   flush(): void {
-    const copy = this.#copy
     if (this.#to === 0) return
-    const data = copy?.subarray(0, this.#used) ?? this.#bytes.subarray(this.#from, this.#to)
+    const data = this.#bytes.subarray(this.#from, this.#to)
     this.#to = 0
-    this.#used = 0
-    this.#copy = undefined
     this.#sink.onData(data)
   }
 
-  #append(copy: Buffer, from: number, to: number): void {
+  #append(from: number, to: number): void {
     const bytes = this.#bytes
-    if (to - from > SHORT_BYTES) this.#used += bytes.copy(copy, this.#used, from, to)
-    else for (let at = from; at < to; at++) copy[this.#used++] = bytes[at] ?? 0
+    if (to - from > SHORT_BYTES) {
+      bytes.copyWithin(this.#to, from, to)
+      this.#to += to - from
+    } else for (let at = from; at < to; at++) bytes[this.#to++] = bytes[at] ?? 0
   }
 }

@@ -73,6 +73,10 @@ export class Connection implements AnswerSink, PoolController, HeldWrites {
     return this.#paused || this.#handler === undefined
   }
 
+  get joins(): boolean {
+    return this.#handler?.hasBegun === true
+  }
+
   /** `head` is everything before the body, its empty line included. */
   send(
     head: string,

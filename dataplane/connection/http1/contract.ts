@@ -25,6 +25,8 @@ export interface PoolController {
 export interface PoolHandler {
   /** Whether the answer is no longer needed; a request that waits for a connection is dropped then. */
   readonly isOver: boolean
+  /** Whether content of the answer has arrived, so that later events of one read may be passed on together. */
+  readonly hasBegun?: boolean
   /** The request has a connection and is about to be written. */
   onRequestStart(controller: PoolController): void
   /** Interim answers too. */

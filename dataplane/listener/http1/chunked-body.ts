@@ -28,6 +28,7 @@ const RULES: ChunkRules = {
 
 export class ChunkedBody implements ChunkSink {
   readonly stopped = false
+  readonly joins = true
   /** Why the rest cannot be read. */
   fault: GatewayError | undefined
   readonly #reader = new ChunkReader(RULES, this)

@@ -19,7 +19,7 @@ import {
   type Streaming,
 } from './chunks.ts'
 import { indexOf, readUsage } from './members.ts'
-import { CALLS, skimmer } from './skim.ts'
+import { CALLS, skimmer } from './skimming/skim.ts'
 
 const PASSED: WireMeaning = { out: 'same', content: false, finished: false, done: false }
 const END = 'data: [DONE]\n\n'

@@ -42,17 +42,21 @@ export class Tap {
 
   /** Takes whole frames and returns the bytes for the client, which may be empty. */
   take(frames: Buffer): Buffer {
-    if (this.content && !this.#isOver()) {
-      const skimmed = this.#reader.skim?.(frames, this.#metered)
-      if (skimmed !== undefined) return skimmed
-    }
+    const whole = this.#isOver() ? undefined : this.#skim(frames)
+    if (whole !== undefined) return whole
     const out: Buffer[] = []
     for (const frame of this.#framing.split(frames)) {
       if (this.#isOver()) break
-      const shown = this.#read(frame)
+      // In a run with an event that must be read, the others need not be.
+      const skimmed = frame.length < frames.length ? this.#skim(frame) : undefined
+      const shown = skimmed ?? this.#read(frame)
       if (shown.length > 0) out.push(shown)
     }
     return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
+  }
+
+  #skim(frames: Buffer): Buffer | undefined {
+    return this.content ? this.#reader.skim?.(frames, this.#metered) : undefined
   }
 
   /** Whether the usage of the answer is final. */

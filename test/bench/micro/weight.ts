@@ -1,6 +1,6 @@
 /** Nanoseconds to weigh the text of an event and 1,000 bytes of a prompt, and to pass an event with its usage so far. */
 
-import { skimmer } from '../../../dataplane/providers/openai-like/skim.ts'
+import { skimmer } from '../../../dataplane/providers/openai-like/skimming/skim.ts'
 import { Meter } from '../../../dataplane/tokens/meter.ts'
 import { weightOf } from '../../../dataplane/tokens/weight.ts'
 import { compare } from './runner.ts'

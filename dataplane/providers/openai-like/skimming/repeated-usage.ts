@@ -1,8 +1,8 @@
 /** The usage beside each piece of a stream, which the gateway requests: it is counted and hidden from the client. */
 
-import { parsed } from '../../json/values.ts'
-import type { Usage } from '../../wire/inner-form.ts'
-import { readUsage } from './members.ts'
+import { parsed } from '../../../json/values.ts'
+import type { Usage } from '../../../wire/inner-form.ts'
+import { readUsage } from '../members.ts'
 
 export interface RepeatedUsage {
   /** The events without it. */
@@ -12,7 +12,7 @@ export interface RepeatedUsage {
 }
 
 /** JSON strings contain no unescaped quote, so this is a member. */
-const MEMBER = ',"usage":{'
+export const USAGE_MEMBER = ',"usage":{'
 /** The event with the usage of the whole answer, which clients may see. */
 const NO_CHOICES = '"choices":[]'
 const [OPEN, CLOSE] = [0x7b, 0x7d] as const
@@ -25,20 +25,25 @@ export function withoutUsages(text: string): RepeatedUsage | undefined {
   let shown = ''
   let last = ''
   let from = 0
-  for (let at = text.indexOf(MEMBER); at !== -1; at = text.indexOf(MEMBER, from)) {
-    const start = at + MEMBER.length - 1
+  for (let at = text.indexOf(USAGE_MEMBER); at !== -1; at = text.indexOf(USAGE_MEMBER, from)) {
+    const start = at + USAGE_MEMBER.length - 1
     const end = endOfObject(text, start)
     if (end === undefined) return undefined
     shown += text.slice(from, at)
     last = text.slice(start, end)
     from = end
   }
-  const usage = last === '' ? undefined : readUsage(parsed(last))
+  const usage = last === '' ? undefined : usageOf(last)
   return { text: shown + text.slice(from), usage }
 }
 
-/** The position after it. */
-function endOfObject(text: string, start: number): number | undefined {
+/** `text`: the value of the member. */
+export function usageOf(text: string): Usage | undefined {
+  return readUsage(parsed(text))
+}
+
+/** The position after it; undefined if it is too long. */
+export function endOfObject(text: string, start: number): number | undefined {
   let depth = 0
   for (let at = start; at < start + LENGTH_MAX; at++) {
     const code = text.charCodeAt(at)
