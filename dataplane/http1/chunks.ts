@@ -187,12 +187,15 @@ export class ChunkReader {
   }
 }
 
-/** The data of one read, with small pieces joined: each moves behind the one before, over the line between them. */
+/** The data of one read, with small pieces joined in a copy: a caller may still need the bytes as they arrived. */
 class Joined {
   readonly #bytes: Buffer
   readonly #sink: ChunkSink
+  /** The first piece, which is not copied while it is the only one. */
   #from = 0
   #to = 0
+  #copy: Buffer | undefined
+  #used = 0
 
   constructor(bytes: Buffer, sink: ChunkSink) {
     this.#bytes = bytes
@@ -204,24 +207,30 @@ class Joined {
     if (length >= OWN_PIECE_BYTES_MIN && (length > JOINED_BYTES_MAX || !this.#sink.joins)) {
       this.flush()
       this.#sink.onData(this.#bytes.subarray(from, to))
-    } else if (this.#to === 0) {
+    } else if (this.#copy !== undefined) this.#append(this.#copy, from, to)
+    else if (this.#to === 0) {
       this.#from = from
       this.#to = to
-    } else this.#append(from, to)
+    } else {
+      this.#copy = Buffer.allocUnsafe(this.#bytes.length - this.#from)
+      this.#append(this.#copy, this.#from, this.#to)
+      this.#append(this.#copy, from, to)
+    }
   }
 
   flush(): void {
+    const copy = this.#copy
     if (this.#to === 0) return
-    const data = this.#bytes.subarray(this.#from, this.#to)
+    const data = copy?.subarray(0, this.#used) ?? this.#bytes.subarray(this.#from, this.#to)
     this.#to = 0
+    this.#used = 0
+    this.#copy = undefined
     this.#sink.onData(data)
   }
 
-  #append(from: number, to: number): void {
+  #append(copy: Buffer, from: number, to: number): void {
     const bytes = this.#bytes
-    if (to - from > SHORT_BYTES) {
-      bytes.copyWithin(this.#to, from, to)
-      this.#to += to - from
-    } else for (let at = from; at < to; at++) bytes[this.#to++] = bytes[at] ?? 0
+    if (to - from > SHORT_BYTES) this.#used += bytes.copy(copy, this.#used, from, to)
+    else for (let at = from; at < to; at++) copy[this.#used++] = bytes[at] ?? 0
   }
 }
