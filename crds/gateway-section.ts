@@ -223,6 +223,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'upstreams[].provider': rules(provider),
   // An empty value is left to the rule, which says why it is refused.
   'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
+  'upstreams[].further_api_keys[]': { minLength: 0, maxLength: 1024, ...rules(credential) },
   'upstreams[].headers': { maxProperties: 64 },
   'upstreams[].caller_headers': { maxProperties: 64 },
   'upstreams[].context_windows': { maxProperties: 256 },

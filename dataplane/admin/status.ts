@@ -112,7 +112,7 @@ function whyNot(target: Target, now: number): string | undefined {
       return `its breaker is open; last failure: ${state.failedLast ?? 'unknown'}`
     default:
   }
-  const { status } = state.credential.refusals
+  const status = state.credential.refusedStatus
   if (status !== undefined) return `it refuses the credential of the gateway (${status})`
   if (state.endpoints?.isBare) return 'no pod of its Service takes requests'
   if (target.standing(now, false) !== 'full') return undefined

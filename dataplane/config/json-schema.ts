@@ -35,6 +35,8 @@ export function makeJsonSchema(): Tree {
   ])
   const models = valueBelow(schema, ...upstream, 'models')
   widen(schema, [...upstream, 'model'], (model) => [model, models])
+  const further = valueBelow(schema, ...upstream, 'further_api_keys')
+  widen(schema, [...upstream, 'api_key'], (key) => [key, { ...Object(further), maxItems: 16 }])
   widen(schema, [...gw, 'pricing'], (object) => [
     valueBelow(object, 'properties', 'models'),
     object,

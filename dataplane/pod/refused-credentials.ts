@@ -5,15 +5,18 @@ export interface RefusedCredential {
   readonly upstream: string
   /** The status of the upstream's answer. */
   readonly status: number
+  /** The index of the key, if the upstream has several. */
+  readonly key?: number
 }
 
 export function refusedCredentials({ active }: Gateway): RefusedCredential[] {
-  const refused = new Map<string, number>()
+  const refused = new Map<string, readonly RefusedCredential[]>()
   for (const { targets } of active.lanes.values()) {
-    for (const { name, state } of targets) {
-      const { status } = state.credential.refusals
-      if (status !== undefined) refused.set(name, status)
-    }
+    for (const { name: upstream, state } of targets)
+      refused.set(
+        upstream,
+        state.credential.rejections.map((one) => ({ upstream, ...one })),
+      )
   }
-  return [...refused].map(([upstream, status]) => ({ upstream, status }))
+  return [...refused.values()].flat()
 }

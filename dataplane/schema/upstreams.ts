@@ -234,7 +234,17 @@ export const Upstream = z.strictObject({
   ),
   api_key: text()
     .optional()
-    .describe('Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal.'),
+    .describe(
+      'Credential as ${env:NAME}, ${secret:NAME/KEY} or ${file:PATH}; never a literal. In a file also a list of several.',
+    ),
+  further_api_keys: z
+    .array(text())
+    .min(1)
+    .max(15)
+    .optional()
+    .describe(
+      'Further credentials of the same provider. Requests take them in turn, and one that is refused or out of quota rests.',
+    ),
   headers: headers().optional().describe('Headers added to every request to this upstream.'),
   region: text().optional().describe('Cloud region, if the provider has one.'),
   api_version: text().optional().describe('API version, if the provider has one.'),

@@ -114,6 +114,18 @@ export const METRICS = {
     '1 while a fetched credential of the upstream is valid; absent if the credential is written.',
     'upstream',
   ),
+  keyRequests: counter(
+    'gw_upstream_key_requests_total',
+    'Attempts by the key that they carried, for upstreams with several; `key` is its index.',
+    'upstream',
+    'key',
+  ),
+  keyResting: gauge(
+    'gw_upstream_key_resting',
+    '1 while a key of the upstream rests because it was refused or is out of quota.',
+    'upstream',
+    'key',
+  ),
   credentialFetches: counter(
     'gw_upstream_credential_fetches_total',
     "Fetches of the upstream's credential from an identity service, by result.",

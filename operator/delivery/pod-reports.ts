@@ -77,6 +77,8 @@ export interface PodProblem {
 export interface RefusedCredential {
   readonly upstream: string
   readonly status: number
+  /** The index of the key, if the upstream has several. */
+  readonly key?: number
 }
 
 export interface UnresolvedReference {
@@ -162,6 +164,7 @@ function readRefused(value: unknown): RefusedCredential[] {
   return list(value).map((one) => ({
     upstream: text(valueBelow(one, 'upstream')) ?? '',
     status: number(valueBelow(one, 'status')),
+    ...(typeof valueBelow(one, 'key') === 'number' && { key: number(valueBelow(one, 'key')) }),
   }))
 }
 

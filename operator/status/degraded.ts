@@ -1,4 +1,5 @@
 /** Degraded: whether the pods serve less than, or other than, the configuration says. */
+import type { RefusedCredential } from '../delivery/pod-reports.ts'
 import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import { type Policy, worstOf } from './policies.ts'
 import { storeTrouble } from './store-trouble.ts'
@@ -74,7 +75,7 @@ const credentialRejected: Policy = ({ pods }) => {
     (report?.refusedCredentials ?? []).map((one) => ({ ...one, pod: target.name })),
   )
   if (refused.length === 0) return undefined
-  const byUpstream = [...Map.groupBy(refused, ({ upstream }) => upstream)].map(([name, all]) => {
+  const byUpstream = [...Map.groupBy(refused, credentialOf)].map(([name, all]) => {
     const statuses = distinct(all.map(({ status }) => String(status))).join(', ')
     const where = all.length === pods.length ? 'every pod' : listed(all.map(({ pod }) => pod))
     return `${name} (${statuses} to ${where})`
@@ -83,6 +84,11 @@ const credentialRejected: Policy = ({ pods }) => {
     `Upstreams refuse the credential of the gateway: ${listed(byUpstream)}. ` +
     'Renew the Secrets that their api_key or headers refer to; the pods read them without an edit.'
   return yes('CredentialRejected', message)
+}
+
+/** The upstream, and which of its keys if it has several. */
+function credentialOf({ upstream, key }: RefusedCredential): string {
+  return key === undefined ? upstream : `${upstream}, key ${key}`
 }
 
 const storeAway: Policy = ({ pods }) => {

@@ -62,6 +62,7 @@ function canonicalUpstream(upstream: unknown, index: number, moves: Move[]): unk
     canonical.provider = providerNamed(canonical.provider) ?? canonical.provider
   }
   if ('tls' in canonical) canonical.tls = canonicalTls(canonical.tls)
+  canonicalKeys(canonical, index, moves)
   const { model } = canonical
   if (canonical.models === undefined && isPatternOf(model)) {
     canonical.models = [model].flat()
@@ -70,6 +71,21 @@ function canonicalUpstream(upstream: unknown, index: number, moves: Move[]): unk
     moves.push(move([...written, 'models'], [...written, 'model'], Array.isArray(model)))
   }
   return canonical
+}
+
+/** A list of keys: the first one, and the others. */
+function canonicalKeys(upstream: Tree, index: number, moves: Move[]): void {
+  const { api_key: keys } = upstream
+  if (!Array.isArray(keys) || keys.length === 0 || upstream.further_api_keys !== undefined) return
+  const [first, ...further] = keys
+  const place = ['gw', 'upstreams', index]
+  const written = [...place, 'api_key']
+  upstream.api_key = first
+  moves.push(move(written, [...written, 0], false))
+  if (further.length === 0) return
+  upstream.further_api_keys = further
+  for (const at of further.keys())
+    moves.push(move([...place, 'further_api_keys', at], [...written, at + 1], false))
 }
 
 /** A list of names and patterns, or one pattern. A * alone takes every model. */

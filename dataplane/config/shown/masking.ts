@@ -26,6 +26,7 @@ function credentialKind(path: Path): CredentialKind | undefined {
   const field = path.at(-1)
   const owner = path.at(-2)
   if (field === 'api_key' || field === 'signing_key') return 'whole'
+  if (owner === 'further_api_keys') return 'whole'
   if (owner === 'headers' || owner === 'otlp_headers') return 'whole'
   const section = path.at(1)
   if (section === 'gateway' && owner === 'tls' && field === 'key') return 'whole'

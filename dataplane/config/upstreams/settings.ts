@@ -14,6 +14,8 @@ export interface UpstreamSettings extends ProviderSettings {
   readonly name: string
   /** Further secrets to mask: parts of the credential, and the configured one with which it was fetched. */
   readonly otherSecrets?: readonly string[]
+  /** All its keys, if there are several; `credential` is one of them. */
+  readonly keys: readonly string[] | undefined
   /** Why the upstream gets no requests; undefined if it may. */
   readonly disabled: string | undefined
   readonly provider: Provider
@@ -63,6 +65,7 @@ export function settingsOf(
   const probed = section.health_check !== undefined || provider.healthPath !== undefined
   return Object.freeze({
     name: section.name,
+    keys: keysOf(section),
     disabled,
     provider,
     origin,
@@ -108,6 +111,11 @@ function takerOf({ model, models }: UpstreamSection): UpstreamSettings['takesMod
   if (model !== ANY_MODEL) return undefined
   const patterns = models?.map(patternOf)
   return patterns === undefined ? () => true : (name) => patterns.some((fits) => fits(name))
+}
+
+function keysOf({ api_key, further_api_keys }: UpstreamSection): readonly string[] | undefined {
+  if (api_key === undefined || further_api_keys === undefined) return undefined
+  return [api_key, ...further_api_keys]
 }
 
 /** Host name for messages and the Host header. */

@@ -141,7 +141,7 @@ async function waited(target: Target, isPaused: boolean, attempts: Attempts): Pr
 function encodedFor(next: Planned, attempts: Attempts): Encoded | undefined {
   const { asked, journey, gateway, writing } = attempts
   const { candidate } = next
-  const written = writing.write(candidate)
+  const written = writing.write(candidate, journey.takeKey(candidate))
   if (written instanceof Unsupported) {
     journey.cannot(candidate, written)
     asked.witness.passedOver(journey.passedOver ?? [])

@@ -69,6 +69,12 @@ export const ATTEMPT_FIELDS = {
     tree: 'left out, because it does not support them',
     console: 'left out',
   }),
+  api_key: number({
+    what: 'the index of the key that it carried, if its upstream has several',
+    tree: 'index of the key',
+    console: 'index of the key',
+    optional: true,
+  }),
   parameters: part<readonly string[]>()({
     what: 'parameters that the gateway set for the upstream, by default or by force',
     in: ['log'],

@@ -12,6 +12,7 @@ import type { Breakage, Listener } from '../answer/opened-stream.ts'
 import { Tap } from '../answer/tap.ts'
 import { UpstreamStream } from '../answer/upstream-stream.ts'
 import { decodeWhole, WholeAnswer } from '../answer/whole-answer.ts'
+import { isOfKey } from '../credentials/keys.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
 import { poolRequestOf } from '../encoding/pool-request.ts'
 import { Exchange, type Receiver } from './exchange.ts'
@@ -72,8 +73,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   }
 
   #dispatch(ids: Continued): void {
-    const { target, endpoint = target.state } = this.#parts
-    const settings = target.settingsNow
+    const { target, endpoint = target.state, key } = this.#parts
+    const settings = key === undefined ? target.settingsNow : target.settingsWith(key)
     if (settings === undefined) {
       this.#exchange.abort('there is no credential')
       this.#fail(withoutCredential(target.state.credential))
@@ -283,6 +284,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#resolve(LEFT)
     } else {
       const shown = masked(failure, this.#settings)
+      const { key, target } = this.#parts
+      if (key !== undefined && isOfKey(shown)) target.state.credential.keys?.failed(key, shown)
       this.#blame(shown)
       this.#resolve({ kind: 'failed', failure: shown })
     }

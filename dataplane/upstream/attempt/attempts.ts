@@ -19,6 +19,8 @@ export interface FailedAttempt<T extends AttemptTarget> {
   readonly isTooLate?: boolean
   /** Whether the connection failed, so that another endpoint may work at once. */
   readonly isCut?: boolean
+  /** Whether the upstream has another key, which it may accept at once. */
+  readonly isOfKey?: boolean
   /** Whether no connection could be made, so that nothing was sent. */
   readonly isUnreached?: boolean
 }

@@ -9,9 +9,11 @@ import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { Unsupported } from '../../wire/unsupported.ts'
 import { firstContentOf } from '../answer/first-content.ts'
+import { isOfKey } from '../credentials/keys.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
 import { eligibleOf, orderOf } from '../groups/lane-order.ts'
+import type { TargetState } from '../live/target-state.ts'
 import type { Lane, Target } from '../live/targets.ts'
 import type { FailedAttempt, Spent, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
@@ -40,7 +42,7 @@ interface TargetEndpoint {
 }
 
 const NONE: readonly Endpoint[] = []
-/** Most other endpoints that a request tries, if the route sets no number of attempts. */
+/** Most other endpoints and keys that a request tries, if the route sets no number of attempts. */
 const MOVES_MAX = 2
 
 /** The parts of the gateway that planning uses. */
@@ -80,6 +82,8 @@ export class Journey implements Plan<Target> {
   #places: TargetEndpoint[] | undefined
   /** By the name of the upstream; absent for most requests. */
   #spent: Map<string, Spent> | undefined
+  /** The keys that were sent, by upstream; absent for most requests. */
+  #keys: Map<TargetState, number[]> | undefined
   #moves = 0
   #delayMs = 0
   /** The time of the next plan, read once so that all rules use the same time. */
@@ -154,7 +158,19 @@ export class Journey implements Plan<Target> {
   }
 
   cooled(target: Target): boolean {
-    return target.state.cooledUntil > this.#now
+    const { cooledUntil, credential } = target.state
+    return cooledUntil > this.#now || credential.keys?.hasOther([]) === false
+  }
+
+  /** The key for the next attempt; undefined: the upstream has one credential, or none. */
+  takeKey({ state }: Target): number | undefined {
+    const { keys } = state.credential
+    if (keys === undefined) return undefined
+    this.#keys ??= new Map()
+    const tried = this.#keys.get(state) ?? []
+    const key = keys.take(tried)
+    this.#keys.set(state, [...tried, key])
+    return key
   }
 
   mayRepeat(target: Target): boolean {
@@ -209,19 +225,25 @@ export class Journey implements Plan<Target> {
       retryAfterMs: failure.retryAfterMs,
       respectRetryAfter: respect_retry_after,
     })
-    if (delayed.kind === 'move_on') target.state.cooledUntil = this.#now + delayed.coolMs
+    const { keys } = target.state.credential
+    const tried = this.#keys?.get(target.state) ?? []
+    const hasOtherKey = keys !== undefined && isOfKey(failure) && keys.hasOther(tried)
+    const isMovedOn = delayed.kind === 'move_on' && !hasOtherKey
+    if (isMovedOn) target.state.cooledUntil = this.#now + delayed.coolMs
     this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
     this.attempts.push({
       candidate: target,
       failure: failure.class,
       isDoubtful: isDoubtful(failure),
-      moveOn: delayed.kind === 'move_on',
+      moveOn: isMovedOn,
       isTooLate: this.#delayMs >= totalAt - this.#now,
       isCut: isCut(failure),
+      isOfKey: hasOtherKey,
       isUnreached: failure.isUnreached === true,
     })
-    // Even without `retry`, a broken endpoint must not fail the request.
-    const isMoving = target.state.endpoints !== undefined && isCut(failure) && !this.repeats
+    // Even without `retry`, a broken endpoint or a refused key must not fail the request.
+    const isElsewhere = target.state.endpoints !== undefined && isCut(failure)
+    const isMoving = (isElsewhere || hasOtherKey) && !this.repeats
     if (isMoving && this.#moves++ < MOVES_MAX) this.attemptsMax++
     this.last = { target, failure }
   }

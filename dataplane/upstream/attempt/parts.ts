@@ -47,6 +47,8 @@ export interface AttemptParts extends Sending {
    * shared.
    */
   readonly place?: { release(): void } | undefined
+  /** The index of the key that the request carries, if the upstream has several. */
+  readonly key?: number | undefined
   readonly metered: MeteredAttempt
   /** Present if the stream states its cost. */
   readonly costs?: CostWriter | undefined

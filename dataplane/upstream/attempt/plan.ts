@@ -46,7 +46,7 @@ export type Next<T extends AttemptTarget> =
       readonly kind: 'attempt'
       readonly candidate: T
       readonly repeat: boolean
-      /** Whether a repeat goes to another endpoint of the upstream, and so needs no wait. */
+      /** Whether a repeat goes to another endpoint of the upstream or carries another key, and so needs no wait. */
       readonly elsewhere: boolean
       /** Set if this attempt leaves the primary. */
       readonly spill: SpillReason | undefined
@@ -136,11 +136,12 @@ function isLargeEnough(
   )
 }
 
-/** A broken connection is the fault of the endpoint, which now gets no requests, so the budget of repeats does not apply. */
+/** A refused key says nothing about the others. A broken connection is the fault of the endpoint, which now gets no requests, so the budget of repeats does not apply. */
 function isWantedElsewhere<T extends AttemptTarget>(
   plan: Plan<T>,
-  { candidate, failure, isCut, moveOn }: FailedAttempt<T>,
+  { candidate, failure, isCut, isOfKey, moveOn }: FailedAttempt<T>,
 ): boolean {
+  if (isOfKey) return plan.standing(candidate) === 'ready'
   if (!plan.hasOther?.(candidate) || plan.standing(candidate) !== 'ready') return false
   if (isCut) return true
   return plan.repeats && !moveOn && REPEATABLE[failure] && plan.mayRepeat(candidate)

@@ -2,6 +2,7 @@
 
 import type { Permit } from '../../connection/breaker.ts'
 import type { Failure, FailureClass } from '../../wire/provider.ts'
+import { isOfKey } from '../credentials/keys.ts'
 import type { Target } from '../live/targets.ts'
 import type { AttemptParts } from './parts.ts'
 
@@ -121,7 +122,11 @@ export class Judgement {
     }: Pick<Circumstances, 'wasSent' | 'hasBegun'> & { readonly headStatus: number },
   ): void {
     const { target, gateway, totalAt } = this.#parts
-    if (sparesUpstream(shown, this.#parts, headStatus)) {
+    const { key } = this.#parts
+    // Another key may be accepted.
+    const isSpared =
+      key !== undefined && isOfKey(shown) && target.state.credential.keys?.hasOther([key])
+    if (isSpared || sparesUpstream(shown, this.#parts, headStatus)) {
       this.make('neutral')
       return
     }
@@ -133,8 +138,13 @@ export class Judgement {
 }
 
 /** Notes that the endpoint answers and the upstream accepts the credential. */
-function noteSuccess({ target, endpoint }: Pick<AttemptParts, 'target' | 'endpoint'>): void {
+function noteSuccess({
+  target,
+  endpoint,
+  key,
+}: Pick<AttemptParts, 'target' | 'endpoint' | 'key'>): void {
   endpoint?.succeeded()
+  if (key !== undefined) target.state.credential.keys?.served(key)
   target.state.credential.refusals.clear()
 }
 

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Presence } from '../../call/presence.ts'
 import type { UpstreamSettings } from '../../config/snapshot.ts'
+import { breakerSettingsOf } from '../../connection/breaker.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type {
@@ -10,6 +11,7 @@ import type {
   FetchedCredential,
 } from '../../wire/credential-source.ts'
 import type { Failure } from '../../wire/provider.ts'
+import { UpstreamKeys } from './keys.ts'
 import { CredentialRefusals } from './refusals.ts'
 import {
   type CredentialState,
@@ -65,6 +67,8 @@ export class UpstreamCredential {
   #sent = ''
   /** The answers of the upstream to the credential, fetched or written. */
   readonly refusals = new CredentialRefusals()
+  /** Present if the upstream has several keys. */
+  #keys: UpstreamKeys | undefined
 
   constructor(name: string, world: CredentialWorld) {
     this.#name = name
@@ -76,11 +80,31 @@ export class UpstreamCredential {
     return this.#renewed
   }
 
+  /** undefined if the upstream has one key or none. */
+  get keys(): UpstreamKeys | undefined {
+    return this.#keys
+  }
+
+  /** The refusals that are known, with the index of the key if there are several. */
+  get rejections(): readonly { readonly status: number; readonly key?: number }[] {
+    if (this.#keys !== undefined) return this.#keys.refused
+    const { status } = this.refusals
+    return status === undefined ? [] : [{ status }]
+  }
+
+  /** The status with which the upstream refuses every key; undefined if it may accept one. */
+  get refusedStatus(): number | undefined {
+    if (this.#keys === undefined) return this.refusals.status
+    return this.#keys.areAllRefused ? this.#keys.refused[0]?.status : undefined
+  }
+
   /** The credential is kept until its settings change. */
   configure(settings: UpstreamSettings): void {
-    const sent = JSON.stringify([settings.credential, settings.headers])
-    if (sent !== this.#sent) this.refusals.clear()
+    const sent = JSON.stringify([settings.credential, settings.headers, settings.keys])
+    const isSame = sent === this.#sent
+    if (!isSame) this.refusals.clear()
     this.#sent = sent
+    this.#configureKeys(settings, isSame)
     const opening = openingOf(settings)
     if (opening === this.#openedWith) return
     this.stop()
@@ -105,8 +129,29 @@ export class UpstreamCredential {
     this.#renewed?.end()
   }
 
+  #configureKeys({ keys, section }: UpstreamSettings, isSame: boolean): void {
+    const { clock, metrics } = this.#world
+    const name = this.#name
+    if (!isSame)
+      for (const family of [metrics.keyRequests, metrics.keyResting])
+        family.retain('upstream', (upstream) => upstream !== name)
+    if (keys === undefined) {
+      this.#keys = undefined
+      return
+    }
+    this.#keys ??= new UpstreamKeys(clock, {
+      used: (key) => void metrics.keyRequests.at(name, String(key)).value++,
+      resting(key, rests) {
+        metrics.keyResting.at(name, String(key)).value = rests ? 1 : 0
+      },
+    })
+    this.#keys.configure(keys.length, breakerSettingsOf(section).openDurationMs, isSame)
+    this.#keys.show()
+  }
+
   /** A credential also expires without an event, by time alone. */
   show(): void {
+    this.#keys?.show()
     if (this.#renewed === undefined) return
     const isHeld = this.#renewed.current !== undefined
     this.#world.metrics.credentialValid.at(this.#name).value = isHeld ? 1 : 0
@@ -173,7 +218,8 @@ const WORDS = {
 } as const satisfies Readonly<Record<CredentialState, readonly ['info' | 'warn' | 'error', string]>>
 
 /** The credential in the status. */
-export function credentialStatus({ renewed }: UpstreamCredential) {
+export function credentialStatus({ renewed, keys }: UpstreamCredential) {
+  if (keys !== undefined) return { keys: keys.list() }
   if (renewed === undefined) return {}
   const { from, state, fault, current } = renewed
   return {

@@ -29,6 +29,8 @@ export interface Encoded<Upstream = UpstreamRequest> {
   readonly dropped: readonly string[] | undefined
   /** Parameters that the gateway has set, for the trace; absent: none. */
   readonly set?: readonly string[]
+  /** The index of the key that it carries, if the upstream has several. */
+  readonly key?: number | undefined
   /** The calls, if the upstream accepts fewer inputs per call; undefined: one call. */
   readonly calls?: readonly Pick<Encoded<Upstream>, 'request' | 'upstream'>[]
   /** The wires of the encoding. */

@@ -43,6 +43,8 @@ export class Target implements Candidate {
   /** Cache: the fetched credential of an earlier request, and the settings with it. */
   #fetched: FetchedCredential | undefined
   #settingsWith: UpstreamSettings | undefined
+  /** Cache: the settings with each of several keys. */
+  #settingsByKey: UpstreamSettings[] | undefined
 
   constructor(settings: UpstreamSettings, weight: number, state: TargetState, prices?: PriceList) {
     const price = prices?.get(settings.model)
@@ -79,7 +81,8 @@ export class Target implements Candidate {
 
   /** The settings with the present credential; undefined while a required credential is missing. */
   get settingsNow(): UpstreamSettings | undefined {
-    const { renewed } = this.state.credential
+    const { renewed, keys } = this.state.credential
+    if (keys !== undefined) return this.settingsWith(keys.peek())
     if (renewed === undefined) return this.settings
     const { current } = renewed
     if (current !== this.#fetched) {
@@ -87,6 +90,18 @@ export class Target implements Candidate {
       this.#settingsWith = current && withCredential(this.settings, current)
     }
     return this.#settingsWith
+  }
+
+  /** The settings with one of several keys. */
+  settingsWith(key: number): UpstreamSettings {
+    const { settings } = this
+    const { keys: otherSecrets = [] } = settings
+    this.#settingsByKey ??= otherSecrets.map((credential) => ({
+      ...settings,
+      credential,
+      otherSecrets,
+    }))
+    return this.#settingsByKey[key] ?? settings
   }
 
   /**

@@ -6,6 +6,7 @@ import type { UpstreamSection } from '../../../schema/index.ts'
 import { refuseForeign } from '../../document/foreign-references.ts'
 import { EMPTIED_FIX, isReference, splitReferences } from '../../document/reference-syntax.ts'
 import { type Finding, type Path, refuse, warn } from '../../judgement/problems.ts'
+import { settingsOf } from '../../upstreams/settings.ts'
 import { at, type Check } from '../contract.ts'
 import { hasControls } from './egress.ts'
 
@@ -24,9 +25,41 @@ const apiKeysAreReferences: Check = (_section, { written }) =>
     listBelow(written, 'gw', owner).flatMap((entry, index): Finding[] => {
       const path = at(owner, index, 'api_key')
       const key = isRecord(entry) ? entry.api_key : undefined
-      return isLiteral(key) ? [literal(path)] : []
+      const further = listBelow(entry, 'further_api_keys').flatMap((one, place) =>
+        isLiteral(one) ? [literal(at(owner, index, 'further_api_keys', place))] : [],
+      )
+      return isLiteral(key) ? [literal(path), ...further] : further
     }),
   )
+
+/** The same key twice would get two turns, and rest in only one of them. */
+const furtherKeysAreOthers: Check = ({ upstreams }, { written }) =>
+  upstreams.flatMap((upstream, index) => {
+    const { provider, api_key, further_api_keys: further } = upstream
+    if (further === undefined) return []
+    const path = at('upstreams', index, 'further_api_keys')
+    if (api_key === undefined) {
+      const message = 'cannot take effect without api_key'
+      return [refuse(path, message, 'Move the first one to api_key, or write api_key as a list.')]
+    }
+    const entry = listBelow(written, 'gw', 'upstreams')[index]
+    const texts = [valueBelow(entry, 'api_key'), ...listBelow(entry, 'further_api_keys')]
+    return texts.flatMap((text, place): Finding[] => {
+      const field = place === 0 ? at('upstreams', index, 'api_key') : [...path, place - 1]
+      if (texts.indexOf(text) < place)
+        return [refuse(field, 'names a key that is in the list already', 'Remove it.')]
+      const value = [api_key, ...further][place] ?? ''
+      if (value.includes('${') || !isFetchedFor({ ...upstream, api_key: value })) return []
+      const message = `is no key that requests carry unchanged, and ${provider} takes only such keys in a list`
+      return [refuse(field, message, 'Write one upstream for each, and a route over them.')]
+    })
+  })
+
+/** Whether the provider fetches another credential with it, or signs with it. */
+function isFetchedFor(upstream: UpstreamSection): boolean {
+  const settings = settingsOf(upstream, undefined)
+  return settings.provider.openCredentials?.(settings, {}) !== undefined
+}
 
 /** References that are malformed, or in the form of another program, are reported as such. */
 function isLiteral(value: unknown): boolean {
@@ -104,17 +137,21 @@ function holdsPassword(url: string): boolean {
 }
 
 const apiKeysAreOneLine: Check = ({ upstreams }) =>
-  upstreams.flatMap((upstream, index) =>
-    upstream.api_key !== undefined && hasControls(upstream.api_key) && !isKeyDocument(upstream)
-      ? [
-          refuse(
-            at('upstreams', index, 'api_key'),
-            'the value of the reference contains a line break or control character',
-            'Store the credential alone, on one line.',
-          ),
-        ]
-      : [],
-  )
+  upstreams.flatMap((upstream, index) => {
+    const { api_key, further_api_keys: further = [] } = upstream
+    const isOdd = api_key !== undefined && hasControls(api_key) && !isKeyDocument(upstream)
+    return [
+      ...(isOdd ? [oddKey(at('upstreams', index, 'api_key'))] : []),
+      ...further.flatMap((key, place) =>
+        hasControls(key) ? [oddKey(at('upstreams', index, 'further_api_keys', place))] : [],
+      ),
+    ]
+  })
+
+function oddKey(path: Path): Finding {
+  const message = 'the value of the reference contains a line break or control character'
+  return refuse(path, message, 'Store the credential alone, on one line.')
+}
 
 /** A private key is never sent, so it may have several lines. */
 function isKeyDocument(upstream: UpstreamSection): boolean {
@@ -130,6 +167,7 @@ export const credentialChecks = [
   headersHaveValues,
   passwordsAreReferences,
   apiKeysAreOneLine,
+  furtherKeysAreOthers,
 ]
 
 function headerPaths(written: unknown): Path[] {

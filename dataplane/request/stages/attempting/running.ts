@@ -50,7 +50,7 @@ export async function ask(target: Target, written: Written, begun: Begun): Promi
 /** undefined if the breaker has opened since the attempt was planned. */
 function begin(
   target: Target,
-  { request, upstream, dropped, set, pair, calls }: Written,
+  { request, upstream, dropped, set, key, pair, calls }: Written,
   { asked, terms, journey, gateway, turn }: Begun,
 ): Running | undefined {
   const { presence, witness } = asked
@@ -65,6 +65,7 @@ function begin(
   if (settings.isNamed) entry.model = settings.model
   entry.dropped = shownNames(dropped)
   entry.left_out = shownNames(upstream.leftOut)
+  if (key !== undefined) entry.api_key = key
   if (set !== undefined && set.length > 0) entry.parameters = set
   witness.began(entry)
   const { totalAt, maxTokens, meter } = terms
@@ -82,6 +83,7 @@ function begin(
     // An upstream that sets a limit was asked with that.
     maxTokens: settings.parameters === undefined ? maxTokens : (request.maxTokens ?? maxTokens),
     place,
+    key,
     metered,
     costs: asked.cost && asked.dialect.openCosts?.(asked.request, asked.cost),
     gateway,

@@ -39,9 +39,9 @@ export class Writing {
     this.#terms = terms
   }
 
-  /** Returns the refusal if the target does not support the request. */
-  write(target: Target): Encoded | Unsupported {
-    return this.#encoded(this.#asked.request, target)
+  /** Returns the refusal if the target does not support the request. `key`: the index of one of several keys. */
+  write(target: Target, key?: number): Encoded | Unsupported {
+    return this.#encoded(this.#asked.request, target, key)
   }
 
   /**
@@ -62,7 +62,7 @@ export class Writing {
     const isUnsealed = adaptation.forms.includes('unsealed')
     const other = isUnsealed ? { ...request, isUnsealed } : request
     const written = await writtenOut(request, () => {
-      const encoded = this.#encoded(other, target)
+      const encoded = this.#encoded(other, target, before.key)
       return encoded instanceof Unsupported ? undefined : encoded
     })
     if (this.#asked.presence.state === 'over' || written === undefined) return undefined
@@ -81,12 +81,13 @@ export class Writing {
     return this.#terms.fits(target) && !(this.write(target) instanceof Unsupported)
   }
 
-  #encoded(request: ModelRequest, target: Target): Encoded | Unsupported {
+  #encoded(request: ModelRequest, target: Target, key?: number): Encoded | Unsupported {
     const isAutoMarked = marksItself(target.settings, this.#terms.route)
     // A copy would keep the tree of a large body.
     if (isAutoMarked !== (request.isAutoMarked ?? false)) request.isAutoMarked = isAutoMarked
     try {
-      return encodeFor(request, this.#encodingFor(target))
+      const encoded = encodeFor(request, this.#encodingFor(target, key))
+      return key === undefined ? encoded : { ...encoded, key }
     } catch (error) {
       if (error instanceof Unsupported) return error
       throw error
@@ -94,10 +95,11 @@ export class Writing {
   }
 
   /** Targets without the operation are not candidates. */
-  #encodingFor(target: Target): RequestEncoding {
+  #encodingFor(target: Target, key: number | undefined): RequestEncoding {
     const { route, maxTokens } = this.#terms
     // A missing credential does not change which features the target supports.
-    const known = target.state.lessons.over(target.settingsNow ?? target.settings)
+    const present = key === undefined ? target.settingsNow : target.settingsWith(key)
+    const known = target.state.lessons.over(present ?? target.settings)
     const { taught, forms } = this.#adaptationFor(target)
     const isTaught = Object.keys(taught).length > 0
     const settings = isTaught
