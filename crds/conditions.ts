@@ -107,6 +107,8 @@ export const CONDITIONS = {
   ],
   /** Only with gw.gateway.tls: clients accept the certificate of the pods. The message has its expiry. */
   CertificateValid: ['Valid', 'ExpiresSoon', 'Pending', 'NotYetValid', 'Expired'],
+  /** Only if a route has verify: true: each of these routes answers the probes of every pod. Ready ignores it. */
+  Verified: ['Verified', 'Pending', 'RouteFails', 'PodsMissing', 'PodUnreachable', 'Probing'],
   /** Only True, if waiting cannot help: the configuration is not Accepted. */
   Stalled: ['Invalid', 'CompilationTimedOut'],
   /** Only True, while pods are replaced. */

@@ -120,6 +120,12 @@ const GATEWAY_COLUMNS: readonly Column[] = [
   },
   AGE,
   {
+    name: 'Verified',
+    jsonPath: condition('Verified', 'status'),
+    description: 'Whether every route with verify: true answers; empty if there is none.',
+    wide: true,
+  },
+  {
     name: 'Hash',
     jsonPath: '.status.activeHash',
     description: 'The newest configuration that was accepted.',

@@ -68,7 +68,7 @@ export const GatewayStatus = z.object({
     .meta(listMap('type'))
     .describe(
       'Accepted, ResolvedRefs, WorkloadAvailable, Programmed, Degraded, Ready; ' +
-        'Exposed, CertificateValid, Stalled and Reconciling if they apply.',
+        'Exposed, CertificateValid, Verified, Stalled and Reconciling if they apply.',
     ),
   address: z.string().max(1024).optional().describe('Base address for clients, before /v1.'),
   replicas: z.int().min(0).optional().describe('Pods that exist.'),

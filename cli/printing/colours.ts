@@ -25,6 +25,7 @@ export interface Painted {
 const STATES: Readonly<Record<string, Colour>> = {
   yes: 'green',
   ok: 'green',
+  answers: 'green',
   serving: 'green',
   success: 'green',
   healthy: 'green',
@@ -39,6 +40,7 @@ const STATES: Readonly<Record<string, Colour>> = {
   rotated: 'yellow',
   'not probed': 'grey',
   no: 'red',
+  fails: 'red',
   failed: 'red',
   failure: 'red',
   unhealthy: 'red',

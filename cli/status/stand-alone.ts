@@ -25,6 +25,7 @@ import {
 } from '../printing/tables/upstreams-text.ts'
 import type { Seen } from './seen.ts'
 import { printUpstreams } from './upstreams-table.ts'
+import { printVerification, VerificationStatus } from './verified.ts'
 
 const Upstream = z.looseObject({
   name: z.string(),
@@ -71,6 +72,7 @@ export const StandAloneStatus = z.looseObject({
   vector_stores: z.array(VectorStoreStatus).default([]),
   classifiers: z.array(ClassifierStatus).default([]),
   objectives: z.array(z.looseObject({})).default([]),
+  verification: VerificationStatus.optional(),
   issuers: z.array(Issuer).default([]),
 })
 
@@ -98,6 +100,7 @@ export async function standAloneStatus({ admin }: StandAlone): Promise<Seen> {
       vector_stores: seen.vector_stores.map(({ name, breaker }) => [name, breaker]),
       classifiers: classifiers.map(({ route, ready }) => [route, ready]),
       objectives: objectives.map(({ breached }) => breached),
+      verification: seen.verification?.routes.map(({ route, state }) => [route, state]),
     },
     names: [admin],
     print: (isWide) => print(admin, seen, isWide),
@@ -124,6 +127,7 @@ function print(admin: string, seen: Status, isWide: boolean): void {
   printUpstreams(upstreams, isWide)
   for (const line of [...endpointLines(upstreams), ...sharesLines(upstreams)]) printLine(line)
   for (const line of [...breakerLines(upstreams), ...tokensLines(upstreams)]) printLine(line)
+  printVerification(seen.verification, isWide)
   printIssuers(seen)
   printGuardrails(seen.guardrails)
   printVectorStores(seen.vector_stores)

@@ -23,7 +23,7 @@ export interface Met {
 }
 
 /** The success, or why the condition is not met yet. */
-type Look = Met | { readonly reason: string }
+export type Look = Met | { readonly reason: string }
 
 const LOOK_MS = 500
 const READY_MS = 5000
@@ -46,6 +46,7 @@ export async function waitInCluster(place: InCluster, waiting: ConditionWait): P
 /** A gateway that does not run or answer yet may do so later. */
 export async function waitStandAlone(
   placeNow: () => Promise<Place>,
+  lookAt: (place: Place, signal: AbortSignal) => Promise<Look>,
   { timeoutMs }: Pick<ConditionWait, 'timeoutMs'>,
 ): Promise<Met> {
   return await untilMet(timeoutMs, async (signal) => {
@@ -56,11 +57,11 @@ export async function waitStandAlone(
       if (error instanceof NothingRuns) return { reason: error.message }
       throw error
     }
-    return await readiness(place, signal).catch((error: Error) => ({ reason: error.message }))
+    return await lookAt(place, signal).catch((error: Error) => ({ reason: error.message }))
   })
 }
 
-async function readiness(place: Place, signal: AbortSignal): Promise<Look> {
+export async function readiness(place: Place, signal: AbortSignal): Promise<Look> {
   return await withGateways(place, async ([gateway]) => {
     const origin = await gateway.clientUrl()
     // A client needs the right authority for TLS, and perhaps a certificate.

@@ -37,6 +37,7 @@ export async function statusOf(gateway: Gateway, { last, loaded }: Activation) {
     vector_stores: gateway.retrievals.stores.map((store) => storeStatus(store, gateway.clock)),
     classifiers: gateway.classifiers.list(),
     objectives: gateway.objectives.list(),
+    verification: gateway.verifier?.report(),
   }
 }
 

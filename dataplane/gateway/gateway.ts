@@ -31,6 +31,7 @@ import type { Tracing } from '../telemetry/tracing/tracing.ts'
 import type { UsageEvents } from '../usage/events/events.ts'
 import type { Environment } from '../wire/credential-source.ts'
 import type { Active } from './active.ts'
+import type { Verification } from './verdicts.ts'
 
 export interface Gateway {
   active: Active
@@ -77,6 +78,8 @@ export interface Gateway {
   draining: boolean
   /** The time of the clock when a client last called; probes do not count. */
   calledAt: number
+  /** The probes of routes with `verify: true`. */
+  verifier?: { report(): Verification | undefined }
   /** Whether a pod has no keys yet; it is not ready then, because it would answer every request with 401. */
   lacksKeys?: boolean
 }

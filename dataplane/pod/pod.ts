@@ -176,6 +176,7 @@ export class Pod {
       waitsForStart: this.#activation?.waitsForStart ?? [],
       store: this.#storeStatus(),
       refusedCredentials: this.#gateway === undefined ? [] : refusedCredentials(this.#gateway),
+      ...(this.#gateway?.verifier && { verification: this.#gateway.verifier.report() ?? null }),
       ...(this.#gateway && reportedCertificate(this.#gateway.active.snapshot.section)),
     }
   }

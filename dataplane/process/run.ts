@@ -41,6 +41,7 @@ import { Objectives, type SloBreach } from '../telemetry/slo.ts'
 import { Traces } from '../telemetry/traces.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { Targets } from '../upstream/live/targets.ts'
+import { Verifier } from '../verification/verifier.ts'
 import type { Environment } from '../wire/credential-source.ts'
 import { addressesOf, factsOf, startSentence } from './addresses.ts'
 import { drain, drainSeconds } from './drain.ts'
@@ -119,6 +120,9 @@ export async function serve(
     await opened.close()
     return 1
   }
+  const verifier = new Verifier(gateway, { schedule })
+  gateway.verifier = verifier
+  gateway.deadlines.add(verifier)
   gateway.deadlines.start()
   flushCompileCache()
   gateway.log.event('info', 'start', startSentence(name, listening), {

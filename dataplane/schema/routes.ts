@@ -168,6 +168,13 @@ export const Route = z.strictObject({
     .describe('Guardrails applied to the request and the answer.'),
   slo: Slo.optional().describe("This route's objective; wins over the gateway's."),
   trace: RouteTrace.optional().describe('Decision traces of this route.'),
+  verify: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Send a request of one token through this route after each change and each minute; gw status and the condition ' +
+        'Verified show whether it is answered. No tenant is charged. Each probe wakes a model that has stopped.',
+    ),
   deprecated: Deprecation.optional().describe(
     'When this name ends. Answers, the list of models and the log say so.',
   ),

@@ -20,6 +20,7 @@ const NAMES = new Set([
   'start',
   'store',
   'tokenizer',
+  'verify',
 ])
 
 /** Fields that name what changed, of those that events have; no others are kept. */

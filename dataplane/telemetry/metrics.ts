@@ -149,6 +149,11 @@ export const METRICS = {
     'kind',
   ),
   refused: counter('gw_refused_total', 'Requests the gateway refused, by error code.', 'code'),
+  routeVerified: gauge(
+    'gw_route_verified',
+    "1 while a route with `verify: true` answers the gateway's own probes, 0 while it does not, or has not been probed yet.",
+    'route',
+  ),
   deprecated: counter(
     'gw_deprecated_requests_total',
     'Requests that named a deprecated route or alias.',

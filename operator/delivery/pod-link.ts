@@ -1,13 +1,12 @@
 /** One pod: its desired documents, its report, and the deliveries. Keys never wait for a configuration. */
 
 import { valueBelow } from '../../dataplane/json/values.ts'
-import type { ApiResponse, Transport } from '../kube/transport.ts'
+import type { ApiResponse } from '../kube/transport.ts'
 import type { TraceContext } from '../tracing/tracer.ts'
 import type { SentDocument } from './bundle.ts'
 import {
   DocumentLane,
   type LaneState,
-  type LinkTimings,
   PENDING,
   refused,
   rejected,
@@ -16,7 +15,7 @@ import {
 } from './pod-lane.ts'
 import { lookAgainMs } from './pod-pace.ts'
 import {
-  type PodPush,
+  type PodLinkOptions,
   type PodRequest,
   type PushedPart,
   pushesOf,
@@ -34,17 +33,6 @@ import {
   reportAfter,
 } from './pod-reports.ts'
 import { isBelievable } from './sequences.ts'
-
-export interface PodLinkOptions {
-  readonly transport: Pick<Transport, 'call'>
-  readonly random: () => number
-  readonly timings: LinkTimings
-  /** Number of pods of this process. */
-  readonly crowd: () => number
-  /** Called when the state of this pod changes. */
-  readonly onChange: () => void
-  readonly onPush: (push: PodPush) => void
-}
 
 export class PodLink {
   readonly #options: PodLinkOptions
@@ -90,6 +78,16 @@ export class PodLink {
 
   get report(): PodReport | undefined {
     return this.#report
+  }
+
+  /** Whether the last report may be of an earlier container, or a later one has failed. */
+  get isSilent(): boolean {
+    return this.#silences > 0
+  }
+
+  /** The pod is ready again, perhaps with another container. */
+  doubt(): void {
+    this.#silences ||= 1
   }
 
   laneOf(part: PushedPart): LaneState {
@@ -155,7 +153,13 @@ export class PodLink {
   /** Reports only changes, because most reports repeat the last one. */
   #tell(): void {
     const { configuration, keys } = this.#lanes
-    const says = JSON.stringify([this.#report, configuration.state, keys.state, this.#floors])
+    const says = JSON.stringify([
+      this.#report,
+      this.isSilent,
+      configuration.state,
+      keys.state,
+      this.#floors,
+    ])
     if (says === this.#reported || this.#isClosed) return
     this.#reported = says
     this.#planLook()

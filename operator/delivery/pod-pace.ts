@@ -18,6 +18,8 @@ export function lookAgainMs(
 ): number {
   const isUneasy = isRefused || (report !== undefined && isTroubled(report))
   const usualMs = isUneasy ? timings.verifyUneasyMs : timings.verifyMs
-  if (!report?.hasSharedStore) return usualMs
-  return Math.min(usualMs, Math.max(timings.verifySharedMs, crowd() * POD_MS))
+  const oftenMs = (ms: number) => Math.min(usualMs, Math.max(ms, crowd() * POD_MS))
+  if (report?.hasSharedStore) return oftenMs(timings.verifySharedMs)
+  // An upstream may break at any time, and the condition Verified must not outlive its answer.
+  return report?.verification === undefined ? usualMs : oftenMs(timings.verifyUneasyMs)
 }

@@ -1,8 +1,9 @@
 /** Makes the pushes to a pod: each document with its proof headers, which the pod requires. */
 
-import type { Request } from '../kube/transport.ts'
+import type { Request, Transport } from '../kube/transport.ts'
 import type { TraceContext } from '../tracing/tracer.ts'
 import type { OutgoingConfiguration, OutgoingKeys } from './bundle.ts'
+import type { LinkTimings } from './pod-lane.ts'
 
 export type PushedPart = 'configuration' | 'keys'
 
@@ -20,6 +21,17 @@ export interface PodPush {
   readonly seconds: number
   /** The reconcile that caused it. */
   readonly trace: TraceContext | undefined
+}
+
+export interface PodLinkOptions {
+  readonly transport: Pick<Transport, 'call'>
+  readonly random: () => number
+  readonly timings: LinkTimings
+  /** Number of pods of this process. */
+  readonly crowd: () => number
+  /** Called when the state of this pod changes. */
+  readonly onChange: () => void
+  readonly onPush: (push: PodPush) => void
 }
 
 export type PodRequest = Pick<Request, 'method' | 'path' | 'headers' | 'body'>

@@ -21,12 +21,27 @@ export interface PodReport {
   readonly refusedCredentials: readonly RefusedCredential[]
   /** Changed fields that take effect only in a new pod. */
   readonly waitsForStart: readonly string[]
+  /** What the pod's probes found; absent if no route is verified, and in pods of earlier releases. */
+  readonly verification: ReportedVerification | undefined
   /** The listener's; absent without TLS. */
   readonly certificate: ReportedCertificate | undefined
   /** Whether the pod's counters are in a shared store. */
   readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
   readonly storeAway: { readonly failOpen: boolean } | undefined
+}
+
+export interface ReportedVerification {
+  /** The hash of the configuration that was probed. */
+  readonly hash: string
+  readonly routes: readonly ReportedRoute[]
+}
+
+export interface ReportedRoute {
+  readonly route: string
+  readonly state: 'answers' | 'fails' | 'pending'
+  /** Why it fails; empty otherwise, so that equal reports stay equal. */
+  readonly why: string
 }
 
 export interface ReportedCertificate {
@@ -100,6 +115,8 @@ export function isSpoilt({ refused, documentHash }: PodReport['configuration']):
 }
 
 const LISTED_MAX = 50
+/** A configuration may have a thousand routes. */
+const ROUTES_MAX = 1000
 const TEXT_LENGTH_MAX = 1024
 
 export function readReport(body: unknown): PodReport {
@@ -127,6 +144,7 @@ export function readReport(body: unknown): PodReport {
     ignored: readTexts(valueBelow(body, 'ignored')),
     refusedCredentials: readRefused(valueBelow(body, 'refusedCredentials')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
+    verification: readVerification(valueBelow(body, 'verification')),
     certificate: readCertificate(valueBelow(body, 'certificate')),
     hasSharedStore: valueBelow(body, 'store', 'backend') === 'redis',
     storeAway:
@@ -134,6 +152,21 @@ export function readReport(body: unknown): PodReport {
         ? { failOpen: valueBelow(body, 'store', 'fail_open') === true }
         : undefined,
   }
+}
+
+function readVerification(value: unknown): ReportedVerification | undefined {
+  const hash = text(valueBelow(value, 'hash'))
+  if (hash === undefined) return undefined
+  const routes = valueBelow(value, 'routes')
+  const all = Array.isArray(routes) ? routes.slice(0, ROUTES_MAX) : []
+  return { hash, routes: all.map(readRoute) }
+}
+
+function readRoute(value: unknown): ReportedRoute {
+  const state = valueBelow(value, 'state')
+  const known = state === 'answers' || state === 'fails' ? state : 'pending'
+  const why = known === 'fails' ? (text(valueBelow(value, 'why')) ?? '') : ''
+  return { route: text(valueBelow(value, 'route')) ?? '', state: known, why }
 }
 
 function readCertificate(value: unknown): ReportedCertificate | undefined {
@@ -209,5 +242,7 @@ export function reportAfter(report: PodReport, wanted: SentDocument, body: unkno
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
+    // No probe has ended yet, so the next report is needed soon.
+    verification: { hash: wanted.hash, routes: [] },
   }
 }

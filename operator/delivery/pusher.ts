@@ -1,7 +1,7 @@
 /** Delivers the documents of every gateway to each of its pods independently, so that a hanging pod delays no other. */
 import type { LaneState, LinkTimings } from './pod-lane.ts'
-import { PodLink, type PodLinkOptions } from './pod-link.ts'
-import type { PodPush, PushedPart, Wanted } from './pod-pushes.ts'
+import { PodLink } from './pod-link.ts'
+import type { PodLinkOptions, PodPush, PushedPart, Wanted } from './pod-pushes.ts'
 import type { PodReport } from './pod-reports.ts'
 
 export interface PodTarget {
@@ -18,6 +18,8 @@ export interface PodState {
   readonly report: PodReport | undefined
   readonly configuration: LaneState
   readonly keys: LaneState
+  /** Whether the pod has not answered the operator since its last report. */
+  readonly isSilent?: boolean
 }
 
 /** A push to a pod of a gateway. */
@@ -76,7 +78,10 @@ export class Pusher {
       known.target = target
       pods.set(id, known)
       known.link.want(wanted)
-      if (becameReady) void known.link.verify()
+      if (becameReady) {
+        known.link.doubt()
+        void known.link.verify()
+      }
     }
   }
 
@@ -86,6 +91,7 @@ export class Pusher {
       report: link.report,
       configuration: link.laneOf('configuration'),
       keys: link.laneOf('keys'),
+      isSilent: link.isSilent,
     }))
   }
 

@@ -10,16 +10,18 @@ import { judge } from './policies.ts'
 import { PROGRAMMED } from './programmed.ts'
 import { RESOLVED_REFS } from './references.ts'
 import { storeTrouble } from './store-trouble.ts'
+import { VERIFIED, wantsVerification } from './verified.ts'
 import { WORKLOAD_AVAILABLE } from './workload-available.ts'
 
 type Always = Exclude<
   ConditionType,
-  'Ready' | 'Exposed' | 'CertificateValid' | 'Stalled' | 'Reconciling'
+  'Ready' | 'Exposed' | 'CertificateValid' | 'Verified' | 'Stalled' | 'Reconciling'
 >
 
 interface Judgements extends Readonly<Record<Always, ConditionState>> {
   readonly Exposed?: ConditionState
   readonly CertificateValid?: ConditionState
+  readonly Verified?: ConditionState
 }
 
 export function conditionsOf(facts: StatusFacts): Condition[] {
@@ -31,6 +33,7 @@ export function conditionsOf(facts: StatusFacts): Condition[] {
     Degraded: judge(DEGRADED, facts),
     ...(wantsRoute(facts) && { Exposed: judge(EXPOSED, facts) }),
     ...(wantsCertificate(facts) && { CertificateValid: judge(CERTIFICATE_VALID, facts) }),
+    ...(wantsVerification(facts) && { Verified: judge(VERIFIED, facts) }),
   }
   const all = { ...judgements, Ready: judgeReady(judgements, facts), ...progressOf(judgements) }
   return Object.entries(all).map(([type, judgement]) => conditionOf(facts, type, judgement))

@@ -16,7 +16,7 @@ import { aGateway } from '../helpers/kubernetes/a-gateway.ts'
 const { privateKey } = generateKeyPairSync('ed25519')
 export const NOW = '2026-06-01T00:00:00Z'
 
-function documentOf(gateway: KubeObject) {
+export function documentOf(gateway: KubeObject) {
   const { configuration } = compile({ gateway, keys: [], now: 0 })
   assert.ok(configuration)
   const identity = { uid: 'uid-1', namespace: 'ai', name: 'production' }

@@ -15,6 +15,7 @@ import { endUsageWith64, printRemark } from '../../printing/output.ts'
 interface ApplyOptions extends PlaceOptions {
   readonly file: string
   readonly reload?: true
+  readonly verify?: true
   readonly strategy?: 'rolling'
   readonly drainTimeout?: number
   readonly wait: 'true' | 'false'
@@ -35,6 +36,10 @@ export const apply = endUsageWith64(
         .requiredOption('-f, --file <path>', 'configuration file; - reads standard input'),
     )
       .option('--reload', 'refuse if more than rate limits, budgets, pricing and keys would change')
+      .option(
+        '--verify',
+        'as if every route had verify: true, and wait until each answers; exits with 1 if one does not',
+      )
       .addOption(
         new Option(
           '--strategy <name>',
@@ -82,23 +87,28 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
   const yes = options.yes === true
   const { reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../../apply/document.ts')
+  const { printVerified, withVerification } = await import('../../apply/verify.ts')
+  const verify = options.verify === true
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined)
       printRemark('--drain-timeout is for pods that end: this gateway goes on, and drains nothing.')
     const { applyToGateway } = await import('../../apply/stand-alone.ts')
     const written = readWritten(file)
     if (written === undefined) return
-    return await applyToGateway(written, place, {
+    await applyToGateway(verify ? withVerification(written) : written, place, {
       onlyLimits: reload === true,
       path: file,
       yes,
       output,
     })
+    return verify && process.exitCode === undefined
+      ? await printVerified(place, timeout)
+      : undefined
   }
   const { applyToCluster } = await import('../../apply/cluster.ts')
   const written = readWritten(file)
   if (written === undefined) return
-  await applyToCluster(written, place, {
+  await applyToCluster(verify ? withVerification(written) : written, place, {
     onlyLimits: reload === true,
     drainSeconds: drainTimeout === undefined ? undefined : Math.ceil(drainTimeout / 1000),
     force: forceConflicts === true,
@@ -107,6 +117,8 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
     timeoutMs: timeout,
     output,
   })
+  if (verify && wait === 'true' && process.exitCode === undefined)
+    await printVerified(place, timeout)
 }
 
 /** A check of this tool needs no gateway that answers. */

@@ -33,6 +33,7 @@ const CONDITIONS = [
   'Ready',
   'Exposed',
   'CertificateValid',
+  'Verified',
   'Stalled',
   'Reconciling',
 ]
@@ -50,8 +51,8 @@ export const wait = endUsageWith64(
     .addOption(
       new Option(
         '--for <condition>',
-        'condition=NAME or condition=NAME=VALUE; VALUE is True if absent, ' +
-          `NAME one of ${CONDITIONS.join(', ')}; outside a cluster only Ready`,
+        'condition=NAME or condition=NAME=VALUE, or NAME; VALUE is True if absent, ' +
+          `NAME one of ${CONDITIONS.join(', ')}; outside a cluster only Ready and Verified`,
       )
         .argParser(conditionOf)
         .default({ name: 'Ready', value: 'True' }, 'condition=Ready'),
@@ -74,7 +75,8 @@ async function waitForGateway(
     const message = 'error: gwc/NAME and --gateway both name a gateway; give one'
     command.error(message, { exitCode: EXIT.usage })
   }
-  const { waitInCluster, waitStandAlone } = await import('../../status/waiting.ts')
+  const { waitInCluster, waitStandAlone, readiness } = await import('../../status/waiting.ts')
+  const { verifiedLook } = await import('../../status/verified.ts')
   const { name: condition, value } = options.for
   const waiting = { condition, value, timeoutMs: options.timeout }
   const asked = name === undefined ? options : { ...options, gateway: name }
@@ -85,11 +87,12 @@ async function waitForGateway(
   })
   if (place?.kind === 'cluster')
     return await printMet(await waitInCluster(place, waiting), condition, options)
-  if (condition !== 'Ready' || value !== 'True') {
-    const message = 'error: a gateway outside a cluster has only the condition Ready'
+  if ((condition !== 'Ready' && condition !== 'Verified') || value !== 'True') {
+    const message = 'error: a gateway outside a cluster has only the conditions Ready and Verified'
     command.error(message, { exitCode: EXIT.usage })
   }
-  await printMet(await waitStandAlone(placeNow, waiting), condition, options)
+  const look = condition === 'Verified' ? verifiedLook : readiness
+  await printMet(await waitStandAlone(placeNow, look, waiting), condition, options)
 }
 
 async function printMet({ gateway, met }: Met, condition: string, { output }: WaitOptions) {
@@ -99,6 +102,7 @@ async function printMet({ gateway, met }: Met, condition: string, { output }: Wa
 
 /** As in kubectl: `condition=Ready`, `condition=Degraded=False`. */
 function conditionOf(text: string): Condition {
+  if (CONDITIONS.includes(text)) return { name: text, value: 'True' }
   const [kind, name = '', value = 'True', ...more] = text.split('=')
   const isOne = kind === 'condition' && CONDITIONS.includes(name)
   if (isOne && VALUES.includes(value) && more.length === 0) return { name, value }

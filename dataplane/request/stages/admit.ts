@@ -152,7 +152,7 @@ function suitingOf(operation: Operation, targets: readonly Target[]): Admission[
 
 /** Throws ERR_GW_INVALID_REQUEST if no upstream of the route supports the operation. */
 export function requireOperation(
-  { operation }: ModelRequest,
+  { operation }: Pick<ModelRequest, 'operation'>,
   route: Route,
   { targets }: Lane,
 ): void {
