@@ -104,7 +104,7 @@ function isReady(pod: KubeObject): boolean {
 
 export async function listAll(
   { api, namespace }: { readonly api: ApiClient; readonly namespace: string | undefined },
-  kind: 'gatewayConfigs' | 'gatewayKeys',
+  kind: 'gatewayConfigs' | 'gatewayKeys' | 'events',
 ): Promise<KubeObject[]> {
   const items: KubeObject[] = []
   let next: string | undefined

@@ -23,6 +23,7 @@ import { trace } from './running/trace.ts'
 import { upstream } from './running/upstream.ts'
 import { vector } from './running/vector.ts'
 import { wait } from './running/wait.ts'
+import { why } from './running/why.ts'
 import { simulate } from './simulate.ts'
 import { auth } from './tenants/auth.ts'
 import { keys } from './tenants/keys.ts'
@@ -35,7 +36,7 @@ import { version } from './version.ts'
 export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
   'Start:': [init, importing, run, simulate],
   'Configuration:': [config, diff, apply, expose],
-  'State:': [status, wait, models, top, logs, liveConsole],
+  'State:': [status, why, wait, models, top, logs, liveConsole],
   'Clients:': [keys, auth, limits, usage, pricing],
   'Requests:': [explain, trace, context],
   'Tests:': [gateway, upstream, vector, guardrail, tokens],

@@ -16,6 +16,7 @@ import { TokensTrial } from '../trials/tokens.ts'
 import { UpstreamsTrial } from '../trials/upstream.ts'
 import { VectorTrial } from '../trials/vector-store.ts'
 import { UsageAnswer } from '../usage/table.ts'
+import { WhyAnswer } from '../why/show.ts'
 import * as documents from './documents.ts'
 import * as moving from './moving.ts'
 
@@ -69,6 +70,7 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
     'in a cluster': ClusterStatus,
     'of several gateways': documents.GatewayList,
   },
+  why: WhyAnswer,
   wait: documents.Waited,
   models: Models,
   top: documents.Busy,

@@ -19,6 +19,7 @@ export async function statusOf(gateway: Gateway, { last, loaded }: Activation) {
   const quotas = await quotasShown(gateway)
   return {
     version: VERSION,
+    time: new Date(gateway.clock.wall()).toISOString(),
     state: gateway.draining ? 'draining' : 'serving',
     config: {
       file: loaded.file,

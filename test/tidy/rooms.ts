@@ -8,7 +8,7 @@ import { importsOf, product } from './sources.ts'
 const ROOMS: Readonly<Record<string, string>> = {
   charts: 'generate.ts kustomize.ts dashboard.ts values.ts',
   cli: `generate.ts main.ts quickstart shapes program.ts container.ts commands
-    simulator console top traces usage logs status expose trials traffic doctor init upstreams keys moving apply pricing yaml option-values.ts
+    simulator console top why traces usage logs status expose trials traffic doctor init upstreams keys moving apply pricing yaml option-values.ts
     until-signal.ts asking printing`,
   operator: `main.ts run.ts program.ts served-types.ts health.ts controllers.ts feed.ts queues.ts
     reconcilers status workload discovery.ts endpoints delivery tracing admission
@@ -19,7 +19,7 @@ const ROOMS: Readonly<Record<string, string>> = {
   dataplane: `generate.ts main.ts pod process listener console admin verification apis request gateway
     semantic retrieval limits vector-stores identity usage store guardrails auxiliaries
     upstream body telemetry tokens connection http1 websocket translation delivery config call strategies
-    accounts schema providers wire base json`,
+    accounts schema providers wire base json why`,
 }
 
 /** The rooms of other top folders that a top folder may use. */
@@ -41,6 +41,7 @@ const BETWEEN: Readonly<Record<string, readonly string[]>> = {
     'dataplane/wire',
     'dataplane/base',
     'dataplane/json',
+    'dataplane/why',
   ],
   operator: [
     'crds',

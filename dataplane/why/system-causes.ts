@@ -1,0 +1,156 @@
+/** Causes in the gateway's own parts and in the cluster: the store, clocks, starts, conditions, edits. */
+import type { Cause, FactCondition, FactEvent, Facts, Rule } from './facts.ts'
+import { cut, span } from './words.ts'
+
+const MINUTE_MS = 60_000
+/** An edit that began an incident is at most this much older. */
+const EDIT_MS = 10 * MINUTE_MS
+const SKEW_MS = 5000
+const STARTS_MIN = 3
+const LATE_MS = 100
+const SAMPLES_MIN = 5
+
+/** Redis: away now or lately, or so late that requests wait for it. */
+export const sharedStore: Rule = ({ stores, events, requests, until }) => {
+  const away = stores.filter(({ state }) => state === 'away')
+  const went = events.filter(({ event, fields }) => event === 'store' && fields.state === 'away')
+  const [first] = went
+  const last = went.at(-1)
+  const reason = away[0]?.reason ?? last?.fields.reason
+  if (away.length > 0) {
+    const text = `Redis does not answer ${away.length} of ${stores.length} pods${shown(reason)}`
+    return [{ kind: 'store', since: last?.at, text, weight: 3 }]
+  }
+  if (first !== undefined && went.length >= 2) {
+    const text = `Redis went away ${went.length} times in ${span(until - first.at)}${shown(reason)}: it answers too late, so look at its CPU`
+    return [{ kind: 'store', since: first.at, text, weight: 2 }]
+  }
+  return stores.some(({ backend }) => backend === 'redis') ? lateStore(requests) : []
+}
+
+function shown(reason: unknown): string {
+  return reason === undefined ? '' : ` (${String(reason)})`
+}
+
+/** Between the arrival and the first attempt, only the store waits for another machine. */
+function lateStore(requests: Facts['requests']): Cause[] {
+  const waits = requests.flatMap(({ at, attempts: [first] }) =>
+    first === undefined ? [] : [{ at, ms: first.startedMs }],
+  )
+  const late = waits.filter(({ ms }) => ms >= LATE_MS)
+  if (late.length < SAMPLES_MIN || late.length * 2 < waits.length) return []
+  const sorted = late.map(({ ms }) => ms).toSorted((one, other) => one - other)
+  const typical = Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0)
+  const text = `Redis answers slowly: requests wait ${typical} ms in the gateway before their first attempt, so look at the CPU of Redis`
+  return [{ kind: 'store', since: Math.min(...late.map(({ at }) => at)), text, weight: 2 }]
+}
+
+export const skewedClocks: Rule = ({ clocks, since }) =>
+  clocks
+    .filter(({ aheadMs }) => Math.abs(aheadMs) >= SKEW_MS)
+    .map(({ pod, aheadMs }) => {
+      const way = aheadMs > 0 ? 'ahead' : 'behind'
+      const text = `the clock of ${pod} is ${span(Math.abs(aheadMs))} ${way}, which ends tokens, keys and windows at the wrong time`
+      return { kind: 'clock', since, text, weight: 2 }
+    })
+
+/** A pod that starts again and again, or a release that changed. */
+export const starts: Rule = ({ events }) => {
+  const started = events.filter(({ event }) => event === 'start')
+  const byPod = Map.groupBy(started, ({ pod = 'the gateway' }) => pod)
+  return [...byPod].flatMap(([pod, all]): Cause[] => {
+    const [first] = all
+    const last = all.at(-1)
+    if (first === undefined || last === undefined) return []
+    const versions = new Set(all.flatMap(({ fields }) => fields.version ?? []))
+    if (versions.size > 1) {
+      const text = `${pod} runs release ${String(last.fields.version)} now`
+      return [{ kind: 'release', since: last.at, text, weight: 1 }]
+    }
+    if (all.length < STARTS_MIN) return []
+    const text = `${pod} started ${all.length} times in ${span(last.at - first.at)}`
+    return [{ kind: 'starts', since: first.at, text, weight: 2 }]
+  })
+}
+
+/** Conditions that are good as `False`. */
+const NEGATIVE = new Set(['Degraded', 'Stalled', 'Reconciling'])
+/** The worst first; Ready only repeats another. */
+const JUDGED = [
+  ...['Accepted', 'ResolvedRefs', 'Degraded', 'Programmed', 'WorkloadAvailable'],
+  ...['CertificateValid', 'Exposed', 'Verified'],
+]
+
+export const conditions: Rule = ({ conditions: all }) => {
+  const bad = all.filter((one) => JUDGED.includes(one.type) && isBad(one))
+  const inOrder = bad.toSorted(
+    (one, other) => JUDGED.indexOf(one.type) - JUDGED.indexOf(other.type),
+  )
+  return inOrder.map(({ type, status, reason, message, since }) => ({
+    kind: reason,
+    since,
+    text: `${cut(message)} (${type}=${status}, ${reason})`,
+    weight: 2,
+  }))
+}
+
+function isBad({ type, status, reason }: FactCondition): boolean {
+  if (NEGATIVE.has(type)) return status === 'True'
+  return status === 'False' && reason !== 'Paused'
+}
+
+const REFUSED = /denied|forbidden|violat|quota|not allowed|disallow|blocked/i
+
+/** Warnings of Kubernetes: what an admission policy or a quota has refused. */
+export const clusterEvents: Rule = ({ events }) => {
+  const refused = events.filter(
+    ({ event, message }) => event === 'cluster' && REFUSED.test(message),
+  )
+  const bySaid = Map.groupBy(refused, ({ message }) => message)
+  return [...bySaid].map(([message, all]) => ({
+    kind: 'policy',
+    since: all[0]?.at,
+    text: `Kubernetes refuses an object (${cut(message)})`,
+    weight: 2,
+  }))
+}
+
+/** A certificate, a credential, a document: the events that say a part of the gateway failed. */
+const TOLD = new Set(['credential', 'document_refused', 'jwks', 'tokenizer', 'drain'])
+
+export const told: Rule = ({ events }, symptom) => {
+  const bySaid = Map.groupBy(
+    events.filter(({ event }) => TOLD.has(event)),
+    ({ message }) => message,
+  )
+  const begin = symptom?.since ?? Number.POSITIVE_INFINITY
+  return [...bySaid].map(([message, all]) => {
+    const since = all.at(-1)?.at
+    const isBefore = since !== undefined && since <= begin && since >= begin - EDIT_MS
+    return { kind: all[0]?.event ?? 'event', since, text: cut(message), weight: isBefore ? 2 : 1 }
+  })
+}
+
+/** An edit shortly before the beginning. */
+export const edits: Rule = ({ events }, symptom) => {
+  if (symptom === undefined) return []
+  const edit = events.findLast(
+    (one) => isEdit(one) && one.at <= symptom.since + 1000 && one.at >= symptom.since - EDIT_MS,
+  )
+  if (edit === undefined) return []
+  const before = span(Math.max(0, symptom.since - edit.at))
+  const text = `the configuration was edited ${before} before`
+  return [{ kind: 'edit', since: edit.at, text, weight: 1 }]
+}
+
+export function isEdit({ event, fields }: FactEvent): boolean {
+  return event === 'config_reload' && fields.result === 'success'
+}
+
+/** A configuration that was refused is not what the gateway does, whoever believes so. */
+export const refusedEdits: Rule = ({ events }) => {
+  const last = events.findLast(({ event }) => event === 'config_reload')
+  if (last?.fields.result !== 'failure') return []
+  const text = 'the newest configuration was refused, and the one before is in force'
+  return [{ kind: 'refused_edit', since: last.at, text, weight: 2 }]
+}
