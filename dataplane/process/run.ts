@@ -18,7 +18,6 @@ import { secureContextOf } from '../connection/secure-context.ts'
 import { Activation } from '../gateway/activation.ts'
 import { activeOf } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { KeyEvents } from '../gateway/key-events.ts'
 import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
 import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/webhook.ts'
@@ -49,6 +48,7 @@ import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
 import { createListeners } from './listeners.ts'
 import { reloadOnChange } from './reload.ts'
+import { reportEvents } from './reported-events.ts'
 
 export interface Read {
   readonly file: string
@@ -251,7 +251,7 @@ async function createGateway(
     draining: false,
     calledAt: Number.NEGATIVE_INFINITY,
   }
-  reportChanges(gateway)
+  reportEvents(gateway)
   showBudgetsAtScrapes(gateway)
   showCertificateAtScrapes(gateway)
   return { gateway, targets, opened, tap }
@@ -270,21 +270,6 @@ interface LogWorld {
   readonly clock: Clock
   readonly env: Environment
   readonly history: HistoryBook
-}
-
-/** Budgets that are spent and keys that end become events. */
-function reportChanges(gateway: Gateway): void {
-  const { history, deadlines, log } = gateway
-  history.onSpent = (tenant, message) =>
-    log.event(
-      'warn',
-      'budget_exhausted',
-      `Requests of tenant "${tenant}" are refused: ${message}`,
-      {
-        tenant,
-      },
-    )
-  deadlines.add(new KeyEvents(gateway))
 }
 
 /** Ids carry the tag of this process, so that you know which replica has the trace. */

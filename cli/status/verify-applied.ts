@@ -1,11 +1,11 @@
 /** `gw apply --verify`: writes `verify: true` into every route of what is applied, and waits until each answers. */
 import { isRecord, listBelow } from '../../dataplane/json/values.ts'
+import type { Written } from '../apply/document.ts'
 import type { Place } from '../asking/place.ts'
 import { EXIT, printLine, printRemark } from '../printing/output.ts'
-import { verifiedLook } from '../status/verified.ts'
-import { waitInCluster, waitStandAlone } from '../status/waiting.ts'
 import { EditableYaml } from '../yaml/editable.ts'
-import type { Written } from './document.ts'
+import { verifiedLook } from './verified.ts'
+import { waitInCluster, waitStandAlone } from './waiting.ts'
 
 /** Only the text that is sent changes, not the file. A text that cannot be read is refused later, with its lines. */
 export function withVerification(written: Written): Written {
