@@ -1,4 +1,4 @@
-/** `fairness` of an upstream or a route: how tenants share an upstream that is full. */
+/** `fairness` and `cold_start`: requests that wait for an upstream that is full, or has no endpoint. */
 import { z } from 'zod'
 import { count, name, seconds } from './fields.ts'
 
@@ -35,3 +35,16 @@ export const Fairness = z.strictObject({
 })
 
 export type FairnessSection = z.output<typeof Fairness>
+
+export const ColdStart = z.strictObject({
+  max_wait_seconds: seconds(600)
+    .default(300)
+    .describe('Seconds that a request waits for an endpoint, within the timeout of the request.'),
+  max_waiting: count(1000)
+    .default(100)
+    .describe('Most requests of one replica that may wait; further ones get 503.'),
+  prefer_wait: z
+    .boolean()
+    .default(false)
+    .describe('Wait for this upstream as the primary, even if a fallback could answer.'),
+})

@@ -5,7 +5,7 @@ import { EXTRAS } from '../wire/extras.ts'
 import { ENCODINGS } from '../wire/models/encodings.ts'
 import { NATIVE_APIS } from '../wire/provider-facts.ts'
 import { Capabilities, Parameters } from './capabilities.ts'
-import { Fairness } from './fairness.ts'
+import { ColdStart, Fairness } from './fairness.ts'
 import { count, headers, labels, name, seconds, text, time, tlsVersion, url } from './fields.ts'
 
 export const Tls = z.strictObject({
@@ -81,19 +81,6 @@ const QueueMetrics = z.strictObject({
     .default(true)
     .describe("Scrape the runtime's waiting and running gauges for least_queue."),
   interval_seconds: seconds(600).default(2).describe('Seconds between scrapes.'),
-})
-
-const ColdStart = z.strictObject({
-  max_wait_seconds: seconds(600)
-    .default(300)
-    .describe('Seconds that a request waits for an endpoint, within the timeout of the request.'),
-  max_waiting: count(1000)
-    .default(100)
-    .describe('Most requests of one replica that may wait; further ones get 503.'),
-  prefer_wait: z
-    .boolean()
-    .default(false)
-    .describe('Wait for this upstream as the primary, even if a fallback could answer.'),
 })
 
 const ENDPOINTS = ['url', 'dns', 'pods', 'pool'] as const

@@ -9,7 +9,7 @@ import { type ConditionState, no, type StatusFacts, yes } from './facts.ts'
 import { judge } from './policies.ts'
 import { PROGRAMMED } from './programmed.ts'
 import { RESOLVED_REFS } from './references.ts'
-import { storeTrouble } from './store-trouble.ts'
+import { storeTrouble } from './reported-troubles.ts'
 import { VERIFIED, wantsVerification } from './verified.ts'
 import { WORKLOAD_AVAILABLE } from './workload-available.ts'
 

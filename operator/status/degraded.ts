@@ -2,8 +2,7 @@
 import type { RefusedCredential } from '../delivery/pod-reports.ts'
 import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import { type Policy, worstOf } from './policies.ts'
-import { storeTrouble } from './store-trouble.ts'
-import { shownProblem, unusableIn } from './unusable.ts'
+import { shownProblem, storeTrouble, unusableIn } from './reported-troubles.ts'
 
 const noReport: Policy = (facts) =>
   reportsOf(facts).length === 0

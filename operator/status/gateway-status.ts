@@ -14,8 +14,8 @@ import { GATEWAY_LABEL } from '../kube/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { exposedAddress } from './exposed.ts'
 import { enforces, type StatusFacts } from './facts.ts'
+import { shownProblem, unusableIn } from './reported-troubles.ts'
 import { heldBack } from './trouble.ts'
-import { shownProblem, unusableIn } from './unusable.ts'
 
 export function gatewayStatus(facts: StatusFacts): GatewayStatus {
   const { gateway, before, documents, deployment, pods, compiled } = facts

@@ -5,7 +5,7 @@ import type { PodState } from '../delivery/pusher.ts'
 import type { PoolFault } from '../endpoints/pools.ts'
 import { distinct, listed, no, unknown, yes } from './facts.ts'
 import { type Policy, worstOf } from './policies.ts'
-import { shownProblem, unusableIn } from './unusable.ts'
+import { shownProblem, unusableIn } from './reported-troubles.ts'
 
 const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
 

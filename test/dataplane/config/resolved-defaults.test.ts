@@ -17,7 +17,7 @@ upstreams[].capabilities.reasoning upstreams[].capabilities.efforts upstreams[].
 upstreams[].capabilities.thinking_tokens upstreams[].capabilities.thinking_member upstreams[].capabilities.output_tokens
 upstreams[].capabilities.tool_name_length upstreams[].capabilities.call_id_length upstreams[].capabilities.wires
 upstreams[].caller_headers upstreams[].prefer_zone upstreams[].cache
-upstreams[].balance_header upstreams[].labels upstreams[].further_api_keys upstreams[].parameters upstreams[].drained_until upstreams[].weight upstreams[].max_queue_depth upstreams[].api_key upstreams[].headers
+upstreams[].balance_header upstreams[].labels upstreams[].further_api_keys upstreams[].parameters upstreams[].parameters.default upstreams[].parameters.force upstreams[].drained_until upstreams[].weight upstreams[].max_queue_depth upstreams[].api_key upstreams[].headers
 upstreams[].region upstreams[].api_version upstreams[].deployment upstreams[].project upstreams[].tokenizer_revision
 upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].tokenizer.file upstreams[].tokenizer.upstream
 upstreams[].embeddings upstreams[].embeddings.dimensions upstreams[].cold_start upstreams[].tls
