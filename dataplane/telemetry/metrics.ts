@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
 import type { Histogram, Numbers } from './series.ts'
 import { LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
-import { WAITING_METRICS } from './waiting-metrics.ts'
+import { CREDENTIAL_METRICS, WAITING_METRICS } from './upstream-metrics.ts'
 
 const OF_GROUPS = 'Settled in the window, of a group or a key.'
 
@@ -109,29 +109,7 @@ export const METRICS = {
     'Waiting and running requests in the last report of the runtime.',
     'upstream',
   ),
-  credentialValid: gauge(
-    'gw_upstream_credential_valid',
-    '1 while a fetched credential of the upstream is valid; absent if the credential is written.',
-    'upstream',
-  ),
-  keyRequests: counter(
-    'gw_upstream_key_requests_total',
-    'Attempts by the key that they carried, for upstreams with several; `key` is its index.',
-    'upstream',
-    'key',
-  ),
-  keyResting: gauge(
-    'gw_upstream_key_resting',
-    '1 while a key of the upstream rests because it was refused or is out of quota.',
-    'upstream',
-    'key',
-  ),
-  credentialFetches: counter(
-    'gw_upstream_credential_fetches_total',
-    "Fetches of the upstream's credential from an identity service, by result.",
-    'upstream',
-    'result',
-  ),
+  ...CREDENTIAL_METRICS,
   brokenEvents: counter(
     'gw_broken_events_total',
     'Stream events without valid JSON that were passed on.',
