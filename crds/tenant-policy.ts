@@ -1,7 +1,7 @@
 /** The limits and budgets of one tenant as a team's own resource, below the ceilings of the gateway's owner. */
 import { z } from 'zod'
 import { FurtherLimit } from '../dataplane/schema/further-limits.ts'
-import { Budget, RateLimits } from '../dataplane/schema/limits.ts'
+import { Budget, RateLimits, Tenant } from '../dataplane/schema/limits.ts'
 import { Condition } from './conditions.ts'
 import { label, line, listMap, ruled } from './fields.ts'
 import { GatewayKeySpec } from './gateway-key.ts'
@@ -74,6 +74,7 @@ const PolicyBudget = ruled(
 
 /** More of one policy would not fit into the document with those of all others. */
 const FURTHER_MAX = 8
+const LABELS_MAX = 16
 
 const PolicyLimit = FurtherLimit.extend({
   name: FurtherLimit.shape.name
@@ -85,6 +86,8 @@ const PolicyLimit = FurtherLimit.extend({
 })
 
 export type PolicyLimit = z.output<typeof PolicyLimit>
+
+const requires = () => Tenant.shape.requires.optional().meta({ maxProperties: LABELS_MAX })
 
 const furtherLimits = () => z.array(PolicyLimit).max(FURTHER_MAX).optional()
 
@@ -100,6 +103,9 @@ export const TenantPolicySpec = z.strictObject({
   further_limits: furtherLimits().describe(
     "Limits of parts of the tenant's requests, such as each key, each user or a model, as in gw.limits.",
   ),
+  requires: requires().describe(
+    'Labels that an upstream must have, in addition to those that the gateway requires. No other gets requests of the tenant.',
+  ),
 })
 
 export type TenantPolicySpec = z.output<typeof TenantPolicySpec>
@@ -114,6 +120,7 @@ export const Effective = z.object({
     .describe('Value of on_exceeded in the policy.'),
   downgrade_route: budget.downgrade_route,
   further_limits: furtherLimits().describe('Those of spec.further_limits that are enforced.'),
+  requires: requires().describe('Those of spec.requires that are enforced.'),
   boundBy: z
     .object({
       requests_per_minute: boundBy().describe('See boundBy.'),

@@ -141,6 +141,8 @@ function findingOf(policy: KubeObject, { reason, message }: PolicyVerdict): Find
     const why = `another TenantPolicy of the file is for tenant ${tenant}; the older one counts`
     return [refuse(['spec', 'tenant'], why, 'Delete one of them.')]
   }
-  const [, place = 'spec', rest = said] = /^(spec[.\w]*): (.*)$/s.exec(said) ?? []
+  const [, place = 'spec', rest = said] = /^(spec[^:\s]*): (.*)$/s.exec(said) ?? []
+  if (reason === 'Unplaced')
+    return [warn(place.split('.'), rest, 'Correct the labels, or label an upstream.')]
   return [refuse(place.split('.'), rest, 'Correct the field, or remove it.')]
 }

@@ -171,4 +171,10 @@ export const Tenant = z.strictObject({
     'Labels that an upstream must have. Requests of the tenant go to no other upstream, in any strategy, fallback or repeat, ' +
       'and no other upstream makes vectors of their texts.',
   ),
+  may_match_none: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether no upstream may have the labels: requests of the tenant then get 403. Otherwise such an entry is a mistake.',
+    ),
 })

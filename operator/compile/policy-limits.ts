@@ -1,5 +1,11 @@
-/** Further limits of a TenantPolicy: those of its tenant alone, below the ceiling of the gateway. Pure. */
+/**
+ * Further limits of a TenantPolicy, which are for its tenant alone and below the ceiling of the gateway, and labels of upstreams,
+ * which it requires in addition to those that the gateway requires. Pure.
+ */
 import type { Amount, PolicyLimit } from '../../crds/tenant-policy.ts'
+import { EACH_TENANT } from '../../dataplane/accounts/holders.ts'
+import { listBelow, recordOf, valueBelow } from '../../dataplane/json/values.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 type Ceiling = Partial<Record<Amount, number>>
 
@@ -82,4 +88,61 @@ function aboveCeiling(limit: PolicyLimit, ceiling: Ceiling): string | undefined 
 
 function sum(cap: number | undefined, more: number | undefined): number | undefined {
   return cap === undefined || more === undefined ? undefined : cap + more
+}
+
+type LabelValues = Readonly<Record<string, string>>
+
+interface JudgedLabels {
+  /** Absent if there are none. */
+  readonly requires?: LabelValues
+  /** Why another one is not among them, with the field. */
+  readonly fault?: string
+}
+
+/** A policy may narrow what the gateway allows: it cannot replace a label that the gateway requires. */
+export function judgeLabels(
+  gateway: KubeObject,
+  tenant: string,
+  asked: LabelValues | undefined,
+): JudgedLabels {
+  if (asked === undefined) return {}
+  const fixed = labelsOfGateway(gateway.gw, tenant)
+  const isFaulty = ([label, value]: readonly [string, string]) =>
+    Object.hasOwn(fixed, label) && fixed[label] !== value
+  const entries = Object.entries(asked)
+  const allowed = entries.filter((one) => !isFaulty(one))
+  const [fault] = entries.filter(isFaulty)
+  return {
+    ...(allowed.length > 0 && { requires: Object.fromEntries(allowed) }),
+    ...(fault && { fault: replacing(fault, fixed) }),
+  }
+}
+
+function replacing([label, value]: readonly [string, string], fixed: LabelValues): string {
+  const kept = `the gateway requires ${label}=${fixed[label]} of this tenant`
+  return `spec.requires.${label}: ${kept}, and a policy cannot replace it by "${value}"`
+}
+
+/** `gw.tenants` with the labels of policies. An entry replaces the one for each tenant, so it repeats the labels of that. */
+export function tenantsWith(
+  gw: unknown,
+  policies: readonly { readonly tenant: string; readonly requires: LabelValues }[],
+): readonly unknown[] {
+  const byTenant = new Map(policies.map(({ tenant, requires }) => [tenant, requires]))
+  const made = policies.map(({ tenant, requires }) => ({
+    name: tenant,
+    requires: { ...requires, ...labelsOfGateway(gw, tenant) },
+    may_match_none: true,
+  }))
+  const others = listBelow(gw, 'tenants').filter(
+    (one) => !byTenant.has(String(valueBelow(one, 'name'))),
+  )
+  return [...others, ...made]
+}
+
+function labelsOfGateway(gw: unknown, tenant: string): LabelValues {
+  const entries = listBelow(gw, 'tenants')
+  const named = (name: string) => entries.find((one) => valueBelow(one, 'name') === name)
+  const labels = recordOf(valueBelow(named(tenant) ?? named(EACH_TENANT), 'requires'))
+  return Object.fromEntries(Object.entries(labels).map(([label, value]) => [label, String(value)]))
 }

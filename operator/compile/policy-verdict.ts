@@ -15,6 +15,7 @@ export interface PolicyVerdict {
     | 'Accepted'
     | 'Bounded'
     | 'Overruled'
+    | 'Unplaced'
     | 'Conflicted'
     | 'InvalidSpec'
     | 'NotGranted'
@@ -54,6 +55,16 @@ export function beyondGrant(message: string, isKept: boolean, effective: Effecti
     accepted: false,
     reason: 'BeyondGrant',
     message: `${message}. ${consequence}`,
+    effective,
+  }
+}
+
+/** The labels are enforced all the same: no request goes where the team forbids it. */
+export function unplaced(message: string, effective: Effective): PolicyVerdict {
+  return {
+    accepted: true,
+    reason: 'Unplaced',
+    message: `spec.requires: ${message}. Requests of the tenant get 403 until an upstream has them.`,
     effective,
   }
 }

@@ -11,7 +11,7 @@ import { DEFAULT_LIMITS } from '../../dataplane/accounts/rules.ts'
 import { type Finding, refuse } from '../../dataplane/config/judgement/problems.ts'
 import { listBelow, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
-import { judgeLimits } from './policy-limits.ts'
+import { judgeLabels, judgeLimits } from './policy-limits.ts'
 import {
   beyondGrant,
   conflict,
@@ -87,20 +87,23 @@ function judgePolicy(gateway: KubeObject, policy: KubeObject, ceiling: Ceiling):
   const asked: Ceiling = present({ ...limits, ...amountsOf(budget ?? {}) })
   const amounts = bounded(gateway, { tenant, asked, ceiling })
   const { allowed, faults } = judgeLimits(further_limits, { tenant, ceiling })
+  const { requires, fault: ofLabels } = judgeLabels(gateway, tenant, parsed.data.requires)
   const rest = {
     ...amounts,
     ...(on_exceeded === 'downgrade' && { on_exceeded, downgrade_route }),
-  }
-  const [fault] = faults
-  if (fault === undefined) {
-    const effective = { ...rest, ...listed(allowed) }
-    return { verdict: accepted(effective, asked), effective }
+    ...(requires && { requires }),
   }
   const names = new Set(faults.map(({ at }) => further_limits[at]?.name))
-  const before = lastGood(gateway, policy, ceiling)?.further_limits ?? []
+  const before =
+    faults.length === 0 ? [] : (lastGood(gateway, policy, ceiling)?.further_limits ?? [])
   const kept = before.filter(({ name }) => names.has(name))
   const effective = { ...rest, ...listed([...allowed, ...kept]) }
-  return { verdict: beyondGrant(fault.message, kept.length > 0, effective), effective }
+  const fault = faults[0]?.message ?? ofLabels
+  const verdict =
+    fault === undefined
+      ? accepted(effective, asked)
+      : beyondGrant(fault, kept.length > 0, effective)
+  return { verdict, effective }
 }
 
 function listed(limits: readonly PolicyLimit[]): Pick<Effective, 'further_limits'> {
@@ -117,11 +120,12 @@ export function lastGood(
   if (!parsed.success || ceiling === undefined) return undefined
   const { on_exceeded, downgrade_route, further_limits = [] } = parsed.data
   const tenant = tenantOf(policy)
+  const { requires } = judgeLabels(gateway, tenant, parsed.data.requires)
   const asked = amountsOf(parsed.data)
   const amounts = bounded(gateway, { tenant, asked, ceiling })
   const { allowed } = judgeLimits(further_limits, { tenant, ceiling })
   const route = on_exceeded && { on_exceeded, downgrade_route }
-  return { ...amounts, ...route, ...listed(allowed) }
+  return { ...amounts, ...route, ...(requires && { requires }), ...listed(allowed) }
 }
 
 /** Mistakes of a TenantPolicy itself, independent of its gateway. */

@@ -8,8 +8,8 @@ import { hashOf, type Payload } from '../../dataplane/delivery/signed.ts'
 import { listBelow, recordOf, valueBelow } from '../../dataplane/json/values.ts'
 import { type KubeObject, keyOf } from '../kube/objects.ts'
 import { type Compiled, judgeGateway } from './compile.ts'
-import { entriesOf } from './policy-limits.ts'
-import { invalid, type PolicyVerdict } from './policy-verdict.ts'
+import { entriesOf, tenantsWith } from './policy-limits.ts'
+import { invalid, type PolicyVerdict, unplaced } from './policy-verdict.ts'
 import {
   accepted,
   budgetOfEach,
@@ -52,6 +52,11 @@ export function withPolicies<T extends Pick<Compiled, 'configuration'>>(
       verdicts.set(keyOf(one.policy), isHidden ? { ...before, effective } : verdict)
       return { ...one, effective }
     })
+  }
+  for (const { policy, effective, message } of unplacedOf(gateway, bearable)) {
+    // A part that was refused matters more.
+    if (verdicts.get(keyOf(policy))?.accepted === true)
+      verdicts.set(keyOf(policy), unplaced(message, effective))
   }
   const payload: Payload = {
     ...configuration.payload,
@@ -168,6 +173,21 @@ function faultsOfLimits(
   return faults
 }
 
+/** Policies whose labels no upstream has. */
+function unplacedOf(gateway: KubeObject, counted: readonly CountedPolicy[]) {
+  const placing = counted.filter(({ effective }) => effective.requires !== undefined)
+  if (placing.length === 0) return []
+  const next = { ...gateway, gw: merged(recordOf(gateway.gw), placing) }
+  const { problems } = judgeGateway(next, 0, () => true)
+  const entries = listBelow(next.gw, 'tenants')
+  return problems.flatMap(({ path, message }) => {
+    if (path[1] !== 'tenants' || path[3] !== 'requires') return []
+    const name = valueBelow(entries[Number(path[2])], 'name')
+    const found = placing.find(({ tenant }) => tenant === name)
+    return found === undefined ? [] : [{ ...found, message }]
+  })
+}
+
 function merged(gw: SectionFields, counted: readonly CountedPolicy[]): Payload['gw'] {
   const each = recordOf(budgetOfEach({ metadata: { name: '' }, gw }))
   const limits = counted.flatMap(({ tenant, effective }) => limitsOf(tenant, effective))
@@ -175,12 +195,16 @@ function merged(gw: SectionFields, counted: readonly CountedPolicy[]): Payload['
   const further = counted.flatMap(({ tenant, effective }) =>
     entriesOf(tenant, effective.further_limits ?? []),
   )
+  const placed = counted.flatMap(({ tenant, effective: { requires } }) =>
+    requires === undefined ? [] : [{ tenant, requires }],
+  )
   const rateLimits = recordOf(gw.rate_limits)
   const tenants = [...listBelow(rateLimits, 'tenants'), ...limits]
   return {
     ...gw,
     ...(limits.length > 0 && { rate_limits: { ...rateLimits, tenants } }),
     ...(further.length > 0 && { limits: [...listBelow(gw, 'limits'), ...further] }),
+    ...(placed.length > 0 && { tenants: tenantsWith(gw, placed) }),
     ...(budgets.length > 0 && { budgets: [...listBelow(gw, 'budgets'), ...budgets] }),
   }
 }

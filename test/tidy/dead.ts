@@ -29,6 +29,7 @@ const ERRORS = 'dataplane/base/errors.ts'
 /** Settings that no code reads, and why they are there. */
 const UNREAD: Readonly<Record<string, string>> = {
   'gw.routes.semantic.classifier': 'the checks hold it against embedding, which decides',
+  'gw.tenants.may_match_none': 'it decides whether a check refuses or warns',
   'gw.auth.jwt.jwks.kubernetes': 'the operator puts keys in its place before the document is read',
   status: 'the operator writes it, and a file may be what kubectl printed',
 }

@@ -5,6 +5,13 @@ import { aDocument, hashOf, load, type Row, testWarnings } from './documents.ts'
 
 const ROWS: Row[] = [
   {
+    name: 'labels that no upstream has, where that may be',
+    yaml: '  tenants:\n    - {name: t, requires: {region: eu}, may_match_none: true} # here',
+    path: 'gw.tenants[0].requires',
+    says: 'no upstream has the labels region=eu',
+    fix: 'get 403',
+  },
+  {
     name: 'no keys',
     yaml: '  api_keys: [] # here',
     path: 'gw.api_keys',

@@ -15,10 +15,13 @@ const tenantsAreNamedOnce: Check = ({ tenants }, context) =>
 
 const labelsExist: Check = (section) => {
   const placements = Placements.of(section)
-  return section.tenants.flatMap(({ name, requires }, index) => {
+  return section.tenants.flatMap(({ name, requires, may_match_none }, index) => {
     if (placements?.of(name)?.permitted.size !== 0) return []
     const message = `no upstream has the labels ${labelsText(requires)}`
-    return [refuse(at('tenants', index, 'requires'), message, labelsFix(section))]
+    const path = at('tenants', index, 'requires')
+    return may_match_none
+      ? [warn(path, message, 'Requests of the tenant get 403.')]
+      : [refuse(path, message, labelsFix(section))]
   })
 }
 
