@@ -35,6 +35,9 @@ const Overflow = z.strictObject({
   on_timeout: Spill.default('none').describe(
     'fallback: spill when the primary is silent too long.',
   ),
+  on_slo_breach: Spill.default('none').describe(
+    'fallback: spill while the first tokens of the primary miss the objective of the route (slo).',
+  ),
 })
 
 const Retry = z.strictObject({
@@ -132,7 +135,9 @@ export const Route = z.strictObject({
   fairness: Fairness.optional().describe(
     'The fairness of each upstream of this route that sets none itself. An upstream has one queue for all its routes.',
   ),
-  overflow: Overflow.optional().describe('Reasons that spill to the fallbacks; absent: all three.'),
+  overflow: Overflow.optional().describe(
+    'Reasons that spill to the fallbacks; absent: all but on_slo_breach.',
+  ),
   retry: Retry.optional().describe('How failed attempts are repeated.'),
   timeout_seconds: seconds()
     .optional()

@@ -69,6 +69,21 @@ export class SlidingWindow {
   }
 }
 
+/** The share of durations that an objective for the 95th percentile allows above its limit. */
+export const ALLOWED_SHARE = 1 - 0.95
+
+/**
+ * Least durations in the window for a breach, because one slow stream proves nothing. This many late ones are a breach
+ * in any case.
+ */
+export const SAMPLES_MIN = 20
+const LATE_MIN = 5
+
+/** Whether more durations than allowed are above the limit, among enough of them. */
+export function isMissed({ count, overs }: Pick<SlidingWindow, 'count' | 'overs'>): boolean {
+  return overs > count * ALLOWED_SHARE && (count >= SAMPLES_MIN || overs >= LATE_MIN)
+}
+
 function stepOf(durationMs: number): number {
   const step = Math.floor(Math.log2(Math.max(1, durationMs)) * STEPS_PER_DOUBLING)
   return Math.min(STEPS - 1, step)

@@ -3,18 +3,11 @@ import type { Clock, Deadline } from '../base/clock.ts'
 import type { Section } from '../schema/index.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { SlidingWindow } from './sliding-window.ts'
+import { ALLOWED_SHARE, isMissed, SlidingWindow } from './sliding-window.ts'
 
 type SloSettings = NonNullable<Section['slo']>
 
 const QUANTILE = 0.95
-
-/**
- * Least streams in the window for a breach, because one slow stream proves nothing. This many late streams are a breach
- * in any case.
- */
-export const SAMPLES_MIN = 20
-const LATE_MIN = 5
 
 /** Interval of the check whether slow streams have left the window. */
 const LOOK_MS = 1000
@@ -117,11 +110,11 @@ export class Objectives implements Deadline {
 
   /** A breach begins with a sample and ends with a slice of the window, so an unstable one is reported at most once a slice. */
   #judge(route: string, watched: Watched, turned: boolean): void {
-    const { count, overs } = watched.window
-    const missed = overs > count * (1 - QUANTILE)
-    const isEnough = count >= SAMPLES_MIN || overs >= LATE_MIN
-    if (!watched.breached && missed && isEnough) this.#begin(route, watched)
-    else if (watched.breached && !missed && turned) this.#end(route, watched)
+    const { window } = watched
+    const { count, overs } = window
+    const isOver = overs > count * ALLOWED_SHARE
+    if (!watched.breached && isMissed(window)) this.#begin(route, watched)
+    else if (watched.breached && !isOver && turned) this.#end(route, watched)
   }
 
   #begin(route: string, watched: Watched): void {
@@ -172,7 +165,7 @@ function figures(route: string, watched: Watched) {
 function p95Of({ settings, window }: Pick<Watched, 'settings' | 'window'>): number | undefined {
   const p95 = window.percentile(QUANTILE)
   if (p95 === undefined) return undefined
-  const met = window.overs <= window.count * (1 - QUANTILE)
+  const met = window.overs <= window.count * ALLOWED_SHARE
   return Math.ceil(met ? Math.min(p95, settings.ttft_p95_ms) : p95)
 }
 

@@ -35,11 +35,20 @@ const SILENCE_MARGIN_MS = 250
 
 const STRATEGIES_BY_NAME = new Map(Object.entries(STRATEGIES))
 
+/** With the objective of the gateway, if the route has none and leaves slow upstreams. */
+function withObjective(route: RouteSection, { slo }: Section): RouteSection {
+  const isMissing = route.slo === undefined && route.overflow?.on_slo_breach === 'fallback'
+  return isMissing && slo !== undefined ? { ...route, slo } : route
+}
+
 export function routeOf(
-  section: RouteSection,
-  whole: Section,
+  written: RouteSection,
+  gateway: Section,
   upstreams: ReadonlyMap<string, UpstreamSettings>,
 ): Route {
+  const section = withObjective(written, gateway)
+  const routes = gateway.routes.map((one) => withObjective(one, gateway))
+  const whole = { ...gateway, routes }
   const strategy = known(STRATEGIES_BY_NAME, section.strategy)
   const isNested = isGroup(section)
   const names = isNested ? upstreamNamesOf(section, whole.routes) : strategy.members(section)

@@ -64,6 +64,7 @@ function effectiveRoute(route: RouteSection): RouteSection {
     on_queue_saturated: otherwise,
     on_upstream_error: otherwise,
     on_timeout: otherwise,
+    on_slo_breach: 'none',
   } as const
   return { ...route, overflow: { ...unsaid, ...overflow } }
 }

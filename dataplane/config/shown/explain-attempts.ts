@@ -110,9 +110,11 @@ function spillReasons({ overflow }: RouteSection): string {
     ['on_upstream_error', 'when it fails'],
     ['on_timeout', 'when it is silent too long'],
   ] as const
-  const spilled = reasons.flatMap(([field, words]) =>
+  const usual = reasons.flatMap(([field, words]) =>
     overflow === undefined || overflow[field] === 'fallback' ? [words] : [],
   )
+  const isForSlow = overflow?.on_slo_breach === 'fallback'
+  const spilled = isForSlow ? [...usual, 'while it misses the objective'] : usual
   return spilled.length === 0 ? 'for no other reason' : spilled.join(', ')
 }
 

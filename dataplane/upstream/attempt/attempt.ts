@@ -181,7 +181,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     if (failure instanceof Error) this.#refuse(failure)
     else if (failure !== undefined) this.#fail(failure)
     else {
-      firstContentOf(this.#parts.target.state).note(this.#exchange.elapsedMs)
+      const { target, gateway } = this.#parts
+      firstContentOf(target.state).note(this.#exchange.elapsedMs, gateway.clock.now())
       // A probe of the breaker ends here, because a whole stream would keep the breaker half open for minutes.
       if (this.#parts.permit.kind === 'probe') this.#judgement.make('success')
       this.#resolve({ kind: 'stream', stream: this.#stream as UpstreamStream }) // It makes this call.

@@ -19,7 +19,7 @@ import type { FailedAttempt, Spent, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
-import { primariesOf, type Spill, type SpillReason } from './spill.ts'
+import { isPrimary, primariesOf, type Spill, type SpillReason } from './spill.ts'
 import { isCut, isDoubtful } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
@@ -162,6 +162,17 @@ export class Journey implements Plan<Target> {
     return cooledUntil > this.#now || credential.keys?.hasOther([]) === false
   }
 
+  isSlow(target: Target): boolean {
+    const { spill, innerSpills } = this
+    if (spill?.objective === undefined && innerSpills === undefined) return false
+    return [spill, ...(innerSpills ?? [])].some(
+      (one) =>
+        one?.objective !== undefined &&
+        isPrimary(one, target) &&
+        firstContentOf(target.state).misses(one.objective, this.#now),
+    )
+  }
+
   /** The key for the next attempt; undefined: the upstream has one credential, or none. */
   takeKey({ state }: Target): number | undefined {
     const { keys } = state.credential
@@ -234,7 +245,7 @@ export class Journey implements Plan<Target> {
     this.attempts.push({
       candidate: target,
       failure: failure.class,
-      isDoubtful: isDoubtful(failure),
+      isDoubtful: isDoubtful(failure) && !hasOtherKey,
       moveOn: isMovedOn,
       isTooLate: this.#delayMs >= totalAt - this.#now,
       isCut: isCut(failure),

@@ -29,6 +29,8 @@ export interface Plan<T extends AttemptTarget> {
   standing(candidate: T): Standing
   /** Whether an earlier `Retry-After` still runs; then the target is tried last. */
   cooled(candidate: T): boolean
+  /** Whether it misses the objective of its route; then the target is tried last. */
+  isSlow?(candidate: T): boolean
   /** Called last, and only for a repeat, because it may take the repeat from a budget. */
   mayRepeat(candidate: T): boolean
   /** Whether the target has an endpoint that this request has not tried. */
@@ -95,7 +97,7 @@ export function nextAttempt<T extends AttemptTarget>(plan: Plan<T>): Next<T> {
 interface Open<T> {
   /** Untried candidates that may be tried now. */
   readonly count: number
-  /** The first of the untried candidates; those with a running `Retry-After` come last. */
+  /** The first of the untried candidates; those with a running `Retry-After` and slow ones come last. */
   readonly first: T | undefined
 }
 
@@ -109,7 +111,7 @@ function openOf<T extends AttemptTarget>(plan: Plan<T>, leaving: Leaving): Open<
     if (plan.attempts.some((attempt) => attempt.candidate === candidate)) continue
     if (plan.standing(candidate) !== 'ready' || !isLargeEnough(candidate, plan.attempts)) continue
     count++
-    if (plan.cooled(candidate)) firstCooled ??= candidate
+    if (plan.cooled(candidate) || plan.isSlow?.(candidate)) firstCooled ??= candidate
     else first ??= candidate
   }
   return { count, first: first ?? firstCooled }

@@ -1,9 +1,10 @@
 /** Whether a request may leave the primary, or the members of a route with fallbacks, and the reason in the metrics. */
 import type { RouteSection } from '../../schema/index.ts'
+import type { Objective } from '../answer/first-content.ts'
 import type { AttemptTarget, FailedAttempt, Standing } from './attempts.ts'
 
 /** The reasons in `gw_overflow_total`. */
-export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout'
+export type SpillReason = 'queue_saturated' | 'upstream_error' | 'timeout' | 'slo_breach'
 
 export interface Spill<T extends AttemptTarget> {
   /** The first of them if there are several. */
@@ -13,18 +14,32 @@ export interface Spill<T extends AttemptTarget> {
   /** Present if the spill is for these alone; else for all that are not primary. */
   readonly fallbacks?: ReadonlySet<T>
   readonly reasons: ReadonlySet<SpillReason>
+  /** Present if a slow primary spills. */
+  readonly objective?: Objective | undefined
 }
 
 /**
- * The reasons for which a primary spills: all without `overflow`, else those with the value fallback.
+ * The reasons for which a primary spills: without `overflow` all but a missed objective, else those with the value
+ * fallback.
  */
-export function spillReasons(overflow: RouteSection['overflow']): ReadonlySet<SpillReason> {
+export function spillReasons(
+  overflow: Partial<NonNullable<RouteSection['overflow']>> | undefined,
+): ReadonlySet<SpillReason> {
   if (overflow === undefined) return new Set(['queue_saturated', 'upstream_error', 'timeout'])
   const reasons = new Set<SpillReason>()
   if (overflow.on_queue_saturated === 'fallback') reasons.add('queue_saturated')
   if (overflow.on_upstream_error === 'fallback') reasons.add('upstream_error')
   if (overflow.on_timeout === 'fallback') reasons.add('timeout')
+  if (overflow.on_slo_breach === 'fallback') reasons.add('slo_breach')
   return reasons
+}
+
+/** The objective for first tokens, if a missed one is a reason to leave. */
+export function objectiveOf({
+  overflow,
+  slo,
+}: Pick<RouteSection, 'overflow' | 'slo'>): Objective | undefined {
+  return overflow?.on_slo_breach === 'fallback' ? slo : undefined
 }
 
 export interface Leaving {
@@ -38,6 +53,8 @@ export interface Situation<T extends AttemptTarget> {
   readonly attempts: readonly FailedAttempt<T>[]
   standing(candidate: T): Standing
   cooled(candidate: T): boolean
+  /** Whether it misses the objective of its route, and the route spills for that. */
+  isSlow?(candidate: T): boolean
 }
 
 const FREE: Leaving = { allowed: true, reason: undefined }
@@ -78,13 +95,23 @@ function leavingUntried<T extends AttemptTarget>(
   const primaries = primariesOf(spill)
   const states = primaries.map((one) => situation.standing(one))
   const ready = primaries.filter((_, index) => states[index] === 'ready')
-  if (ready.length > 0)
-    return ready.every((one) => situation.cooled(one)) ? leavingFor('upstream_error', spill) : FREE
+  if (ready.length > 0 && ready.every((one) => situation.cooled(one)))
+    return leavingFor('upstream_error', spill)
+  if (ready.length > 0 && spill.objective !== undefined && isEachSlow(ready, situation))
+    return leavingFor('slo_breach', spill)
+  if (ready.length > 0) return FREE
   if (states.includes('full')) return leavingFor('queue_saturated', spill)
   // A full quota is passed over even on routes that do not spill.
   if (states.includes('spent')) return { allowed: true, reason: 'queue_saturated' }
   // A primary that is down is always skipped, because waiting for it helps no client.
   return { allowed: true, reason: 'upstream_error' }
+}
+
+function isEachSlow<T extends AttemptTarget>(
+  ready: readonly T[],
+  situation: Situation<T>,
+): boolean {
+  return ready.every((one) => situation.isSlow?.(one) === true)
 }
 
 function leavingFor<T extends AttemptTarget>(reason: SpillReason, { reasons }: Spill<T>): Leaving {

@@ -2,7 +2,7 @@
 import type { RouteGroup } from '../../config/routes/group.ts'
 import type { Candidate, Choice, Strategy } from '../../strategies/contract.ts'
 import type { AttemptTarget } from '../attempt/attempts.ts'
-import { type Spill, spillReasons } from '../attempt/spill.ts'
+import { objectiveOf, type Spill, spillReasons } from '../attempt/spill.ts'
 
 export interface Group<T extends Candidate> {
   readonly section: RouteGroup['section']
@@ -121,9 +121,10 @@ export function spillsOf<T extends Candidate & AttemptTarget>(group: Group<T>): 
   const primaries = new Set(group.members.flatMap(targetsOf))
   const [primary] = primaries
   const reasons = spillReasons(group.section.overflow)
+  const objective = objectiveOf(group.section)
   const hasSpill = group.fallbacks.length > 0 && primary !== undefined
   return {
-    spill: hasSpill ? { primary, primaries, reasons } : undefined,
+    spill: hasSpill ? { primary, primaries, reasons, ...(objective && { objective }) } : undefined,
     innerSpills: inner.length === 0 ? undefined : inner,
   }
 }

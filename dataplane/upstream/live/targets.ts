@@ -13,7 +13,7 @@ import { Learnt } from '../../tokens/learnt.ts'
 import type { FetchedCredential } from '../../wire/credential-source.ts'
 import { firstContentOf } from '../answer/first-content.ts'
 import type { Standing } from '../attempt/attempts.ts'
-import { type Spill, spillReasons } from '../attempt/spill.ts'
+import { objectiveOf, type Spill, spillReasons } from '../attempt/spill.ts'
 import { withCredential } from '../credentials/upstream-credential.ts'
 import { identityOf } from '../endpoints/identity.ts'
 import { Lookups } from '../endpoints/names.ts'
@@ -276,7 +276,9 @@ function spillOf(
 ): Spill<Target> | undefined {
   if (section.strategy !== 'primary_with_fallback') return undefined
   const primary = targets.find((target) => target.name === section.primary)
-  return primary === undefined ? undefined : { primary, reasons: spillReasons(section.overflow) }
+  if (primary === undefined) return undefined
+  const objective = objectiveOf(section)
+  return { primary, reasons: spillReasons(section.overflow), ...(objective && { objective }) }
 }
 
 /** Upstreams that are chosen by their queue or full by it, or whose endpoints are chosen by it. */

@@ -55,8 +55,8 @@ test('an upstream that was not measured is asked by one request at a time', () =
 
 test('the average follows the latest streams, and a failure is slow', () => {
   const average = new FirstContent()
-  average.note(100)
-  average.note(200)
+  average.note(100, 0)
+  average.note(200, 0)
   assert.equal(average.ms, 120)
   average.failed()
   assert.equal(average.ms, 2000)

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Section } from '../../../dataplane/schema/index.ts'
 import { createMetrics } from '../../../dataplane/telemetry/metrics.ts'
-import { Objectives, SAMPLES_MIN, type SloBreach } from '../../../dataplane/telemetry/slo.ts'
+import { SAMPLES_MIN } from '../../../dataplane/telemetry/sliding-window.ts'
+import { Objectives, type SloBreach } from '../../../dataplane/telemetry/slo.ts'
 
 const TARGET = { ttft_p95_ms: 200, window_seconds: 100 }
 /** The window moves by a twentieth of itself. */

@@ -1,5 +1,5 @@
 /** Retries and fallbacks of a route. */
-import { warn } from '../../judgement/problems.ts'
+import { refuse, warn } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
 const ATTEMPTS_ADVISED_MAX = 3
@@ -73,7 +73,28 @@ const saturationCanHappen: Check = ({ upstreams, routes }) =>
     return [warn(at('routes', index, 'overflow', 'on_queue_saturated'), message, fix)]
   })
 
+/** A route without a fallback is refused with its whole overflow, unless a primary promises one. */
+const breachHasObjective: Check = ({ routes, slo: shared }) =>
+  routes.flatMap(({ overflow, fallback, slo }, index) => {
+    if (overflow?.on_slo_breach !== 'fallback') return []
+    const path = at('routes', index, 'overflow', 'on_slo_breach')
+    const objective =
+      (slo ?? shared) === undefined
+        ? [
+            refuse(
+              path,
+              'cannot take effect: neither the route nor the gateway has an objective',
+              'Add slo: {ttft_p95_ms: MILLISECONDS} to the route, or remove it.',
+            ),
+          ]
+        : []
+    if (fallback.length > 0) return objective
+    const message = 'cannot take effect: the route has no fallback'
+    return [...objective, refuse(path, message, 'Remove it, or list upstreams in fallback.')]
+  })
+
 export const fallbackChecks = [
+  breachHasObjective,
   fallbacksAreReachable,
   attemptsAreRepeated,
   attemptsAreFew,
