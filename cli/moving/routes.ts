@@ -50,18 +50,35 @@ function membersOf({ primary, upstreams = [] }: Fields): string[] {
   return primary === undefined ? listed : [String(primary)]
 }
 
+/** Routes that others have as a fallback: a route of theirs behind them would be a circle. */
+const nested = new WeakSet<Fields>()
+
+/** A group of upstreams stays a route, so that it goes on sharing requests. */
+function entriesOf(other: Fields, isFree: boolean): readonly unknown[] {
+  const members = membersOf(other)
+  if (!isFree || members.length < 2 || other.name === undefined || other.fallback !== undefined)
+    return members
+  nested.add(other)
+  return [{ route: other.name }]
+}
+
 /** Sends what fails on the route to the upstreams of other routes. Returns why, if it cannot. */
 export function addFallback(route: Fields, others: readonly Fields[]): string | undefined {
   const own = membersOf(route)
-  if (own.length !== 1) return 'a route that spreads its requests has no fallback'
-  const before = (route.fallback ?? []) as readonly string[]
-  const more = others.flatMap(membersOf).filter((name) => !own.includes(name))
-  const fallback = [...new Set([...before, ...more])].slice(0, 16)
+  const isFree = !nested.has(route)
+  const before = (route.fallback ?? []) as readonly unknown[]
+  const more = others
+    .flatMap((other) => entriesOf(other, isFree))
+    .filter((one) => !own.includes(String(one)))
+  const entries = new Map([...before, ...more].map((one) => [JSON.stringify(one), one]))
+  const fallback = [...entries.values()].slice(0, 16)
   if (fallback.length === 0) return 'the fallback has the same upstreams'
-  route.strategy = 'primary_with_fallback'
-  route.primary = own[0]
   route.fallback = fallback
-  delete route.upstreams
+  if (own.length === 1) {
+    route.strategy = 'primary_with_fallback'
+    route.primary = own[0]
+    delete route.upstreams
+  }
   const retry = route.retry as Fields | undefined
   const attempts = Number(retry?.max_attempts ?? fallback.length + 1)
   if (retry !== undefined && attempts < fallback.length + 1)

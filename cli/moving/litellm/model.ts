@@ -37,16 +37,22 @@ export function deploymentOf(entry: Field, draft: Draft): Deployment | undefined
   const named = nameOf(written, params)
   if ('why' in named) return refuse(entry, named.why)
   const { service, model } = named
-  if (model.includes('*') || entry.at('model_name').text?.includes('*') === true)
-    return refuse(entry, 'gw has no upstream for any model name')
+  const names = entry.at('model_name').text ?? ''
+  if (names.slice(0, -1).includes('*')) return refuse(entry, 'a pattern of gw has its * at the end')
+  if (model.includes('*') && !names.endsWith('*'))
+    return refuse(entry, 'any model needs a model_name that ends with *')
   const { provider } = service
   if (provider === 'gemini' && /^vertex/.test(named.prefix) && !/^(google\/)?gemini/.test(model))
     return refuse(entry, 'on Vertex AI gw reaches Gemini alone')
   const wanted = entry.at('model_name').text ?? model
-  const upstream: Fields = { name: draft.names.upstreams.free(wanted), provider, model }
+  const isAny = model.includes('*')
+  const base = wanted.replace(/\/?\*$/, '') || named.prefix
+  const upstream: Fields = { name: draft.names.upstreams.free(base), provider }
+  upstream.model = isAny ? '*' : model
+  if (isAny && model !== '*') upstream.models = [model]
   const isSame = model === written
   put(params.at('model'), upstream, 'model', {
-    value: model,
+    value: upstream.model,
     note: isSame ? undefined : `provider ${provider}`,
   })
   params.at('custom_llm_provider').changed(`provider ${provider}`, upstream, 'provider')

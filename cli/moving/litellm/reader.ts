@@ -11,7 +11,7 @@ export function readLitellm(root: Field, draft: Draft): void {
   const groups = new Map<string, Deployment[]>()
   for (const entry of root.at('model_list').items) {
     const name = entry.at('model_name').text
-    if (name === undefined || validName(name) === undefined) {
+    if (name === undefined || (name !== '*' && validName(name) === undefined)) {
       entry.hasNoPlace('the entry has no model_name that gw can take')
       continue
     }
@@ -34,10 +34,15 @@ function putGroup(draft: Draft, name: string, { deployments, spread }: ModelGrou
     const weight = entry.at('litellm_params', 'weight')
     return { upstream, weight: weight.exists ? weight : undefined }
   })
-  const route = addRoute(draft, name, members, spread)
+  const isPattern = name.endsWith('*')
+  const [first] = deployments
+  const base = isPattern ? String(first?.upstream.name) : name
+  const route = addRoute(draft, base, members, spread)
+  if (isPattern) draft.aliases[name] = route.name
   for (const { entry } of deployments) {
     const field = entry.at('model_name')
-    if (route.name === name) field.kept(route, 'name')
+    if (isPattern) field.changed(`route ${String(route.name)}`, draft.aliases, name)
+    else if (route.name === name) field.kept(route, 'name')
     else field.changed(`named ${String(route.name)}, with an alias`, route, 'name')
     const drop = entry.at('litellm_params', 'drop_params')
     if (drop.flag === true) {
