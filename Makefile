@@ -1,7 +1,7 @@
 # Every target goes through npm's scripts, so that the pinned Node of node_modules runs whatever the host has.
 .DEFAULT_GOAL := help
 .PHONY: help install ready run test test-unit test-simulation simulate-long test-integration test-runtimes test-cluster test-image \
-  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers test-clients console-screenshots \
+  test-e2e cluster-up cluster-down results image package release site sbom manifests check generate bench profile bench-attacks bench-peers bench-governed test-clients console-screenshots \
   new-provider new-api
 
 help: ## print these targets
@@ -122,3 +122,6 @@ bench-attacks: ready ## measure other clients while a caller or an upstream atta
 
 bench-peers: ready ## measure other gateways beside this one; the first run brings them
 	@npm run --silent bench:peers
+
+bench-governed: ready ## check the books of this gateway and of others; ARGS='TIMES SYSTEM' for a short run
+	@npm run --silent bench:governed -- $(ARGS)

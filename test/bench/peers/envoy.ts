@@ -20,9 +20,12 @@ export function bringEnvoy(): Peer[] {
     name: isGoverned ? 'envoy-governed' : 'envoy',
     title: `Envoy ${ENVOY}, ${isGoverned ? 'governed' : 'plain'}`,
     healthPath: HEALTH_PATH,
-    start: ({ folder, port, upstreamPort }) => {
+    start: ({ folder, port, upstreamPort, requestsMax }) => {
       const file = join(folder, 'envoy.json')
-      writeFileSync(file, JSON.stringify(configuration({ port, upstreamPort, isGoverned })))
+      writeFileSync(
+        file,
+        JSON.stringify(configuration({ port, upstreamPort, isGoverned, requestsMax })),
+      )
       const started = startProcess({
         name: 'envoy',
         core: MEASURED_CORE,
@@ -40,12 +43,16 @@ interface Settings {
   readonly port: number
   readonly upstreamPort: number
   readonly isGoverned: boolean
+  readonly requestsMax: number | undefined
 }
 
-function configuration({ port, upstreamPort, isGoverned }: Settings) {
+function configuration({ port, upstreamPort, isGoverned, requestsMax }: Settings) {
   const manager = {
     stat_prefix: 'in',
-    http_filters: [...(isGoverned ? GOVERNANCE : []), extension('filters.http.router', 'Router')],
+    http_filters: [
+      ...(isGoverned ? governance(requestsMax) : []),
+      extension('filters.http.router', 'Router'),
+    ],
     route_config: {
       virtual_hosts: [{ name: 'all', domains: ['*'], routes: routes(isGoverned) }],
     },
@@ -93,26 +100,28 @@ const KEYLESS = {
 
 const ALWAYS = { default_value: { numerator: 100 } }
 
-const GOVERNANCE = [
-  extension('filters.http.api_key_auth', 'ApiKeyAuth', {
-    credentials: [{ key: KEY, client: 't1' }],
-    key_sources: [{ header: 'authorization' }],
-  }),
-  extension('filters.http.json_to_metadata', 'JsonToMetadata', {
-    request_rules: { rules: [member('model', ['model'], '')] },
-    response_rules: { rules: [member('tokens', ['usage', 'total_tokens'], 0)] },
-  }),
-  extension('filters.http.local_ratelimit', 'LocalRateLimit', {
-    stat_prefix: 'rate',
-    token_bucket: {
-      max_tokens: PLENTY.burst,
-      tokens_per_fill: PLENTY.requests_per_minute,
-      fill_interval: '60s',
-    },
-    filter_enabled: ALWAYS,
-    filter_enforced: ALWAYS,
-  }),
-]
+function governance(requestsMax: number | undefined) {
+  return [
+    extension('filters.http.api_key_auth', 'ApiKeyAuth', {
+      credentials: [{ key: KEY, client: 't1' }],
+      key_sources: [{ header: 'authorization' }],
+    }),
+    extension('filters.http.json_to_metadata', 'JsonToMetadata', {
+      request_rules: { rules: [member('model', ['model'], '')] },
+      response_rules: { rules: [member('tokens', ['usage', 'total_tokens'], 0)] },
+    }),
+    extension('filters.http.local_ratelimit', 'LocalRateLimit', {
+      stat_prefix: 'rate',
+      token_bucket: {
+        max_tokens: requestsMax ?? PLENTY.burst,
+        tokens_per_fill: requestsMax ?? PLENTY.requests_per_minute,
+        fill_interval: '60s',
+      },
+      filter_enabled: ALWAYS,
+      filter_enforced: ALWAYS,
+    }),
+  ]
+}
 
 function member(key: string, selectors: readonly string[], missing: string | number) {
   const place = { metadata_namespace: METADATA, key }

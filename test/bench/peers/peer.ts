@@ -12,6 +12,8 @@ export interface PeerOptions {
   readonly secondPort: number
   /** The model server. */
   readonly upstreamPort: number
+  /** The cap of its rate, if the peer has one; absent: plenty. */
+  readonly requestsMax?: number | undefined
 }
 
 export interface Peer {
