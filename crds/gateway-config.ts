@@ -49,6 +49,17 @@ const StatusProblem = z.object({
 
 export type StatusProblem = z.output<typeof StatusProblem>
 
+const RolloutStatus = z.object({
+  route: z.string().max(253).describe('The route.'),
+  upstream: z.string().max(253).describe('The new upstream.'),
+  phase: z.string().max(32).describe('running, paused, back, aborted or complete.'),
+  share: z.string().max(16).describe('Percent of the requests that it gets.'),
+  reason: z.string().max(1024).describe('Why it has this phase and share.'),
+  changedAt: z.string().max(64).describe('Since when.'),
+})
+
+export type RolloutStatus = z.output<typeof RolloutStatus>
+
 const KeysStatus = z.object({
   hash: hash().optional().describe('The keys that every pod should enforce.'),
   sequence: sequence().optional().describe('Their number in the order of keys.'),
@@ -94,6 +105,12 @@ export const GatewayStatus = z.object({
     .max(PROBLEMS_MAX)
     .default([])
     .describe('Mistakes of the newest generation, errors first.'),
+  rollouts: z
+    .array(RolloutStatus)
+    .max(64)
+    .optional()
+    .meta(listMap('route'))
+    .describe('The rollouts of routes, as the pods report them.'),
   pods: z
     .array(PodStatus)
     .max(PODS_MAX)

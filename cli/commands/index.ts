@@ -8,6 +8,7 @@ import { diff } from './documents/diff.ts'
 import { expose } from './documents/expose.ts'
 import { importing } from './documents/import.ts'
 import { init } from './init.ts'
+import { rollout, shadow } from './rollout.ts'
 import { run } from './run.ts'
 import { liveConsole } from './running/console.ts'
 import { context } from './running/context.ts'
@@ -36,7 +37,7 @@ import { version } from './version.ts'
 export const GROUPS: Readonly<Record<string, readonly Command[]>> = {
   'Start:': [init, importing, run, simulate],
   'Configuration:': [config, diff, apply, expose],
-  'State:': [status, why, wait, models, top, logs, liveConsole],
+  'State:': [status, why, wait, models, rollout, shadow, top, logs, liveConsole],
   'Clients:': [keys, auth, limits, usage, pricing],
   'Requests:': [explain, trace, context],
   'Tests:': [gateway, upstream, vector, guardrail, tokens],

@@ -6,6 +6,7 @@ import { ExplainAnswer } from '../printing/tables/explanation.ts'
 import { TenantLimits } from '../printing/tables/limits-table.ts'
 import { ENDPOINTS } from '../printing/tables/upstreams-text.ts'
 import { Models } from '../status/models.ts'
+import { Rollouts, Shadows } from '../status/rollouts.ts'
 import { StandAloneStatus } from '../status/stand-alone.ts'
 import { Listing } from '../traces/list.ts'
 import { TraceAnswer } from '../traces/tree.ts'
@@ -73,6 +74,12 @@ export const SHAPES: Readonly<Record<string, z.ZodType | Variants>> = {
   why: WhyAnswer,
   wait: documents.Waited,
   models: Models,
+  'rollout status': Rollouts,
+  'rollout pause': Rollouts,
+  'rollout resume': Rollouts,
+  'rollout promote': Rollouts,
+  'rollout abort': Rollouts,
+  'shadow status': Shadows,
   top: documents.Busy,
   logs: { 'of each line': documents.LogLine },
   'keys create': documents.NewKey,

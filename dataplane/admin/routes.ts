@@ -3,13 +3,14 @@
 import type { Activation } from '../gateway/activation.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { historyOf } from '../store/history/answer.ts'
-import type { Trace } from '../telemetry/trace/fields.ts'
 import { usageOf } from '../usage/answer.ts'
 import { activityOf } from './activity.ts'
 import { OPERATIONS } from './asked-operations.ts'
 import { modelsOf } from './models.ts'
+import { explained, missing, ok, traceOf, traces } from './requests/answers.ts'
 import { contextOf } from './requests/context.ts'
-import { runningOf, runningWith } from './requests/running.ts'
+import { actOnRollout, shadowsOf } from './requests/rollouts.ts'
+import { runningWith } from './requests/running.ts'
 import { counters, standing, standings } from './standings.ts'
 import { statusOf } from './status.ts'
 
@@ -55,8 +56,6 @@ export interface AdminAccess {
   /** Where the token is, for the refusal. */
   readonly tokenFile?: () => string | undefined
 }
-
-const TRACES_SHOWN = 100
 
 /** Modules for explanations, trials and replacements load with their first use: they need the schema, or are seldom called. */
 export const ADMIN_ROUTES: readonly AdminRoute[] = [
@@ -188,6 +187,26 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   },
   {
     method: 'GET',
+    path: '/rollouts',
+    summary:
+      'The rollouts of routes: phase, share, and how the new upstream compares with the others.',
+    run: (_request, { gateway }) => ok({ rollouts: gateway.rollouts.list() }),
+  },
+  {
+    method: 'POST',
+    path: '/rollouts/:route',
+    summary: '`?action=pause`, `resume`, `promote` or `abort`; answers with the new state.',
+    run: ({ params, query }, { gateway }) => actOnRollout(params.route ?? '', query, gateway),
+  },
+  {
+    method: 'GET',
+    path: '/shadows',
+    summary:
+      'Routes with a shadow: what became of copies, and how their answers differ from those of clients.',
+    run: (_request, { gateway }) => ok({ shadows: shadowsOf(gateway) }),
+  },
+  {
+    method: 'GET',
     path: '/keys',
     summary:
       'Records of keys, never a key or its hash: `?prefix=TEXT`, `&id=ID`, `&tenant=NAME`, `&limit=N`.',
@@ -259,41 +278,3 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
     },
   },
 ]
-
-function traces({ limit, running }: AdminRequest['query'], gateway: Gateway) {
-  if (running === 'true') return runningOf(gateway, limitOf(limit))
-  return gateway.traces.list(limitOf(limit))
-}
-
-function limitOf(asked: string | undefined): number {
-  const limit = Number(asked ?? TRACES_SHOWN)
-  return Number.isSafeInteger(limit) && limit > 0 ? limit : TRACES_SHOWN
-}
-
-function traceOf(
-  gateway: Gateway,
-  id: string,
-  shown: (trace: Trace) => unknown = (trace) => trace,
-): AdminResponse {
-  const trace = gateway.traces.get(id)
-  if (trace !== undefined) return ok(shown(trace))
-  return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
-}
-
-async function explained(gateway: Gateway, query: AdminRequest['query']): Promise<AdminResponse> {
-  const { explanationOf } = await import('./explanation.ts')
-  const explanation = await explanationOf(query, gateway)
-  if ('wrong' in explanation)
-    return { status: 400, body: { error: { message: explanation.wrong } } }
-  if (!('missing' in explanation)) return ok(explanation)
-  const { status, body } = missing(explanation.missing)
-  return { status, body: { ...body, verdict: explanation.verdict } }
-}
-
-function ok(body: unknown): AdminResponse {
-  return { status: 200, body }
-}
-
-function missing(message: string) {
-  return { status: 404, body: { error: { message } } }
-}

@@ -81,6 +81,9 @@ export class Activation {
     gateway.traces.resize(snapshot.section.telemetry.trace_ring)
     gateway.active = activeOf(snapshot, this.#targets.activate(snapshot))
     gateway.objectives.follow(snapshot.section)
+    gateway.rollouts.follow(snapshot)
+    const { routes } = snapshot
+    gateway.shadows.retain((name) => routes.get(name)?.section.shadow !== undefined)
     leadServices(gateway, snapshot.section)
     this.#send()
     this.loaded = loaded

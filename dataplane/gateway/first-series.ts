@@ -9,6 +9,8 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { type SpillReason, spillReasons } from '../upstream/attempt/spill.ts'
 import type { FailureClass } from '../wire/provider.ts'
 
+const MEASURES = ['errors', 'ttft_p95', 'cost', 'finish_length']
+
 type SeriesSource = Pick<Snapshot, 'section' | 'routes' | 'upstreams'>
 
 /** The types ensure that no value is missing. */
@@ -33,6 +35,8 @@ export function beginSeries(metrics: Metrics, snapshot: SeriesSource): void {
   for (const { name, section: route } of routes.values()) {
     for (const reason of spilling(route)) metrics.overflow.at(name, reason)
     if ((route.slo ?? section.slo) !== undefined) metrics.sloBreaches.at(name)
+    for (const why of route.rollout === undefined ? [] : MEASURES)
+      metrics.rolloutBacks.at(name, why)
   }
   for (const { name } of section.auth.jwt) {
     for (const result of ['success', 'failure']) metrics.jwksFetches.at(name, result)

@@ -14,6 +14,8 @@ import type { AlertWebhook } from '../limits/alerts/webhook.ts'
 import type { KnownRefusals } from '../limits/known-refusals.ts'
 import type { Leases } from '../limits/leases.ts'
 import type { Retrievals } from '../retrieval/retrievals.ts'
+import type { Rollouts } from '../rollout/rollouts.ts'
+import type { Shadows } from '../rollout/shadows.ts'
 import type { Classifiers } from '../semantic/classifiers.ts'
 import type { HistoryBook } from '../store/history/book.ts'
 import type { KeptHistory } from '../store/history/kept.ts'
@@ -68,6 +70,8 @@ export interface Gateway {
   /** Sends an event for each attempt that used tokens; undefined if the configuration names no sink. */
   usageEvents: UsageEvents | undefined
   readonly objectives: Objectives
+  readonly rollouts: Rollouts
+  readonly shadows: Shadows
   readonly traces: Traces
   /** Sends traces to the collector of the configuration; undefined if that names none. */
   tracing: Tracing | undefined

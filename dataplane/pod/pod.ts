@@ -175,6 +175,7 @@ export class Pod {
       ignored,
       waitsForStart: this.#activation?.waitsForStart ?? [],
       store: this.#storeStatus(),
+      rollouts: this.#gateway?.rollouts.report() ?? [],
       refusedCredentials: this.#gateway === undefined ? [] : refusedCredentials(this.#gateway),
       ...(this.#gateway?.verifier && { verification: this.#gateway.verifier.report() ?? null }),
       ...(this.#gateway && reportedCertificate(this.#gateway.active.snapshot.section)),

@@ -24,6 +24,8 @@ import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/w
 import { showBudgetsAtScrapes } from '../limits/gauges.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
+import { Rollouts } from '../rollout/rollouts.ts'
+import { Shadows } from '../rollout/shadows.ts'
 import { HistoryBook } from '../store/history/book.ts'
 import { StateError } from '../store/memory/database.ts'
 import { openStore } from '../store/open.ts'
@@ -138,6 +140,7 @@ export async function serve(
   await ending
   unfollow()
   await drain(gateway, listeners, drainSeconds(gateway, env))
+  gateway.shadows.close()
   gateway.retrievals.close()
   await targets.close()
   await opened.close()
@@ -216,7 +219,13 @@ async function createGateway(
     sendAlert(breach, webhook, gateway.active.snapshot.section.alerts)
   const objectives = new Objectives({ clock, metrics, log, alert })
   objectives.follow(snapshot.section)
-  for (const one of [leases, webhook, objectives, history]) deadlines.add(one)
+  const rollouts = new Rollouts({
+    ...{ clock, random, metrics, log },
+    cells: opened.cells,
+    alert: (back) => sendAlert(back, webhook, gateway.active.snapshot.section.alerts),
+  })
+  rollouts.follow(snapshot)
+  for (const one of [leases, webhook, objectives, history, rollouts]) deadlines.add(one)
   const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
   const gateway: Gateway = {
     active: activeOf(snapshot, targets.activate(snapshot)),
@@ -245,6 +254,8 @@ async function createGateway(
     historyKept: opened.history,
     usageEvents: undefined,
     objectives,
+    rollouts,
+    shadows: new Shadows(metrics),
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,
     visits: new Roster(),

@@ -22,7 +22,8 @@ import { type Parameters, parametersOf } from '../telemetry/tracing/parameters.t
 import type { Witness } from '../upstream/attempt/parts.ts'
 import { metadataIn, tagsOf } from '../usage/tags.ts'
 import type { AnswerCost, Dialect } from '../wire/dialect.ts'
-import type { ModelRequest, Usage } from '../wire/inner-form.ts'
+import type { ModelRequest } from '../wire/inner-form.ts'
+import { noteCharges } from './charged.ts'
 import type { ClientResponse } from './response.ts'
 import type { Admission } from './stages/admit.ts'
 import type { Charge } from './stages/settle.ts'
@@ -191,21 +192,7 @@ export class Notes implements Witness {
 
   /** `added`: the tokens of passages, which the earlier count does not include. */
   charged(charges: readonly Charge[], added: number): void {
-    const { trace } = this.#noted
-    for (const { attempt, usage, nanos, caches } of charges) {
-      trace.prompt_tokens = (trace.prompt_tokens ?? 0) + usage.promptTokens
-      trace.completion_tokens = (trace.completion_tokens ?? 0) + usage.completionTokens
-      if (usage.estimated) trace.usage_estimated = true
-      else if (trace.counted_by === 'upper bound') {
-        trace.counted_tokens = usage.promptTokens - added
-        trace.counted_exact = true
-      }
-      const entry = trace.attempts[attempt]
-      if (entry !== undefined) entry.usage = shownUsage(usage, nanos, caches)
-      if (caches !== undefined)
-        trace.cache_saved_nano_usd =
-          (trace.cache_saved_nano_usd ?? 0) + caches.gain - caches.surcharge
-    }
+    noteCharges(this.#noted.trace, charges, added)
   }
 
   /** Notes the facts of a refusal. */
@@ -244,24 +231,5 @@ export class Notes implements Witness {
     trace.route = response.route
     trace.upstream = response.upstream
     return trace
-  }
-}
-
-function shownUsage(
-  usage: Usage,
-  nanos: number,
-  caches: Charge['caches'],
-): NonNullable<AttemptTrace['usage']> {
-  return {
-    input_tokens: usage.promptTokens,
-    cached_tokens: usage.cachedTokens,
-    cache_write_tokens: usage.cacheWriteTokens ?? 0,
-    ...(usage.cacheWrite1hTokens && { cache_write_1h_tokens: usage.cacheWrite1hTokens }),
-    output_tokens: usage.completionTokens,
-    reasoning_tokens: usage.reasoningTokens,
-    searches: usage.searches,
-    estimated: usage.estimated,
-    cost_nano_usd: nanos,
-    ...(caches && { cache_gain_nano_usd: caches.gain, cache_surcharge_nano_usd: caches.surcharge }),
   }
 }

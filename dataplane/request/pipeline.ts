@@ -14,6 +14,7 @@ import type { ModelRequest } from '../wire/inner-form.ts'
 import type { Inspector } from '../wire/inspection.ts'
 import type { Visit } from './api.ts'
 import type { ClientResponse } from './response.ts'
+import { type Copy, copyOf } from './shadow/copy.ts'
 import { type Admission, admit } from './stages/admit.ts'
 import { attempt } from './stages/attempt.ts'
 import type { AttemptedRequest } from './stages/attempting/asked.ts'
@@ -70,16 +71,21 @@ export async function serve(
   const admission = admitting instanceof Promise ? await admitting : admitting
   notes.admitted(admission)
   const quotas = quotasFor(applicant, admission, visit)
+  let copy: Copy | undefined
   try {
     opens(response, dialect, request, active.snapshot.section)
     const preparing = prepare(applicant, admission, inspector, visit)
     const prepared = preparing instanceof Promise ? await preparing : preparing
+    const chosen = copyFor(prepared, applicant, admission, { dialect, visit })
     const isCosted = request.stream && active.snapshot.section.usage.in_answers
     const sent = askedOf(prepared, applicant, dialect, visit)
     const costed = isCosted ? { ...sent, cost: () => costSoFar(request, admission) } : sent
     const asked = quotas === undefined ? costed : { ...costed, quotas }
     const send = () => attempt(asked, prepared.terms, gateway)
-    const reply = await cleared(prepared.verdict, response.presence, send)
+    const answer = await cleared(prepared.verdict, response.presence, send)
+    // A request that a guardrail has blocked meanwhile is not copied.
+    copy = chosen
+    const reply = copy === undefined ? answer : copy.listening(answer)
     notes.saved(savedSoFar(admission.meter, admission.prices))
     const closing = reply.kind === 'whole' ? closeWhole(request, admission, notes) : undefined
     if (closing !== undefined) await closing
@@ -90,7 +96,20 @@ export async function serve(
     if (counting !== undefined) await counting
     notes.charged(settle(request, admission, gateway), admission.meter.addedTokens)
     quotas?.end()
+    copy?.start()
   }
+}
+
+/** undefined for most requests: the route has no shadow, or chance has not chosen the request. */
+function copyFor(
+  { request }: Prepared,
+  applicant: Applicant,
+  admission: Admission,
+  { dialect, visit }: { readonly dialect: Dialect; readonly visit: Visit },
+): Copy | undefined {
+  if (admission.route.section.shadow === undefined) return undefined
+  const { active, gateway, trace } = visit
+  return copyOf({ request, dialect, applicant, admission, active, gateway, trace })
 }
 
 /** undefined if no upstream has a quota. */

@@ -122,6 +122,7 @@ function close({ call, response, notes, gateway, active, peerAddress }: Served):
   if (client && tracing.end(trace, active.snapshot, client))
     exemplify(trace, gateway.metrics, gateway.clock.wall())
   if (trace.attempts.length === 0) return
+  gateway.rollouts.ended(trace)
   gateway.usage.add(trace, active.snapshot.upstreams)
   gateway.usageEvents?.add(trace, active.snapshot)
 }

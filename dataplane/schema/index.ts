@@ -222,3 +222,5 @@ export type Section = z.output<typeof GatewaySection>
 export type UpstreamSection = Section['upstreams'][number]
 export type RouteSection = Section['routes'][number]
 export type DeprecationSection = NonNullable<RouteSection['deprecated']>
+export type ShadowSection = NonNullable<RouteSection['shadow']>
+export type RolloutSection = NonNullable<RouteSection['rollout']>

@@ -114,6 +114,64 @@ const Deprecation = z.strictObject({
     ),
 })
 
+const Shadow = z.strictObject({
+  upstream: name().describe('Upstream that gets the copies; not a member of the route.'),
+  percent: z.number().min(0.01).max(100).default(10).describe('Share of requests that are copied.'),
+  tenant: name().describe(
+    'Tenant that the copies are charged to, under its own limits and budget; not the tenant of a key.',
+  ),
+  keep_texts: z
+    .boolean()
+    .default(false)
+    .describe('Keep both answers of the last differences in memory; never logged or exported.'),
+})
+
+const points = () =>
+  z
+    .string()
+    .max(16)
+    .regex(/^[+]?[0-9]{1,4}([.][0-9]{1,3})? ?%$/, 'must be a percentage such as "+5 %"')
+
+/** Margins by which the new upstream may be worse. */
+const BackOn = z.strictObject({
+  errors: points()
+    .default('+1 %')
+    .describe('Failed requests in percentage points more than the route without it.'),
+  ttft_p95: points()
+    .optional()
+    .describe('95th percentile of the time to first token of streams, relative.'),
+  cost: points().optional().describe('Cost of a request, relative.'),
+  finish_length: points()
+    .optional()
+    .describe('Answers that end at a limit of tokens, in percentage points.'),
+})
+
+const Rollout = z.strictObject({
+  to: name().describe('The new upstream; not yet a member of the route.'),
+  steps: z
+    .array(z.number().min(0.01).max(100))
+    .min(1)
+    .max(20)
+    .default([1, 5, 25, 50, 100])
+    .describe('Shares of the requests that the new upstream gets, in percent, each larger.'),
+  every: z
+    .string()
+    .max(16)
+    .regex(/^[1-9][0-9]{0,5}(s|m|h|d)$/, 'must be a time such as 90s, 10m or 1h')
+    .default('10m')
+    .describe('Least time of a step.'),
+  requests: count(1_000_000)
+    .default(100)
+    .describe('Least finished requests at the new upstream before the next step.'),
+  sticky: z
+    .enum(['session', 'tenant'])
+    .default('session')
+    .describe(
+      'What stays on one side. session: the session, the conversation or the end user of a request; tenant: its tenant.',
+    ),
+  back_on: BackOn.prefault({}).describe('When all requests go back to the route without it.'),
+})
+
 export const Route = z.strictObject({
   name: name().describe('The value clients send in `model`.'),
   strategy: z
@@ -182,6 +240,10 @@ export const Route = z.strictObject({
     ),
   deprecated: Deprecation.optional().describe(
     'When this name ends. Answers, the list of models and the log say so.',
+  ),
+  shadow: Shadow.optional().describe('Copies of requests for another upstream, behind the answer.'),
+  rollout: Rollout.optional().describe(
+    'A new upstream that gets a growing share of requests, and none if it is worse.',
   ),
 })
 

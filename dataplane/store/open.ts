@@ -1,5 +1,6 @@
 /** Opens the store of a process: memory only, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Section } from '../schema/index.ts'
+import { FileCells, MemoryCells } from './cells.ts'
 import { DiskPages } from './history/disk-pages.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'
@@ -25,6 +26,7 @@ function openMemory({ clock }: StoreContext): OpenStore {
     store: new MemoryStore({ clock }),
     usage: { in: 'memory' },
     history: { in: 'memory' },
+    cells: new MemoryCells(),
     status: () => ({ backend: 'memory' }),
     start: () => Promise.resolve(),
     close: () => Promise.resolve(),
@@ -50,13 +52,16 @@ function openDisk(
   const pages = orClosed(opened, () => new DiskPages({ stateDir, book: history, clock, onFailure }))
   deadlines.add(journal)
   deadlines.add(pages)
+  const cells = new FileCells(stateDir)
   return {
     store,
     usage: { in: 'state_dir' },
     history: { in: 'state_dir' },
+    cells,
     status: () => ({ backend: 'memory', state_dir: stateDir }),
     start: () => Promise.resolve(),
     async close() {
+      await cells.close()
       for (const one of opened) one.close()
     },
   }

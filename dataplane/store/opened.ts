@@ -4,6 +4,7 @@ import type { Store } from '../accounts/store.ts'
 import type { Clock, Deadlines } from '../base/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Cells } from './cells.ts'
 import type { HistoryBook } from './history/book.ts'
 import type { KeptHistory } from './history/kept.ts'
 import type { UsageBook } from './usage-book.ts'
@@ -24,6 +25,8 @@ export interface OpenStore {
   readonly store: Store
   readonly usage: KeptUsage
   readonly history: KeptHistory
+  /** The states of rollouts. */
+  readonly cells: Cells
   /** A member of GET /status. */
   status(): Readonly<Record<string, unknown>>
   /** Resolves after the first answer; waits at most a second for a shared store. */

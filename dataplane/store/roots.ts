@@ -26,6 +26,11 @@ export function replicasKey(prefix: string): string {
   return `${prefix}:${VERSION}:replicas`
 }
 
+/** The key of a small text that replicas share. */
+export function cellKey(prefix: string, name: string): string {
+  return `${prefix}:${VERSION}:{cell:${safeName(name)}}`
+}
+
 /** Tenants have no colon here, so a group cannot collide with a tenant. */
 function tagOf(tenant: string, scope: BudgetScope | undefined): string {
   if (scope?.kind === 'group') return `{group:${safeName(scope.name)}}`

@@ -16,6 +16,7 @@ const NAMES = new Set([
   'jwks',
   'key',
   'keys_reload',
+  'rollout',
   'slo',
   'start',
   'store',

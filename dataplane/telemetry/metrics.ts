@@ -1,6 +1,7 @@
 /** Every metric of the data plane, one row each. Label values come from the configuration, never from clients. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
+import { ROLLOUT_METRICS } from './rollout-metrics.ts'
 import type { Histogram, Numbers } from './series.ts'
 import { LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
 import { CREDENTIAL_METRICS, WAITING_METRICS } from './upstream-metrics.ts'
@@ -150,6 +151,7 @@ export const METRICS = {
     'reason',
   ),
   ...LIMIT_METRICS,
+  ...ROLLOUT_METRICS,
   downgrades: counter(
     'gw_budget_downgrades_total',
     'Requests served by a downgrade route.',

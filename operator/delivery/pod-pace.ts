@@ -19,7 +19,9 @@ export function lookAgainMs(
   const isUneasy = isRefused || (report !== undefined && isTroubled(report))
   const usualMs = isUneasy ? timings.verifyUneasyMs : timings.verifyMs
   const oftenMs = (ms: number) => Math.min(usualMs, Math.max(ms, crowd() * POD_MS))
-  if (report?.hasSharedStore) return oftenMs(timings.verifySharedMs)
+  // A rollout changes without an edit.
+  const isMoving = report?.rollouts.some(({ phase }) => phase === 'running') === true
+  if (report?.hasSharedStore || isMoving) return oftenMs(timings.verifySharedMs)
   // An upstream may break at any time, and the condition Verified must not outlive its answer.
   return report?.verification === undefined ? usualMs : oftenMs(timings.verifyUneasyMs)
 }

@@ -2,6 +2,7 @@
 import { parseJson } from '../../dataplane/json/parse.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { SentDocument } from './bundle.ts'
+import { type ReportedRollout, readRollouts } from './reported-rollouts.ts'
 
 export interface PodReport {
   readonly configuration: {
@@ -25,6 +26,7 @@ export interface PodReport {
   readonly verification: ReportedVerification | undefined
   /** The listener's; absent without TLS. */
   readonly certificate: ReportedCertificate | undefined
+  readonly rollouts: readonly ReportedRollout[]
   /** Whether the pod's counters are in a shared store. */
   readonly hasSharedStore: boolean
   /** Set while the shared store does not answer the pod. */
@@ -145,6 +147,7 @@ export function readReport(body: unknown): PodReport {
     refusedCredentials: readRefused(valueBelow(body, 'refusedCredentials')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
     verification: readVerification(valueBelow(body, 'verification')),
+    rollouts: readRollouts(valueBelow(body, 'rollouts')),
     certificate: readCertificate(valueBelow(body, 'certificate')),
     hasSharedStore: valueBelow(body, 'store', 'backend') === 'redis',
     storeAway:

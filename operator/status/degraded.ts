@@ -1,5 +1,6 @@
 /** Degraded: whether the pods serve less than, or other than, the configuration says. */
 import type { RefusedCredential } from '../delivery/pod-reports.ts'
+import { rolloutsOf } from '../delivery/reported-rollouts.ts'
 import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
 import { type Policy, worstOf } from './policies.ts'
 import { shownProblem, storeTrouble, unusableIn } from './reported-troubles.ts'
@@ -101,6 +102,16 @@ const endpointsRefused: Policy = ({ endpointsTrouble: { refused } }) => {
   return yes('EndpointsRefused', `${refused} ${fix}`)
 }
 
+const rolloutBack: Policy = (facts) => {
+  const back = rolloutsOf(reportsOf(facts)).filter(({ phase }) => phase === 'back')
+  if (back.length === 0) return undefined
+  const what = listed(back.map(({ route, to, reason }) => `${to} on ${route} (${reason})`))
+  const message =
+    `New upstreams were worse and get no more requests: ${what}. ` +
+    'Correct the upstream and run gw rollout resume, or remove rollout from the route.'
+  return yes('RolloutBack', message)
+}
+
 const fieldsIgnored: Policy = (facts) => {
   const ignored = distinct(reportsOf(facts).flatMap((report) => report.ignored))
   if (ignored.length === 0) return undefined
@@ -124,6 +135,7 @@ const FAULTS: readonly Policy[] = [
   credentialRejected,
   storeAway,
   endpointsRefused,
+  rolloutBack,
   fieldsIgnored,
   waitsForNewPods,
 ]

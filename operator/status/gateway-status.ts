@@ -5,11 +5,13 @@ import {
   PODS_MAX,
   type PodStatus,
   PROBLEMS_MAX,
+  type RolloutStatus,
   type StatusProblem,
 } from '../../crds/gateway-config.ts'
 import { type Finding, showPath } from '../../dataplane/config/judgement/problems.ts'
 import { isRecord, valueBelow } from '../../dataplane/json/values.ts'
 import type { PodState } from '../delivery/pusher.ts'
+import { rolloutsOf } from '../delivery/reported-rollouts.ts'
 import { GATEWAY_LABEL } from '../kube/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { exposedAddress } from './exposed.ts'
@@ -42,8 +44,23 @@ export function gatewayStatus(facts: StatusFacts): GatewayStatus {
     programmedAt,
     keys: keys && { hash: keys.hash, sequence: keys.sequence, count: keys.records.length },
     problems: compiled === undefined ? before.problems : problemsOf(compiled.problems),
+    rollouts: rolloutsIn(facts),
     pods: [...podsHeldBack(facts), ...podsOf(facts)].slice(0, PODS_MAX),
   })
+}
+
+/** Absent without a rollout. */
+function rolloutsIn({ pods }: StatusFacts): RolloutStatus[] | undefined {
+  const rollouts = rolloutsOf(pods.flatMap(({ report }) => report ?? []))
+  if (rollouts.length === 0) return undefined
+  return rollouts.map(({ route, to: upstream, phase, share, reason, changedAt }) => ({
+    route,
+    upstream,
+    phase,
+    share: String(share),
+    reason,
+    changedAt,
+  }))
 }
 
 function addressOf({ gateway, service }: StatusFacts): string | undefined {

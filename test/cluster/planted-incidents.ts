@@ -80,6 +80,7 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwTimeToFirstTokenObjectiveMissed: ({ metrics }) => {
     metrics.sloBreached.at('chat').value = 1
   },
+  GwRolloutBack: once(({ metrics }) => metrics.rolloutBacks.at('chat', 'errors').value++),
   GwBudgetThresholdReached: once(({ metrics }) => {
     metrics.budgetAlerts.at('acme', 'day', '0.8').value++
   }),
@@ -97,8 +98,8 @@ const CONFIGURATION = `
 apiVersion: inference.gw/v1
 kind: GatewayConfig
 gw:
-  upstreams: [{ name: local, provider: vllm, endpoint: "http://127.0.0.1:1", model: m, context_window: 8192 }]
-  routes: [{ name: chat, strategy: single, upstreams: [local] }]
+  upstreams: [{ name: local, provider: vllm, endpoint: "http://127.0.0.1:1", model: m, context_window: 8192 }, { name: next, provider: vllm, endpoint: "http://127.0.0.1:2", model: n, context_window: 8192 }]
+  routes: [{ name: chat, strategy: single, upstreams: [local], rollout: { to: next } }]
   budgets: [{ tenant: acme, tokens_per_day: 1000000, alert_thresholds: [0.8] }]
   limits: [{ name: project, for: { tenant: acme }, budget: { tokens: 1000, per: month, alerts: [0.8] } }]
   rate_limits: { backend: redis, redis: { url: "redis://127.0.0.1:1" } }

@@ -18,7 +18,10 @@ import { AlertWebhook } from '../../dataplane/limits/alerts/webhook.ts'
 import { KnownRefusals } from '../../dataplane/limits/known-refusals.ts'
 import { Leases } from '../../dataplane/limits/leases.ts'
 import { Retrievals } from '../../dataplane/retrieval/retrievals.ts'
+import { Rollouts } from '../../dataplane/rollout/rollouts.ts'
+import { Shadows } from '../../dataplane/rollout/shadows.ts'
 import { Classifiers } from '../../dataplane/semantic/classifiers.ts'
+import { MemoryCells } from '../../dataplane/store/cells.ts'
 import { HistoryBook } from '../../dataplane/store/history/book.ts'
 import { MemoryStore } from '../../dataplane/store/memory/memory.ts'
 import { UsageBook } from '../../dataplane/store/usage-book.ts'
@@ -64,6 +67,9 @@ export function assemble(
     targets,
     reading: embeddingsReading,
   })
+  const cells = new MemoryCells()
+  const rollouts = new Rollouts({ clock, random, cells, metrics, log, alert() {} })
+  rollouts.follow(snapshot)
   const gateway: Gateway = {
     active,
     env: {},
@@ -92,6 +98,8 @@ export function assemble(
     historyKept: { in: 'memory' },
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
+    rollouts,
+    shadows: new Shadows(metrics),
     traces: new Traces(10),
     tracing: undefined,
     visits: new Roster(),

@@ -17,7 +17,7 @@ const ROOMS: Readonly<Record<string, string>> = {
     gateway-config.ts workload.ts exposure.ts volumes.ts tenant-policy.ts gateway-key.ts
     kubernetes.ts gateway-section.ts structural.ts conditions.ts fields.ts`,
   dataplane: `generate.ts main.ts pod process listener console admin verification apis request gateway
-    semantic retrieval limits vector-stores identity usage store guardrails auxiliaries
+    rollout semantic retrieval limits vector-stores identity usage store guardrails auxiliaries
     upstream body telemetry tokens connection http1 websocket translation delivery config call strategies
     accounts schema providers wire base json why`,
 }

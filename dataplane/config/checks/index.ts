@@ -12,7 +12,9 @@ import { nameChecks } from './names.ts'
 import { embeddingsChecks } from './routes/embeddings.ts'
 import { fallbackChecks } from './routes/fallbacks.ts'
 import { nestingChecks } from './routes/nesting.ts'
+import { rolloutChecks } from './routes/rollouts.ts'
 import { semanticChecks } from './routes/semantic.ts'
+import { shadowChecks } from './routes/shadows.ts'
 import { strategyChecks } from './routes/strategies.ts'
 import { sunsetChecks } from './routes/sunsets.ts'
 import { traceChecks } from './routes/traces.ts'
@@ -74,6 +76,8 @@ const CHECKS_OF_FACTS: readonly Check[] = [
   ...placementChecks,
   ...plainHttpChecks,
   ...priceChecks,
+  ...rolloutChecks,
+  ...shadowChecks,
   ...sunsetChecks,
   ...telemetryChecks,
   ...traceChecks,

@@ -90,7 +90,7 @@ export function unknownName(
 }
 
 function namedUpstreams(route: RouteSection, path: Path): { name: string; path: Path }[] {
-  const { upstreams, primary, fallback, semantic } = route
+  const { upstreams, primary, fallback, semantic, shadow, rollout } = route
   const single = (name: string | undefined, ...rest: Path) =>
     name === undefined ? [] : [{ name, path: [...path, ...rest] }]
   return [
@@ -100,5 +100,7 @@ function namedUpstreams(route: RouteSection, path: Path): { name: string; path: 
     ...single(semantic?.easy, 'semantic', 'easy'),
     ...single(semantic?.hard, 'semantic', 'hard'),
     ...single(semantic?.embedding?.upstream, 'semantic', 'embedding', 'upstream'),
+    ...single(shadow?.upstream, 'shadow', 'upstream'),
+    ...single(rollout?.to, 'rollout', 'to'),
   ]
 }

@@ -5,6 +5,7 @@ import { STRATEGIES } from '../../strategies/index.ts'
 import type { UpstreamSettings } from '../upstreams/settings.ts'
 import { groupOf, isGroup, type RouteGroup } from './group.ts'
 import { attemptsOf, upstreamNamesOf } from './members.ts'
+import { type RolloutPlan, rolloutPlan } from './rollout.ts'
 
 export interface RouteMember {
   readonly upstream: UpstreamSettings
@@ -28,6 +29,8 @@ export interface Route {
   readonly group?: RouteGroup | undefined
   /** Bound of all attempts of one request. */
   readonly attemptsMax: number
+  /** Present while a new upstream, the last member, gets a share of the requests. */
+  readonly rollout?: RolloutPlan | undefined
 }
 
 /** Margin for the 100 ms sweep of deadlines and for the delivery of an answer. */
@@ -51,7 +54,9 @@ export function routeOf(
   const whole = { ...gateway, routes }
   const strategy = known(STRATEGIES_BY_NAME, section.strategy)
   const isNested = isGroup(section)
-  const names = isNested ? upstreamNamesOf(section, whole.routes) : strategy.members(section)
+  const own = isNested ? upstreamNamesOf(section, whole.routes) : strategy.members(section)
+  const { rollout } = section
+  const names = rollout === undefined ? own : [...own, rollout.to]
   const members = names.map((name) => {
     const upstream = known(upstreams, name)
     const listed = section.upstreams.find((entry) => entry.name === name)
@@ -69,6 +74,7 @@ export function routeOf(
     silenceMs: Math.min(timeoutMs, silenceMsBefore(whole.gateway.load_balancer_idle_seconds)),
     group: isNested ? groupOf(section, whole.routes) : undefined,
     attemptsMax: section.retry?.max_attempts ?? attemptsOf(section, whole.routes),
+    rollout: rollout && rolloutPlan(section.name, rollout, known(upstreams, rollout.to)),
   })
 }
 

@@ -20,7 +20,7 @@ export interface WebhookOptions {
 
 /** The body of the request to the webhook. */
 export interface Alert {
-  readonly type: 'budget_alert' | 'ttft_slo_breach'
+  readonly type: 'budget_alert' | 'ttft_slo_breach' | 'rollout_back'
 }
 
 interface Parcel {

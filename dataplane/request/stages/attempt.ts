@@ -38,12 +38,24 @@ export function attempt(
   const { request, witness, difficulty } = asked
   if (asked.caller !== undefined) request.tenant = asked.caller.tenant
   const { route, lane, fits, yields } = terms
-  const journey = new Journey({ request, route, lane, fits, yields, difficulty }, gateway)
+  const isNewer = lane.rollout !== undefined && isForNewer(asked, terms, gateway)
+  const journey = new Journey({ request, route, lane, fits, yields, difficulty, isNewer }, gateway)
   if (journey.passedOver !== undefined) witness.passedOver(journey.passedOver)
   const turn = lane.hasQueues ? turnOf(journey, asked, terms, gateway) : undefined
   const attempts = { asked, terms, journey, gateway, turn, writing: new Writing(asked, terms) }
   const trying = tried(attempts)
   return turn === undefined ? trying : trying.finally(() => turn.close())
+}
+
+/** The upstream that stores the object of a request gets it, whatever its share. */
+function isForNewer(
+  { request, caller, client }: AttemptedRequest,
+  { route, lane }: AttemptAdmission,
+  { rollouts }: Runner,
+): boolean {
+  const { newer } = lane.rollout ?? {}
+  if (newer !== undefined && request.keepers !== undefined) return request.keepers.has(newer.name)
+  return rollouts?.isNewer({ route, request, tenant: caller?.tenant ?? '', client }) ?? false
 }
 
 async function tried(attempts: Attempts): Promise<Reply> {

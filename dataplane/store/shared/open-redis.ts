@@ -5,6 +5,7 @@ import type { Section } from '../../schema/index.ts'
 import { RedisPages } from '../history/redis-pages.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
+import { RedisCells } from '../redis/redis-cells.ts'
 import { openClient } from '../redis/redis-client.ts'
 import { RedisLink } from '../redis/redis-link.ts'
 import { RedisStore } from '../redis/store.ts'
@@ -88,6 +89,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     store,
     usage: { in: 'redis', read: (span, isByHour) => rollup.read(span, isByHour) },
     history: { in: 'redis', read: (span) => pages.read(span) },
+    cells: new RedisCells(link, section.key_prefix),
     status: () => state.status(),
     async start() {
       await link.start(START_MS)

@@ -45,7 +45,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #sent: PoolRequest | undefined
 
   constructor(parts: AttemptParts) {
-    const { request, target, gateway, totalAt } = parts
+    const { request, target, gateway, totalAt, patienceMs = Number.POSITIVE_INFINITY } = parts
     const { timeoutMs, wholeTimeoutMs, idleTimeoutMs: idleMs } = target.settings
     this.#parts = parts
     this.#judgement = new Judgement(parts)
@@ -55,7 +55,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     this.outcome = promise
     this.#resolve = resolve
-    const clocks = { firstMs: request.stream ? timeoutMs : wholeTimeoutMs, idleMs, totalAt }
+    const firstMs = Math.min(request.stream ? timeoutMs : wholeTimeoutMs, patienceMs)
+    const clocks = { firstMs, idleMs, totalAt }
     this.#exchange = new Exchange(this, clocks, gateway.clock, gateway.deadlines)
     target.state.inFlight++
     if (parts.endpoint !== undefined) parts.endpoint.inFlight++

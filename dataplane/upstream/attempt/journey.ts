@@ -12,14 +12,14 @@ import { firstContentOf } from '../answer/first-content.ts'
 import { isOfKey } from '../credentials/keys.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
-import { eligibleOf, orderOf } from '../groups/lane-order.ts'
+import { eligibleOf, orderOf, targetsFor } from '../groups/lane-order.ts'
 import type { TargetState } from '../live/target-state.ts'
 import type { Lane, Target } from '../live/targets.ts'
 import type { FailedAttempt, Spent, Standing } from './attempts.ts'
 import { retryDelayMs } from './backoff.ts'
 import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
-import { isPrimary, primariesOf, type Spill, type SpillReason } from './spill.ts'
+import { alsoPrimary, isPrimary, primariesOf, type Spill, type SpillReason } from './spill.ts'
 import { isCut, isDoubtful } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
@@ -34,6 +34,8 @@ export interface JourneyStart {
   readonly yields: boolean
   /** Score of the prompt's difficulty, if it was computed. */
   readonly difficulty?: number | undefined
+  /** Whether the new upstream of a rollout gets the request first. */
+  readonly isNewer?: boolean | undefined
 }
 
 interface TargetEndpoint {
@@ -98,13 +100,15 @@ export class Journey implements Plan<Target> {
     this.#yields = yields
     this.#now = planner.clock.now()
     const eligible = eligibleOf(start, this.#now)
-    const isWhole = eligible.length === lane.targets.length && lane.barred === undefined
+    const isWhole = eligible.length === this.targets.length && lane.barred === undefined
     this.passedOver = isWhole ? undefined : overOf(start, this.#now)
     this.candidates = orderOf(start, eligible, planner.random)
     this.attemptsMax = route.attemptsMax
     this.repeats = route.section.retry?.max_attempts !== undefined
     const { spill } = lane
-    this.spill = spill !== undefined && primariesOf(spill).some(start.fits) ? spill : undefined
+    const isSpilling = spill !== undefined && primariesOf(spill).some(start.fits)
+    const newer = start.isNewer ? lane.rollout?.newer : undefined
+    this.spill = isSpilling ? alsoPrimary(newer, spill) : undefined
     this.innerSpills = lane.innerSpills
   }
 
@@ -242,11 +246,15 @@ export class Journey implements Plan<Target> {
     const isMovedOn = delayed.kind === 'move_on' && !hasOtherKey
     if (isMovedOn) target.state.cooledUntil = this.#now + delayed.coolMs
     this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
+    // The route serves the request as if the new upstream had not been asked, even if that refused it.
+    const isNewer = target === this.#start.lane.rollout?.newer
+    const isHidden = isNewer && (failure.class === 'client' || failure.class === 'context')
+    if (isNewer) this.attemptsMax++
     this.attempts.push({
       candidate: target,
-      failure: failure.class,
+      failure: isHidden ? 'server' : failure.class,
       isDoubtful: isDoubtful(failure) && !hasOtherKey,
-      moveOn: isMovedOn,
+      moveOn: isNewer || isMovedOn,
       isTooLate: this.#delayMs >= totalAt - this.#now,
       isCut: isCut(failure),
       isOfKey: hasOtherKey,
@@ -275,9 +283,9 @@ export class Journey implements Plan<Target> {
     presence.done()
   }
 
-  /** All upstreams of the route. */
+  /** All upstreams that the request may use. */
   get targets(): readonly Target[] {
-    return this.#start.lane.targets
+    return targetsFor(this.#start)
   }
 
   /** Whether waiting for the upstream makes sense: it supports the request and has received nothing. */

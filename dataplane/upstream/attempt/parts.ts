@@ -11,6 +11,7 @@ import type { Failure } from '../../wire/provider.ts'
 import type { OpenedStream } from '../answer/opened-stream.ts'
 import type { Sending } from '../encoding/pool-request.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import type { Shares } from '../groups/newer.ts'
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly body: Buffer | string }
@@ -33,6 +34,8 @@ export interface Runner {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly metrics: Metrics
+  /** Absent: every route is served without its rollout. */
+  readonly rollouts?: Shares
 }
 
 export interface AttemptParts extends Sending {
@@ -55,6 +58,8 @@ export interface AttemptParts extends Sending {
   readonly gateway: Runner
   /** Monotonic deadline of the request. */
   readonly totalAt: number
+  /** Longest time until the answer begins, if the upstream's own limit is longer. */
+  readonly patienceMs?: number | undefined
   /** Whether the breaker has counted an earlier failure of this request there that the request may have caused. */
   readonly hasBlamed: boolean
 }

@@ -2,6 +2,7 @@
 import type { PassedOver } from '../../telemetry/trace/parts.ts'
 import { serves } from '../../translation/pair.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
+import { targetsFor } from '../groups/lane-order.ts'
 import type { Lane, Target } from '../live/targets.ts'
 import { comparedModel, compares, isCompared } from '../live/vectors.ts'
 
@@ -10,11 +11,15 @@ interface LookedAt {
   readonly lane: Lane
   readonly fits: (target: Target) => boolean
   readonly yields: boolean
+  readonly isNewer?: boolean | undefined
 }
 
-export function overOf({ request, lane, fits, yields }: LookedAt, now: number): PassedOver[] {
+export function overOf(
+  { request, lane, fits, yields, isNewer }: LookedAt,
+  now: number,
+): PassedOver[] {
   const over: PassedOver[] = [...(lane.barred ?? [])]
-  for (const target of lane.targets) {
+  for (const target of targetsFor({ lane, isNewer })) {
     const why = fits(target)
       ? (target.state.outBecause(now) ?? whyFull(target, now, yields))
       : whyUnfit(target, request, lane)

@@ -117,3 +117,12 @@ function isEachSlow<T extends AttemptTarget>(
 function leavingFor<T extends AttemptTarget>(reason: SpillReason, { reasons }: Spill<T>): Leaving {
   return { allowed: reasons.has(reason), reason }
 }
+
+/** The rules for leaving the primary begin after the new upstream of a rollout. */
+export function alsoPrimary<T extends AttemptTarget>(
+  newer: T | undefined,
+  spill: Spill<T>,
+): Spill<T> {
+  if (newer === undefined) return spill
+  return { ...spill, primaries: new Set([newer, ...primariesOf(spill)]) }
+}

@@ -23,16 +23,34 @@ export function affinityKeyOf(
   client: Client | undefined,
 ): number | undefined {
   if (section.balance !== 'affinity') return undefined
-  const body: Readonly<Record<string, unknown>> = request.body
-  const { prompt_cache_key: key } = body
+  const header = section.balance_header?.toLowerCase()
+  return conversationOf(request, client, header) ?? beginningOf(request.body, hashOf(model))
+}
+
+/** The session or the user that the client names, or the beginning of the conversation; undefined: the request has none. */
+export function sessionOf(request: ModelRequest, client: Client | undefined): number | undefined {
+  const { user }: Readonly<Record<string, unknown>> = request.body
+  const named =
+    typeof user === 'string' && user !== '' ? hashOf(user, undefined, KEY_MOST) : undefined
+  return conversationOf(request, client) ?? named ?? beginningOf(request.body)
+}
+
+function conversationOf(
+  { body }: ModelRequest,
+  client: Client | undefined,
+  header = BALANCE_HEADER,
+): number | undefined {
+  const { prompt_cache_key: key }: Readonly<Record<string, unknown>> = body
   if (typeof key === 'string' && key !== '') return hashOf(key, undefined, KEY_MOST)
-  const named = client?.header(section.balance_header?.toLowerCase() ?? BALANCE_HEADER)
-  if (named !== undefined && named !== '') return hashOf(named, undefined, KEY_MOST)
-  return beginningOf(body, hashOf(model))
+  const named = client?.header(header)
+  return named === undefined || named === '' ? undefined : hashOf(named, undefined, KEY_MOST)
 }
 
 /** Every endpoint soon caches a shared system prompt, but only one a conversation, whose first question never changes. */
-function beginningOf(body: Readonly<Record<string, unknown>>, from: number): number | undefined {
+function beginningOf(
+  body: Readonly<Record<string, unknown>>,
+  from: number = hashOf(''),
+): number | undefined {
   const { messages, prompt, tools } = body
   if (!Array.isArray(messages))
     return typeof prompt === 'string' ? hashOf(prompt, from, USER_MOST) : undefined

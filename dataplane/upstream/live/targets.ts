@@ -21,6 +21,7 @@ import { Reports } from '../endpoints/reports.ts'
 import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { shareOut } from '../fairness/shared-places.ts'
 import { type Group, groupFor, pathsIn, spillsOf } from '../groups/group.ts'
+import { type RolloutTargets, rolloutOf } from '../groups/newer.ts'
 import { TargetState } from './target-state.ts'
 
 /** Tokens of the prompt and of the answer by which prices are compared. */
@@ -172,6 +173,8 @@ export interface Lane {
   readonly barred?: readonly PassedOver[] | undefined
   /** Corrects the estimates of the route's prompts; kept across changes of configuration. */
   readonly learnt?: Learnt | undefined
+  /** Present while a new upstream gets a share of the requests. */
+  readonly rollout?: RolloutTargets<Target> | undefined
 }
 
 /** The live upstreams of each route, by the route's name. */
@@ -260,14 +263,15 @@ export class Targets {
 
 /** How the attempts of a route are ordered. `before`: a lane of the same route, whose turns go on. */
 export function orderFor(
-  route: Pick<Route, 'section' | 'group'>,
+  route: Pick<Route, 'section' | 'group' | 'rollout'>,
   targets: readonly Target[],
   before?: Lane,
-): Pick<Lane, 'spill' | 'innerSpills' | 'group' | 'paths'> {
-  if (route.group === undefined) return { spill: spillOf(route, targets) }
+): Pick<Lane, 'spill' | 'innerSpills' | 'group' | 'paths' | 'rollout'> {
+  const rollout = rolloutOf(route, targets)
+  if (route.group === undefined) return { spill: spillOf(route, targets), rollout }
   const byName = new Map(targets.map((target) => [target.name, target]))
   const group = groupFor(route.group, byName, before?.group)
-  return { ...spillsOf(group), group, paths: pathsIn(group) }
+  return { ...spillsOf(group), group, paths: pathsIn(group), rollout }
 }
 
 function spillOf(

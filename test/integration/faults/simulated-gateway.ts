@@ -29,7 +29,10 @@ import { Leases } from '../../../dataplane/limits/leases.ts'
 import { NodeExchange } from '../../../dataplane/listener/node-exchange.ts'
 import { serve } from '../../../dataplane/request/visit.ts'
 import { Retrievals } from '../../../dataplane/retrieval/retrievals.ts'
+import { Rollouts } from '../../../dataplane/rollout/rollouts.ts'
+import { Shadows } from '../../../dataplane/rollout/shadows.ts'
 import { Classifiers } from '../../../dataplane/semantic/classifiers.ts'
+import { MemoryCells } from '../../../dataplane/store/cells.ts'
 import { HistoryBook } from '../../../dataplane/store/history/book.ts'
 import { MemoryStore } from '../../../dataplane/store/memory/memory.ts'
 import { UsageBook } from '../../../dataplane/store/usage-book.ts'
@@ -119,6 +122,15 @@ export function simulate(
     historyKept: { in: 'memory' },
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
+    rollouts: new Rollouts({
+      clock,
+      random: Math.random,
+      cells: new MemoryCells(),
+      metrics,
+      log,
+      alert() {},
+    }),
+    shadows: new Shadows(metrics),
     traces: new Traces(TRACES),
     tracing: undefined,
     visits: new Roster(),

@@ -78,6 +78,7 @@ export function upstreamsOf(
   route: RouteSection,
 ): UpstreamSection[] {
   const names = new Set(upstreamNamesOf(route, routes))
+  if (route.rollout !== undefined) names.add(route.rollout.to)
   return upstreams.filter(({ name }) => names.has(name))
 }
 

@@ -88,6 +88,7 @@ function begin(
     costs: asked.cost && asked.dialect.openCosts?.(asked.request, asked.cost),
     gateway,
     totalAt,
+    patienceMs: patienceFor(target, { asked, terms, gateway }),
     hasBlamed: journey.hasBlamed(target),
   }
   const one = calls === undefined ? new Attempt(parts) : batchOf(parts, calls, asked.dialect)
@@ -95,6 +96,15 @@ function begin(
   const ids = idsFor(asked.ids, settings, entry)
   one.send(namingCaller(ids, settings, asked.caller, terms.route.name))
   return { one, entry }
+}
+
+/** A new upstream that hangs may not delay its requests for long. */
+function patienceFor(
+  target: Target,
+  { asked, terms, gateway }: Pick<Begun, 'asked' | 'terms' | 'gateway'>,
+): number | undefined {
+  if (target !== terms.lane.rollout?.newer) return undefined
+  return gateway.rollouts?.patienceMs(terms.route.name, asked.request.stream)
 }
 
 function inspected(
