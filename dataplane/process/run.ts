@@ -13,18 +13,15 @@ import type { Loaded } from '../config/apart/loaded.ts'
 import { readText } from '../config/document/source.ts'
 import { renderProblem } from '../config/judgement/problems.ts'
 import { compile, type Snapshot } from '../config/snapshot.ts'
-import { postThrough } from '../connection/post.ts'
 import { secureContextOf } from '../connection/secure-context.ts'
 import { Activation } from '../gateway/activation.ts'
 import { activeOf } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { openServices } from '../gateway/services.ts'
 import { faultOfRuntime } from '../json/parse.ts'
-import { AlertWebhook, sendAlert, type WebhookOptions } from '../limits/alerts/webhook.ts'
 import { showBudgetsAtScrapes } from '../limits/gauges.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
-import { Rollouts } from '../rollout/rollouts.ts'
 import { Shadows } from '../rollout/shadows.ts'
 import { HistoryBook } from '../store/history/book.ts'
 import { StateError } from '../store/memory/database.ts'
@@ -38,13 +35,13 @@ import { createMetrics, createRegistry, type Metrics } from '../telemetry/metric
 import { Expositions } from '../telemetry/otlp/exposition.ts'
 import { LogTap } from '../telemetry/otlp/log-tap.ts'
 import { Signals } from '../telemetry/otlp/signals.ts'
-import { Objectives, type SloBreach } from '../telemetry/slo.ts'
 import { Traces } from '../telemetry/traces.ts'
 import type { PushedEndpoints } from '../upstream/endpoints/pushed.ts'
 import { Targets } from '../upstream/live/targets.ts'
 import { Verifier } from '../verification/verifier.ts'
 import type { Environment } from '../wire/credential-source.ts'
 import { addressesOf, factsOf, startSentence } from './addresses.ts'
+import { openAlerts } from './alerting.ts'
 import { drain, drainSeconds } from './drain.ts'
 import { environmentFault } from './environment.ts'
 import { ListenError } from './listen-error.ts'
@@ -211,20 +208,11 @@ async function createGateway(
   })
   const { store } = opened
   const leases = new Leases(store, clock)
-  const onDrop: WebhookOptions['onDrop'] = (_alert, reason) =>
-    metrics.alertsDropped.at(reason).value++
-  const post = postThrough(() => gateway.active.snapshot.section)
-  const webhook = new AlertWebhook({ post, clock, random, onDrop })
-  const alert = (breach: SloBreach) =>
-    sendAlert(breach, webhook, gateway.active.snapshot.section.alerts)
-  const objectives = new Objectives({ clock, metrics, log, alert })
-  objectives.follow(snapshot.section)
-  const rollouts = new Rollouts({
+  const alerting = openAlerts(snapshot, () => gateway.active.snapshot.section, {
     ...{ clock, random, metrics, log },
     cells: opened.cells,
-    alert: (back) => sendAlert(back, webhook, gateway.active.snapshot.section.alerts),
   })
-  rollouts.follow(snapshot)
+  const { webhook, objectives, rollouts } = alerting
   for (const one of [leases, webhook, objectives, history, rollouts]) deadlines.add(one)
   const targets = new Targets({ clock, random, metrics, log, readText, env, pushed })
   const gateway: Gateway = {
@@ -242,7 +230,6 @@ async function createGateway(
     leases,
     refusals: new KnownRefusals(),
     bodies: new Bodies(processMemory()),
-    webhook,
     ...openServices(section, {
       ...{ clock, deadlines, log, metrics, random, schedule, targets },
       reading: embeddingsReading,
@@ -253,8 +240,7 @@ async function createGateway(
     history,
     historyKept: opened.history,
     usageEvents: undefined,
-    objectives,
-    rollouts,
+    ...alerting,
     shadows: new Shadows(metrics),
     traces: new Traces(snapshot.section.telemetry.trace_ring),
     tracing: undefined,
