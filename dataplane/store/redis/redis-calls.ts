@@ -214,9 +214,17 @@ export class Calls {
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<readonly (number | string)[]> {
+    const sentAt = this.#clock.now()
     const reply = checkedReply(await this.#link.run(script, keys, args))
-    this.#offset = Number(reply[1]) - this.#clock.now()
+    this.#setClock(Number(reply[1]), sentAt, reply[0] === WRONG_CLOCK)
     return reply
+  }
+
+  /** A reply that this process reads late, because it paused, must not put its clock back: a time in doubt is left as it is. */
+  #setClock(storeTime: number, sentAt: number, isWrong: boolean): void {
+    const least = storeTime - this.#clock.now()
+    const isPossible = this.#offset >= least && this.#offset <= storeTime - sentAt
+    if (isWrong || !isPossible) this.#offset = least
   }
 }
 
