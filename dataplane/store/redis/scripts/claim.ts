@@ -27,10 +27,11 @@ if lost(dayLedger, arg(12), arg(13)) or lost(monthLedger, arg(14), arg(15)) then
  * makes more idle than the slice had. A call that comes after a later one changes nothing.
  */
 const SETTLED = `
+-- Before anything expires, because nothing is saved then.
+if slices[id] and number <= slices[id][2] then return { 2, now } end
 local missing = expire()
 if missing then return missing end
 local slice = slices[id]
-if slice and number <= slice[2] then return { 2, now } end
 if isPresent then toPresentWindows() end
 changed = true
 
