@@ -87,13 +87,17 @@ function history(): Fields {
     ...{
       cost_nano_usd: [1e7, 2e7, 1e7],
       whole: [[1], [2], [1]],
-      first_token: [[40, 20], [60, 40], 0],
+      first_token: [
+        [40, 20],
+        [60, 40],
+        [50, 10],
+      ],
     },
   })
   const last = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS
   return {
     ...{ kept_in: 'redis', step_ms: MINUTE_MS, bounds: [0.5] },
-    times: [2, 1, 0].map((minutes) => last - minutes * MINUTE_MS),
+    times: [3, 2, 1].map((minutes) => last - minutes * MINUTE_MS),
     series: [counts('route', 'chat'), counts('tenant', 'acme'), counts('upstream', 'local')],
     events: [{ ...change('breaker', 'The breaker of upstream "local" is open.'), replica: 'gw-0' }],
   }

@@ -22,7 +22,7 @@ export function map({ routes, upstreams, traces, rates }) {
   const columns = [
     callers.map((name) => ({
       name,
-      words: `${number(rates.tenants.get(name)?.requests ?? 0)} /s`,
+      words: [`${number(rates.tenants.get(name)?.requests ?? 0)} /s`],
       kind: 'idle',
     })),
     shownRoutes.map((route) => ({
