@@ -67,7 +67,7 @@ export function quantile(share, { bounds, firstTokens }) {
   return bounds.at(-1)
 }
 
-/** Errors of upstreams and of the gateway: a refusal by a limit or of what a client sent is none of theirs. */
+/** Errors of upstreams and of the gateway: a refusal by a limit or of what a client sent is not theirs. */
 function faultsOf({ errors, refused = 0, client_errors: client = 0 }) {
   return errors - refused - client
 }
