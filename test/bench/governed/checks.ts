@@ -24,7 +24,7 @@ const LOST_REQUESTS = 20
 const LOST_EVERY_MS = 50
 const WORDS = 20
 const OK = 200
-/** What the upstream would report for the prompt of `askFor`: a word. */
+/** The number that an upstream reports for the prompt of `askFor`: a word. */
 const PROMPT_TOKENS = 7
 /** An answer of ten tokens. */
 const FIELDS = { model: ROUTE, max_tokens: 3 }

@@ -1,23 +1,24 @@
 /** This gateway, with the limits of a check. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { parse, stringify } from 'yaml'
+import { aKey } from '../../helpers/a-key.ts'
 import { aDocument, anUpstream, Front } from '../../helpers/fake-upstream.ts'
 import { PLENTY, startGateway } from '../../helpers/gateway-process.ts'
-import { keysOf } from '../../integration/limits/limited-gateway.ts'
 import { ROUTE } from '../gateway.ts'
 import { PRICE, type Running, type System, type Terms } from './system.ts'
 
 const TENANT = 'acme'
 /** An answer of the checks has ten tokens. */
 const ANSWER_TOKENS = 10
-const keys = keysOf([TENANT, 'other'])
+const own = aKey({ id: TENANT, tenant: TENANT })
+const other = aKey({ id: 'other', tenant: 'other' })
 
 export const gw: System = { name: 'gw', lacks: {}, start }
 
 async function start(terms: Terms): Promise<Running> {
   const env = { UPSTREAM_KEY: 'upstream-credential' }
   const gateway = await startGateway({ config: documentOf(terms), env })
-  const front = new Front(gateway, keys.byTenant.get(TENANT) ?? '')
+  const front = new Front(gateway, own.key)
   return {
     url: gateway.url,
     key: front.key,
@@ -45,7 +46,7 @@ function documentOf({ upstreamUrl, requestsMax, slots, storeSocket }: Terms) {
   return aDocument({
     upstreams: [anUpstream({ name: 'up', endpoint: upstreamUrl })],
     routes: [{ name: ROUTE, strategy: 'single', primary: 'up' }],
-    api_keys: keys.records,
+    api_keys: [own.record, other.record],
     rate_limits: {
       default: { ...PLENTY, ...(slots && { concurrent_requests: slots }) },
       ...store,

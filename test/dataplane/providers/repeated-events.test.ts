@@ -9,7 +9,7 @@ import type { MeteredAttempt } from '../../../dataplane/tokens/metered-attempt.t
 import { Tap } from '../../../dataplane/upstream/answer/tap.ts'
 import { aRequest, chatStream } from '../../helpers/providers/a-request.ts'
 
-/** What follows the choices of an event. */
+/** The end of an event, after its choices. */
 const ENDS = [
   '',
   ',"usage":null',

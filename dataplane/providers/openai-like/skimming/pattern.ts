@@ -32,7 +32,7 @@ export class EventPattern {
   readonly #head: string
   /** From the quote after the text to the usage, or to the end. */
   readonly #middle: string
-  /** What follows the usage; undefined if there is none. */
+  /** The bytes after the usage; undefined if the event has no usage. */
   readonly #rest: string | undefined
   /** Whether the client gets the event unchanged. */
   readonly isSame: boolean
