@@ -2,6 +2,7 @@
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { variableName } from '../names.ts'
+import { putParameters } from '../parameters.ts'
 import { type Service, serviceNamed, serviceOfModel } from '../providers.ts'
 import {
   priceFields,
@@ -124,6 +125,7 @@ function putRest(entry: Field, draft: Draft, { upstream, mode }: Rest): void {
   const price = String(upstream.model)
   putPrice(draft, priceFields(params, info), price, mode)
   putTimes(params, upstream)
+  putParameters(params, upstream, 'default')
   putHeaders(params.at('extra_headers'), upstream)
   if (params.at('organization').exists) {
     const headers = (upstream.headers as Fields | undefined) ?? {}

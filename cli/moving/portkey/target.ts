@@ -2,6 +2,7 @@
 import { type Draft, type Fields, put } from '../draft.ts'
 import type { Field } from '../field.ts'
 import { variableName } from '../names.ts'
+import { putParameters } from '../parameters.ts'
 import { type Service, serviceNamed } from '../providers.ts'
 import { addRoute } from '../routes.ts'
 import {
@@ -37,6 +38,7 @@ export function targetOf(target: Field, draft: Draft, wanted: string): Fields | 
     note: name === model.text ? undefined : 'the model alone',
   })
   target.at('name').kept(upstream, 'name')
+  putParameters(override, upstream, 'force')
   putConnection(target, draft, { upstream, service })
   draft.upstreams.push(upstream)
   return upstream

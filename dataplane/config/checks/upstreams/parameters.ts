@@ -11,6 +11,7 @@ import {
   OWNED,
   type ParameterKind,
 } from '../../../wire/models/parameters.ts'
+import { Suggestions } from '../../judgement/nearest.ts'
 import { type Finding, type Path, refuse } from '../../judgement/problems.ts'
 import { at, type Check, quoted } from '../contract.ts'
 import { isObeyed } from './parameter-effects.ts'
@@ -30,20 +31,50 @@ const parametersAreKnown: Check = ({ upstreams }, { suggestions }) =>
   upstreams.flatMap((upstream, index) =>
     HOWS.flatMap((how) => {
       const path = [...at('upstreams', index), 'parameters', how]
-      return Object.entries(upstream.parameters?.[how] ?? {}).flatMap(([name, value]) => {
-        const field = [...path, name]
-        if (name === EXTRA_BODY) return judgeExtra(value, field, upstream)
-        if (OWNED.has(name)) return [owned(field, name)]
-        const known = kindsOf(upstream)
-        const kind = known.get(name)
-        if (kind !== undefined) return judgeValue(kind, value, field)
-        const meant = suggestions.didYouMean(name, known.keys())
-        const message = `${upstream.provider} has no parameter ${quoted(name)} that the gateway knows${meant}`
-        const fix = `Use one of: ${[...known.keys()].join(', ')}. Write other members of its API below ${EXTRA_BODY}.`
-        return [{ ...refuse(field, message, fix), atKey: true }]
-      })
+      return Object.entries(upstream.parameters?.[how] ?? {}).flatMap(([name, value]) =>
+        judge(upstream, { name, value, field: [...path, name] }, suggestions),
+      )
     }),
   )
+
+interface Written {
+  readonly name: string
+  readonly value: unknown
+  readonly field: Path
+}
+
+function judge(
+  upstream: UpstreamSection,
+  { name, value, field }: Written,
+  suggestions: Suggestions,
+): Finding[] {
+  if (name === EXTRA_BODY) return judgeExtra(value, field, upstream)
+  if (OWNED.has(name)) return [owned(field, name)]
+  const known = kindsOf(upstream)
+  const kind = known.get(name)
+  if (kind !== undefined) return judgeValue(kind, value, field)
+  const meant = suggestions.didYouMean(name, known.keys())
+  const message = `${upstream.provider} has no parameter ${quoted(name)} that the gateway knows${meant}`
+  const fix = `Use one of: ${[...known.keys()].join(', ')}. Write other members of its API below ${EXTRA_BODY}.`
+  return [{ ...refuse(field, message, fix), atKey: true }]
+}
+
+/** Why the upstream cannot set the parameter; undefined if it can. */
+export function faultOf(
+  upstream: UpstreamSection,
+  name: string,
+  value: unknown,
+): string | undefined {
+  const [found] = judge(upstream, { name, value, field: [] }, new Suggestions())
+  if (found !== undefined) return found.message
+  const isCommon = Object.hasOwn(COMMON, name)
+  return isCommon && !isObeyed(upstream, name, value) ? unheeded(upstream) : undefined
+}
+
+function unheeded({ provider, model }: UpstreamSection): string {
+  const named = model === ANY_MODEL ? '' : ` for the model ${quoted(model)}`
+  return `cannot take effect: ${provider} has no such parameter${named}`
+}
 
 function kindsOf({ provider }: UpstreamSection): ReadonlyMap<string, ParameterKind> {
   const { parameters = {} } = PROVIDER_FACTS[provider]
@@ -198,8 +229,7 @@ const parametersAreObeyed: Check = ({ upstreams }) =>
         if (kind === undefined || !Object.hasOwn(COMMON, name) || !isOf(kind, value)) return []
         if (isObeyed(upstream, name, value)) return []
         const path = [...at('upstreams', index), 'parameters', how, name]
-        const model = upstream.model === ANY_MODEL ? '' : ` for the model ${quoted(upstream.model)}`
-        const message = `cannot take effect: ${upstream.provider} has no such parameter${model}`
+        const message = unheeded(upstream)
         return [{ ...refuse(path, message, 'Remove it.'), atKey: true }]
       })
     }),
