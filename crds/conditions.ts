@@ -86,6 +86,7 @@ export const CONDITIONS = {
     'NoEndpoints',
     'CredentialRejected',
     'EndpointsRefused',
+    'RolloutBack',
   ],
   /** The summary: its reason is that of the first other condition that is not met. StoreAway: requests are refused. */
   Ready: ['Ready', 'Pending', 'StoreAway'],

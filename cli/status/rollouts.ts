@@ -55,7 +55,7 @@ export const Shadows = z.object({
 
 const Refusal = z.object({ error: z.object({ message: z.string() }) })
 
-/** Without a shared store, pods have states of their own; then each is listed. */
+/** Without a shared store, each pod has another state, and each is listed. */
 export async function askRollouts(place: Place): Promise<Rollout[]> {
   const found = await askAll(place, '/rollouts', (body) => Rollouts.parse(body).rollouts)
   const all = new Map<string, Rollout>()

@@ -1,7 +1,7 @@
 /** The sums of finished requests on one side of a rollout. Sums of several replicas add up. */
 import { isRecord } from '../json/values.ts'
 
-/** What one finished request adds. */
+/** The result of one finished request, as sums take it. */
 export interface Sample {
   readonly isFailed: boolean
   /** Milliseconds from the attempt to the first content of a stream, or to the whole answer; undefined: it failed. */

@@ -10,7 +10,7 @@ export type Measure = 'errors' | 'ttft_p95' | 'cost' | 'finish_length'
 /** `worse`: beyond the margin, and not by chance. `unsure`: beyond the margin, perhaps by chance. */
 export type Standing = 'worse' | 'unsure' | 'well' | 'unknown'
 
-export interface Compared {
+export interface Comparison {
   readonly measure: Measure
   readonly standing: Standing
   /** For people: both values and the margin. */
@@ -23,7 +23,7 @@ export const REQUESTS_MIN = 20
 const Z = 3.29
 const P95 = 0.95
 
-export function compared(newer: Arm, others: Arm, margins: Margins): Compared[] {
+export function compared(newer: Arm, others: Arm, margins: Margins): Comparison[] {
   return [
     ofShares('errors', 'failed requests', margins.errors, [
       { count: newer.failed, of: newer.requests },
@@ -53,7 +53,7 @@ function ofShares(
   what: string,
   points: number,
   [newer, others]: readonly [Share, Share],
-): Compared {
+): Comparison {
   // Without other requests there is no failure to expect.
   const expected = others.of === 0 ? 0 : others.count / others.of
   const seen = newer.of === 0 ? 0 : newer.count / newer.of
@@ -79,7 +79,7 @@ function wilson({ count, of }: Share): { readonly low: number; readonly high: nu
  * If the 95th percentile is within the margin, at most 5 % of the times are above it. The percentile of the others is
  * itself only known within bounds, and the upper one counts.
  */
-function ofTimes(newer: Arm, others: Arm, margin: number): Compared {
+function ofTimes(newer: Arm, others: Arm, margin: number): Comparison {
   const counts = [countOf(newer.streams), countOf(others.streams)] as const
   const [seen, expected] = [newer, others].map(({ streams }) => msOf(quantileOf(streams, P95)))
   const text =
@@ -96,13 +96,13 @@ function ofTimes(newer: Arm, others: Arm, margin: number): Compared {
   return { measure: 'ttft_p95', standing: isWorse ? 'worse' : 'unsure', text }
 }
 
-/** The bucket of the time that is so many percent longer. */
+/** The bucket of the time that is longer by that percentage. */
 function bucketBeyond(bucket: number, margin: number): number {
   return bucket + Math.ceil(Math.log1p(margin / 100) / Math.log(msOf(1)))
 }
 
 /** Welch's test of the mean against the mean of the others with the margin. */
-function ofCosts(newer: Arm, others: Arm, margin: number): Compared {
+function ofCosts(newer: Arm, others: Arm, margin: number): Comparison {
   const [seen, expected] = [meanOf(newer), meanOf(others)]
   const factor = 1 + margin / 100
   const text = `cost of a request ${dollars(seen.mean)} instead of ${dollars(expected.mean)}, with +${margin} % allowed`

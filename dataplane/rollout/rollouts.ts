@@ -5,7 +5,7 @@
 import type { Clock, Deadline } from '../base/clock.ts'
 import type { RolloutPlan } from '../config/routes/rollout.ts'
 import type { Snapshot } from '../config/snapshot.ts'
-import type { Cells } from '../store/cells.ts'
+import type { Cells } from '../store/cells/cells.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Trace } from '../telemetry/trace/fields.ts'
@@ -25,7 +25,7 @@ import {
   NO_SUMS,
   type RolloutState,
   readState,
-  type Sums,
+  type SideSums,
   withSums,
 } from './state.ts'
 
@@ -60,7 +60,7 @@ interface Followed {
   state: RolloutState
   samples: { readonly newer: Sample[]; readonly others: Sample[] }
   /** Sums that the state does not contain yet. */
-  waiting: Sums
+  waiting: SideSums
   /** When this replica saw the present step first, and how long it had run. */
   seen: { readonly key: string; readonly at: number; readonly ranMs: number }
   syncing: Promise<void> | undefined
@@ -139,7 +139,7 @@ export class Rollouts implements Deadline, Shares {
     for (const name of this.#followed.keys()) void this.#sync(name)
   }
 
-  /** What a person asked for; the new state, or undefined if the route has no rollout. Rejects if the store is away. */
+  /** Does as a person asked; the new state, or undefined if the route has no rollout. Rejects if the store is away. */
   async act(route: string, action: Action): Promise<RolloutState | undefined> {
     const followed = this.#followed.get(route)
     if (followed === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What one finished request says about its side of a rollout, read from its trace. */
+/** Reads from the trace of a finished request how its side of a rollout did. */
 import type { AttemptTrace, Trace } from '../telemetry/trace/fields.ts'
 import type { Sample } from './arm.ts'
 

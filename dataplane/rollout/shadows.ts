@@ -37,7 +37,7 @@ export interface ShadowPair {
   readonly shadow: ShadowAnswer
 }
 
-interface Sums {
+interface AnswerSums {
   answers: number
   failed: number
   tokens: number
@@ -48,8 +48,8 @@ interface Sums {
 interface Book {
   readonly results: Map<ShadowResult, number>
   readonly differences: Map<string, number>
-  readonly real: Sums
-  readonly shadow: Sums
+  readonly real: AnswerSums
+  readonly shadow: AnswerSums
   last: ShadowPair[]
 }
 
@@ -72,7 +72,7 @@ export class Shadows {
     this.#metrics = metrics
   }
 
-  /** Takes a place for a copy; undefined: there is none. `end` ends the copy when the process does. */
+  /** Takes a place for a copy; undefined: no place is free. `end` ends the copy when the process does. */
   enter(bytes: number, end: () => void): (() => void) | undefined {
     if (this.#running.size >= RUNNING_MAX || this.#bytes + bytes > BYTES_MAX) return undefined
     this.#running.add(end)
@@ -147,11 +147,11 @@ export class Shadows {
   }
 }
 
-function noSums(): Sums {
+function noSums(): AnswerSums {
   return { answers: 0, failed: 0, tokens: 0, bytes: 0, times: {} }
 }
 
-function add(sums: Sums, answer: ShadowAnswer): void {
+function add(sums: AnswerSums, answer: ShadowAnswer): void {
   sums.answers++
   if (answer.status !== 200) sums.failed++
   sums.tokens += answer.completion_tokens ?? 0
@@ -161,7 +161,7 @@ function add(sums: Sums, answer: ShadowAnswer): void {
   sums.times[bucket] = (sums.times[bucket] ?? 0) + 1
 }
 
-function shown({ answers, failed, tokens, bytes, times }: Sums) {
+function shown({ answers, failed, tokens, bytes, times }: AnswerSums) {
   const mean = (sum: number) => (answers === 0 ? undefined : Math.round(sum / answers))
   return {
     answers,

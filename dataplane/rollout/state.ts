@@ -2,7 +2,7 @@
 import type { RolloutPlan } from '../config/routes/rollout.ts'
 import { isRecord, parsed } from '../json/values.ts'
 import { type Arm, added, NO_REQUESTS, readArm } from './arm.ts'
-import { type Compared, compared, type Measure, REQUESTS_MIN } from './comparison.ts'
+import { type Comparison, compared, type Measure, REQUESTS_MIN } from './comparison.ts'
 
 export const PHASES = ['running', 'paused', 'back', 'aborted', 'complete'] as const
 export type Phase = (typeof PHASES)[number]
@@ -27,17 +27,17 @@ export interface RolloutState {
   /** Sums of this step. */
   readonly newer: Arm
   readonly others: Arm
-  /** Sums of the others in the step before, until this step has enough of its own. */
+  /** Sums of the others in the step before, until this step has enough others. */
   readonly before: Arm
 }
 
 /** Sums that a replica adds. */
-export interface Sums {
+export interface SideSums {
   readonly newer: Arm
   readonly others: Arm
 }
 
-export const NO_SUMS: Sums = { newer: NO_REQUESTS, others: NO_REQUESTS }
+export const NO_SUMS: SideSums = { newer: NO_REQUESTS, others: NO_REQUESTS }
 
 export function begun({ id, steps }: RolloutPlan, at: string): RolloutState {
   const started = { id, phase: 'running', step: 0, share: steps[0], reason: 'begun' } as const
@@ -46,7 +46,7 @@ export function begun({ id, steps }: RolloutPlan, at: string): RolloutState {
 
 const EMPTY = { ranMs: 0, newer: NO_REQUESTS, others: NO_REQUESTS }
 
-export function withSums(state: RolloutState, { newer, others }: Sums): RolloutState {
+export function withSums(state: RolloutState, { newer, others }: SideSums): RolloutState {
   return { ...state, newer: added(state.newer, newer), others: added(state.others, others) }
 }
 
@@ -55,7 +55,7 @@ export function comparedWith({ others, before }: RolloutState): Arm {
   return others.requests >= REQUESTS_MIN ? others : added(others, before)
 }
 
-export function comparedIn(state: RolloutState, { margins }: RolloutPlan): Compared[] {
+export function comparedIn(state: RolloutState, { margins }: RolloutPlan): Comparison[] {
   return compared(state.newer, comparedWith(state), margins)
 }
 
@@ -86,31 +86,31 @@ function stepped(state: RolloutState, { steps }: RolloutPlan, at: string): Rollo
   return { ...state, ...EMPTY, step, share, before, reason, changedAt: at }
 }
 
-/** What a person asked for. */
+/** The state after a person has asked for an action. */
 export function acted(
   state: RolloutState,
   action: Action,
   plan: RolloutPlan,
   at: string,
 ): RolloutState {
-  const told = { changedAt: at, reason: `${PAST[action]} by a person`, why: undefined }
+  const change = { changedAt: at, reason: `${PAST[action]} by a person`, why: undefined }
   switch (action) {
     case 'pause':
-      return state.phase === 'running' ? { ...state, ...told, phase: 'paused' } : state
+      return state.phase === 'running' ? { ...state, ...change, phase: 'paused' } : state
     case 'resume':
       if (state.phase === 'running' || state.phase === 'complete') return state
-      if (state.phase === 'paused') return { ...state, ...told, phase: 'running' }
-      return { ...begun(plan, at), before: comparedWith(state), reason: told.reason }
+      if (state.phase === 'paused') return { ...state, ...change, phase: 'running' }
+      return { ...begun(plan, at), before: comparedWith(state), reason: change.reason }
     case 'promote':
-      return { ...state, ...told, phase: 'complete', share: 100 }
+      return { ...state, ...change, phase: 'complete', share: 100 }
     case 'abort':
-      return { ...state, ...told, phase: 'aborted', share: 0 }
+      return { ...state, ...change, phase: 'aborted', share: 0 }
   }
 }
 
 const PAST = { pause: 'paused', resume: 'resumed', promote: 'promoted', abort: 'aborted' }
 
-/** A kept state; undefined if there is none for this plan. */
+/** A kept state; undefined: it is not for this plan, or unreadable. */
 export function readState(text: string, { id, steps }: RolloutPlan): RolloutState | undefined {
   const value = parsed(text)
   if (!isRecord(value) || value.id !== id) return undefined

@@ -1,6 +1,6 @@
 /** Opens the store of a process: memory only, memory with a journal under `state_dir`, or one that replicas share. */
 import type { Section } from '../schema/index.ts'
-import { FileCells, MemoryCells } from './cells.ts'
+import { FileCells, MemoryCells } from './cells/cells.ts'
 import { DiskPages } from './history/disk-pages.ts'
 import { DiskStore } from './memory/disk.ts'
 import { MemoryStore } from './memory/memory.ts'

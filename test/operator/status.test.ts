@@ -181,3 +181,21 @@ test('an upstream that refuses the credential is named with the affected pods, a
   const all = statusOf({ pods: [aPod('a', undefined, { refusedCredentials })] })
   assert.match(conditionOf(all, 'Degraded').message, /hosted \(401 to every pod\)/)
 })
+
+test('rollouts are in the status, and one that went back degrades the gateway with its reason', () => {
+  const reported = (changed_at: string, phase: string, share: number) => ({
+    ...{ route: 'chat', to: 'new', phase, share, changed_at },
+    reason: 'failed requests 100 % instead of 0 %',
+  })
+  const running = aPod('a', undefined, { rollouts: [reported(NOW, 'running', 5)] })
+  const back = aPod('b', undefined, { rollouts: [reported(LATER, 'back', 0)] })
+  assert.equal(says(statusOf({ pods: [running] }), 'Degraded'), 'False AsConfigured')
+  const status = statusOf({ pods: [running, back] })
+  assert.equal(says(status, 'Degraded'), 'True RolloutBack')
+  assert.match(conditionOf(status, 'Degraded').message, /new on chat \(failed requests 100 %/)
+  assert.deepEqual(
+    status.rollouts?.map(({ route, phase, share }) => [route, phase, share]),
+    [['chat', 'back', '0']],
+  )
+  assert.equal(statusOf().rollouts, undefined)
+})

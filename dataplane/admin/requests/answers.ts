@@ -3,7 +3,7 @@ import type { Gateway } from '../../gateway/gateway.ts'
 import type { Trace } from '../../telemetry/trace/fields.ts'
 import { runningOf } from './running.ts'
 
-type Query = Readonly<Record<string, string>>
+export type AdminQuery = Readonly<Record<string, string>>
 
 export interface Answer {
   readonly status: number
@@ -12,7 +12,7 @@ export interface Answer {
 
 const TRACES_SHOWN = 100
 
-export function traces({ limit, running }: Query, gateway: Gateway) {
+export function traces({ limit, running }: AdminQuery, gateway: Gateway) {
   if (running === 'true') return runningOf(gateway, limitOf(limit))
   return gateway.traces.list(limitOf(limit))
 }
@@ -32,7 +32,7 @@ export function traceOf(
   return missing(`There is no trace of request "${id}"; the last ${gateway.traces.size} are kept.`)
 }
 
-export async function explained(gateway: Gateway, query: Query): Promise<Answer> {
+export async function explained(gateway: Gateway, query: AdminQuery): Promise<Answer> {
   const { explanationOf } = await import('../explanation.ts')
   const explanation = await explanationOf(query, gateway)
   if ('wrong' in explanation)

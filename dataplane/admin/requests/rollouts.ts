@@ -1,13 +1,11 @@
 /** Rollouts and shadows of routes as answers of the admin API. */
 import type { Gateway } from '../../gateway/gateway.ts'
 import { ACTIONS } from '../../rollout/state.ts'
-import { type Answer, missing, ok } from './answers.ts'
-
-type Query = Readonly<Record<string, string>>
+import { type AdminQuery, type Answer, missing, ok } from './answers.ts'
 
 export async function actOnRollout(
   route: string,
-  { action }: Query,
+  { action }: AdminQuery,
   { rollouts }: Pick<Gateway, 'rollouts'>,
 ): Promise<Answer> {
   const wanted = ACTIONS.find((one) => one === action)

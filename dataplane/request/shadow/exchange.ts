@@ -29,13 +29,13 @@ export interface Copied extends CopiedRequest {
   readonly meter: Meter
   readonly caller: Caller
   readonly subject: Subject
-  /** What the copy holds of the limits of its tenant. */
+  /** The part that the copy holds of the limits of its tenant. */
   readonly held: Amount
   /** That of the copy. */
   readonly trace: Trace
 }
 
-export interface Answered {
+export interface AnsweredCopy {
   readonly result: ShadowResult
   readonly status: number
   /** Milliseconds from the start of the copy. */
@@ -43,11 +43,11 @@ export interface Answered {
   readonly heard: Heard
 }
 
-export async function answerOf(copied: Copied): Promise<Answered> {
+export async function answerOf(copied: Copied): Promise<AnsweredCopy> {
   const { gateway, target, shadow, presence } = copied
   const beganAt = gateway.clock.now()
   const heard = new Heard(shadow.keep_texts)
-  const ended = (result: ShadowResult, status: number): Answered => {
+  const ended = (result: ShadowResult, status: number): AnsweredCopy => {
     return { result, status, endedMs: gateway.clock.now() - beganAt, heard }
   }
   const written = await writtenFor(copied)

@@ -20,13 +20,13 @@ import { serves } from '../../translation/pair.ts'
 import type { Lane, Target } from '../../upstream/live/targets.ts'
 import { noteCharges } from '../charged.ts'
 import { countLate, type Settled, settle } from '../stages/settle.ts'
-import { type Answered, answerOf, type Copied } from './exchange.ts'
+import { type AnsweredCopy, answerOf, type Copied } from './exchange.ts'
 import type { CopiedRequest, Heard } from './heard.ts'
 
 /** The key of copies in rows of usage. */
 const KEY = 'shadow'
 
-interface Sending extends CopiedRequest {
+interface SentCopy extends CopiedRequest {
   readonly shadow: ShadowSection
   readonly target: Target
   readonly presence: Presence
@@ -62,7 +62,7 @@ export function sendCopy(copied: CopiedRequest, shadow: ShadowSection, heard: He
 }
 
 /** Rejects if the limits of the tenant refuse the copy. */
-async function run(sending: Sending, heard: Heard): Promise<void> {
+async function run(sending: SentCopy, heard: Heard): Promise<void> {
   const { gateway, admission, dialect, target, shadow } = sending
   await recall(sending.request, dialect.reading)
   const request = { ...sending.request, tenant: shadow.tenant }
@@ -71,7 +71,7 @@ async function run(sending: Sending, heard: Heard): Promise<void> {
   const trace = traceOf(copy)
   const { meter, lease } = settled
   const sent: Copied = { ...copy, meter, held: lease.held, trace }
-  let answered: Answered | undefined
+  let answered: AnsweredCopy | undefined
   try {
     answered = await answerOf(sent)
   } finally {
@@ -106,7 +106,7 @@ async function admitted({
   shadow,
   caller,
   subject,
-}: Sending): Promise<Settled & Pick<Quote, 'tokens'>> {
+}: SentCopy): Promise<Settled & Pick<Quote, 'tokens'>> {
   const { limits } = active.snapshot
   const lane: Lane = { targets: [target], turn: 0 }
   const route = routeTo(admission.route, target)
@@ -155,7 +155,7 @@ function callerOf(tenant: string): Caller {
   return { tenant, key: keyOf({ id: KEY, tenant, hash, scopes, routes: ['*'] } as never) }
 }
 
-function traceOf({ gateway, trace: real, admission, shadow, target, request }: Sending): Trace {
+function traceOf({ gateway, trace: real, admission, shadow, target, request }: SentCopy): Trace {
   const time = new Date(gateway.clock.wall()).toISOString()
   const trace = newTrace(gateway.newRequestId(), time, real.method, real.path)
   trace.tenant = shadow.tenant

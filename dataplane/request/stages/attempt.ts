@@ -47,7 +47,7 @@ export function attempt(
   return turn === undefined ? trying : trying.finally(() => turn.close())
 }
 
-/** The upstream that stores the object of a request gets it, whatever its share. */
+/** The upstream that stores the object of a request gets it, regardless of its share. */
 function isForNewer(
   { request, caller, client }: AttemptedRequest,
   { route, lane }: AttemptAdmission,

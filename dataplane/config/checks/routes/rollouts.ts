@@ -7,7 +7,7 @@ import { routesIn, upstreamNamesOf } from '../../routes/members.ts'
 import { at, type Check, listed, quoted } from '../contract.ts'
 import { upstreamsOf } from '../tenants/prices.ts'
 
-interface Found {
+interface RolloutAt {
   readonly route: RouteSection
   readonly rollout: RolloutSection
   readonly path: Path
@@ -71,7 +71,7 @@ export const rolloutChecks: readonly Check[] = [
   nestedRolloutsAreSeen,
 ]
 
-function foundIn({ routes }: Section): Found[] {
+function foundIn({ routes }: Section): RolloutAt[] {
   return routes.flatMap((route, index) => {
     const { rollout } = route
     return rollout === undefined ? [] : [{ route, rollout, path: at('routes', index, 'rollout') }]

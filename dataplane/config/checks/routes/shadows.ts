@@ -8,7 +8,7 @@ import { upstreamNamesOf } from '../../routes/members.ts'
 import { Placements } from '../../routes/placements.ts'
 import { at, type Check, quoted } from '../contract.ts'
 
-interface Found {
+interface ShadowAt {
   readonly route: RouteSection
   readonly shadow: ShadowSection
   readonly path: Path
@@ -76,7 +76,7 @@ export const shadowChecks: readonly Check[] = [
   shadowBudgetHasPrice,
 ]
 
-function foundIn({ routes }: Section): Found[] {
+function foundIn({ routes }: Section): ShadowAt[] {
   return routes.flatMap((route, index) => {
     const { shadow } = route
     return shadow === undefined ? [] : [{ route, shadow, path: at('routes', index, 'shadow') }]

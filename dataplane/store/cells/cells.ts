@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isRecord, parsed } from '../json/values.ts'
+import { isRecord, parsed } from '../../json/values.ts'
 
 export interface Cell {
   readonly version: number
@@ -12,7 +12,7 @@ export interface Cell {
 export interface Cells {
   /** Whether other processes share them. */
   readonly isShared: boolean
-  /** undefined: there is none yet, which is version 0. Rejects if the store is away. */
+  /** undefined: nothing was written yet, which is version 0. Rejects if the store is away. */
   load(name: string): Promise<Cell | undefined>
   /** false: the cell no longer has that version. Rejects if the store is away. */
   swap(name: string, version: number, text: string): Promise<boolean>

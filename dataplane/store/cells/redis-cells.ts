@@ -1,7 +1,8 @@
 /** Small named texts in Redis: one key each, replaced by a script that compares the version. */
-import type { Cell, Cells } from '../cells.ts'
+
+import type { Link, Script } from '../redis/link.ts'
 import { cellKey } from '../roots.ts'
-import type { Link, Script } from './link.ts'
+import type { Cell, Cells } from './cells.ts'
 
 const LOAD: Script = { name: 'load_cell', lua: "return redis.call('GET', KEYS[1])" }
 
