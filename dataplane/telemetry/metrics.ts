@@ -1,10 +1,9 @@
 /** Every metric of the data plane, one row each. Label values come from the configuration, never from clients. */
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { counter, createFamily, gauge, histogram, nanos } from './metric-row.ts'
-import { ROLLOUT_METRICS } from './rollout-metrics.ts'
 import type { Histogram, Numbers } from './series.ts'
 import { LIMIT_METRICS, STORE_METRICS } from './store-metrics.ts'
-import { CREDENTIAL_METRICS, WAITING_METRICS } from './upstream-metrics.ts'
+import { CREDENTIAL_METRICS, ROLLOUT_METRICS, WAITING_METRICS } from './upstream-metrics.ts'
 
 const OF_GROUPS = 'Settled in the window, of a group or a key.'
 
