@@ -5,7 +5,7 @@ import { QUESTION, startFront, startUpstream, whole } from '../helpers/fake-upst
 import { until } from '../helpers/until.ts'
 
 /** Promises of an answer that is no stream. A stage that need not wait makes none. */
-const PROMISES_MAX = 14
+const PROMISES_MAX = 12
 /** Bytes of all objects of a request, before the compiler has optimised its code. */
 const BYTES_MAX = 54_000
 const WARM_UP = 400
@@ -80,7 +80,8 @@ test('a request without optional features makes few promises and few objects', a
   await ask(COUNTED)
   const bytes = Number(await counted(1)) / COUNTED
   await ask(COUNTED)
-  const promises = Number(await counted(2)) / COUNTED
+  // Timers make one now and then.
+  const promises = Math.round(Number(await counted(2)) / COUNTED)
   assert.ok(promises <= PROMISES_MAX, `${promises} promises a request; ${PROMISES_MAX} are allowed`)
   assert.ok(bytes <= BYTES_MAX, `${Math.round(bytes)} bytes a request; ${BYTES_MAX} are allowed`)
 })

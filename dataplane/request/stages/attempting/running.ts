@@ -37,14 +37,15 @@ const NOT_PERMITTED: Outcome = {
 }
 
 /** Sends the request to the target once. */
-export async function ask(target: Target, written: Written, begun: Begun): Promise<Outcome> {
+export function ask(target: Target, written: Written, begun: Begun): Promise<Outcome> {
   const running = begin(target, written, begun)
   // The endpoint has been chosen from the body by then.
   forget(begun.asked.request)
-  if (running === undefined) return NOT_PERMITTED
-  const outcome = await running.one.outcome
-  conclude(running, outcome, begun)
-  return outcome
+  if (running === undefined) return Promise.resolve(NOT_PERMITTED)
+  return running.one.outcome.then((outcome) => {
+    conclude(running, outcome, begun)
+    return outcome
+  })
 }
 
 /** undefined if the breaker has opened since the attempt was planned. */
