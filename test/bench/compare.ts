@@ -1,5 +1,5 @@
 /**
- * Compares two trees: processor time of a governed request, p99 at 1,000/s and memory.
+ * Compares two trees: the first requests after a start, processor time of a governed request, p99 at 1,000/s and memory.
  * `node test/bench/compare.ts OTHER_TREE [STARTS] [FLAGS ...]`; the other tree is "before", and flags of Node apply
  * only to this one (`compare.ts . 5 --max-semi-space-size=8`). Both gateways run at once and are loaded in turns of a
  * second, so that a slow minute of the machine affects both. A verdict is given on the ratio within the pairs, and only
@@ -16,6 +16,7 @@ import { interval } from './medians.ts'
 import type { Process } from './processes.ts'
 import { startUpstream } from './rig.ts'
 import { compilePrograms } from './tools.ts'
+import { measureWarmUp, type WarmUp } from './warm-up.ts'
 
 const SECONDS = 4
 const CONNECTIONS = 64
@@ -26,7 +27,7 @@ const TURNS = 10
 /** Fewer pairs have no interval. */
 const PAIRS_MIN = 6
 
-interface Figures {
+interface Figures extends Omit<WarmUp, 'endUs'> {
   readonly cpuUs: number
   readonly p99Ms: number
   readonly idleMiB: number
@@ -48,6 +49,8 @@ const programs = compilePrograms(import.meta.dirname)
 const root = resolve(import.meta.dirname, '../..')
 const trees = { before: resolve(other), now: root }
 const figures: Record<keyof Figures, Pair<number>[]> = {
+  firstSeconds: [],
+  settledAfter: [],
   cpuUs: [],
   p99Ms: [],
   idleMiB: [],
@@ -69,9 +72,7 @@ try {
 } finally {
   await upstream.stop()
 }
-for (const key of ['cpuUs', 'p99Ms', 'idleMiB', 'loadedMiB'] as const) {
-  console.log(verdict(key))
-}
+for (const key of Object.keys(figures) as (keyof Figures)[]) console.log(verdict(key))
 
 /** Noise must not look like a result. */
 function verdict(key: keyof Figures): string {
@@ -87,7 +88,7 @@ function verdict(key: keyof Figures): string {
 
 function medianOf(pairs: readonly Pair<number>[], name: keyof typeof trees): string {
   const sorted = pairs.map((pair) => pair[name]).toSorted((one, two) => one - two)
-  return (sorted[sorted.length >> 1] ?? 0).toFixed(1)
+  return (sorted[sorted.length >> 1] ?? 0).toFixed(2)
 }
 
 interface Measured {
@@ -126,8 +127,16 @@ async function measurePair(
     console.log(key, pair.before.toFixed(1), pair.now.toFixed(1))
   }
   await both('idleMiB', residentMiB)
-  // Compiled code serves, as in production.
-  for (const name of names) await load(running[name], SECONDS)
+  const warmUps: Partial<Pair<WarmUp>> = {}
+  for (const name of names) {
+    const { gateway, port } = running[name]
+    warmUps[name] = await measureWarmUp({ pid: gateway.pid, port }, programs.load)
+  }
+  const { before, now } = warmUps as Pair<WarmUp>
+  for (const key of ['firstSeconds', 'settledAfter'] as const) {
+    figures[key].push({ before: before[key], now: now[key] })
+    console.log(key, before[key].toFixed(2), now[key].toFixed(2))
+  }
   for (let turn = 0; turn < TURNS; turn++) await both('cpuUs', processorUs, turn)
   await both('p99Ms', async (one) => (await load(one, SECONDS, RATE)).p99Us / 1000)
   await both('loadedMiB', residentMiB)

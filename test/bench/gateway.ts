@@ -96,6 +96,8 @@ export interface GatewayOptions {
   readonly adminPort: number
   readonly upstreamPort: number
   readonly settings: object
+  /** Whether there is a second upstream and route, which also serve Anthropic's messages. */
+  readonly hasNative?: boolean
   /** Passed to Node itself. */
   readonly flags?: readonly string[]
 }
@@ -126,6 +128,12 @@ export async function startGateway(options: GatewayOptions): Promise<StartedGate
 function configuration(options: GatewayOptions): object {
   const endpoint = `http://127.0.0.1:${options.upstreamPort}`
   const upstream = { ...upstreamOf(options.settings), endpoint }
+  const native = options.hasNative
+    ? {
+        upstreams: [{ ...upstream, name: NATIVE, native: ['messages'] }],
+        routes: [{ name: NATIVE, strategy: 'single', primary: NATIVE }],
+      }
+    : { upstreams: [], routes: [] }
   return {
     apiVersion: 'inference.gw/v1',
     kind: 'GatewayConfig',
@@ -136,14 +144,8 @@ function configuration(options: GatewayOptions): object {
         metrics_port: options.metricsPort,
         admin_port: options.adminPort,
       },
-      upstreams: [
-        { ...upstream, name: 'up' },
-        { ...upstream, name: NATIVE, native: ['messages'] },
-      ],
-      routes: [
-        { name: ROUTE, strategy: 'single', primary: 'up' },
-        { name: NATIVE, strategy: 'single', primary: NATIVE },
-      ],
+      upstreams: [{ ...upstream, name: 'up' }, ...native.upstreams],
+      routes: [{ name: ROUTE, strategy: 'single', primary: 'up' }, ...native.routes],
       api_keys: [record('t1', KEY)],
       ...options.settings,
     },

@@ -46,6 +46,7 @@ struct histogram {
 
 static struct {
   int port, connections, body_bytes, stream, hold, usage, input;
+  uint64_t requests; /* the run ends after this many answers; 0: only after its time */
   double seconds, rate;
   const char *key, *model, *path, *headers, *log;
 } options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
@@ -199,7 +200,8 @@ static void finish_request(struct connection *connection) {
   record(&whole, now - connection->began_ns);
   if (request_log) fprintf(request_log, "%lu %lu\n", connection->began_ns, now);
   if (connection->last) close_socket(connection);
-  next_request(connection);
+  if (options.requests && counts.requests >= options.requests) stopped = 1;
+  if (!stopped) next_request(connection);
 }
 
 static void send_request(struct connection *connection) {
@@ -406,6 +408,7 @@ static void read_options(int count, char **arguments) {
   static const struct option known[] = {
       {"port", required_argument, NULL, 'p'},     {"connections", required_argument, NULL, 'c'},
       {"seconds", required_argument, NULL, 't'},  {"rate", required_argument, NULL, 'r'},
+      {"requests", required_argument, NULL, 'n'},
       {"body-bytes", required_argument, NULL, 'b'}, {"key", required_argument, NULL, 'k'},
       {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
       {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
@@ -418,6 +421,7 @@ static void read_options(int count, char **arguments) {
       case 'c': options.connections = atoi(optarg); break;
       case 't': options.seconds = atof(optarg); break;
       case 'r': options.rate = atof(optarg); break;
+      case 'n': options.requests = strtoull(optarg, NULL, 10); break;
       case 'b': options.body_bytes = atoi(optarg); break;
       case 'k': options.key = optarg; break;
       case 'm': options.model = optarg; break;
@@ -434,9 +438,10 @@ static void read_options(int count, char **arguments) {
 int main(int count, char **arguments) {
   read_options(count, arguments);
   if (options.port == 0 || options.connections < 1) {
-    fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--rate R] [--stream]\n"
-                    "            [--hold] [--body-bytes N] [--key K] [--model M] [--path P]\n"
-                    "            [--headers LINES] [--include-usage] [--input] [--log FILE]\n");
+    fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--requests N]\n"
+                    "            [--rate R] [--stream] [--hold] [--body-bytes N] [--key K]\n"
+                    "            [--model M] [--path P] [--headers LINES] [--include-usage] [--input]\n"
+                    "            [--log FILE]\n");
     return 64;
   }
   signal(SIGTERM, stop);

@@ -11,6 +11,8 @@ export interface LoadOptions {
   readonly port: number
   readonly seconds: number
   readonly connections: number
+  /** The run ends after this many answers, if its time is not over before. */
+  readonly requests?: number
   /** Requests per second of an open loop; a closed loop when absent. */
   readonly rate?: number
   readonly stream?: boolean
@@ -58,6 +60,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
       ...['--key', KEY, '--model', options.operation?.model ?? ROUTE],
       ...(options.operation === undefined ? [] : ['--path', options.operation.path]),
       ...(options.operation?.isInput ? ['--input'] : []),
+      ...(options.requests === undefined ? [] : ['--requests', options.requests]),
       ...(options.rate === undefined ? [] : ['--rate', options.rate]),
       ...(options.stream ? ['--stream'] : []),
       ...(options.hold ? ['--hold'] : []),

@@ -4,6 +4,7 @@ import { readProcessorTime, readResidentBytes, watchMemory } from './consumption
 import { failuresOf, type LoadOptions, type LoadResult, runLoad } from './load.ts'
 import type { Plan } from './plan.ts'
 import type { Rig, Target } from './rig.ts'
+import { measureWarmUp } from './warm-up.ts'
 
 const SETTLE_MS = 300
 const IDLE_MS = 2_000
@@ -31,7 +32,10 @@ export async function measureRounds(rig: Rig, load: string, plan: Plan): Promise
   const readings = new Map<string, Reading[]>()
   await sleep(IDLE_MS)
   for (const target of rig.targets) readings.set(target.name, [readIdle(target)])
-  for (const target of rig.targets) await warmUp(target, load, plan)
+  for (const target of rig.targets) {
+    readings.get(target.name)?.push(await measureFirst(target, load, plan))
+    await warmUp(target, load, plan)
+  }
   for (let round = 0; round < plan.rounds; round++) {
     for (const measure of [measureClosedLoop, measureOpenLoop, measureStreams]) {
       for (const target of rig.targets) {
@@ -47,6 +51,16 @@ export async function measureRounds(rig: Rig, load: string, plan: Plan): Promise
 function readIdle({ pid, startMs }: Target): Reading {
   if (pid === undefined) return {}
   return { idleBytes: readResidentBytes(pid), ...(startMs !== undefined && { startMs }) }
+}
+
+/** Only the gateways start cold. */
+async function measureFirst(
+  { pid, port, startMs }: Target,
+  load: string,
+  { warmUpRequests }: Plan,
+): Promise<Reading> {
+  if (pid === undefined || startMs === undefined) return {}
+  return { ...(await measureWarmUp({ pid, port }, load, warmUpRequests)) }
 }
 
 /** Brings compilers and pools to their steady state. */

@@ -80,6 +80,7 @@ async function start({ root, main, directory, programs, plan }: Measured, proces
   const gateway = await startGateway({
     ...{ name: 'operations', main, root, directory: join(own, 'gw'), upstreamPort, ...ports },
     settings: governed(),
+    hasNative: true,
   })
   processes.push(gateway)
   return (operation: Operation) =>

@@ -1,9 +1,12 @@
 /** Duration and repetitions: the whole plan for the record, the quick one for a check. */
+import { WARM_UP_REQUESTS } from './warm-up.ts'
 
 export interface Plan {
   readonly rounds: number
   readonly connections: number
   readonly warmUpSeconds: number
+  /** The first requests of each gateway, measured. */
+  readonly warmUpRequests: number
   readonly closedSeconds: number
   readonly openSeconds: number
   readonly openRate: number
@@ -19,6 +22,7 @@ export const WHOLE_PLAN: Plan = {
   rounds: 3,
   connections: 64,
   warmUpSeconds: 4,
+  warmUpRequests: WARM_UP_REQUESTS,
   closedSeconds: 6,
   openSeconds: 10,
   openRate: 1_000,
@@ -34,6 +38,7 @@ export const QUICK_PLAN: Plan = {
   ...WHOLE_PLAN,
   rounds: 1,
   warmUpSeconds: 2,
+  warmUpRequests: 20_000,
   closedSeconds: 2,
   openSeconds: 3,
   streamSeconds: 2,

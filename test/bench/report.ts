@@ -113,6 +113,8 @@ function rows(plan: Plan): Row[] {
     { label: 'stream events/s', name: 'eventsPerSecond', digits: 0 },
     { label: 'CPU µs per stream event', name: 'cpuUsPerEvent', digits: 1 },
     { label: 'start to ready, ms', name: 'startMs', digits: 0 },
+    { label: 'CPU s of the first 10,000 requests', name: 'firstSeconds', digits: 2 },
+    { label: 'requests until within 20 % of the end', name: 'settledAfter', digits: 0 },
     { label: 'RSS MiB before any request', name: 'idleBytes', ...memory },
     { label: 'RSS MiB under load, highest', name: 'loadBytes', ...memory },
     { label: `RSS MiB with ${idle}`, name: 'streamsBytes', ...memory },
