@@ -122,7 +122,7 @@ const GATEWAY_COLUMNS: readonly Column[] = [
   {
     name: 'Verified',
     jsonPath: condition('Verified', 'status'),
-    description: 'Whether every route with verify: true answers; empty if there is none.',
+    description: 'Whether every route with verify: true answers; empty if no route has it.',
     wide: true,
   },
   {

@@ -2,7 +2,7 @@
 import { faultOf } from '../../dataplane/config/checks/upstreams/parameters.ts'
 import { PROVIDER_FACTS } from '../../dataplane/providers/index.ts'
 import type { UpstreamSection } from '../../dataplane/schema/index.ts'
-import { COMMON, EXTRA_BODY, LIMITS } from '../../dataplane/wire/parameters.ts'
+import { COMMON, EXTRA_BODY, LIMITS } from '../../dataplane/wire/models/parameters.ts'
 import type { Fields } from './draft.ts'
 import type { Field } from './field.ts'
 

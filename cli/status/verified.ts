@@ -4,9 +4,9 @@ import { withGateways } from '../asking/asked-gateways.ts'
 import type { Place } from '../asking/place.ts'
 import { relativeTime } from '../printing/ages.ts'
 import { state as stateCell } from '../printing/colours.ts'
-import { printLine } from '../printing/output.ts'
+import { EXIT, printLine, printRemark } from '../printing/output.ts'
 import { printTable } from '../printing/tables/table.ts'
-import type { Look } from './waiting.ts'
+import { type Look, waitInCluster, waitStandAlone } from './waiting.ts'
 
 const Verdict = z.looseObject({
   route: z.string(),
@@ -58,4 +58,19 @@ export async function verifiedLook(place: Place): Promise<Look> {
       reason: `${worst.route} ${worst.state === 'fails' ? 'does not answer' : 'is being probed'}: ${worst.why ?? 'no answer yet'}`,
     }
   })
+}
+
+/** Exits with 1 if a route does not answer in time. */
+export async function printVerified(place: Place, timeoutMs: number): Promise<void> {
+  const waiting = { condition: 'Verified', value: 'True', timeoutMs }
+  try {
+    const { met } =
+      place.kind === 'cluster'
+        ? await waitInCluster(place, waiting)
+        : await waitStandAlone(async () => place, verifiedLook, waiting)
+    printLine(met)
+  } catch (error) {
+    process.exitCode = EXIT.no
+    printRemark(`not verified: ${(error as Error).message}`)
+  }
 }

@@ -1,7 +1,13 @@
 /** The facts of all pods of a gateway, and of its objects in a cluster, as one account. */
 import { GatewayStatus } from '../../crds/gateway-config.ts'
 import { textOf, valueBelow } from '../../dataplane/json/values.ts'
-import type { Asked, FactCondition, FactEvent, Facts, Flow } from '../../dataplane/why/facts.ts'
+import type {
+  AskedAbout,
+  FactCondition,
+  FactEvent,
+  Flow,
+  IncidentFacts,
+} from '../../dataplane/why/facts.ts'
 import type { KubeObject } from '../../operator/kube/objects.ts'
 import { askEach, withGateways } from '../asking/asked-gateways.ts'
 import { findGateway, listAll, withCluster } from '../asking/cluster-access.ts'
@@ -11,7 +17,7 @@ import { factsOfPod, type PodFacts, type Span } from './pod-facts.ts'
 /** Kubernetes may keep thousands of events of other objects. */
 const CLUSTER_EVENTS_MAX = 500
 
-export async function factsAt(place: Place, asked: Asked, span: Span): Promise<Facts> {
+export async function factsAt(place: Place, asked: AskedAbout, span: Span): Promise<IncidentFacts> {
   const { answers, silent } = await askPods(place, span)
   const cluster = place.kind === 'cluster' ? await clusterFacts(place, span) : NOTHING
   return joined(answers, { asked, span, silent, cluster })
@@ -57,7 +63,7 @@ async function clusterFacts(place: InCluster, span: Span): Promise<ClusterFacts>
   })
 }
 
-/** Of the GatewayConfig and the objects that bear its name: Deployment, ReplicaSets, pods. */
+/** Whether it is about the GatewayConfig or an object with its name: Deployment, ReplicaSet, pod. */
 function isOf(event: KubeObject, { metadata: { name } }: KubeObject): boolean {
   const about = textOf(valueBelow(event, 'regarding', 'name')) ?? ''
   return about === name || about.startsWith(`${name}-`)
@@ -78,13 +84,16 @@ function clusterEvent(event: KubeObject): FactEvent {
 }
 
 interface Parts {
-  readonly asked: Asked
+  readonly asked: AskedAbout
   readonly span: Span
   readonly silent: readonly string[]
   readonly cluster: ClusterFacts
 }
 
-export function joined(pods: readonly PodFacts[], { asked, span, silent, cluster }: Parts): Facts {
+export function joined(
+  pods: readonly PodFacts[],
+  { asked, span, silent, cluster }: Parts,
+): IncidentFacts {
   // Each pod answers with the sum of all, if they share it.
   const shared = pods.find(({ isShared }) => isShared)
   const counting = shared === undefined ? pods : [shared]

@@ -1,4 +1,4 @@
-/** What one gateway knows of a span of time, read without trust: counts, events, requests, states. */
+/** Reads, without trust, the facts that one gateway has of a span of time: counts, events, requests, states. */
 import { z } from 'zod'
 import type {
   FactEvent,

@@ -1,4 +1,4 @@
-/** What the last probe of each verified route found. Pure: the time is an argument, and an old verdict never counts. */
+/** The result of the last probe of each verified route. Pure: the time is an argument, and an old verdict never counts. */
 
 /** pending: no probe of this configuration has ended lately. */
 export type RouteState = 'answers' | 'fails' | 'pending'
@@ -35,11 +35,11 @@ export interface ProbePace {
 }
 
 export const PACE: ProbePace = { answersMs: 60_000, failsMs: 5000 }
-/** An answer counts for so many intervals; then the prober has failed. */
+/** An answer counts for this many intervals; then the prober has failed. */
 const LAPSES_AFTER = 2
 const WHY_LENGTH_MAX = 300
 
-interface Entry {
+interface ProbedRoute {
   state: RouteState
   why: string
   ms: number
@@ -58,7 +58,7 @@ export interface Probe {
 
 export class Verdicts {
   readonly #pace: ProbePace
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, ProbedRoute>()
   #hash = ''
   #round = 0
 

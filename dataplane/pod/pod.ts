@@ -114,7 +114,12 @@ export class Pod {
     // A mounted file follows the push by up to a minute; lines that the activation logs are not logged twice.
     const isUsual = answer.status === 409 && origin !== 'push'
     const isLogged = answer.status === 422 && this.#gateway !== undefined
-    if (answer.status === 200) return { ...answer, body: { ...answer.body, waitsForStart } }
+    if (answer.status === 200) {
+      // Its probes begin now, so the operator asks again soon.
+      const verification = this.#gateway?.verifier?.report()
+      const more = { waitsForStart, ...(verification && { verification }) }
+      return { ...answer, body: { ...answer.body, ...more } }
+    }
     if (isUsual || isLogged) return answer
     return this.#refused('configuration', answer)
   }

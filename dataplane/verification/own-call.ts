@@ -60,7 +60,7 @@ class OwnOutgoing implements Outgoing {
 
 export interface OwnCall {
   readonly call: Call
-  /** undefined while there is none. */
+  /** undefined before the end. */
   answer(): OwnAnswer | undefined
   leave(): void
 }

@@ -1,5 +1,5 @@
 /** Causes in limits, keys, names and texts: what the refusal itself says, and the event that began it. */
-import type { Cause, FactEvent, Facts, Rule, Symptom } from './facts.ts'
+import type { Cause, CauseRule, FactEvent, IncidentFacts, Symptom } from './facts.ts'
 import { cut, joined } from './words.ts'
 
 /** Codes whose message names the cause; the text begins the clause. */
@@ -32,7 +32,7 @@ function whose({ tenant }: Symptom): string {
   return tenant === undefined ? 'several tenants' : `tenant ${tenant}`
 }
 
-export const refusals: Rule = (facts, symptom) => {
+export const refusals: CauseRule = (facts, symptom) => {
   const said = symptom && SAID[symptom.code]
   if (symptom === undefined || said === undefined) return []
   const [kind, begin] = said
@@ -42,7 +42,7 @@ export const refusals: Rule = (facts, symptom) => {
 }
 
 /** For failures that no gateway remembers any more. */
-export const spentBudgets: Rule = ({ events }, symptom) => {
+export const spentBudgets: CauseRule = ({ events }, symptom) => {
   if (symptom?.fault !== 'limit' || symptom.requests.length > 0) return []
   const spent = events.filter(
     ({ event, at }) => event === 'budget_exhausted' && at <= symptom.until,
@@ -56,8 +56,8 @@ export const spentBudgets: Rule = ({ events }, symptom) => {
   }))
 }
 
-/** The event that told of the spent budget, perhaps hours before the first refusal that is remembered. */
-function budgetEvent({ tenant }: Symptom, { events }: Facts): FactEvent | undefined {
+/** The event of the spent budget, perhaps hours before the first refusal that is remembered. */
+function budgetEvent({ tenant }: Symptom, { events }: IncidentFacts): FactEvent | undefined {
   const isSpent = ({ event, fields }: FactEvent) =>
     event === 'budget_exhausted' || (event === 'budget_alert' && Number(fields.threshold) >= 1)
   return events.find((one) => isSpent(one) && (one.fields.tenant ?? tenant) === tenant)
@@ -66,7 +66,7 @@ function budgetEvent({ tenant }: Symptom, { events }: Facts): FactEvent | undefi
 const KEY = /^key (\S+) (?:is|has) (expired|revoked|rotated)/
 
 /** A key that ended: expired, revoked, rotated or removed. */
-export const endedKeys: Rule = ({ events }, symptom) => {
+export const endedKeys: CauseRule = ({ events }, symptom) => {
   if (symptom?.code !== 'ERR_GW_AUTH_INVALID_KEY') return []
   const messages = Map.groupBy(symptom.requests, ({ message = 'unknown key' }) => message)
   return [...messages].map(([message, requests]): Cause => {
@@ -82,7 +82,7 @@ export const endedKeys: Rule = ({ events }, symptom) => {
 }
 
 /** A name that led to another route before: an alias or a pattern now takes it. */
-export const shadowedNames: Rule = ({ requests, aliases, events }, symptom) => {
+export const shadowedNames: CauseRule = ({ requests, aliases, events }, symptom) => {
   const oldestFirst = requests.toSorted((one, other) => one.at - other.at)
   const byModel = Map.groupBy(oldestFirst, ({ model = '' }) => model)
   return [...byModel].flatMap(([model, all]): Cause[] => {

@@ -1,12 +1,12 @@
-/** What is known of a span of time, of all pods, as the reasons are found in it. Times are milliseconds since the epoch. */
+/** The facts of a span of time, of all pods, in which the causes are found. Times are milliseconds since the epoch. */
 
-export interface Facts {
+export interface IncidentFacts {
   readonly since: number
   readonly until: number
-  readonly asked: Asked
-  /** Requests by minute; of the route or tenant that was asked about, or of each route. */
+  readonly asked: AskedAbout
+  /** Requests by minute. */
   readonly flows: readonly Flow[]
-  /** Of the log and of the cluster, oldest first. */
+  /** The events of the log and the cluster, oldest first. */
   readonly events: readonly FactEvent[]
   /** Requests that the gateways still remember, failed and slow ones the longest. */
   readonly requests: readonly FactRequest[]
@@ -16,13 +16,13 @@ export interface Facts {
   readonly aliases: Readonly<Record<string, string>>
   /** How far the clock of each pod is ahead. */
   readonly clocks: readonly { readonly pod: string; readonly aheadMs: number }[]
-  /** Of the GatewayConfig; none outside a cluster. */
+  /** The conditions of the GatewayConfig; empty outside a cluster. */
   readonly conditions: readonly FactCondition[]
   /** Sources that did not answer. */
   readonly missing: readonly string[]
 }
 
-export interface Asked {
+export interface AskedAbout {
   readonly route?: string | undefined
   readonly tenant?: string | undefined
   /** One request; the gateways must still remember it. */
@@ -45,8 +45,8 @@ export interface Minute {
   readonly gateway: number
 }
 
-/** Whose fault failed requests are: the upstreams' or the gateway's, a limit's, the client's. */
-export type Fault = 'outage' | 'limit' | 'client'
+/** Failed requests are the fault of the upstreams or the gateway, of a limit, or of the client. */
+export type FaultKind = 'outage' | 'limit' | 'client'
 
 export interface FactEvent {
   readonly at: number
@@ -116,17 +116,17 @@ export interface Cause {
   readonly weight: 1 | 2 | 3
 }
 
-export type Rule = (facts: Facts, symptom: Symptom | undefined) => readonly Cause[]
+export type CauseRule = (facts: IncidentFacts, symptom: Symptom | undefined) => readonly Cause[]
 
 /** Failed requests of one kind, from their beginning. */
 export interface Symptom {
-  readonly fault: Fault
+  readonly fault: FaultKind
   readonly route: string
   readonly tenant: string | undefined
   /** 0: no gateway remembers the requests, only the history counts them. */
   readonly status: number
   readonly code: string
-  /** Of the requests in the span since it began. */
+  /** The failed part of the requests since it began. */
   readonly share: number
   readonly since: number
   /** The last failure. */

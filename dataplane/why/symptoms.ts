@@ -1,5 +1,5 @@
 /** Finds what failed: requests of one route with one refusal, since when, and how many of all. */
-import type { FactRequest, Facts, Fault, Flow, Minute, Symptom } from './facts.ts'
+import type { FactRequest, FaultKind, Flow, IncidentFacts, Minute, Symptom } from './facts.ts'
 
 const MINUTE_MS = 60_000
 /** Failures with a longer pause between them are two incidents. */
@@ -12,7 +12,7 @@ const USUAL = 0.02
 const FAULTS = ['outage', 'limit', 'client'] as const
 
 /** The most serious one first: outages, then refusals by limits, then mistakes of clients. */
-export function symptomsIn(facts: Facts): Symptom[] {
+export function symptomsIn(facts: IncidentFacts): Symptom[] {
   const failed = facts.requests.filter((one) => isAsked(one, facts) && isFailed(one))
   const groups = Map.groupBy(failed, ({ route, status, code }) => `${route} ${status} ${code}`)
   const remembered = [...groups.values()].map((group) => symptomOf(group, facts))
@@ -25,7 +25,7 @@ export function symptomsIn(facts: Facts): Symptom[] {
   )
 }
 
-export function isAsked({ route, tenant, id }: FactRequest, { asked }: Facts): boolean {
+export function isAsked({ route, tenant, id }: FactRequest, { asked }: IncidentFacts): boolean {
   if (asked.request !== undefined) return id === asked.request
   const isOfRoute = asked.route === undefined || route === asked.route
   return isOfRoute && (asked.tenant === undefined || tenant === asked.tenant)
@@ -35,13 +35,13 @@ function isFailed({ status }: FactRequest): boolean {
   return status >= FIRST_FAILURE && status !== CLIENT_LEFT
 }
 
-function faultOf({ status, code }: Pick<FactRequest, 'status' | 'code'>): Fault {
+function faultOf({ status, code }: Pick<FactRequest, 'status' | 'code'>): FaultKind {
   if (code === 'ERR_GW_RATE_LIMIT_LOCAL' || code === 'ERR_GW_BUDGET_EXCEEDED') return 'limit'
   return status >= 500 || code === 'ERR_GW_UPSTREAM_RATE_LIMIT' ? 'outage' : 'client'
 }
 
 /** Only the last run of failures: an earlier incident has its own causes. */
-function symptomOf(group: readonly FactRequest[], facts: Facts): Symptom {
+function symptomOf(group: readonly FactRequest[], facts: IncidentFacts): Symptom {
   const newest = group.toSorted((one, other) => other.at - one.at)
   const end = newest.findIndex(({ at }, index) => (newest[index - 1]?.at ?? at) - at > PAUSE_MS)
   const run = end === -1 ? newest : newest.slice(0, end)
@@ -59,7 +59,7 @@ function symptomOf(group: readonly FactRequest[], facts: Facts): Symptom {
 }
 
 /** Gateways forget old requests, and the history has the minute in which the failures began. */
-function beginningOf(known: number, fault: Fault, { minutes }: Flow): number {
+function beginningOf(known: number, fault: FaultKind, { minutes }: Flow): number {
   let since = known
   for (const minute of minutes.toReversed()) {
     if (minute.at > known) continue
@@ -69,18 +69,18 @@ function beginningOf(known: number, fault: Fault, { minutes }: Flow): number {
   return since
 }
 
-function failuresIn({ upstream, gateway, limit, client }: Minute, fault: Fault): number {
+function failuresIn({ upstream, gateway, limit, client }: Minute, fault: FaultKind): number {
   if (fault === 'outage') return upstream + gateway
   return fault === 'limit' ? limit : client
 }
 
-function flowOf(route: string, { flows, asked }: Facts): Flow | undefined {
+function flowOf(route: string, { flows, asked }: IncidentFacts): Flow | undefined {
   const ofTenant = flows.find(({ by, name }) => by === 'tenant' && name === asked.tenant)
   return ofTenant ?? flows.find(({ by, name }) => by === 'route' && name === route)
 }
 
 /** By the history if it covers the time, else by the requests that are remembered. */
-function shareOf(run: readonly FactRequest[], fault: Fault, facts: Facts): number {
+function shareOf(run: readonly FactRequest[], fault: FaultKind, facts: IncidentFacts): number {
   const [last] = run
   const first = run.at(-1)
   if (last === undefined || first === undefined) return 0
@@ -96,14 +96,14 @@ function shareOf(run: readonly FactRequest[], fault: Fault, facts: Facts): numbe
   return run.length / Math.max(1, beside.length)
 }
 
-function shareIn(minutes: readonly Minute[], fault: Fault): number | undefined {
+function shareIn(minutes: readonly Minute[], fault: FaultKind): number | undefined {
   const all = minutes.reduce((sum, { requests }) => sum + requests, 0)
   const failed = minutes.reduce((sum, minute) => sum + failuresIn(minute, fault), 0)
   return all > 0 && failed > 0 ? failed / all : undefined
 }
 
 /** Failures that only the history counts: the gateways have started since, or many requests came after them. */
-function forgotten(remembered: readonly Symptom[], { flows, asked }: Facts): Symptom[] {
+function forgotten(remembered: readonly Symptom[], { flows, asked }: IncidentFacts): Symptom[] {
   if (asked.request !== undefined) return []
   const wanted = flows.filter(({ by, name }) =>
     asked.tenant === undefined

@@ -1,5 +1,5 @@
 /** Causes in the gateway's own parts and in the cluster: the store, clocks, starts, conditions, edits. */
-import type { Cause, FactCondition, FactEvent, Facts, Rule } from './facts.ts'
+import type { Cause, CauseRule, FactCondition, FactEvent, IncidentFacts } from './facts.ts'
 import { cut, span } from './words.ts'
 
 const MINUTE_MS = 60_000
@@ -11,7 +11,7 @@ const LATE_MS = 100
 const SAMPLES_MIN = 5
 
 /** Redis: away now or lately, or so late that requests wait for it. */
-export const sharedStore: Rule = ({ stores, events, requests, until }) => {
+export const sharedStore: CauseRule = ({ stores, events, requests, until }) => {
   const away = stores.filter(({ state }) => state === 'away')
   const went = events.filter(({ event, fields }) => event === 'store' && fields.state === 'away')
   const [first] = went
@@ -33,7 +33,7 @@ function shown(reason: unknown): string {
 }
 
 /** Between the arrival and the first attempt, only the store waits for another machine. */
-function lateStore(requests: Facts['requests']): Cause[] {
+function lateStore(requests: IncidentFacts['requests']): Cause[] {
   const waits = requests.flatMap(({ at, attempts: [first] }) =>
     first === undefined ? [] : [{ at, ms: first.startedMs }],
   )
@@ -45,7 +45,7 @@ function lateStore(requests: Facts['requests']): Cause[] {
   return [{ kind: 'store', since: Math.min(...late.map(({ at }) => at)), text, weight: 2 }]
 }
 
-export const skewedClocks: Rule = ({ clocks, since }) =>
+export const skewedClocks: CauseRule = ({ clocks, since }) =>
   clocks
     .filter(({ aheadMs }) => Math.abs(aheadMs) >= SKEW_MS)
     .map(({ pod, aheadMs }) => {
@@ -55,7 +55,7 @@ export const skewedClocks: Rule = ({ clocks, since }) =>
     })
 
 /** A pod that starts again and again, or a release that changed. */
-export const starts: Rule = ({ events }) => {
+export const starts: CauseRule = ({ events }) => {
   const started = events.filter(({ event }) => event === 'start')
   const byPod = Map.groupBy(started, ({ pod = 'the gateway' }) => pod)
   return [...byPod].flatMap(([pod, all]): Cause[] => {
@@ -81,7 +81,7 @@ const JUDGED = [
   ...['CertificateValid', 'Exposed', 'Verified'],
 ]
 
-export const conditions: Rule = ({ conditions: all }) => {
+export const conditions: CauseRule = ({ conditions: all }) => {
   const bad = all.filter((one) => JUDGED.includes(one.type) && isBad(one))
   const inOrder = bad.toSorted(
     (one, other) => JUDGED.indexOf(one.type) - JUDGED.indexOf(other.type),
@@ -102,7 +102,7 @@ function isBad({ type, status, reason }: FactCondition): boolean {
 const REFUSED = /denied|forbidden|violat|quota|not allowed|disallow|blocked/i
 
 /** Warnings of Kubernetes: what an admission policy or a quota has refused. */
-export const clusterEvents: Rule = ({ events }) => {
+export const clusterEvents: CauseRule = ({ events }) => {
   const refused = events.filter(
     ({ event, message }) => event === 'cluster' && REFUSED.test(message),
   )
@@ -116,11 +116,11 @@ export const clusterEvents: Rule = ({ events }) => {
 }
 
 /** A certificate, a credential, a document: the events that say a part of the gateway failed. */
-const TOLD = new Set(['credential', 'document_refused', 'jwks', 'tokenizer', 'drain'])
+const REPORTED = new Set(['credential', 'document_refused', 'jwks', 'tokenizer', 'drain'])
 
-export const told: Rule = ({ events }, symptom) => {
+export const reported: CauseRule = ({ events }, symptom) => {
   const bySaid = Map.groupBy(
-    events.filter(({ event }) => TOLD.has(event)),
+    events.filter(({ event }) => REPORTED.has(event)),
     ({ message }) => message,
   )
   const begin = symptom?.since ?? Number.POSITIVE_INFINITY
@@ -132,7 +132,7 @@ export const told: Rule = ({ events }, symptom) => {
 }
 
 /** An edit shortly before the beginning. */
-export const edits: Rule = ({ events }, symptom) => {
+export const edits: CauseRule = ({ events }, symptom) => {
   if (symptom === undefined) return []
   const edit = events.findLast(
     (one) => isEdit(one) && one.at <= symptom.since + 1000 && one.at >= symptom.since - EDIT_MS,
@@ -147,8 +147,8 @@ export function isEdit({ event, fields }: FactEvent): boolean {
   return event === 'config_reload' && fields.result === 'success'
 }
 
-/** A configuration that was refused is not what the gateway does, whoever believes so. */
-export const refusedEdits: Rule = ({ events }) => {
+/** A configuration that was refused is not what the gateway does, although its author may believe so. */
+export const refusedEdits: CauseRule = ({ events }) => {
   const last = events.findLast(({ event }) => event === 'config_reload')
   if (last?.fields.result !== 'failure') return []
   const text = 'the newest configuration was refused, and the one before is in force'

@@ -1,5 +1,12 @@
 /** Causes at upstreams: what failed attempts say, which upstreams get no requests, which replica is slow. */
-import type { Cause, FactAttempt, FactRequest, Facts, Rule, UpstreamState } from './facts.ts'
+import type {
+  Cause,
+  CauseRule,
+  FactAttempt,
+  FactRequest,
+  IncidentFacts,
+  UpstreamState,
+} from './facts.ts'
 import { cut } from './words.ts'
 
 const WORDS: Readonly<Record<string, (name: string) => string>> = {
@@ -23,7 +30,7 @@ interface Failed extends FactAttempt {
 }
 
 /** In the words of the upstream. */
-export const failedAttempts: Rule = (facts, symptom) => {
+export const failedAttempts: CauseRule = (facts, symptom) => {
   const asked = symptom === undefined ? [] : failuresIn(symptom.requests)
   // A breaker that is open hides the reason from later requests, but not from earlier ones.
   const isHidden = symptom !== undefined && asked.length === 0 && OUTAGES.has(symptom.code)
@@ -59,7 +66,7 @@ function failuresIn(requests: readonly FactRequest[]): Failed[] {
 }
 
 /** Those that requests of the route have tried; undefined if none is remembered. */
-function upstreamsOf(route: string, { requests }: Facts): ReadonlySet<string> | undefined {
+function upstreamsOf(route: string, { requests }: IncidentFacts): ReadonlySet<string> | undefined {
   const tried = requests
     .filter((one) => one.route === route)
     .flatMap(({ attempts }) => attempts.map(({ upstream }) => upstream))
@@ -67,7 +74,7 @@ function upstreamsOf(route: string, { requests }: Facts): ReadonlySet<string> | 
 }
 
 /** `it is unhealthy in 2 of 3 pods`. */
-function statesOf(name: string, { upstreams }: Facts): string | undefined {
+function statesOf(name: string, { upstreams }: IncidentFacts): string | undefined {
   const own = upstreams.filter((one) => one.name === name)
   const out = own.filter(({ eligible }) => !eligible)
   const [first] = out
@@ -79,16 +86,20 @@ function inPods(some: number, all: number): string {
   return all > 1 ? ` in ${some} of ${all} pods` : ''
 }
 
-/** Upstreams that get no requests now, for whatever reason. */
-export const upstreamsOut: Rule = (facts, symptom) => {
+/** Upstreams that get no requests now, for any reason. */
+export const upstreamsOut: CauseRule = (facts, symptom) => {
+  if (symptom !== undefined && symptom.fault !== 'outage') return []
   const members = symptom && upstreamsOf(symptom.route, facts)
   const byName = Map.groupBy(facts.upstreams, ({ name }: UpstreamState) => name)
   return [...byName].flatMap(([name, states]): Cause[] => {
     const out = states.filter(({ eligible }) => !eligible)
     const [first] = out
     if (first === undefined || members?.has(name) === false) return []
-    const isOfUpstream = ({ fields }: { readonly fields: Facts['events'][number]['fields'] }) =>
-      fields.upstream === name
+    const isOfUpstream = ({
+      fields,
+    }: {
+      readonly fields: IncidentFacts['events'][number]['fields']
+    }) => fields.upstream === name
     const event = facts.events.findLast(
       (one) => (one.event === 'health' || one.event === 'breaker') && isOfUpstream(one),
     )
@@ -102,7 +113,7 @@ const SLOW_MS = 500
 const SAMPLES_MIN = 3
 
 /** One address or pod that answers much later than the others of its upstream. */
-export const slowReplica: Rule = ({ requests }) => {
+export const slowReplica: CauseRule = ({ requests }) => {
   const times = requests.flatMap(({ attempts, at }) =>
     attempts
       .filter(({ outcome, endpoint }) => outcome === 'ok' && endpoint !== undefined)
@@ -133,7 +144,7 @@ function median(values: readonly number[]): number {
 const NEAR_MS = 10 * 60_000
 
 /** Upstreams that went out shortly before the failures began. */
-export const wentOut: Rule = ({ events }, symptom) => {
+export const wentOut: CauseRule = ({ events }, symptom) => {
   if (symptom === undefined || symptom.requests.length > 0) return []
   const began = events.filter(
     ({ at, event, fields }) =>

@@ -1,6 +1,6 @@
-/** Facts to sentences: what fails since when, and the causes, the newest first among those that are equally sure. */
+/** IncidentFacts to sentences: what fails since when, and the causes, the newest first among those that are equally sure. */
 import { endedKeys, refusals, shadowedNames, spentBudgets } from './client-causes.ts'
-import type { Cause, FactEvent, Facts, Rule, Symptom } from './facts.ts'
+import type { Cause, CauseRule, FactEvent, IncidentFacts, Symptom } from './facts.ts'
 import { isAsked, symptomsIn } from './symptoms.ts'
 import {
   clusterEvents,
@@ -8,15 +8,15 @@ import {
   edits,
   isEdit,
   refusedEdits,
+  reported,
   sharedStore,
   skewedClocks,
   starts,
-  told,
 } from './system-causes.ts'
 import { failedAttempts, slowReplica, upstreamsOut, wentOut } from './upstream-causes.ts'
 import { clockTime, percent, span } from './words.ts'
 
-const RULES: readonly Rule[] = [
+const RULES: readonly CauseRule[] = [
   shadowedNames,
   endedKeys,
   refusals,
@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   skewedClocks,
   conditions,
   clusterEvents,
-  told,
+  reported,
   starts,
   refusedEdits,
   edits,
@@ -54,7 +54,7 @@ export interface Incident {
   readonly causes: readonly Cause[]
 }
 
-export function reasonsIn(facts: Facts): Reasons {
+export function reasonsIn(facts: IncidentFacts): Reasons {
   const symptoms = symptomsIn(facts).slice(0, SYMPTOMS_SHOWN)
   const found = symptoms.length === 0 ? [undefined] : symptoms
   const incidents = found.map((symptom) => ({ symptom, causes: causesOf(symptom, facts) }))
@@ -72,7 +72,7 @@ export function reasonsIn(facts: Facts): Reasons {
 }
 
 /** The surest first; then those near the beginning, then the newest. */
-function causesOf(symptom: Symptom | undefined, facts: Facts): Cause[] {
+function causesOf(symptom: Symptom | undefined, facts: IncidentFacts): Cause[] {
   const begin = symptom?.since
   const isNear = ({ since }: Cause) =>
     begin !== undefined && since !== undefined && since >= begin - NEAR_MS
@@ -86,7 +86,11 @@ function causesOf(symptom: Symptom | undefined, facts: Facts): Cause[] {
   )
 }
 
-function sentence(symptom: Symptom | undefined, causes: readonly Cause[], facts: Facts): string {
+function sentence(
+  symptom: Symptom | undefined,
+  causes: readonly Cause[],
+  facts: IncidentFacts,
+): string {
   const shown = causes
     .slice(0, CAUSES_SHOWN)
     .map(({ kind, text, since }) =>
@@ -105,7 +109,7 @@ const WORDS = {
   client: 'the gateway refuses as not valid',
 } as const
 
-function failed(symptom: Symptom, { until, asked, requests }: Facts): string {
+function failed(symptom: Symptom, { until, asked, requests }: IncidentFacts): string {
   const { route, tenant, status, code, share, since, fault } = symptom
   const [first] = symptom.requests
   if (asked.request !== undefined && first !== undefined) {
@@ -123,7 +127,7 @@ function failed(symptom: Symptom, { until, asked, requests }: Facts): string {
   return `From ${time} to ${clockTime(symptom.until, until)} ${what.replace('answers', 'answered').replace('fail', 'failed')}`
 }
 
-function nothingFailed(facts: Facts): string {
+function nothingFailed(facts: IncidentFacts): string {
   const { asked, requests, since, until } = facts
   if (asked.request !== undefined) {
     const found = requests.find(({ id }) => id === asked.request)
@@ -138,13 +142,17 @@ function nothingFailed(facts: Facts): string {
 }
 
 /** Only if it differs from the beginning of the failures. */
-function sinceText(at: number | undefined, symptom: Symptom | undefined, { until }: Facts): string {
+function sinceText(
+  at: number | undefined,
+  symptom: Symptom | undefined,
+  { until }: IncidentFacts,
+): string {
   const isSame = at === undefined || Math.abs(at - (symptom?.since ?? 0)) < 1000
   return isSame ? '' : ` since ${clockTime(at, until)}`
 }
 
 /** Whether an edit may be the cause is what people ask first. */
-function editClause(causes: readonly Cause[], { events, since, until }: Facts): string[] {
+function editClause(causes: readonly Cause[], { events, since, until }: IncidentFacts): string[] {
   if (causes.slice(0, CAUSES_SHOWN).some(({ kind }) => kind === 'edit')) return []
   const edit = causes.find(({ kind }) => kind === 'edit')
   if (edit !== undefined) return [edit.text]

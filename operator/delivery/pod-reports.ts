@@ -22,7 +22,7 @@ export interface PodReport {
   readonly refusedCredentials: readonly RefusedCredential[]
   /** Changed fields that take effect only in a new pod. */
   readonly waitsForStart: readonly string[]
-  /** What the pod's probes found; absent if no route is verified, and in pods of earlier releases. */
+  /** The verdicts of the pod's probes; absent if no route is verified, and in pods of earlier releases. */
   readonly verification: ReportedVerification | undefined
   /** The listener's; absent without TLS. */
   readonly certificate: ReportedCertificate | undefined
@@ -245,7 +245,6 @@ export function reportAfter(report: PodReport, wanted: SentDocument, body: unkno
     unresolved: readUnresolved(valueBelow(body, 'unresolved')),
     ignored: readTexts(valueBelow(body, 'ignored')),
     waitsForStart: readTexts(valueBelow(body, 'waitsForStart')),
-    // No probe has ended yet, so the next report is needed soon.
-    verification: { hash: wanted.hash, routes: [] },
+    verification: readVerification(valueBelow(body, 'verification')),
   }
 }

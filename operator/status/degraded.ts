@@ -2,8 +2,8 @@
 import type { RefusedCredential } from '../delivery/pod-reports.ts'
 import { rolloutsOf } from '../delivery/reported-rollouts.ts'
 import { distinct, enforces, listed, no, type StatusFacts, unknown, yes } from './facts.ts'
+import { shownProblem, storeTrouble, unusableIn } from './pod-troubles.ts'
 import { type Policy, worstOf } from './policies.ts'
-import { shownProblem, storeTrouble, unusableIn } from './reported-troubles.ts'
 
 const noReport: Policy = (facts) =>
   reportsOf(facts).length === 0

@@ -16,7 +16,7 @@ import { GATEWAY_LABEL } from '../kube/names.ts'
 import { conditionsOf } from './conditions.ts'
 import { exposedAddress } from './exposed.ts'
 import { enforces, type StatusFacts } from './facts.ts'
-import { shownProblem, unusableIn } from './reported-troubles.ts'
+import { shownProblem, unusableIn } from './pod-troubles.ts'
 import { heldBack } from './trouble.ts'
 
 export function gatewayStatus(facts: StatusFacts): GatewayStatus {

@@ -4,8 +4,8 @@ import type { Stored } from '../delivery/bundle.ts'
 import type { PodState } from '../delivery/pusher.ts'
 import type { PoolFault } from '../endpoints/pools.ts'
 import { distinct, listed, no, unknown, yes } from './facts.ts'
+import { shownProblem, unusableIn } from './pod-troubles.ts'
 import { type Policy, worstOf } from './policies.ts'
-import { shownProblem, unusableIn } from './reported-troubles.ts'
 
 const REASONS = { missing: 'PoolNotFound', unserved: 'PoolNotServed', refused: 'PoolNotSupported' }
 

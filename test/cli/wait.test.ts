@@ -122,7 +122,7 @@ test('what cannot be waited for is wrong usage', async () => {
     ['gwc/production', '--gateway', 'other'],
     ['gwc/production', '--for=condition=Nice'],
     ['gwc/production', '--for=condition=Ready=yes'],
-    ['gwc/production', '--for=Ready'],
+    ['gwc/production', '--for=Nice'],
     ['gwc/production', '--admin', '1'],
   ]) {
     assert.equal((await wait(...args)).code, 64, args.join(' '))

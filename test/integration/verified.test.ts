@@ -17,7 +17,15 @@ const configured = (verify: boolean) => ({
   apiVersion: 'inference.gw/v1',
   kind: 'GatewayConfig',
   gw: {
-    upstreams: [{ name: 'up', provider: 'openai', endpoint: upstream.url, model: 'm' }],
+    upstreams: [
+      {
+        name: 'up',
+        provider: 'openai',
+        endpoint: upstream.url,
+        model: 'm',
+        circuit_breaker: { open_duration_seconds: 1 },
+      },
+    ],
     routes: [{ name: 'chat', strategy: 'single', primary: 'up', verify }],
     api_keys: [record],
   },

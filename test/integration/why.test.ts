@@ -11,7 +11,7 @@ import {
   startUpstream,
   whole,
 } from '../helpers/fake-upstream.ts'
-import { type GatewayProcess, startGateway } from '../helpers/gateway-process.ts'
+import { type GatewayProcess, PLENTY, startGateway } from '../helpers/gateway-process.ts'
 import { gw } from '../helpers/gw.ts'
 import { until } from '../helpers/until.ts'
 
@@ -58,6 +58,7 @@ async function configured(more: object = {}) {
       budgets: [names],
       rate_limits: {
         backend: 'memory',
+        default: PLENTY,
         tenants: [{ tenant: 'rated', requests_per_minute: 1, burst: 1 }],
       },
       ...more,

@@ -116,7 +116,7 @@ class SimulatedPod {
     this.#running = this.#verdicts.begin(now, 4)
   }
 
-  /** What the operator learns: a report, or silence. */
+  /** The operator gets a report, or no answer. */
   look(now: number): void {
     if (now < this.looksAt) return
     this.looksAt = now + LOOK_MS

@@ -91,7 +91,7 @@ test('nothing is verified while pods are missing', () => {
   assert.equal(verified([answers('a')], { deployment: short }).says, 'Unknown PodsMissing')
 })
 
-test('the message is bounded, whatever pods report', () => {
+test('the message is bounded, also if pods report long texts', () => {
   const names = Array.from({ length: 300 }, (_, index) => `route-${index}`)
   const many = aGateway({ gw: { routes: names.map((name) => ({ ...ROUTE, name, verify: true })) } })
   const wanted = documentOf(many)

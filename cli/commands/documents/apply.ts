@@ -87,7 +87,8 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
   const yes = options.yes === true
   const { reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../../apply/document.ts')
-  const { printVerified, withVerification } = await import('../../status/verify-applied.ts')
+  const { withVerification } = await import('../../apply/verify.ts')
+  const { printVerified } = await import('../../status/verified.ts')
   const verify = options.verify === true
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined)

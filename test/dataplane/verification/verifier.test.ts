@@ -53,7 +53,7 @@ test('a probe asks one token of the upstream, and only of routes with verify: tr
   assert.equal(upstream.asked.length, 1)
 })
 
-test('probes use nobody’s limits, budgets, counters, usage, traces or log lines', async () => {
+test("probes use no tenant's limits, budgets, counters, usage, traces or log lines", async () => {
   const { upstream, look, settled, gateway, lines, clock } = await aRig(whole(), LIMITS)
   await using _ = closing(upstream)
   for (let round = 0; round < 3; round++) {

@@ -1,10 +1,10 @@
-/** Facts of planted incidents: requests, events and states, in a few words each. */
+/** IncidentFacts of planted incidents: requests, events and states, in a few words each. */
 import type {
   FactAttempt,
   FactCondition,
   FactEvent,
   FactRequest,
-  Facts,
+  IncidentFacts,
   UpstreamState,
 } from '../../../dataplane/why/facts.ts'
 
@@ -80,7 +80,7 @@ export function condition(
   return { type, status, reason, message, since: T0 + 10 * 60_000 }
 }
 
-export function facts(more: Partial<Facts> = {}): Facts {
+export function facts(more: Partial<IncidentFacts> = {}): IncidentFacts {
   return {
     since: T0,
     until: UNTIL,

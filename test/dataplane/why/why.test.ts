@@ -1,7 +1,7 @@
 /** Planted incidents: the first sentence names the cause. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { FactRequest, Facts } from '../../../dataplane/why/facts.ts'
+import type { FactRequest, IncidentFacts } from '../../../dataplane/why/facts.ts'
 import { reasonsIn } from '../../../dataplane/why/why.ts'
 import { attempt, condition, edited, event, every, facts, out, request, T0 } from './incidents.ts'
 
@@ -19,7 +19,7 @@ const UNHEALTHY = {
 
 interface Planted {
   readonly what: string
-  readonly facts: Partial<Facts>
+  readonly facts: Partial<IncidentFacts>
   readonly names: RegExp
   readonly not?: RegExp
 }
