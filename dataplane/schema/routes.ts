@@ -167,7 +167,8 @@ const Rollout = z.strictObject({
     .enum(['session', 'tenant'])
     .default('session')
     .describe(
-      'The part of the traffic that stays on one side. session: the session, the conversation or the end user of a request; tenant: its tenant.',
+      'The part of the traffic that stays on one side. session: the session, the conversation or the end user of a request; ' +
+        'tenant: its tenant.',
     ),
   back_on: BackOn.prefault({}).describe('When all requests go back to the route without it.'),
 })

@@ -22,7 +22,8 @@ export const sharedStore: CauseRule = ({ stores, events, requests, until }) => {
     return [{ kind: 'store', since: last?.at, text, weight: 3 }]
   }
   if (first !== undefined && went.length >= 2) {
-    const text = `Redis went away ${went.length} times in ${span(until - first.at)}${shown(reason)}: it answers too late, so look at its CPU`
+    const times = `${went.length} times in ${span(until - first.at)}`
+    const text = `Redis went away ${times}${shown(reason)}: it answers too late, so look at its CPU`
     return [{ kind: 'store', since: first.at, text, weight: 2 }]
   }
   return stores.some(({ backend }) => backend === 'redis') ? lateStore(requests) : []

@@ -14,7 +14,7 @@ interface Key {
   status: number | undefined
 }
 
-/** What operators see of a key: never its value. */
+/** The key as operators see it: without its value. */
 export interface ShownKey {
   readonly key: number
   readonly state: 'ready' | 'resting'

@@ -37,7 +37,7 @@ const parametersAreKnown: Check = ({ upstreams }, { suggestions }) =>
     }),
   )
 
-interface Written {
+interface WrittenParameter {
   readonly name: string
   readonly value: unknown
   readonly field: Path
@@ -45,7 +45,7 @@ interface Written {
 
 function judge(
   upstream: UpstreamSection,
-  { name, value, field }: Written,
+  { name, value, field }: WrittenParameter,
   suggestions: Suggestions,
 ): Finding[] {
   if (name === EXTRA_BODY) return judgeExtra(value, field, upstream)
