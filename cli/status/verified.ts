@@ -54,9 +54,8 @@ export async function verifiedLook(place: Place): Promise<Look> {
       return { reason: `the gateway at ${name} verifies no route; write verify: true in a route` }
     if (worst.state === 'answers')
       return { gateway: name, met: `gateway at ${name}: every verified route answers` }
-    return {
-      reason: `${worst.route} ${worst.state === 'fails' ? 'does not answer' : 'is being probed'}: ${worst.why ?? 'no answer yet'}`,
-    }
+    const state = worst.state === 'fails' ? 'does not answer' : 'is being probed'
+    return { reason: `${worst.route} ${state}: ${worst.why ?? 'no answer yet'}` }
   })
 }
 

@@ -42,7 +42,8 @@ function lateStore(requests: IncidentFacts['requests']): Cause[] {
   if (late.length < SAMPLES_MIN || late.length * 2 < waits.length) return []
   const sorted = late.map(({ ms }) => ms).toSorted((one, other) => one - other)
   const typical = Math.round(sorted[Math.floor(sorted.length / 2)] ?? 0)
-  const text = `Redis answers slowly: requests wait ${typical} ms in the gateway before their first attempt, so look at the CPU of Redis`
+  const wait = `requests wait ${typical} ms in the gateway before their first attempt`
+  const text = `Redis answers slowly: ${wait}, so look at the CPU of Redis`
   return [{ kind: 'store', since: Math.min(...late.map(({ at }) => at)), text, weight: 2 }]
 }
 
@@ -51,7 +52,8 @@ export const skewedClocks: CauseRule = ({ clocks, since }) =>
     .filter(({ aheadMs }) => Math.abs(aheadMs) >= SKEW_MS)
     .map(({ pod, aheadMs }) => {
       const way = aheadMs > 0 ? 'ahead' : 'behind'
-      const text = `the clock of ${pod} is ${span(Math.abs(aheadMs))} ${way}, which ends tokens, keys and windows at the wrong time`
+      const clock = `the clock of ${pod} is ${span(Math.abs(aheadMs))} ${way}`
+      const text = `${clock}, which ends tokens, keys and windows at the wrong time`
       return { kind: 'clock', since, text, weight: 2 }
     })
 

@@ -129,7 +129,8 @@ export const slowReplica: CauseRule = ({ requests }) => {
     if (slowest === undefined || next === undefined) return []
     if (slowest.ms < SLOW_MS || slowest.ms < next.ms * SLOW_TIMES) return []
     const others = `${next.ms} ms or less at the other ${byEndpoint.length - 1}`
-    const text = `replica ${slowest.endpoint} of upstream ${upstream} is slow: its median answer takes ${slowest.ms} ms, ${others}`
+    const replica = `replica ${slowest.endpoint} of upstream ${upstream}`
+    const text = `${replica} is slow: its median answer takes ${slowest.ms} ms, ${others}`
     const late = slowest.some.filter(({ ms }) => ms >= SLOW_MS).map(({ at }) => at)
     return [{ kind: 'slow_replica', since: Math.min(...late), text, weight: 3 }]
   })

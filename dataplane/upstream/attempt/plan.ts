@@ -138,7 +138,10 @@ function isLargeEnough(
   )
 }
 
-/** A refused key says nothing about the others. A broken connection is the fault of the endpoint, which now gets no requests, so the budget of repeats does not apply. */
+/**
+ * A refused key says nothing about the others. A broken connection is the fault of the endpoint, which now gets no
+ * requests, so the budget of repeats does not apply.
+ */
 function isWantedElsewhere<T extends AttemptTarget>(
   plan: Plan<T>,
   { candidate, failure, isCut, isOfKey, moveOn }: FailedAttempt<T>,

@@ -57,7 +57,8 @@ const nestedRolloutsAreSeen: Check = (section) =>
     routesIn(outer, section.routes).flatMap((inner) => {
       if (inner.rollout === undefined) return []
       const index = section.routes.indexOf(inner)
-      const message = `requests of route ${quoted(outer.name)}, which has ${quoted(inner.name)} as a member, do not follow this rollout`
+      const requests = `requests of route ${quoted(outer.name)}, which has ${quoted(inner.name)} as a member,`
+      const message = `${requests} do not follow this rollout`
       const fix = `Write the rollout at ${quoted(outer.name)} if its requests shall follow it.`
       return [warn(at('routes', index, 'rollout'), message, fix)]
     }),
