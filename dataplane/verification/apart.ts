@@ -8,11 +8,14 @@ import type { Rules } from '../accounts/store.ts'
 import { Bodies } from '../body/bodies.ts'
 import { type KeyEntry, KeyTable } from '../call/key-entry.ts'
 import { CertificateNames } from '../config/certificate-names.ts'
-import type { Snapshot } from '../config/snapshot.ts'
+import type { Route, Snapshot } from '../config/snapshot.ts'
 import type { Active } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
+import { Rollouts } from '../rollout/rollouts.ts'
+import { MemoryCells } from '../store/cells/cells.ts'
+import { HistoryBook } from '../store/history/book.ts'
 import { MemoryStore } from '../store/memory/memory.ts'
 import { UsageBook } from '../store/usage-book.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -41,7 +44,7 @@ const FREE_FOR_ALL: TenantRules = {
 
 /** `key`: what the probes present. */
 export function apartFrom(gateway: Gateway, key: string): Gateway {
-  const { clock, log } = gateway
+  const { clock, random, log } = gateway
   const metrics = createMetrics()
   const store = new MemoryStore({ clock })
   return {
@@ -55,6 +58,9 @@ export function apartFrom(gateway: Gateway, key: string): Gateway {
     refusals: new KnownRefusals(),
     bodies: new Bodies(BODY_BYTES),
     usage: new UsageBook(),
+    history: new HistoryBook(clock),
+    // Follows no route: probes go to the upstreams without the new one, and no rollout counts them.
+    rollouts: new Rollouts({ clock, random, metrics, log, cells: new MemoryCells(), alert() {} }),
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
     traces: new Traces(1),
@@ -72,6 +78,7 @@ function activeApart({ snapshot, lanes }: Active, key: string): Active {
       usage: { ...section.usage, tags: [] },
       telemetry: { ...section.telemetry, access_log: false },
     },
+    routes: new Map([...snapshot.routes].map(([name, route]) => [name, withoutShadow(route)])),
     keys: KeyTable.of([[hash('sha256', key), ownKey()]]),
     certificates: new CertificateNames([]),
     // A probe asks whether the upstreams answer, not whether the name is still served.
@@ -80,6 +87,13 @@ function activeApart({ snapshot, lanes }: Active, key: string): Active {
     limits: { ...limits, rules: FREE_FOR_ALL, further: undefined, quotas: undefined },
   }
   return { snapshot: apart, lanes, placed: new Map() }
+}
+
+/** A copy would be charged to the tenant of the shadow. */
+function withoutShadow(route: Route): Route {
+  const { section } = route
+  if (section.shadow === undefined) return route
+  return { ...route, section: { ...section, shadow: undefined } }
 }
 
 function ownKey(): KeyEntry {

@@ -16,13 +16,13 @@ const LIMITS = {
   budgets: [{ tenant: '*', tokens_per_day: 1, on_exceeded: 'reject' }],
 }
 
-async function aRig(reply = whole(), more: object = {}) {
+async function aRig(reply = whole(), more: object = {}, chat: object = {}) {
   const upstream = await startUpstream(reply)
   const up = { name: 'up', provider: 'openai', endpoint: upstream.url, model: 'm' }
   const assembled = assemble({
-    upstreams: [up],
+    upstreams: [up, { ...up, name: 'new' }],
     routes: [
-      { name: 'chat', strategy: 'single', primary: 'up', verify: true },
+      { name: 'chat', strategy: 'single', primary: 'up', verify: true, ...chat },
       { name: 'other', strategy: 'single', primary: 'up' },
     ],
     ...more,
@@ -62,7 +62,8 @@ test("probes use no tenant's limits, budgets, counters, usage, traces or log lin
     await settled('answers')
     clock.pass(60_000)
   }
-  const { metrics, traces, usage } = gateway
+  const { metrics, traces, usage, history } = gateway
+  assert.ok(history.tally.take().cells.isEmpty)
   for (const name of ['requests', 'admitted', 'rejected', 'tokens', 'attempts', 'cost'] as const)
     assert.deepEqual([...metrics[name].entries()], [], name)
   assert.deepEqual(traces.list(10), [])
@@ -107,4 +108,16 @@ test('a model that refuses one token is asked for sixteen', async () => {
   look()
   await settled('answers')
   assert.equal(upstream.asked.length, 2)
+})
+
+test('a probe has no shadow, and no rollout counts it', async () => {
+  const shadowed = { upstream: 'new', percent: 100, tenant: 'evaluation' }
+  const { upstream, look, settled, gateway } = await aRig(whole(), {}, { shadow: shadowed })
+  await using _ = closing(upstream)
+  const counted: string[] = []
+  gateway.rollouts.ended = () => void counted.push('by the rollout')
+  gateway.shadows.enter = () => void counted.push('by the shadow')
+  look()
+  await settled('answers')
+  assert.deepEqual(counted, [])
 })
