@@ -8,12 +8,13 @@ import type { Rules } from '../accounts/store.ts'
 import { Bodies } from '../body/bodies.ts'
 import { type KeyEntry, KeyTable } from '../call/key-entry.ts'
 import { CertificateNames } from '../config/certificate-names.ts'
-import type { Route, Snapshot } from '../config/snapshot.ts'
+import type { Snapshot } from '../config/snapshot.ts'
 import type { Active } from '../gateway/active.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { KnownRefusals } from '../limits/known-refusals.ts'
 import { Leases } from '../limits/leases.ts'
 import { Rollouts } from '../rollout/rollouts.ts'
+import { Shadows } from '../rollout/shadows.ts'
 import { MemoryCells } from '../store/cells/cells.ts'
 import { HistoryBook } from '../store/history/book.ts'
 import { MemoryStore } from '../store/memory/memory.ts'
@@ -63,6 +64,7 @@ export function apartFrom(gateway: Gateway, key: string): Gateway {
     rollouts: new Rollouts({ clock, random, metrics, log, cells: new MemoryCells(), alert() {} }),
     usageEvents: undefined,
     objectives: new Objectives({ clock, metrics, log, alert() {} }),
+    shadows: new NoShadows(metrics),
     traces: new Traces(1),
     tracing: undefined,
     sending: undefined,
@@ -78,7 +80,6 @@ function activeApart({ snapshot, lanes }: Active, key: string): Active {
       usage: { ...section.usage, tags: [] },
       telemetry: { ...section.telemetry, access_log: false },
     },
-    routes: new Map([...snapshot.routes].map(([name, route]) => [name, withoutShadow(route)])),
     keys: KeyTable.of([[hash('sha256', key), ownKey()]]),
     certificates: new CertificateNames([]),
     // A probe asks whether the upstreams answer, not whether the name is still served.
@@ -90,10 +91,10 @@ function activeApart({ snapshot, lanes }: Active, key: string): Active {
 }
 
 /** A copy would be charged to the tenant of the shadow. */
-function withoutShadow(route: Route): Route {
-  const { section } = route
-  if (section.shadow === undefined) return route
-  return { ...route, section: { ...section, shadow: undefined } }
+class NoShadows extends Shadows {
+  override enter(): undefined {
+    return undefined
+  }
 }
 
 function ownKey(): KeyEntry {
