@@ -88,7 +88,7 @@ async function applyFile(options: ApplyOptions, command: Command): Promise<void>
   const { reload, drainTimeout, wait, timeout, forceConflicts, output } = options
   const { readWritten } = await import('../../apply/document.ts')
   const { withVerification } = await import('../../apply/verify.ts')
-  const { printVerified } = await import('../../status/verified.ts')
+  const { printVerified } = await import('../../status/verified-wait.ts')
   const verify = options.verify === true
   if (place.kind === 'stand-alone') {
     if (drainTimeout !== undefined)

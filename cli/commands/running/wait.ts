@@ -76,7 +76,7 @@ async function waitForGateway(
     command.error(message, { exitCode: EXIT.usage })
   }
   const { waitInCluster, waitStandAlone, readiness } = await import('../../status/waiting.ts')
-  const { verifiedLook } = await import('../../status/verified.ts')
+  const { verifiedLook } = await import('../../status/verified-wait.ts')
   const { name: condition, value } = options.for
   const waiting = { condition, value, timeoutMs: options.timeout }
   const asked = name === undefined ? options : { ...options, gateway: name }

@@ -23,14 +23,14 @@ upstreams[].tokenizer_autodetect upstreams[].tokenizer.encoding upstreams[].toke
 upstreams[].embeddings upstreams[].embeddings.dimensions upstreams[].cold_start upstreams[].tls
 upstreams[].fairness upstreams[].fairness.max_reported_queue routes[].fairness routes[].fairness.max_reported_queue
 upstreams[].allow upstreams[].tls.ca_bundle_path upstreams[].tls.client_cert_path upstreams[].tls.client_key_path
-routes[].primary routes[].deprecated routes[].max_tokens_default routes[].semantic routes[].semantic.embedding routes[].slo routes[].trace
+routes[].primary routes[].deprecated routes[].rollout.back_on.ttft_p95 routes[].rollout.back_on.cost routes[].rollout.back_on.finish_length routes[].shadow routes[].rollout routes[].max_tokens_default routes[].semantic routes[].semantic.embedding routes[].slo routes[].trace
 api_keys[].prefix api_keys[].tags api_keys[].expires_at api_keys[].revoked_at api_keys[].reason api_keys[].rotated_to
 api_keys_file auth.jwt[].jwks.url auth.jwt[].jwks.file auth.jwt[].jwks.keys auth.jwt[].jwks.kubernetes
 auth.jwt[].tenant.name auth.jwt[].tenant.claim auth.jwt[].tenant.map auth.jwt[].routes_from auth.jwt[].routes_from.map
 rate_limits.default.tokens_per_minute rate_limits.tenants[].tokens_per_minute rate_limits.redis
 budgets[].tenant budgets[].tenants budgets[].name budgets[].key budgets[].tokens_per_day budgets[].spend_per_month_usd
 budgets[].downgrade_route pricing pricing.models[].search pricing.models[].tiers pricing.models[].source pricing.models[].as_of
-pricing.infra_cost_per_hour_usd
+pricing.infra_cost_per_hour_usd tenants[].may_match_none
 tls tls.ca_bundle_path tls.client_cert_path tls.client_key_path http_proxy context context.reserve_completion_tokens
 vector_stores[].api_key vector_stores[].embedding vector_stores[].tenant_field vector_stores[].vector_field
 retrieval[].max_context_tokens guardrails[].headers slo alerts alerts.webhook_url alerts.headers state_dir
