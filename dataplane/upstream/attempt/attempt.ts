@@ -12,7 +12,6 @@ import type { Breakage, Listener } from '../answer/opened-stream.ts'
 import { Tap } from '../answer/tap.ts'
 import { UpstreamStream } from '../answer/upstream-stream.ts'
 import { decodeWhole, WholeAnswer } from '../answer/whole-answer.ts'
-import { isOfKey } from '../credentials/keys.ts'
 import { withoutCredential } from '../credentials/upstream-credential.ts'
 import { poolRequestOf } from '../encoding/pool-request.ts'
 import { Exchange, type Receiver } from './exchange.ts'
@@ -45,7 +44,7 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
   #sent: PoolRequest | undefined
 
   constructor(parts: AttemptParts) {
-    const { request, target, gateway, totalAt, patienceMs = Number.POSITIVE_INFINITY } = parts
+    const { request, target, gateway, totalAt, patienceMs = Infinity } = parts
     const { timeoutMs, wholeTimeoutMs, idleTimeoutMs: idleMs } = target.settings
     this.#parts = parts
     this.#judgement = new Judgement(parts)
@@ -286,8 +285,6 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
       this.#resolve(LEFT)
     } else {
       const shown = masked(failure, this.#settings)
-      const { key, target } = this.#parts
-      if (key !== undefined && isOfKey(shown)) target.state.credential.keys?.failed(key, shown)
       this.#blame(shown)
       this.#resolve({ kind: 'failed', failure: shown })
     }
@@ -295,10 +292,8 @@ export class Attempt implements Receiver, Listener, AnswerOrigin {
 
   /** `shown` contains no credential. */
   #blame(shown: Failure): void {
-    this.#judgement.blame(shown, {
-      headStatus: this.#status,
-      wasSent: this.#sent !== undefined,
-      hasBegun: this.#exchange.hasBegun,
-    })
+    const { hasBegun } = this.#exchange
+    const wasSent = this.#sent !== undefined
+    this.#judgement.blame(shown, { headStatus: this.#status, wasSent, hasBegun })
   }
 }

@@ -49,3 +49,22 @@ export type Out =
   | 'no endpoint'
   | 'unhealthy'
   | 'breaker open'
+
+/** The full quotas that a request has met, by upstream. */
+export class SpentQuotas {
+  readonly #byUpstream = new Map<string, Spent>()
+
+  note(upstream: string, spent: Spent): void {
+    this.#byUpstream.set(upstream, spent)
+  }
+
+  isSpent(upstream: string, now: number): boolean {
+    const spent = this.#byUpstream.get(upstream)
+    return spent !== undefined && spent.until > now
+  }
+
+  /** The one that has room first. */
+  get first(): Spent | undefined {
+    return [...this.#byUpstream.values()].toSorted((one, other) => one.until - other.until)[0]
+  }
+}

@@ -1,4 +1,6 @@
 /** The wait before a failed attempt is repeated at the same upstream, or that it must not be repeated there. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Presence } from '../../call/presence.ts'
 
 /** Longest wait before a repeat; instead of a longer wait, another upstream is tried. */
 const DELAY_MS_MAX = 2000
@@ -29,4 +31,12 @@ export function retryDelayMs(failed: RetryFacts): RetryDelay {
   if (asked > DELAY_MS_MAX) return { kind: 'move_on', coolMs: Math.min(asked, COOL_MS_MAX) }
   const bound = Math.min(DELAY_MS_MAX, failed.initialDelayMs * 2 ** (failed.attempt - 1))
   return { kind: 'wait', delayMs: Math.max(asked, failed.random() * bound) }
+}
+
+/** Ends early when the client leaves. */
+export async function pauseFor(delayMs: number, presence: Presence): Promise<void> {
+  const leaving = new AbortController()
+  presence.begin({ leave: () => leaving.abort() })
+  await delay(Math.max(0, delayMs), undefined, { signal: leaving.signal }).catch(() => undefined)
+  presence.done()
 }

@@ -1,25 +1,23 @@
 /** The attempts of one request: the facts for the plan, and the effects of a failure on its upstream. */
-import { setTimeout as delay } from 'node:timers/promises'
-import type { Clock } from '../../base/clock.ts'
 import type { Presence } from '../../call/presence.ts'
 import type { Route } from '../../config/snapshot.ts'
-import type { Metrics } from '../../telemetry/metrics.ts'
 import type { PassedOver } from '../../telemetry/trace/parts.ts'
 import type { ModelRequest } from '../../wire/inner-form.ts'
 import type { Failure } from '../../wire/provider.ts'
 import type { Unsupported } from '../../wire/unsupported.ts'
 import { firstContentOf } from '../answer/first-content.ts'
-import { isOfKey } from '../credentials/keys.ts'
+import { SentKeys } from '../credentials/sent-keys.ts'
 import { affinityKeyOf, type Client } from '../endpoints/affinity-key.ts'
 import type { Endpoint } from '../endpoints/endpoint.ts'
+import { TriedEndpoints } from '../endpoints/tried.ts'
 import { eligibleOf, orderOf, targetsFor } from '../groups/lane-order.ts'
-import type { TargetState } from '../live/target-state.ts'
 import type { Lane, Target } from '../live/targets.ts'
-import type { FailedAttempt, Spent, Standing } from './attempts.ts'
-import { retryDelayMs } from './backoff.ts'
+import { type FailedAttempt, type Spent, SpentQuotas, type Standing } from './attempts.ts'
+import { pauseFor, retryDelayMs } from './backoff.ts'
+import type { Planner } from './parts.ts'
 import { overOf } from './passed-over.ts'
 import type { Plan } from './plan.ts'
-import { alsoPrimary, isPrimary, primariesOf, type Spill, type SpillReason } from './spill.ts'
+import { alsoPrimary, isSlowPrimary, primariesOf, type Spill, type SpillReason } from './spill.ts'
 import { isCut, isDoubtful } from './verdict.ts'
 
 const RETRY_DEFAULTS = { initial_delay_ms: 100, respect_retry_after: true }
@@ -38,22 +36,9 @@ export interface JourneyStart {
   readonly isNewer?: boolean | undefined
 }
 
-interface TargetEndpoint {
-  readonly target: Target
-  readonly endpoint: Endpoint | undefined
-}
-
 const NONE: readonly Endpoint[] = []
 /** Most other endpoints and keys that a request tries, if the route sets no number of attempts. */
 const MOVES_MAX = 2
-
-/** The parts of the gateway that planning uses. */
-export interface Planner {
-  readonly clock: Clock
-  readonly metrics: Metrics
-  /** Uniform in [0, 1). */
-  readonly random: () => number
-}
 
 /** This object is also the plan's view of the attempts, to make only one object a request. */
 export class Journey implements Plan<Target> {
@@ -80,12 +65,12 @@ export class Journey implements Plan<Target> {
   readonly #yields: boolean
   /** Targets that do not support the request. */
   readonly #unable = new Set<Target>()
-  /** The endpoints that were used, of upstreams with several. */
-  #places: TargetEndpoint[] | undefined
-  /** By the name of the upstream; absent for most requests. */
-  #spent: Map<string, Spent> | undefined
-  /** The keys that were sent, by upstream; absent for most requests. */
-  #keys: Map<TargetState, number[]> | undefined
+  /** Absent for upstreams with one endpoint. */
+  #places: TriedEndpoints | undefined
+  /** Absent for most requests. */
+  #spent: SpentQuotas | undefined
+  /** Absent for most requests. */
+  #keys: SentKeys | undefined
   #moves = 0
   #delayMs = 0
   /** The time of the next plan, read once so that all rules use the same time. */
@@ -129,26 +114,20 @@ export class Journey implements Plan<Target> {
 
   /** Notes that a quota of the upstream has no room for the request; the plan skips the upstream until then. */
   passOver(target: Target, spent: Spent): void {
-    this.#spent ??= new Map()
-    this.#spent.set(target.name, spent)
+    this.#spent ??= new SpentQuotas()
+    this.#spent.note(target.name, spent)
     const others = (this.passedOver ?? []).filter(({ upstream }) => upstream !== target.name)
     this.passedOver = [...others, { upstream: target.name, why: spent.why }]
   }
 
   /** The full quota that has room first; undefined if no quota is full. */
   get spent(): Spent | undefined {
-    const all = this.#spent?.values() ?? []
-    return [...all].toSorted((one, other) => one.until - other.until)[0]
-  }
-
-  #isSpent(target: Target): boolean {
-    const { until = this.#now } = this.#spent?.get(target.name) ?? {}
-    return until > this.#now
+    return this.#spent?.first
   }
 
   /** With a place, a full upstream is ready. A repeat there may wait for one. */
   standing(target: Target): Standing {
-    if (this.#spent !== undefined && this.#isSpent(target)) return 'spent'
+    if (this.#spent?.isSpent(target.name, this.#now)) return 'spent'
     if (target === this.placed)
       return target.state.outBecause(this.#now) === undefined ? 'ready' : 'out'
     const standing = target.standing(this.#now, this.#yields)
@@ -169,23 +148,17 @@ export class Journey implements Plan<Target> {
   isSlow(target: Target): boolean {
     const { spill, innerSpills } = this
     if (spill?.objective === undefined && innerSpills === undefined) return false
-    return [spill, ...(innerSpills ?? [])].some(
-      (one) =>
-        one?.objective !== undefined &&
-        isPrimary(one, target) &&
-        firstContentOf(target.state).misses(one.objective, this.#now),
+    const content = firstContentOf(target.state)
+    return isSlowPrimary(target, [spill, ...(innerSpills ?? [])], (objective) =>
+      content.misses(objective, this.#now),
     )
   }
 
   /** The key for the next attempt; undefined: the upstream has one credential, or none. */
   takeKey({ state }: Target): number | undefined {
-    const { keys } = state.credential
-    if (keys === undefined) return undefined
-    this.#keys ??= new Map()
-    const tried = this.#keys.get(state) ?? []
-    const key = keys.take(tried)
-    this.#keys.set(state, [...tried, key])
-    return key
+    if (state.credential.keys === undefined) return undefined
+    this.#keys ??= new SentKeys()
+    return this.#keys.take(state)
   }
 
   mayRepeat(target: Target): boolean {
@@ -203,8 +176,8 @@ export class Journey implements Plan<Target> {
     // All endpoints were tried, so a repeat starts over.
     const passed = endpoints.hasOther(tried, this.#now) ? tried : NONE
     const endpoint = endpoints.choose(passed, key, this.#now)
-    this.#places ??= []
-    this.#places.push({ target, endpoint })
+    this.#places ??= new TriedEndpoints()
+    this.#places.note(target.state, endpoint)
     return endpoint
   }
 
@@ -217,14 +190,11 @@ export class Journey implements Plan<Target> {
   /** Number of endpoints that were tried, if none could be reached. */
   get unreached(): number {
     if (this.#places === undefined || !this.attempts.every(({ isCut: cut }) => cut)) return 0
-    return new Set(this.#places.map(({ endpoint }) => endpoint)).size
+    return this.#places.count
   }
 
   #triedOf({ state }: Target): readonly (Endpoint | undefined)[] {
-    if (this.#places === undefined) return NONE
-    return this.#places
-      .filter(({ target }) => target.state === state)
-      .map(({ endpoint }) => endpoint)
+    return this.#places?.of(state) ?? NONE
   }
 
   /** Records a failure. An upstream whose Retry-After is too long for a repeat is tried last for that time. */
@@ -240,9 +210,7 @@ export class Journey implements Plan<Target> {
       retryAfterMs: failure.retryAfterMs,
       respectRetryAfter: respect_retry_after,
     })
-    const { keys } = target.state.credential
-    const tried = this.#keys?.get(target.state) ?? []
-    const hasOtherKey = keys !== undefined && isOfKey(failure) && keys.hasOther(tried)
+    const hasOtherKey = this.#keys?.hasOther(target.state, failure) === true
     const isMovedOn = delayed.kind === 'move_on' && !hasOtherKey
     if (isMovedOn) target.state.cooledUntil = this.#now + delayed.coolMs
     this.#delayMs = delayed.kind === 'wait' ? delayed.delayMs : 0
@@ -276,11 +244,7 @@ export class Journey implements Plan<Target> {
   async pause(target: Target, totalAt: number, presence: Presence): Promise<void> {
     const { clock, metrics } = this.#planner
     metrics.retries.at(target.name).value++
-    const leaving = new AbortController()
-    presence.begin({ leave: () => leaving.abort() })
-    const delayMs = Math.max(0, Math.min(this.#delayMs, totalAt - clock.now()))
-    await delay(delayMs, undefined, { signal: leaving.signal }).catch(() => undefined)
-    presence.done()
+    await pauseFor(Math.min(this.#delayMs, totalAt - clock.now()), presence)
   }
 
   /** All upstreams that the request may use. */
@@ -291,7 +255,7 @@ export class Journey implements Plan<Target> {
   /** Whether waiting for the upstream makes sense: it supports the request and has received nothing. */
   mayAwait(target: Target): boolean {
     if (this.#unable.has(target) || !this.#start.fits(target)) return false
-    if (this.#spent !== undefined && this.#isSpent(target)) return false
+    if (this.#spent?.isSpent(target.name, this.#now)) return false
     return this.attempts.every(({ candidate, isUnreached }) => candidate !== target || isUnreached)
   }
 

@@ -63,3 +63,11 @@ export interface AttemptParts extends Sending {
   /** Whether the breaker has counted an earlier failure of this request there that the request may have caused. */
   readonly hasBlamed: boolean
 }
+
+/** The parts of the gateway that planning uses. */
+export interface Planner {
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** Uniform in [0, 1). */
+  readonly random: () => number
+}

@@ -126,3 +126,15 @@ export function alsoPrimary<T extends AttemptTarget>(
   if (newer === undefined) return spill
   return { ...spill, primaries: new Set([newer, ...primariesOf(spill)]) }
 }
+
+/** Whether the target is a primary that misses the objective of its route. */
+export function isSlowPrimary<T extends AttemptTarget>(
+  target: T,
+  spills: readonly (Spill<T> | undefined)[],
+  misses: (objective: Objective) => boolean,
+): boolean {
+  return spills.some(
+    (spill) =>
+      spill?.objective !== undefined && isPrimary(spill, target) && misses(spill.objective),
+  )
+}

@@ -63,6 +63,17 @@ function blamesEndpoint(
   return endpoints.hasGood(now)
 }
 
+/** Notes that a key is refused or out of quota. Whether the upstream has another key, which it may accept. */
+function sparesKey(
+  failure: Failure,
+  { key, target }: Pick<AttemptParts, 'key' | 'target'>,
+): boolean {
+  const { keys } = target.state.credential
+  if (key === undefined || keys === undefined || !isOfKey(failure)) return false
+  keys.failed(key, failure)
+  return keys.hasOther([key])
+}
+
 /** The facts, besides the failure, on which the verdict depends. */
 export interface Circumstances {
   readonly target: Pick<Target, 'settings'>
@@ -122,11 +133,7 @@ export class Judgement {
     }: Pick<Circumstances, 'wasSent' | 'hasBegun'> & { readonly headStatus: number },
   ): void {
     const { target, gateway, totalAt } = this.#parts
-    const { key } = this.#parts
-    // Another key may be accepted.
-    const isSpared =
-      key !== undefined && isOfKey(shown) && target.state.credential.keys?.hasOther([key])
-    if (isSpared || sparesUpstream(shown, this.#parts, headStatus)) {
+    if (sparesKey(shown, this.#parts) || sparesUpstream(shown, this.#parts, headStatus)) {
       this.make('neutral')
       return
     }

@@ -1,10 +1,13 @@
 /** Reads the queue of a runtime at an interval, and forgets figures that are too old. */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../base/clock.ts'
-import type { UpstreamSettings } from '../../config/snapshot.ts'
+import type { Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { readBounded } from '../../connection/bounded-body.ts'
+import type { FairnessSection } from '../../schema/fairness.ts'
 import { queueOf, shareOf } from './queue-gauges.ts'
 
+/** Interval of queue reports, if the configuration sets none. */
+const QUEUE_INTERVAL_SECONDS = 2
 /** A figure this many intervals old is stale. */
 const AGE_INTERVALS_MAX = 3
 const SCRAPE_TIMEOUT_MS = 2000
@@ -90,4 +93,28 @@ export async function scrapeReport(
   const { waiting, running } = queueOf(queueGauges, text)
   if (waiting === undefined && running === undefined) return undefined
   return { queue: (waiting ?? 0) + (running ?? 0), kvShare: shareOf(queueGauges, text) }
+}
+
+/** Upstreams that are chosen by their queue or full by it, or whose endpoints are chosen by it. */
+export function steeringUpstreams(
+  { routes, upstreams }: Snapshot,
+  fairness: ReadonlyMap<string, FairnessSection>,
+): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { strategy, members } of routes.values()) {
+    if (strategy.name !== 'least_queue') continue
+    for (const { upstream } of members) names.add(upstream.name)
+  }
+  for (const { name, section } of upstreams.values()) {
+    if ((section.endpoints ?? 'url') !== 'url') names.add(name)
+    if (fairness.get(name)?.max_reported_queue !== undefined) names.add(name)
+  }
+  return names
+}
+
+export function queueIntervalMs(settings: UpstreamSettings): number | undefined {
+  const { provider, section, disabled } = settings
+  if (section.queue_metrics?.enabled === false || !provider.queueGauges) return undefined
+  if (disabled !== undefined) return undefined
+  return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
 }

@@ -4,7 +4,6 @@ import { estimateOf, type PriceList } from '../../accounts/price.ts'
 import { schedule } from '../../base/clock.ts'
 import type { Route, Snapshot, UpstreamSettings } from '../../config/snapshot.ts'
 import { fairnessOf } from '../../config/upstreams/fairness.ts'
-import type { FairnessSection } from '../../schema/fairness.ts'
 import type { Candidate } from '../../strategies/contract.ts'
 import type { PassedOver } from '../../telemetry/trace/parts.ts'
 import type { Counter } from '../../tokens/counter.ts'
@@ -22,6 +21,7 @@ import type { EndpointsWorld, World } from '../endpoints/world.ts'
 import { shareOut } from '../fairness/shared-places.ts'
 import { type Group, groupFor, pathsIn, spillsOf } from '../groups/group.ts'
 import { type RolloutTargets, rolloutOf } from '../groups/newer.ts'
+import { queueIntervalMs, steeringUpstreams } from './queue-watch.ts'
 import { TargetState } from './target-state.ts'
 
 /** Tokens of the prompt and of the answer by which prices are compared. */
@@ -150,9 +150,6 @@ const OF_ONE_REQUEST = new Set(['x-request-id', 'x-client-request-id', 'tracepar
 export function yieldingPlaces(places: number): number {
   return Math.max(1, Math.floor((places * 3) / 4))
 }
-
-/** Interval of queue reports, if the configuration sets none. */
-const QUEUE_INTERVAL_SECONDS = 2
 
 /** The upstreams of a route, and the number of its requests, by which round_robin rotates. */
 export interface Lane {
@@ -283,28 +280,4 @@ function spillOf(
   if (primary === undefined) return undefined
   const objective = objectiveOf(section)
   return { primary, reasons: spillReasons(section.overflow), ...(objective && { objective }) }
-}
-
-/** Upstreams that are chosen by their queue or full by it, or whose endpoints are chosen by it. */
-function steeringUpstreams(
-  { routes, upstreams }: Snapshot,
-  fairness: ReadonlyMap<string, FairnessSection>,
-): ReadonlySet<string> {
-  const names = new Set<string>()
-  for (const { strategy, members } of routes.values()) {
-    if (strategy.name !== 'least_queue') continue
-    for (const { upstream } of members) names.add(upstream.name)
-  }
-  for (const { name, section } of upstreams.values()) {
-    if ((section.endpoints ?? 'url') !== 'url') names.add(name)
-    if (fairness.get(name)?.max_reported_queue !== undefined) names.add(name)
-  }
-  return names
-}
-
-function queueIntervalMs(settings: UpstreamSettings): number | undefined {
-  const { provider, section, disabled } = settings
-  if (section.queue_metrics?.enabled === false || !provider.queueGauges) return undefined
-  if (disabled !== undefined) return undefined
-  return (section.queue_metrics?.interval_seconds ?? QUEUE_INTERVAL_SECONDS) * 1000
 }
