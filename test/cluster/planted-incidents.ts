@@ -80,6 +80,9 @@ export const INCIDENTS: Readonly<Record<string, Incident>> = {
   GwTimeToFirstTokenObjectiveMissed: ({ metrics }) => {
     metrics.sloBreached.at('chat').value = 1
   },
+  GwRouteNotVerified: ({ metrics }) => {
+    metrics.routeVerified.at('chat').value = 0
+  },
   GwRolloutBack: once(({ metrics }) => metrics.rolloutBacks.at('chat', 'errors').value++),
   GwBudgetThresholdReached: once(({ metrics }) => {
     metrics.budgetAlerts.at('acme', 'day', '0.8').value++
