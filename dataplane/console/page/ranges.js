@@ -45,10 +45,15 @@ export function earlierMs({ before }) {
   return EARLIER[before] * HOUR_MS
 }
 
-/** Links that choose the time and the comparison. `path` is the address of the view. */
+/**
+ * Links that choose the time and the comparison. `path` is the address of the view; `extra` are choices that are no
+ * range, and nothing is earlier than those.
+ */
 export function rangePicker(path, { name, before }, extra = []) {
   const link = (...parts) => `#/${path}/${parts.map(encodeURIComponent).join('/')}`
   const all = Object.keys(RANGES).map((each) => [each, link(each, ...(before ? [before] : []))])
+  const times = choices('Time', name, [...extra, ...all])
+  if (!Object.hasOwn(RANGES, name)) return h('div', { class: 'filters' }, times)
   const none = 'nothing'
   const compared = [none, ...earlierOf(name)].map((each) => [
     each,
@@ -57,7 +62,7 @@ export function rangePicker(path, { name, before }, extra = []) {
   return h(
     'div',
     { class: 'filters' },
-    choices('Time', name, [...extra, ...all]),
+    times,
     h('span', { class: 'quiet' }, 'compare with'),
     choices('Compare with', before ?? none, compared),
   )

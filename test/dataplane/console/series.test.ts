@@ -5,7 +5,9 @@ import { test } from 'node:test'
 /** They are modules of a page, without types. */
 const PAGE = new URL('../../../dataplane/console/page/', import.meta.url)
 const { gatheredHistory, marksOf, pointsOf, sumOfSeries } = await import(`${PAGE}series.js`)
-const { questionBefore, questionOf, rangeOf, RANGES } = await import(`${PAGE}ranges.js`)
+const { questionBefore, questionOf, rangeOf, rangePicker, RANGES } = await import(
+  `${PAGE}ranges.js`
+)
 const { csvOf } = await import(`${PAGE}views/usage-chart.js`)
 
 const AT = Date.UTC(2026, 10, 22, 12)
@@ -96,6 +98,14 @@ test('each range is asked for in steps that the gateway keeps', () => {
   }
   assert.equal(rangeOf(['31 d', 'week before']).before, undefined)
   assert.equal(rangeOf([]).name, '1 h')
+})
+
+test('the present second by second is a choice that is compared with no earlier time', () => {
+  const live = rangePicker('overview', { name: 'live' }, [['live', '#/overview/live']])
+  const words = JSON.stringify(live)
+  assert.match(words, /"aria-current":"true"\},"children":\["live"\]/)
+  assert.doesNotMatch(words, /Compare with/)
+  assert.match(JSON.stringify(rangePicker('overview', rangeOf([]))), /Compare with/)
 })
 
 test('an export has every row, and no cell is a formula', () => {

@@ -44,7 +44,13 @@ async function steps(page: Page): Promise<string> {
   return (await page.locator('path.line0').first().getAttribute('d')) ?? ''
 }
 
-async function untilLine(page: Page): Promise<void> {
+/** The charts of the history have a line at once, so a line alone is no sign of those that follow each second. */
+async function showLive(page: Page): Promise<void> {
+  await show(page, 'overview/live')
+  await page
+    .getByText(/^Requests\/s, the last \d+ seconds$/)
+    .first()
+    .waitFor({ state: 'attached' })
   await until('there is a line', async () => (await steps(page)).includes('L'))
 }
 
@@ -55,8 +61,7 @@ async function untilGap(page: Page): Promise<void> {
 test('the page reports a silent gateway within three seconds, recovers, and shows a gap instead of zero', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
-  await show(page, 'overview/live')
-  await untilLine(page)
+  await showLive(page)
   front.process.signal('SIGSTOP')
   const said = await page.evaluate(`new Promise((resolve) => {
     const status = document.getElementById('connection')
@@ -77,8 +82,7 @@ test('the page reports a silent gateway within three seconds, recovers, and show
 test('after the machine sleeps, the page reports it, reconnects, and leaves a gap', async (t) => {
   const front = await aFront(t)
   const { page } = await openConsole(browser, consoleOf(front))
-  await show(page, 'overview/live')
-  await untilLine(page)
+  await showLive(page)
   await page.clock.install()
   const [lost] = await Promise.all([
     page
@@ -105,8 +109,7 @@ test('a gateway that restarts behind the tool is shown as away, then recovers, a
   const server = await aTool(front)
   t.after(() => server.close())
   const { page } = await openConsole(browser, server.url)
-  await show(page, 'overview/live')
-  await untilLine(page)
+  await showLive(page)
   const { configFile, url } = front.process
   const config = await readFile(configFile, 'utf8')
   await front.process.stop()
@@ -139,8 +142,7 @@ test('a cut stream is opened again', async (t) => {
   t.after(() => reported.close())
   const { url, cut } = await aLine(t, reported.url)
   const { page } = await openConsole(browser, url)
-  await show(page, 'overview/live')
-  await untilLine(page)
+  await showLive(page)
   cut()
   await saysStatus(page, 'Connection lost')
   await saysStatus(page, 'Live')
