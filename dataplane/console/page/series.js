@@ -14,8 +14,10 @@ export function gatheredHistory(answers) {
   const used = shared.length > 0 ? [shared[0]] : all
   const last = used.reduce((one, other) => (other.times.length > one.times.length ? other : one))
   const of = { route: new Map(), tenant: new Map(), upstream: new Map() }
+  // A newer gateway may count by more.
   for (const { series, times } of used)
-    for (const one of series) addSeries(of[one.by], one, offsetOf(times, last))
+    for (const one of series)
+      if (Object.hasOwn(of, one.by)) addSeries(of[one.by], one, offsetOf(times, last))
   const seen = new Set()
   const events = used
     .flatMap((body) => body.events)

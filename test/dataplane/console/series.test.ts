@@ -52,6 +52,14 @@ test('pods without a shared store are added up, and a shared store counts once',
   assert.equal(gatheredHistory([{ status: 0, body: {} }]), undefined)
 })
 
+test('series of a kind that the page does not know leave the others', () => {
+  const answer = anAnswer('redis', [60])
+  const [chat] = answer.body.series
+  const series = ['constructor', 'zone'].map((by) => ({ ...chat, by }))
+  const kept = gatheredHistory([{ ...answer, body: { ...answer.body, series: [...series, chat] } }])
+  assert.deepEqual(kept.of.route.get('chat').requests, [60])
+})
+
 test('refusals by limits are no errors', () => {
   const kept = gatheredHistory([anAnswer('memory', [60, 120])])
   const [first, second] = pointsOf(kept, sumOfSeries(kept.of.route), AT + 90_000)
