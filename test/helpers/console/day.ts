@@ -96,7 +96,7 @@ class Day {
       budgets: [{ tenant: 'billing', tokens_per_day: 60 }],
     }))
     await this.#show('overview')
-    await this.#row(/last ten changes/, 'config reload')
+    await this.#row(/^Events of 1 h/, 'config reload')
     await this.#show('tenants/billing')
     await this.#row(/1 budget/, /^tenant billing\ttokens a day\t0\t0\t60\t/)
     await this.#row(/1 key/, /^billing-bot\t● active\tgw_live_billing….*not in 31 d/)
@@ -154,7 +154,9 @@ class Day {
 
   async recovery(key: string): Promise<void> {
     await this.#show('overview')
-    const changed = this.#page.getByText('The breaker of upstream "llama-a" is closed.')
+    const changed = this.#page
+      .getByRole('table', { name: /^Events of 1 h/ })
+      .getByText('The breaker of upstream "llama-a" is closed.')
     await until('the breaker is closed on the page', async () => {
       await this.#call(key)
       return await changed.first().isVisible()
