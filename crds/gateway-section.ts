@@ -223,7 +223,7 @@ const DRESS: Readonly<Record<string, Tree>> = {
   'upstreams[].provider': rules(provider),
   // An empty value is left to the rule, which says why it is refused.
   'upstreams[].api_key': { minLength: 0, maxLength: 1024, ...rules(credential) },
-  // A rule of so many keys would cost the API server too much.
+  // A rule on each of 15 keys would cost the API server too much.
   'upstreams[].further_api_keys[]': { maxLength: 1024, pattern: '^[$][{](env|secret):[^{}]+[}]$' },
   'upstreams[].headers': { maxProperties: 64 },
   'upstreams[].caller_headers': { maxProperties: 64 },
