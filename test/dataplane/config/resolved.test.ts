@@ -90,8 +90,8 @@ gw:
   assert.deepEqual(
     routes.map(({ overflow }: { overflow: object }) => Object.values(overflow)),
     [
-      ['fallback', 'fallback', 'fallback'],
-      ['none', 'none', 'fallback'],
+      ['fallback', 'fallback', 'fallback', 'none'],
+      ['none', 'none', 'fallback', 'none'],
     ],
   )
   assert.deepEqual(rate_limits, {
