@@ -161,8 +161,7 @@ export function verify(envelope: unknown, trust: Trust): Verification {
   }
   const bytes = Buffer.from(document)
   const isProven =
-    hash('sha256', bytes) === sha256 &&
-    verifyBytes(null, bytes, key, Buffer.from(signature, 'base64'))
+    hash('sha256', bytes) === sha256 && verifyBytes(null, bytes, key, bytesOf(signature))
   if (!isProven) {
     const message = 'The hash or the signature does not match the document; sign it again.'
     return { ok: false, reason: 'bad_signature', message }
@@ -254,4 +253,10 @@ function write(value: unknown, depth: number): string {
   const text = JSON.stringify(value)
   if (text === undefined) throw new TypeError(`the document holds a ${typeof value}`)
   return text
+}
+
+/** Empty for another spelling of the same bytes: Node also reads URL-safe letters and unused bits. */
+function bytesOf(signature: string): Buffer {
+  const bytes = Buffer.from(signature, 'base64')
+  return bytes.toString('base64') === signature ? bytes : Buffer.alloc(0)
 }

@@ -83,9 +83,7 @@ test('no changed byte of an envelope passes', () => {
   fc.assert(
     fc.property(fc.constantFrom(...fields), fc.nat(), fc.nat(), (field, at, by) => {
       const bytes = Buffer.from(envelope[field])
-      // The last characters of base64 also have unused bits.
-      const length = field === 'signature' ? 84 : bytes.length
-      const place = at % length
+      const place = at % bytes.length
       bytes[place] = (bytes[place] ?? 0) ^ (1 + (by % 127))
       const changed = { ...envelope, [field]: bytes.toString() }
       assert.equal(verify(changed, trust).ok, false, JSON.stringify(changed))
