@@ -1,6 +1,7 @@
 /** The pages of the history in `state_dir`, which outlive the process. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Deadline } from '../../base/clock.ts'
+import { ChangedEntries } from '../memory/changed-entries.ts'
 import { openDatabase } from '../memory/database.ts'
 import type { HistoryBook } from './book.ts'
 import type { Page } from './page.ts'
@@ -29,8 +30,7 @@ export class DiskPages implements Deadline {
   readonly #database: DatabaseSync
   readonly #upsert: StatementSync
   readonly #forget: StatementSync
-  readonly #changed = new Set<string>()
-  #failing = false
+  readonly #changed: ChangedEntries<string>
 
   /** Throws a StateError when the folder cannot be used. */
   constructor(options: DiskPagesOptions) {
@@ -38,6 +38,12 @@ export class DiskPages implements Deadline {
     const file = { name: 'history.sqlite', format: 1, table: TABLE, holds: 'history' }
     this.#options = options
     this.#database = openDatabase(stateDir, file)
+    this.#changed = new ChangedEntries({
+      database: this.#database,
+      most: PAGES_MAX,
+      write: (entries) => this.#write(entries),
+      onFailure: options.onFailure,
+    })
     this.#upsert = this.#database.prepare('INSERT OR REPLACE INTO pages VALUES (?, ?)')
     this.#forget = this.#database.prepare('DELETE FROM pages WHERE place >= ? AND place < ?')
     const rows = this.#database.prepare('SELECT place, page FROM pages ORDER BY place').all()
@@ -47,50 +53,28 @@ export class DiskPages implements Deadline {
         ({ place, page }) => [place, page] as const,
       ),
     )
-    book.changed = this.#changed
+    book.changed = this.#changed.all
     this.due = clock.now() + FLUSH_MS
   }
 
   expire(now: number): void {
-    this.#flush()
+    this.#changed.flush()
     this.due = now + FLUSH_MS
   }
 
   /** Writes everything that is left, and unlocks the file. */
   close(): void {
     this.#options.book.turn()
-    while (this.#changed.size > 0 && this.#flush());
+    this.#changed.flushAll()
     this.#database.close()
-  }
-
-  #flush(): boolean {
-    if (this.#changed.size === 0) return true
-    try {
-      this.#write([...this.#changed.values().take(PAGES_MAX)])
-      if (this.#failing) this.#options.onFailure(undefined)
-      this.#failing = false
-      return true
-    } catch (error) {
-      if (!this.#failing) this.#options.onFailure(error as Error)
-      this.#failing = true
-      return false
-    }
   }
 
   #write(places: readonly string[]): void {
     const { book } = this.#options
-    this.#database.exec('BEGIN')
-    try {
-      for (const place of places) {
-        const page = book.page(place)
-        if (page !== undefined) this.#upsert.run(place, page)
-      }
-      for (const kind of PAGE_KINDS) this.#forget.run(`${kind}:`, oldestOf(kind, book.wall))
-      this.#database.exec('COMMIT')
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw error
+    for (const place of places) {
+      const page = book.page(place)
+      if (page !== undefined) this.#upsert.run(place, page)
     }
-    for (const place of places) this.#changed.delete(place)
+    for (const kind of PAGE_KINDS) this.#forget.run(`${kind}:`, oldestOf(kind, book.wall))
   }
 }

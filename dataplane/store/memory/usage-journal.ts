@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Deadline } from '../../base/clock.ts'
 import type { UsageBook } from '../usage-book.ts'
 import { AMOUNTS, ROW_NAMES, type Row } from '../usage-row.ts'
+import { ChangedEntries } from './changed-entries.ts'
 import { openDatabase } from './database.ts'
 
 /** A kill loses at most the usage of this time. */
@@ -37,8 +38,7 @@ export class UsageJournal implements Deadline {
   readonly #database: DatabaseSync
   readonly #upsert: StatementSync
   readonly #options: UsageJournalOptions
-  readonly #changed = new Set<Row>()
-  #failing = false
+  readonly #changed: ChangedEntries<Row>
 
   /** Throws a StateError when the folder cannot be used. */
   constructor(options: UsageJournalOptions) {
@@ -46,55 +46,38 @@ export class UsageJournal implements Deadline {
     const file = { name: 'usage.sqlite', format: 1, table: TABLE, holds: 'usage' }
     this.#options = options
     this.#database = openDatabase(stateDir, file)
+    this.#changed = new ChangedEntries({
+      database: this.#database,
+      most: ROWS_MAX,
+      write: (entries) => this.#write(entries),
+      onFailure: options.onFailure,
+    })
     addColumns(this.#database)
     this.#upsert = this.#database.prepare(UPSERT)
     // The cast is safe, because only these statements write the table.
     const rows = this.#database.prepare('SELECT * FROM rows ORDER BY hour').all()
     book.restore(rows as unknown as Row[])
-    book.changed = this.#changed
+    book.changed = this.#changed.all
     this.due = clock.now() + FLUSH_MS
   }
 
   expire(now: number): void {
-    const isWritten = this.#flush()
+    const isWritten = this.#changed.flush()
     this.due = now + (isWritten ? FLUSH_MS : RETRY_MS)
   }
 
   /** Writes everything that is left, and unlocks the file. */
   close(): void {
-    while (this.#changed.size > 0 && this.#flush());
+    this.#changed.flushAll()
     this.#database.close()
   }
 
-  #flush(): boolean {
-    if (this.#changed.size === 0) return true
-    try {
-      this.#write([...this.#changed.values().take(ROWS_MAX)])
-      if (this.#failing) this.#options.onFailure(undefined)
-      this.#failing = false
-      return true
-    } catch (error) {
-      if (!this.#failing) this.#options.onFailure(error as Error)
-      this.#failing = true
-      return false
-    }
-  }
-
   #write(rows: readonly Row[]): void {
-    const database = this.#database
-    database.exec('BEGIN')
-    try {
-      for (const row of rows)
-        this.#upsert.run(...NAMES.map((name) => row[name]), ...AMOUNTS.map((name) => row[name]))
-      const { since } = this.#options.book
-      // Deletes hours that the book has dropped.
-      if (since !== undefined) database.prepare('DELETE FROM rows WHERE hour < ?').run(since)
-      database.exec('COMMIT')
-    } catch (error) {
-      if (database.isTransaction) database.exec('ROLLBACK')
-      throw error
-    }
-    for (const row of rows) this.#changed.delete(row)
+    for (const row of rows)
+      this.#upsert.run(...NAMES.map((name) => row[name]), ...AMOUNTS.map((name) => row[name]))
+    const { since } = this.#options.book
+    // Deletes hours that the book has dropped.
+    if (since !== undefined) this.#database.prepare('DELETE FROM rows WHERE hour < ?').run(since)
   }
 }
 
