@@ -31,6 +31,11 @@ export function cellKey(prefix: string, name: string): string {
   return `${prefix}:${VERSION}:{cell:${safeName(name)}}`
 }
 
+/** The channel for the key of the state of an account whose slices are wanted; scripts derive it from that key. */
+export function wantedChannel(prefix: string): string {
+  return `${prefix}:${VERSION}:wanted`
+}
+
 /** Tenants have no colon here, so a group cannot collide with a tenant. */
 function tagOf(tenant: string, scope: BudgetScope | undefined): string {
   if (scope?.kind === 'group') return `{group:${safeName(scope.name)}}`

@@ -1,4 +1,4 @@
-/** The metrics of the shared store and of `limits[]`. */
+/** The metrics of the shared store, of its slices, and of `limits[]`. */
 import { counter, gauge } from './metric-row.ts'
 
 export const STORE_METRICS = {
@@ -13,6 +13,20 @@ export const STORE_METRICS = {
   storeWaiting: gauge(
     'gw_store_settlements_waiting',
     'Settlements that the shared store has not taken yet.',
+  ),
+  storeDecisions: counter(
+    'gw_store_decisions_total',
+    'Requests decided with the shared store: by a slice, without a call, or by the store.',
+    'by',
+  ),
+  storeSlices: gauge(
+    'gw_store_slices',
+    'Idle amounts of this replica in the shared store: requests, tokens of the rate, slots, tokens and USD of budgets.',
+    'kind',
+  ),
+  storeSliceAccounts: gauge(
+    'gw_store_slice_accounts',
+    'Tenants, groups and keys with a slice for this replica.',
   ),
   localAdmissions: counter(
     'gw_store_local_admissions_total',

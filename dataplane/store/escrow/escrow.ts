@@ -21,7 +21,7 @@ import { Holding, isLarge } from './holding.ts'
 import { figuresOf, figuresOfAll } from './known-figures.ts'
 import { nothing, type Quantities } from './quantities.ts'
 import { budgetNeed, type Share, sharesOf, tenantNeed } from './shares.ts'
-import { type Standings, standingsOf } from './standings.ts'
+import { type Held, heldIn, type Standings, standingsOf } from './standings.ts'
 import { type Accounts, accountsOf, type Running, ruleIn, stateKeyOf, type Taken } from './taken.ts'
 
 /** The accounts of a request, and the windows that are present. */
@@ -166,6 +166,10 @@ export class Escrow {
 
   standings(): Standings {
     return standingsOf(this.#holdings.values(), this.#running.values(), this.#now)
+  }
+
+  held(): Held {
+    return heldIn(this.#holdings.values(), this.#now)
   }
 
   close(): Promise<void> {

@@ -1,8 +1,9 @@
-/** Sums over slices and the requests under them, for an outage. */
+/** Sums over slices and the requests under them, for an outage and for metrics. */
 import { larger, sane } from '../../accounts/amounts.ts'
 import type { AdmitRequest, Figures, ScopedFigures } from '../../accounts/store.ts'
 import type { Holding } from './holding.ts'
 import { figuresOf, scopedFiguresOf } from './known-figures.ts'
+import { KINDS, nothing, type Quantities } from './quantities.ts'
 import type { Running } from './taken.ts'
 
 /** Knowledge of this replica at the beginning of an outage. */
@@ -30,4 +31,20 @@ export function standingsOf(
     return { ...request, estimate: larger(sane(request.estimate), { tokens, nanos }) }
   })
   return { tenants, scopes, running: requests }
+}
+
+export interface Held extends Quantities {
+  /** How many accounts have something idle. */
+  accounts: number
+}
+
+/** The idle amounts of slices. */
+export function heldIn(holdings: Iterable<Holding>, now: number): Held {
+  const sum: Held = { ...nothing(), accounts: 0 }
+  for (const { slice } of holdings) {
+    if (!slice.isGood(now) || !slice.hasIdle) continue
+    sum.accounts++
+    for (const kind of KINDS) sum[kind] += slice.idle[kind]
+  }
+  return sum
 }

@@ -27,6 +27,11 @@ export interface RedisClient {
 
 export type Argument = string | number
 
+export interface ListenerOptions extends Omit<ClientOptions, 'onReady'> {
+  readonly channel: string
+  readonly onMessage: (text: string) => void
+}
+
 /** Name of the connection in `CLIENT LIST`. */
 const CONNECTION_NAME = 'gw'
 
@@ -39,21 +44,68 @@ const DISCONNECT_MS = 50
 const NEVER = () => null
 
 export function openClient(options: ClientOptions): RedisClient {
-  const { place, onReady, onEnd } = options
-  const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
+  const connection = options.place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
   const hold = connection instanceof Redis ? holdingWrites(connection) : () => undefined
+  const life = connected(connection, options)
+  return {
+    get isReady() {
+      return !life.isOver && connection.status === 'ready'
+    },
+    runCached(sha, keys, args) {
+      hold()
+      return connection.evalsha(sha, keys.length, ...keys, ...args)
+    },
+    runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
+    close: life.close,
+  }
+}
+
+/** Listens to a channel on a separate connection, since such a connection can do nothing else. */
+export function openListener(options: ListenerOptions): Pick<RedisClient, 'isReady' | 'close'> {
+  const { place, channel, onMessage } = options
+  const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
+  let isListening = false
+  const onReady = () => {
+    // A user without the permission works without the channel.
+    connection.subscribe(channel).then(
+      () => {
+        isListening = true
+      },
+      () => undefined,
+    )
+  }
+  connection.on('message', (_: string, text: string) => onMessage(text))
+  const life = connected(connection, { ...options, onReady })
+  return {
+    get isReady() {
+      return isListening && !life.isOver && connection.status === 'ready'
+    },
+    close: life.close,
+  }
+}
+
+function connected(
+  connection: Redis | Cluster,
+  { onReady, onEnd }: Pick<ClientOptions, 'onReady' | 'onEnd'>,
+) {
   let error: Error | undefined
-  let isOver = false
+  const life = {
+    isOver: false,
+    close() {
+      life.isOver = true
+      connection.disconnect()
+    },
+  }
   const end = () => {
-    if (isOver) return
-    isOver = true
+    if (life.isOver) return
+    life.isOver = true
     onEnd(error)
   }
   connection.on('error', (said: Error) => {
     error = said
   })
   connection.on('ready', () => {
-    if (!isOver) onReady()
+    if (!life.isOver) onReady()
   })
   connection.on('close', end)
   connection.on('end', end)
@@ -61,20 +113,7 @@ export function openClient(options: ClientOptions): RedisClient {
     error ??= said
     end()
   })
-  return {
-    get isReady() {
-      return !isOver && connection.status === 'ready'
-    },
-    runCached(sha, keys, args) {
-      hold()
-      return connection.evalsha(sha, keys.length, ...keys, ...args)
-    },
-    runWhole: (lua, keys, args) => connection.eval(lua, keys.length, ...keys, ...args),
-    close() {
-      isOver = true
-      connection.disconnect()
-    },
-  }
+  return life
 }
 
 /**
@@ -96,7 +135,9 @@ function holdingWrites(connection: Redis): () => void {
   }
 }
 
-function redisOf({ place, secureContext, connectMs }: ClientOptions): Redis {
+type Connecting = Pick<ClientOptions, 'place' | 'secureContext' | 'connectMs'>
+
+function redisOf({ place, secureContext, connectMs }: Connecting): Redis {
   const { kind, nodes, path, tls, sentinelUsername, sentinelPassword } = place
   const shared = { ...sharedOptions(place, connectMs), lazyConnect: true, retryStrategy: NEVER }
   const secure = tls ? { tls: { secureContext: secureContext() } } : {}
@@ -119,7 +160,7 @@ function redisOf({ place, secureContext, connectMs }: ClientOptions): Redis {
   })
 }
 
-function clusterOf({ place, secureContext, connectMs }: ClientOptions): Cluster {
+function clusterOf({ place, secureContext, connectMs }: Connecting): Cluster {
   const { nodes, tls } = place
   const cluster = new Cluster([...nodes], {
     lazyConnect: true,

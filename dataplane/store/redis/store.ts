@@ -21,7 +21,7 @@ import { Present } from '../../accounts/windows.ts'
 import { schedule as afterTimer, type Clock } from '../../base/clock.ts'
 import type { ClaimsOptions } from '../escrow/claims.ts'
 import { type Asked, Escrow } from '../escrow/escrow.ts'
-import type { Standings } from '../escrow/standings.ts'
+import type { Held, Standings } from '../escrow/standings.ts'
 import {
   Asking,
   cheaperOf,
@@ -99,6 +99,10 @@ export class RedisStore implements Store {
   /** Knowledge of this replica by slices, for the beginning of an outage. */
   get standings(): Standings | undefined {
     return this.#escrow?.standings()
+  }
+
+  get held(): Held | undefined {
+    return this.#escrow?.held()
   }
 
   /** Whether the request was admitted without a call, so that it ends without one, too. */

@@ -1,8 +1,12 @@
 /** Builds the shared store from its connection, scripts, local share and reports. */
 import type { SecureContext } from 'node:tls'
+import { schedule } from '../../base/clock.ts'
 import { parseRedisUrl } from '../../config/redis-url.ts'
 import type { Section } from '../../schema/index.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import { RedisCells } from '../cells/redis-cells.ts'
+import { KINDS } from '../escrow/quantities.ts'
+import type { Held } from '../escrow/standings.ts'
 import { RedisPages } from '../history/redis-pages.ts'
 import type { OpenStore, StoreContext } from '../opened.ts'
 import type { Script } from '../redis/link.ts'
@@ -11,6 +15,7 @@ import { RedisLink } from '../redis/redis-link.ts'
 import { RedisStore } from '../redis/store.ts'
 import { UsageRollup } from '../redis/usage-rollup.ts'
 import { LocalShare } from './local-share.ts'
+import { PushChannel } from './push-channel.ts'
 import { Replicas } from './replicas.ts'
 import { type Decider, SharedStore } from './shared.ts'
 import { SharedState } from './shared-state.ts'
@@ -41,6 +46,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
   const { clock, metrics, log, replica } = world
   const { key_prefix: keyPrefix, fail_open: failOpen } = section
   const place = parseRedisUrl(section.url)
+  const isCluster = place.kind === 'cluster'
   const replicas = new Replicas({ keyPrefix, replica, expected: world.replicas, clock })
   const state = new SharedState({ clock, metrics, log, place: place.shown, failOpen, replicas })
   const link = new RedisLink({
@@ -53,6 +59,8 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     async probe(send) {
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count
+      channel.keep()
+      showHeld(counting.held, metrics)
       store.deliver()
     },
     onChange(isUp, why) {
@@ -64,7 +72,15 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     },
     onFailure: (away) => state.failed(away),
   })
-  const store = sharedStore(link, replicas, { section, world })
+  const channel = new PushChannel({
+    ...{ place, secureContext: world.secureContext, keyPrefix },
+    onWanted: (stateKey) => counting.want(stateKey),
+  })
+  const counting = new RedisStore(link, {
+    ...{ keyPrefix, replica, clock, isCluster },
+    slices: { schedule, isTogether: !isCluster, hears: () => channel.isOpen },
+  })
+  const store = sharedStore(counting, { link, replicas, section, world })
   const rollup = usageIn(link, { section, world })
   const pages = new RedisPages({
     ...{ link, keyPrefix, replica, clock },
@@ -75,6 +91,7 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
 
   function came(): void {
     state.came()
+    channel.reopen()
     replicas.returned()
     store.returned()
     rollup.returned()
@@ -102,9 +119,19 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
         log.event('error', 'store', message, { settlements_waiting: left })
       }
       if (!link.isAway) await replicas.leave(link.run.bind(link)).catch(() => undefined)
+      channel.close()
       link.close()
     },
   }
+}
+
+function showHeld(held: Held | undefined, { storeSlices, storeSliceAccounts }: Metrics): void {
+  if (held === undefined) return
+  for (const kind of KINDS) {
+    if (kind !== 'nanos') storeSlices.at(kind === 'rated' ? 'rate_tokens' : kind).value = held[kind]
+  }
+  storeSlices.at('usd').value = held.nanos / 1e9
+  storeSliceAccounts.at().value = held.accounts
 }
 
 /** Writes the last rows or pages at the end, unless the store is unreachable. */
@@ -139,15 +166,22 @@ interface RedisSettings {
   readonly world: RedisContext
 }
 
+interface StoreParts extends RedisSettings {
+  readonly link: RedisLink
+  readonly replicas: Replicas
+}
+
 function sharedStore(
-  link: RedisLink,
-  replicas: Replicas,
-  { section, world }: RedisSettings,
+  store: RedisStore,
+  { link, replicas, section, world }: StoreParts,
 ): SharedStore {
   const { clock, metrics, replica } = world
   let sums = 0
-  const isCluster = parseRedisUrl(section.url).kind === 'cluster'
-  const store = new RedisStore(link, { keyPrefix: section.key_prefix, replica, clock, isCluster })
+  const decisions = {
+    slice: metrics.storeDecisions.at('slice'),
+    store: metrics.storeDecisions.at('store'),
+    local: metrics.localAdmissions.at(),
+  }
   // During an outage, a replica with a wrong clock must not start a new day.
   const wall = () => store.wall
   const options = {
@@ -158,7 +192,7 @@ function sharedStore(
     newId: () => `${replica}-sum-${(++sums).toString(36)}`,
     onDecided(by: Decider, isAdmitted: boolean) {
       if (isAdmitted) replicas.admissions++
-      if (by === 'local') metrics.localAdmissions.at().value++
+      decisions[by].value++
     },
     onUnavailable: (tenant: string) =>
       void metrics.rejected.at(tenant, 'store_unavailable').value++,

@@ -20,10 +20,19 @@ const upstream = await startUpstream()
 
 function sections(...tenants: readonly Readonly<Record<string, unknown>>[]): Sections {
   const hammered = { tenant: 'hammered', requests_per_minute: PER_MINUTE, burst: BURST }
+  // Too small for slices: each request asks the store, which knows it before the rule changes.
+  const small = { requests_per_minute: 1_000_000, burst: 190, concurrent_requests: 100 }
+  const changed = ['lowered', 'raised'].filter(
+    (name) => !tenants.some((one) => one.tenant === name),
+  )
   return {
     upstreams: [{ name: 'up', endpoint: upstream.url }],
     rate_limits: {
-      tenants: [{ ...hammered, concurrent_requests: 1000 }, ...tenants],
+      tenants: [
+        { ...hammered, concurrent_requests: 1000 },
+        ...changed.map((tenant) => ({ tenant, ...small })),
+        ...tenants,
+      ],
     },
   }
 }
