@@ -14,6 +14,7 @@ const PROMISES = {
     '503, never 429',
     'first within 250 ms, back within 1 s',
   ],
+  slices: ['requests that slices cover, Redis frozen for 5 s, fail_open: false', 'none refused'],
   link: ['decisions while Redis is away', 'none waits for long', 'at most 60 ms, back within 2 s'],
   reply_lost: ['replies lost after the command was applied, 1,000 times', 'difference 0'],
   books: ['10,000 requests through the sixteen faults', 'events = settled = upstream'],

@@ -35,9 +35,14 @@ export class Replicas {
     this.#keys = keys
   }
 
-  static async start(count: number, gw: Sections, keys: Keys): Promise<Replicas> {
-    const redis = await startRedis()
-    const config = sharedDocument(gw, keys, redis)
+  static async start(
+    count: number,
+    gw: Sections,
+    keys: Keys,
+    { redis = undefined as RedisServer | undefined, socket = undefined as string | undefined } = {},
+  ): Promise<Replicas> {
+    redis ??= await startRedis()
+    const config = sharedDocument(gw, keys, { socket: socket ?? redis.socket })
     const env = { UPSTREAM_KEY: 'upstream-credential' }
     const fronts: Front[] = []
     for (let index = 0; index < count; index++) {
@@ -103,13 +108,15 @@ export class Replicas {
 
 const QUESTION = { model: 'chat', messages: [{ role: 'user', content: 'hi' }] }
 
-function sharedDocument(gw: Sections, { records }: Keys, { socket }: RedisServer) {
+function sharedDocument(gw: Sections, { records }: Keys, { socket }: Pick<RedisServer, 'socket'>) {
   const { rate_limits: given, upstreams, ...others } = gw
+  const { redis, ...limits } = (given ?? {}) as Fields & { readonly redis?: Fields }
   const rate_limits = {
     default: PLENTY,
+    backend: 'redis',
     // A busy machine must not look like an outage; other tests cover outages.
-    ...{ backend: 'redis', redis: { url: `unix://${socket}`, timeout_ms: 5000 } },
-    ...(given as Fields | undefined),
+    redis: { url: `unix://${socket}`, timeout_ms: 5000, ...redis },
+    ...limits,
   }
   const routes = [{ name: 'chat', strategy: 'single', primary: upstreams[0]?.name }]
   return aDocument({
