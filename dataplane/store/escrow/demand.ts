@@ -1,10 +1,12 @@
 /** The recent use of an account by this replica, from which the size of its slice follows. */
 import { copy, hasAll, KINDS, nothing, type Quantities } from './quantities.ts'
 
-/** The usage is that of the present half second and the one before. */
-const SPAN_MS = 500
+const SPAN_MS = 1_000
 
-/** This multiple is wanted: for more than the five seconds of a failover of the store. */
+/** The part of the largest use of a second that counts a second later: clients and this process may pause for a moment. */
+const KEPT = 0.8
+
+/** This multiple of a second's use is wanted: for more than the five seconds of a failover of the store, after a pause too. */
 const SPANS = 8
 
 /** Extra requests, of the size of the last one, that a slice has room for. */
@@ -15,7 +17,8 @@ const BUSY_MS = 5_000
 
 export class Demand {
   #present = nothing()
-  #before = nothing()
+  /** The largest use of a second, less with time. */
+  readonly #peak = nothing()
   #presentEnds = Number.NEGATIVE_INFINITY
   readonly #last = nothing()
   /** When the request before the last one came. */
@@ -44,13 +47,16 @@ export class Demand {
   /** The wanted idle amounts, with this number of slots in use. */
   wanted(slots: number, now: number): Quantities {
     this.#turn(now)
+    const lately = nothing()
+    for (const kind of KINDS) lately[kind] = Math.max(this.#present[kind], this.#peak[kind])
     const wanted = nothing()
     for (const kind of KINDS) {
-      const lately = this.#present[kind] + this.#before[kind]
-      if (this.#last[kind] > 0) wanted[kind] = SPANS * lately + FEW * this.#last[kind]
+      if (this.#last[kind] > 0)
+        wanted[kind] = Math.ceil(SPANS * lately[kind]) + FEW * this.#last[kind]
     }
-    const peak = Math.max(this.#present.slots, this.#before.slots)
-    if (this.#last.slots > 0) wanted.slots = Math.max(0, peak - slots) + FEW
+    // If the process or its upstream pauses, the requests of a second run at once.
+    const atOnce = Math.ceil(Math.max(lately.slots, lately.requests))
+    if (this.#last.slots > 0) wanted.slots = Math.max(0, atOnce - slots) + FEW
     return wanted
   }
 
@@ -61,7 +67,9 @@ export class Demand {
 
   #turn(now: number): void {
     if (now < this.#presentEnds) return
-    this.#before = now < this.#presentEnds + SPAN_MS ? this.#present : nothing()
+    const kept = KEPT ** Math.floor((now - this.#presentEnds) / SPAN_MS)
+    for (const kind of KINDS)
+      this.#peak[kind] = kept * Math.max(this.#present[kind], KEPT * this.#peak[kind])
     this.#present = nothing()
     this.#presentEnds = now + SPAN_MS
   }
