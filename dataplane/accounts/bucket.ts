@@ -64,6 +64,11 @@ export class Bucket {
     return Math.max(0, Math.floor((this.#capacity * UNITS - this.#levelAt(now)) / UNITS))
   }
 
+  /** One request is 60,000 units. */
+  unitsInUse(now: number): number {
+    return this.#levelAt(now)
+  }
+
   /** Milliseconds until nothing is in use. */
   resetMs(now: number): number {
     return Math.ceil(this.#levelAt(now) / this.#perMinute)

@@ -1,6 +1,7 @@
 /** Sends the claims of holdings when they are due, those of one time in one call. */
 import type { Clock } from '../../base/clock.ts'
-import type { CallPart, Calls } from '../redis/redis-calls.ts'
+import { StoreAway } from '../redis/link.ts'
+import { type CallPart, type Calls, sliceId } from '../redis/redis-calls.ts'
 import { crossings } from '../redis/request-part.ts'
 import { CLAIM } from '../redis/scripts/claim.ts'
 import { ALERTS_AT, GREW_AT, type Holding, type SentClaim } from './holding.ts'
@@ -154,41 +155,51 @@ export class Claims {
   /** Returns the claims that must be sent again. */
   async #try(all: readonly Sending[]): Promise<Sending[]> {
     const { calls, clock } = this.#options
-    const lost: Holding[] = []
+    const lost: Sending[] = []
     let replies: readonly (readonly (number | string)[])[]
     try {
       replies = await calls.runTogether(
         CLAIM,
         all.map((one) => this.#partOf(one)),
       )
-    } catch {
-      for (const { holding, sent } of all) this.#failed(holding, sent)
+    } catch (error) {
+      // While it is known that the store is away, nothing leaves this process.
+      const isUnsent = error instanceof StoreAway && error.reason === 'open'
+      for (const { holding, sent } of all) this.#failed(holding, sent, isUnsent)
       return []
     }
     const again: Sending[] = []
     for (const [index, one] of all.entries()) {
       const [code, , ...rest] = replies[index] ?? [0]
       if (code === 1) this.#answered(one, replies[index] as readonly number[], clock.now())
+      else if (code === -3) lost.push(one)
       else if (code === 2) this.#failed(one.holding, one.sent)
       else {
         if (code === -2) one.missing.push(...rest.map(String))
-        if (code === -3) lost.push(one.holding)
         again.push(one)
       }
     }
-    if (lost.length > 0) calls.onLost()
-    try {
-      await Promise.all(lost.map(({ account }) => calls.heal(account)))
-    } catch {
-      for (const { holding, sent } of again) this.#failed(holding, sent)
-      return []
-    }
+    await this.#restore(lost)
     return again
+  }
+
+  /** The store gets what it has lost before the next claim, which is another one: nothing that this one names is set aside. */
+  async #restore(lost: readonly Sending[]): Promise<void> {
+    if (lost.length === 0) return
+    const accounts = lost.map(({ holding }) => holding.account)
+    const isHealed = await this.#options.calls.restore(accounts).then(
+      () => true,
+      () => false,
+    )
+    for (const { holding, sent } of lost) {
+      this.#failed(holding, sent)
+      if (isHealed) this.urgent(holding)
+    }
   }
 
   #partOf({ holding, sent, missing }: Sending): Omit<CallPart, 'facts'> {
     const { account, day, month } = holding
-    const id = `s:${this.#options.replica}:${day.name}`
+    const id = sliceId(this.#options.replica, day.name)
     return {
       account,
       windows: () => [day, month, ...missing.map((name) => account.windowNamed(name))],
@@ -216,10 +227,10 @@ export class Claims {
     this.#closeIfSent()
   }
 
-  #failed(holding: Holding, sent?: SentClaim): void {
+  #failed(holding: Holding, sent?: SentClaim, isUnsent = false): void {
     holding.isSending = false
     if (sent !== undefined) {
-      holding.takeBack(sent)
+      holding.takeBack(sent, isUnsent)
       if (sent.more !== undefined) this.onAnswer(holding, false)
     }
     this.#dueBy(holding, this.#now + FLUSH_MS)

@@ -2,7 +2,8 @@
 import type { BudgetRule, BudgetScope, Crossing, Rules } from '../../accounts/store.ts'
 import type { Windows } from '../../accounts/windows.ts'
 import type { Account, AccountWindow } from '../redis/redis-accounts.ts'
-import { fromList, KINDS, listed, type Quantities } from './quantities.ts'
+import type { PouredSlice } from './poured.ts'
+import { fromList, KINDS, listed, nothing, type Quantities } from './quantities.ts'
 import { type Claim, Slice } from './slice.ts'
 
 /** The limits of an account; that of a group or a key has only a budget. */
@@ -27,7 +28,7 @@ interface Known {
 /** Gets the alerts of a claim. */
 export type Settled = (crossed: readonly Crossing[]) => void
 
-export class Holding {
+export class Holding implements PouredSlice {
   readonly slice = new Slice()
   readonly account: Account
   /** Undefined for the account of a tenant. */
@@ -50,6 +51,8 @@ export class Holding {
   /** The amount by which a running request would exceed its hold. */
   more: { readonly tokens: number; readonly nanos: number } | undefined
   #known: Known | undefined
+  /** The use of the rates that the account has noted as poured. */
+  #poured: Pick<Quantities, 'requests' | 'rated'> = nothing()
   #agreed: Terms | undefined
 
   constructor(
@@ -62,6 +65,23 @@ export class Holding {
     this.month = account.windowFor(month)
     this.terms = terms
     this.budget = terms.budget
+    account.poured.slice = this
+  }
+
+  forfeit(): void {
+    this.slice.forfeit()
+  }
+
+  get claims(): number {
+    return this.slice.claims
+  }
+
+  get requests(): number {
+    return this.slice.used.requests
+  }
+
+  get rated(): number {
+    return this.slice.used.rated
   }
 
   covers(need: Readonly<Quantities>, terms: Terms, now: number): boolean {
@@ -94,11 +114,21 @@ export class Holding {
     this.more = undefined
     const totals = [this.day.total, this.month.total] as const
     const claim = this.slice.claim(now, may)
+    this.pour(now)
     return { claim, terms, budget: this.budget, totals, alerted, reports, hasSettled, more }
   }
 
+  pour(now: number): void {
+    const { requests, rated } = this.slice.used
+    const before = this.#poured
+    if (requests === before.requests && rated === before.rated) return
+    this.#poured = { requests, rated }
+    this.account.poured.add(this.terms, requests - before.requests, rated - before.rated, now)
+  }
+
   /** The claim did not come through, so that the next one has to bring it. */
-  takeBack({ alerted, reports, hasSettled }: SentClaim): void {
+  takeBack({ alerted, reports, hasSettled, claim }: SentClaim, isUnsent: boolean): void {
+    if (isUnsent) this.slice.takeBack(claim)
     this.alerted.unshift(...alerted)
     this.reports.unshift(...reports)
     this.hasSettled ||= hasSettled

@@ -40,6 +40,8 @@ export interface Claim {
   readonly idle: Readonly<Quantities>
   readonly used: Readonly<Quantities>
   readonly wanted: Readonly<Quantities>
+  /** The part of the idle amounts that is given back. */
+  readonly given: Readonly<Quantities>
   readonly sentAt: number
 }
 
@@ -64,6 +66,8 @@ export class Slice {
   #granted = nothing()
   #number = 0
   #heard = 0
+  /** Replies to claims up to this one grant nothing. */
+  #voidTo = 0
 
   covers(need: Readonly<Quantities>, now: number): boolean {
     return this.isGood(now) && hasAll(this.idle, need)
@@ -173,18 +177,36 @@ export class Slice {
     return this.used.slots > 0 || this.used.tokens > 0 || this.used.nanos > 0
   }
 
-  /** Returns for good everything that it does not name as idle. */
+  /** The number of claims so far. */
+  get claims(): number {
+    return this.#number
+  }
+
+  /** The store has set nothing aside any more. */
+  forfeit(): void {
+    this.idle = nothing()
+    this.#voidTo = this.#number
+  }
+
+  /**
+   * Returns for good everything that it does not name as idle. While the store does not answer, nothing is returned that requests
+   * here may need, because nothing comes instead of it.
+   */
   claim(now: number, may: { readonly keep: boolean; readonly want: boolean }): Claim {
     const isKept = may.keep && this.isGood(now)
     const isQuiet = this.isQuiet(now)
     const wanted = this.demand.wanted(this.used.slots, now)
-    const idle = nothing()
-    if (isKept && !isQuiet && now >= this.#scarceUntil) {
+    const before = this.idle
+    const idle = isKept && !this.#isAnswered ? { ...before } : nothing()
+    if (isKept && this.#isAnswered && !isQuiet && now >= this.#scarceUntil) {
       for (const kind of KINDS)
-        idle[kind] = Math.min(this.idle[kind], this.#limits[kind], wanted[kind])
+        idle[kind] = Math.min(before[kind], this.#limits[kind], wanted[kind])
     }
     this.idle = idle
+    const given = nothing()
+    for (const kind of KINDS) given[kind] = before[kind] - idle[kind]
     return {
+      given,
       number: ++this.#number,
       heard: this.#heard,
       idle: { ...idle },
@@ -194,9 +216,20 @@ export class Slice {
     }
   }
 
+  /** A claim that did not leave this process gives nothing back. */
+  takeBack({ given, number }: Claim): void {
+    if (number <= this.#voidTo) return
+    for (const kind of KINDS) this.idle[kind] += given[kind]
+  }
+
+  get #isAnswered(): boolean {
+    return this.#heard === this.#number
+  }
+
   /** The reply to the last claim. */
   hear(claim: Claim, { isWanted, idle, limits }: Grant, now: number): void {
     this.#heard = claim.number
+    if (claim.number <= this.#voidTo) return
     this.#limits = { ...limits }
     this.#goodUntil = claim.sentAt + GOOD_MS
     for (const kind of KINDS) {

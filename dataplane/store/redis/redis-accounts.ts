@@ -6,6 +6,7 @@
 import { type Period, windowOfKey } from '../../accounts/period.ts'
 import type { AdmitRequest, BudgetScope, Rules } from '../../accounts/store.ts'
 import { dayOf, type Moment, monthOf, type Window } from '../../accounts/windows.ts'
+import { Poured } from '../escrow/poured.ts'
 import { accountRoot } from '../roots.ts'
 
 /**
@@ -43,6 +44,11 @@ export class AccountWindow {
 
   get name(): string {
     return this.window.key
+  }
+
+  /** Marks one life of the window in the store; 0 before the first reply. */
+  get born(): number {
+    return this.#born
   }
 
   /** Adds what this process settled, if a budget counts it. */
@@ -100,6 +106,7 @@ export class AccountWindow {
 }
 
 export class Account {
+  readonly poured = new Poured()
   readonly tenant: string
   readonly keys: readonly string[]
   /** Running requests that are counted here. */

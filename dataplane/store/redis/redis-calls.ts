@@ -55,6 +55,7 @@ export class Calls {
   /** Called if a window lost data of this process; other windows may have lost data, too. */
   onLost: () => void = () => undefined
   readonly #link: Link
+  readonly #replica: string
   readonly #field: string
   readonly #clock: Clock
   readonly #present: Present
@@ -63,6 +64,7 @@ export class Calls {
 
   constructor(link: Link, { replica, clock }: CallsOptions) {
     this.#link = link
+    this.#replica = replica
     this.#field = `r:${replica}`
     this.#clock = clock
     this.#offset = clock.wall() - clock.now()
@@ -91,8 +93,7 @@ export class Calls {
       if (reply[0] === WINDOWS_MISSING) {
         for (const name of reply.slice(2)) missing.push(call.account.windowNamed(String(name)))
       } else if (reply[0] === LOST) {
-        this.onLost()
-        await this.heal(call.account)
+        await this.restore([call.account])
       } else {
         // Only a reply that asks for windows contains texts.
         return reply as readonly number[]
@@ -124,8 +125,7 @@ export class Calls {
           if (window !== undefined) missing[at]?.push(window)
         }
       } else if (reply[0] === LOST) {
-        this.onLost()
-        await Promise.all(parts.map(({ account }) => this.heal(account)))
+        await this.restore(parts.map(({ account }) => account))
       } else return reply
     }
     throw new StoreAway('other', false)
@@ -163,6 +163,13 @@ export class Calls {
     return replies.flatMap(([, , ...each]) => (each as readonly unknown[]).map(checkedReply))
   }
 
+  /** The store has lost data of the accounts, and what it had set aside of them. */
+  async restore(accounts: readonly Account[]): Promise<void> {
+    this.onLost()
+    for (const { poured } of accounts) poured.slice?.forfeit()
+    await Promise.all(accounts.map((account) => this.heal(account)))
+  }
+
   /** Restores this process's data of a tenant's windows in the store; concurrent callers share one call. */
   heal(account: Account): Promise<void> {
     account.healing ??= this.#heal(account).finally(() => {
@@ -181,13 +188,25 @@ export class Calls {
   async #heal(account: Account): Promise<void> {
     const windows = account.windows.filter(({ isKnown }) => isKnown)
     if (windows.length === 0) return
+    // Replies from before the loss may have come together with the one that shows it, and count as poured.
+    await new Promise(setImmediate)
     const now = this.#clock.now()
-    const args = windows.flatMap((window) => window.remembered(now))
+    const { day, month } = account.windowsAt(this.present)
+    const args = [
+      ...windows.flatMap((window) => window.remembered(now)),
+      ...[sliceId(this.#replica, day.name), day.name, month.name],
+      ...account.poured.remembered(now),
+    ]
+    const births = windows.map((window) => window.born)
     const reply = await this.#send({ script: HEAL, account }, { windows, until: 0, args })
     // This script always answers with numbers.
     const numbers = reply as readonly number[]
     for (const [index, window] of windows.entries())
       window.hear(numbers, 2 + FIGURES * index, now, true)
+    const isReborn = windows.some(
+      ({ born }, index) => (births[index] ?? 0) > 0 && born !== births[index],
+    )
+    if (isReborn) account.poured.slice?.forfeit()
   }
 
   #send(
@@ -226,6 +245,11 @@ export class Calls {
     const isPossible = this.#offset >= least && this.#offset <= storeTime - sentAt
     if (isWrong || !isPossible) this.#offset = least
   }
+}
+
+/** The slice of a replica in the state of an account. */
+export function sliceId(replica: string, day: string): string {
+  return `s:${replica}:${day}`
 }
 
 interface Together {

@@ -6,6 +6,7 @@ import {
   type BudgetScope,
   type Crossing,
   LEASE_MS,
+  type Rules,
 } from '../../accounts/store.ts'
 import type { Moment } from '../../accounts/windows.ts'
 import { type Account, type AccountWindow, FIGURES, type ScopeAccount } from './redis-accounts.ts'
@@ -76,6 +77,15 @@ export function partOf(
 /** The part of an amount that the account counts. */
 export function countedIn(scope: BudgetScope | undefined, amount: Amount): Amount {
   return countedAmount(amount, scope?.limit?.counts ?? 'all')
+}
+
+/** Notes what the admission of a request poured into the buckets of its accounts. */
+export function pour({ account, reserved, others }: RunningRequest, rules: Rules, now: number) {
+  account.poured.add(rules, 1, reserved.tokens, now)
+  for (const [index, other] of others.entries()) {
+    const rates = rules.scoped?.[index]?.rates
+    if (rates !== undefined) other.account.poured.add(rates, 1, other.reserved.tokens, now)
+  }
 }
 
 /** Adds to the totals once, because sending totals twice changes nothing. */

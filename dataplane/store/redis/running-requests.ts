@@ -150,6 +150,7 @@ export class RunningRequests {
     { budget, scoped = [] }: Settling,
   ): Promise<Settlement> {
     const { others, id } = running
+    for (const part of [running, ...others]) this.#correct(part, countedIn(part.scope, used))
     count(running, used)
     for (const other of others) count(other, countedIn(other.scope, used))
     this.#unanswered.hasRun(id)
@@ -166,6 +167,12 @@ export class RunningRequests {
     this.#running.delete(id)
     for (const { account } of [running, ...others]) account.parts--
     return { charged: true, crossed }
+  }
+
+  /** The rate of tokens gets the usage of a request instead of its estimate. */
+  #correct({ account, rated, settled }: Part, used: Amount): void {
+    if (settled !== undefined || rated < 0) return
+    account.poured.correct(used.tokens - rated, this.#clock.now())
   }
 
   #checks(): (() => Promise<void>)[] {

@@ -35,7 +35,7 @@ import { type Link, StoreAway } from './link.ts'
 import { type Account, AccountBook, hasLimits } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
 import { figuresOf, scopedFiguresOf } from './redis-replies.ts'
-import { countedIn, type Part } from './request-part.ts'
+import { countedIn, type Part, pour } from './request-part.ts'
 import { RunningRequests } from './running-requests.ts'
 import { READ } from './scripts/admit.ts'
 import { EXTEND } from './scripts/renew.ts'
@@ -126,8 +126,7 @@ export class RedisStore implements Store {
     const asked = this.#book.of(this.#calls.present, request)
     const { account, others } = asked
     if (!hasLimits(rules)) this.#escrow?.isAsked({ ...request, estimate }, asked)
-    const cheaper = cheaperOf(request)
-    const wanted = { id, estimate, cheaper }
+    const wanted = { id, estimate, cheaper: cheaperOf(request) }
     const sentAt = this.#clock.now()
     let answer: Decided
     try {
@@ -140,8 +139,8 @@ export class RedisStore implements Store {
     }
     const { result, present, by } = answer
     if (result.outcome === 'refused') return result
-    const reserved = result.outcome === 'downgraded' ? cheaper : estimate
-    this.#running.add({
+    const reserved = result.outcome === 'downgraded' ? wanted.cheaper : estimate
+    const running = this.#running.add({
       id,
       account,
       others,
@@ -151,6 +150,7 @@ export class RedisStore implements Store {
       reserved,
       heardAt: sentAt,
     })
+    pour(running, rules, this.#clock.now())
     return result
   }
 
@@ -226,7 +226,9 @@ export class RedisStore implements Store {
     const counted = countedIn(part.scope, whole)
     if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
     part.reserved = smaller(part.reserved, larger(counted, part.used))
-    part.rated = Math.min(part.rated, part.reserved.tokens)
+    const rated = Math.min(part.rated, part.reserved.tokens)
+    part.account.poured.correct(rated - part.rated, this.#clock.now())
+    part.rated = rated
     return true
   }
 

@@ -20,6 +20,9 @@ local dayLedger, monthLedger
 if dayCap >= 0 then
   dayLedger = ledger(dayName)
   if lost(dayLedger, arg(10), arg(11)) then return { -3, now } end
+elseif arg(10) > 0 and tonumber(call('HGET', windows[dayName].key, 'born') or 0) ~= arg(10) then
+  -- The buckets are lost, too.
+  return { -3, now }
 end
 if monthCap >= 0 then
   monthLedger = ledger(monthName)

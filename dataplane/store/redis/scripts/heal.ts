@@ -8,7 +8,9 @@ const REFRESHED_AFTER_MS = 20 * 60_000
 /**
  * Windows: any. ARGV after `offset`, five for each: the caller's total, the window's birth and the caller's total as last
  * seen, the last known sum with what the caller settled since, the last known base. Neither has the charges of expired
- * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice.
+ * leases: the graves by which a late settlement takes them back are lost as well, so they would count twice. Then the caller's
+ * slice, the present day and month, and rate, capacity and units of the caller in the bucket of requests, rate and units in
+ * that of tokens; of its slice the number of claims, and requests and tokens that it used so far.
  *
  * Each of what is compared is at most the truth: the sum a caller knows, and the totals of all with the last known base.
  * So the largest is the best that can be known, and it is the truth once every living replica has written its own.
@@ -19,6 +21,26 @@ export const HEAL: Script = {
   lua: `${BEGINNING}${LEDGERS}
 local function arg(i) return tonumber(ARGV[i]) end
 local reply = { 1, now }
+local last = offset + 5 * (offset - 3)
+
+-- Each replica pours once: then its slice is known again, with the poured part of it, and a claim from before is an earlier one.
+local function pourAgain()
+  if saved and not slices.new then return end
+  local id, dayName, monthName = ARGV[last + 1], ARGV[last + 2], ARGV[last + 3]
+  local rate, capacity, units, newTokenRate, tokenUnits = arg(last + 4), arg(last + 5), arg(last + 6), arg(last + 7), arg(last + 8)
+  markLost(dayName, monthName)
+  if slices[id] then return end
+  slices[id] = emptySlice(arg(last + 9), dayName, monthName, arg(last + 10), arg(last + 11))
+  if rate > 0 then
+    if requestRate == 0 then requestRate, requestCapacity = rate, capacity end
+    requestLevel, requestAt = min(SAFE, levelAt(requestLevel, requestAt, requestRate) + units), now
+  end
+  if newTokenRate > 0 then
+    if tokenRate == 0 then tokenRate, tokenCapacity = newTokenRate, newTokenRate end
+    tokenLevel, tokenAt = min(SAFE, levelAt(tokenLevel, tokenAt, tokenRate) + tokenUnits), now
+  end
+end
+
 for i = 1, offset - 3 do
   local name, at = ARGV[3 + i], offset + 5 * i - 4
   local window = ledger(name)
@@ -27,6 +49,7 @@ for i = 1, offset - 3 do
     -- The caller adds nothing to a window before it knows which life of it this is.
     window.changed = window.changed or window.born == 0
   elseif lost(window, born, mine) then
+    if window.born ~= born then pourAgain() end
     window.changed, window.mineChanged = true, true
     window.mine = max(window.mine, whole)
     window.base = max(window.base - window.expired, base) + window.expired
@@ -46,6 +69,7 @@ for i = 1, offset - 3 do
     end
   end
 end
+if changed then save() end
 writeWindows()
 for i = 4, offset do tell(reply, ARGV[i]) end
 return reply

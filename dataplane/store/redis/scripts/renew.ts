@@ -40,6 +40,7 @@ for i = offset + 1, #ARGV, 10 do
     if back and not (buried and #buried == 1) then
       local dayName, monthName = ARGV[i + 2], ARGV[i + 3]
       local rated, by = tonumber(ARGV[i + 8]), tonumber(ARGV[i + 9])
+      if not saved then markLost(dayName, monthName) end
       if buried then
         local tokens, nanos, ratedLast = decode(buried)
         call('HDEL', GRAVES, id)

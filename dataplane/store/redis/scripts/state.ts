@@ -100,6 +100,16 @@ local function asideIn(name)
   return sum
 end
 
+-- A slice of which nothing is in use and idle.
+local function emptySlice(number, dayName, monthName, requests, rated)
+  return { now + LEASE, number, dayName, monthName, 0, 0, 0, 0, 0, 0, 0, 0, requests, rated }
+end
+
+-- The mark of a state that was lost, for as long as replicas come that pour again.
+local function markLost(dayName, monthName)
+  slices.new, changed = emptySlice(0, dayName, monthName, 0, 0), true
+end
+
 local function lease(command, id, ...)
   turn = turn + 1
   return call(command, LEASES, id, encode(now + LEASE, turn, ...))

@@ -1,0 +1,66 @@
+/** Requests with a counter of `limits[]` beside slices of their tenant. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { limitedRules } from '../../helpers/store/limited-rules.ts'
+import { atTime } from '../../helpers/store/script-time.ts'
+import { aRule, tokens, verdict } from '../../helpers/store/world.ts'
+import { aStoreBench } from './store-bench.ts'
+import { aStore } from './store-world.ts'
+
+const bench = aStoreBench()
+
+/** A store, and what it needs to have slices for a tenant. */
+function sliced() {
+  const due: (() => void)[] = []
+  const slices = {
+    isTogether: true,
+    hears: () => true,
+    schedule(_: number, call: () => void) {
+      due.push(call)
+      return () => undefined
+    },
+  }
+  const link = atTime(bench.link, bench.clock.wall)
+  const store = aStore(link, { replica: 'one', clock: bench.clock, slices })
+  let ids = 0
+  const ask = () => ({ ...PLAIN, id: `r${ids++}` })
+  const isCovered = () => store.admitHere(ask()) !== undefined
+  const untilCovered = async () => {
+    for (let asked = 0; asked < 3; asked++) await store.admit(ask())
+    while (!isCovered()) {
+      bench.clock.pass(100)
+      for (const call of due.splice(0)) call()
+      await turn()
+    }
+  }
+  return { store, isCovered, untilCovered }
+}
+
+const PLAIN = { tenant: 'acme', rules: aRule(), estimate: tokens(1) }
+
+test('a request with a counter of limits[] asks the store although slices cover its tenant', async () => {
+  const { store, isCovered, untilCovered } = sliced()
+  await untilCovered()
+  const rules = limitedRules([
+    { name: 'few', for: { tenant: 'acme' }, requests_per_minute: 1, burst: 2 },
+  ])()
+  assert.equal(store.admitHere({ ...PLAIN, id: 'e', rules }), undefined)
+  const verdicts: string[] = []
+  for (const id of ['e', 'f', 'g'])
+    verdicts.push(verdict(await store.admit({ ...PLAIN, id, rules })))
+  assert.deepEqual(verdicts, ['admitted', 'admitted', 'rpm'])
+  assert.ok(isCovered())
+})
+
+test('a beat leaves slices as they are, and voids them if the store has lost its data', async () => {
+  const { store, isCovered, untilCovered } = sliced()
+  await store.admit({ ...PLAIN, id: 'first' })
+  await store.settle({ tenant: 'acme', id: 'first', used: tokens(1), budget: undefined })
+  await untilCovered()
+  await store.renew([])
+  assert.ok(isCovered())
+  await bench.link.client.flushall()
+  await store.renew([])
+  assert.ok(!isCovered())
+})
