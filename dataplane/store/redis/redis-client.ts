@@ -60,18 +60,26 @@ export function openClient(options: ClientOptions): RedisClient {
   }
 }
 
+export interface RedisListener extends Pick<RedisClient, 'isReady' | 'close'> {
+  /** Whether the server answers but does not let it listen. */
+  readonly isRefused: boolean
+}
+
 /** Listens to a channel on a separate connection, since such a connection can do nothing else. */
-export function openListener(options: ListenerOptions): Pick<RedisClient, 'isReady' | 'close'> {
+export function openListener(options: ListenerOptions): RedisListener {
   const { place, channel, onMessage } = options
   const connection = place.kind === 'cluster' ? clusterOf(options) : redisOf(options)
   let isListening = false
+  let isRefused = false
   const onReady = () => {
     // A user without the permission works without the channel.
     connection.subscribe(channel).then(
       () => {
         isListening = true
       },
-      () => undefined,
+      () => {
+        isRefused = true
+      },
     )
   }
   connection.on('message', (_: string, text: string) => onMessage(text))
@@ -79,6 +87,9 @@ export function openListener(options: ListenerOptions): Pick<RedisClient, 'isRea
   return {
     get isReady() {
       return isListening && !life.isOver && connection.status === 'ready'
+    },
+    get isRefused() {
+      return isRefused && !life.isOver
     },
     close: life.close,
   }

@@ -57,10 +57,10 @@ export function openRedis(section: RedisSection, world: RedisContext): OpenStore
     timeoutMs: failOpen ? section.timeout_ms : Math.max(section.timeout_ms, PATIENCE_MS),
     isHasty: !failOpen,
     async probe(send) {
+      showHeld(counting.held, metrics)
       await replicas.announce(send)
       metrics.storeReplicas.at().value = replicas.count
       channel.keep()
-      showHeld(counting.held, metrics)
       store.deliver()
     },
     onChange(isUp, why) {

@@ -1,5 +1,5 @@
 /** The channel on which the store says at once that a counter is wanted; kept open beside the connection for scripts. */
-import { type ListenerOptions, openListener, type RedisClient } from '../redis/redis-client.ts'
+import { type ListenerOptions, openListener, type RedisListener } from '../redis/redis-client.ts'
 import { wantedChannel } from '../roots.ts'
 
 export interface PushChannelOptions extends Pick<ListenerOptions, 'place' | 'secureContext'> {
@@ -10,13 +10,14 @@ export interface PushChannelOptions extends Pick<ListenerOptions, 'place' | 'sec
 
 const CONNECT_MS = 1_000
 
-/** Seconds between two tries. */
-const TRIES_EVERY = 10
+/** Seconds between two tries: a connection takes a moment, and a user may lack the permission for good. */
+const CONNECTED_IN = 3
+const REFUSED_FOR = 10
 
 export class PushChannel {
   readonly #options: PushChannelOptions
   #missed = 0
-  #listener: Pick<RedisClient, 'isReady' | 'close'> | undefined
+  #listener: RedisListener | undefined
 
   constructor(options: PushChannelOptions) {
     this.#options = options
@@ -26,16 +27,18 @@ export class PushChannel {
     return this.#listener?.isReady ?? false
   }
 
-  /** Opens it again if it is not open; called once a second while the store answers. A user may lack the permission for good. */
+  /** Opens it again if it does not open; called once a second while the store answers. */
   keep(): void {
-    if (this.isOpen) this.#missed = 0
-    else if (this.#missed++ % TRIES_EVERY === 0) this.reopen()
+    this.#missed = this.isOpen ? 0 : this.#missed + 1
+    const most = this.#listener?.isRefused ? REFUSED_FOR : CONNECTED_IN
+    if (this.#missed >= most || (this.#missed > 0 && this.#listener === undefined)) this.reopen()
   }
 
   /** The store may be another server now, although the old connection has not ended. */
   reopen(): void {
     const { place, secureContext, keyPrefix, onWanted } = this.#options
     this.close()
+    this.#missed = 0
     try {
       this.#listener = openListener({
         ...{ place, secureContext, connectMs: CONNECT_MS },
