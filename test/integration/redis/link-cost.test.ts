@@ -5,7 +5,7 @@ import { startUpstream } from '../../helpers/fake-upstream.ts'
 import { startRedis } from '../../helpers/redis-server.ts'
 import { until } from '../../helpers/until.ts'
 import { keysOf } from '../limits/limited-gateway.ts'
-import { pacedChats, startShared, statuses } from './shared-gateways.ts'
+import { PLENTY, pacedChats, startShared, statuses } from './shared-gateways.ts'
 import { bestTry } from './tries.ts'
 
 const REQUESTS = 300
@@ -19,7 +19,10 @@ test('an admitted request costs at most two calls, and one refused before admiss
   const keys = keysOf(['acme'])
   const budgets = [{ tenant: 'acme', tokens_per_day: 1_000_000 }]
   const url = `unix://${server.socket}`
-  const gateway = await startShared({ url, failOpen: false, upstream, keys, budgets })
+  // Too small a bucket for slices: each request asks the store.
+  const limits = { ...PLENTY, burst: 199 }
+  const options = { url, failOpen: false, upstream, keys, budgets, limits, hasSlices: true }
+  const gateway = await startShared(options)
   context.after(() => gateway.stop())
   const front = gateway.as('acme')
   assert.equal((await front.chat()).status, 200)

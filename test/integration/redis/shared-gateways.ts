@@ -13,6 +13,14 @@ export const PLENTY = {
   concurrent_requests: 10_000,
 }
 
+/** Nothing is set aside of a counter of `limits[]`: each request asks the store. */
+const ASKED = {
+  name: 'asked',
+  for: { each: 'tenant' },
+  requests_per_minute: 10_000_000,
+  burst: 1_000_000,
+}
+
 export interface SharedOptions {
   readonly url: string
   readonly failOpen: boolean
@@ -23,6 +31,8 @@ export interface SharedOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The gateway's section of that name. */
   readonly tls?: Fields
+  /** Whether slices may decide; else each request asks the store. */
+  readonly hasSlices?: boolean
   /**
    * A busy machine is sometimes late; only tests of the time itself use the time that users have.
    */
@@ -31,7 +41,7 @@ export interface SharedOptions {
 
 export async function startShared(options: SharedOptions): Promise<Limited> {
   const { url, failOpen, upstream, keys, timeoutMs = 250 } = options
-  const { limits = PLENTY, budgets = [], env, tls } = options
+  const { limits = PLENTY, budgets = [], env, tls, hasSlices = false } = options
   const redis = { url, timeout_ms: timeoutMs, fail_open: failOpen }
   return await startLimited(
     {
@@ -40,6 +50,7 @@ export async function startShared(options: SharedOptions): Promise<Limited> {
       routes: [{ name: 'chat', strategy: 'single', primary: 'up', max_tokens_default: 3 }],
       rate_limits: { default: limits, backend: 'redis', redis },
       budgets,
+      limits: hasSlices ? [] : [ASKED],
       ...(tls && { tls }),
     },
     keys,

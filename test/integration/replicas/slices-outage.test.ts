@@ -6,27 +6,35 @@ import { cases } from '../../helpers/cases.ts'
 import { startUpstream } from '../../helpers/fake-upstream.ts'
 import { recordResult } from '../../helpers/results.ts'
 import { until } from '../../helpers/until.ts'
+import { untilCovered } from '../limits/idle-slices.ts'
 import { ANSWER_TOKENS, keysOf, standing } from '../limits/limited-gateway.ts'
 import { Replicas } from './rig.ts'
 
+const PROCESSES = 3
 const PER_SECOND = cases(100, 500)
-const BEFORE_MS = 2_500
 const AWAY_MS = 5_000
+
+/** Each process has room for its part, and for all that come in a second in which it or its upstream pauses. */
+const ROOM = { requests: (1.5 * PER_SECOND * AWAY_MS) / 1000 / PROCESSES, slots: PER_SECOND }
 
 const upstream = await startUpstream()
 const replicas = await Replicas.start(
-  3,
+  PROCESSES,
   {
     upstreams: [{ name: 'up', endpoint: upstream.url }],
     rate_limits: {
-      redis: { timeout_ms: 250, fail_open: false },
-      default: { requests_per_minute: 100, burst: 1_000_000, concurrent_requests: 10_000 },
+      redis: { timeout_ms: 1000, fail_open: false },
+      default: { requests_per_minute: 100, burst: 1_000_000, concurrent_requests: 100_000 },
     },
     budgets: [{ tenant: 'steady', tokens_per_day: 1_000_000_000 }],
   },
   keysOf(['steady']),
 )
 after(() => Promise.all([replicas.stop(), upstream.close()]))
+
+function ask(index: number) {
+  return replicas.ask(index, 'steady', { max_tokens: 5 })
+}
 
 /** Asks at a steady pace, late timers made up for; returns how many were answered with each status. */
 async function steadily(forMs: number): Promise<Map<number, number>> {
@@ -36,9 +44,8 @@ async function steadily(forMs: number): Promise<Map<number, number>> {
   while (performance.now() - began < forMs) {
     const due = ((performance.now() - began) * PER_SECOND) / 1000
     while (answers.length < due) {
-      const asked = replicas.ask(answers.length, 'steady', { max_tokens: 5 })
       answers.push(
-        asked.then(({ status }) => {
+        ask(answers.length).then(({ status }) => {
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
         }),
       )
@@ -50,7 +57,9 @@ async function steadily(forMs: number): Promise<Map<number, number>> {
 }
 
 test(`a store that is frozen for ${AWAY_MS / 1000} s under load refuses no request that slices cover`, async (context) => {
-  await steadily(BEFORE_MS)
+  const together = () =>
+    Promise.all(Array.from({ length: PROCESSES * PER_SECOND }, (_, at) => ask(at)))
+  await untilCovered(replicas.fronts, ROOM, together)
   replicas.redis.signal('SIGSTOP')
   const statuses = await steadily(AWAY_MS)
   replicas.redis.signal('SIGCONT')
