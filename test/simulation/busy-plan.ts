@@ -30,6 +30,7 @@ export function busyPlanOf(seed: number): Plan {
   if (has(5)) mishaps.push({ what: 'freeze', at: moment(), ms: 20 + draw(20_000) })
   if (has(6)) mishaps.push({ what: 'flush', at: moment() })
   if (has(6)) mishaps.push({ what: 'failover', at: moment(), ms: 1 + draw(1000) })
+  mishaps.push(...pausesOf(seed, gateways))
   return {
     seed,
     wall: STARTS[draw(STARTS.length)] ?? 0,
@@ -58,6 +59,18 @@ export function calmPlanOf(seed: number): Plan {
   const rules = { ...plan.rules, tokensPerMinute: undefined }
   const calm = { weather: CALM, mishaps: [], wall: STARTS[0] ?? 0 }
   return { ...plan, ...calm, skews, drifts: skews, rules, requests }
+}
+
+/** In half of the histories; the rest of a history does not depend on them. */
+function pausesOf(seed: number, gateways: number): Mishap[] {
+  const draw = aRandom(seed ^ 0x9a05e)
+  for (let skipped = 0; skipped < 8; skipped++) draw(2)
+  return Array.from({ length: draw(2) * draw(8) }, () => ({
+    what: 'pause',
+    at: 2000 + draw(BUSY_MS),
+    gateway: draw(gateways),
+    ms: 50 + draw(750),
+  }))
 }
 
 const QUIET_AFTER_MS = 3000

@@ -53,7 +53,10 @@ class World {
 
   async live(): Promise<History> {
     for (const request of this.#plan.requests) {
-      this.#time.at(request.at, () => this.#ask(request))
+      this.#time.at(request.at, () => {
+        const { wire } = this.#sites[request.gateway] as Site
+        wire.whenAwake(() => this.#ask(request))
+      })
     }
     for (const mishap of this.#plan.mishaps) {
       if (mishap.what === 'failover')
@@ -84,10 +87,14 @@ class World {
     if (mishap.what === 'flush') return this.#flush()
     if (mishap.what === 'failover') return this.#failOver(mishap.ms)
     if (mishap.what === 'rules') this.#changeRules(mishap.rules)
-    if (mishap.what !== 'crash' && mishap.what !== 'cut') return
+    if (mishap.what !== 'crash' && mishap.what !== 'cut' && mishap.what !== 'pause') return
     const site = this.#sites[mishap.gateway] as Site
     if (mishap.what === 'cut') {
       site.wire.cutUntil = now + mishap.ms
+      return
+    }
+    if (mishap.what === 'pause') {
+      site.wire.pausedUntil = now + mishap.ms
       return
     }
     site.crash()

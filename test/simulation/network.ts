@@ -43,6 +43,8 @@ export class Network {
 export class Wire {
   /** Until then it cannot connect. */
   cutUntil = 0
+  /** Until then its gateway does not run: replies and timers are late. */
+  pausedUntil = 0
   /** A crashed gateway gets no replies. */
   isDead = false
   readonly #network: Network
@@ -63,7 +65,9 @@ export class Wire {
       isOver = true
       what()
     }
-    const giveUp = () => time.at(deadline, () => tell(() => reject(new StoreAway('timeout', true))))
+    // An answer that came before a late timer is read before the verdict.
+    const late = () => time.at(time.now, () => tell(() => reject(new StoreAway('timeout', true))))
+    const giveUp = () => time.at(deadline, () => this.whenAwake(late))
     const luck = draw(1000)
     const isLost = luck < weather.requestsLost
     const isReplyLost = !isLost && luck < weather.requestsLost + weather.repliesLost
@@ -80,9 +84,8 @@ export class Wire {
       }
       const reply = await applied(apply)
       if (isReplyLost) return
-      time.at(time.now + back, () =>
-        tell(() => ('error' in reply ? reject(reply.error) : resolve(reply.value))),
-      )
+      const answer = () => ('error' in reply ? reject(reply.error) : resolve(reply.value))
+      time.at(time.now + back, () => this.whenAwake(() => tell(answer)))
     }
     time.at(arrivesAt, arrive)
     return promise
@@ -92,9 +95,18 @@ export class Wire {
   push(hear: () => void): void {
     const { time, draw, weather } = this.#network
     if (time.now < this.cutUntil || draw(1000) < weather.pushesLost) return
-    time.at(time.now + this.#latency(), () => {
-      if (!this.isDead && time.now >= this.cutUntil) hear()
-    })
+    time.at(time.now + this.#latency(), () =>
+      this.whenAwake(() => {
+        if (!this.isDead && time.now >= this.cutUntil) hear()
+      }),
+    )
+  }
+
+  /** At once, or when the gateway runs again. */
+  whenAwake(happen: () => void): void {
+    const { time } = this.#network
+    if (time.now >= this.pausedUntil) happen()
+    else time.at(this.pausedUntil, () => this.whenAwake(happen))
   }
 
   #refused(): Promise<never> {

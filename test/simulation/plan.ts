@@ -19,6 +19,8 @@ export interface PlannedRequest {
 export type Mishap =
   | { readonly what: 'crash'; readonly at: number; readonly gateway: number }
   | { readonly what: 'cut'; readonly at: number; readonly gateway: number; readonly ms: number }
+  /** The machine runs something else: all that the gateway does is late. */
+  | { readonly what: 'pause'; readonly at: number; readonly gateway: number; readonly ms: number }
   | { readonly what: 'freeze'; readonly at: number; readonly ms: number }
   | { readonly what: 'flush'; readonly at: number }
   /** Another server with a copy of this age takes over. */

@@ -112,7 +112,8 @@ class RedisBackend implements Backend {
       onUp: () => store.returned(),
       onGood: () => store.deliver(),
     })
-    const schedule = (ms: number, call: () => void) => this.#schedule(ms, call)
+    const schedule = (ms: number, call: () => void) =>
+      this.#schedule(ms, () => view.wire.whenAwake(call))
     const slices = { schedule, isTogether: true, hears: () => true }
     const options = { keyPrefix: this.#prefix, replica: name, clock, slices }
     let undoings = 0
@@ -256,6 +257,6 @@ class VirtualLink implements Link {
       else if (this.#breaker.failed()) this.#events.onDown()
     }
     const wait = this.#breaker.isOpen ? PROBE_MS : BEAT_MS
-    this.#world.time.at(this.#world.time.now + wait, () => void this.#probe())
+    this.#world.time.at(this.#world.time.now + wait, () => wire.whenAwake(() => void this.#probe()))
   }
 }

@@ -88,6 +88,7 @@ export class Site {
     this.#leases.add(lease)
     const left = life.askedAt + leavesAfterMs - time.now
     await time.sleep(Math.max(0, Math.min(durationMs, left)))
+    await new Promise<void>((resolve) => this.wire.whenAwake(resolve))
     if (this.isDead) return
     this.#leases.remove(lease)
     life.used = life.usedAt(time.now)
@@ -99,6 +100,7 @@ export class Site {
   #sweep(): void {
     if (this.isDead) return
     if (this.#leases.due <= this.#clock.now()) this.#leases.expire()
-    this.#network.time.at(this.#network.time.now + SWEEP_MS, () => this.#sweep())
+    const { time } = this.#network
+    time.at(time.now + SWEEP_MS, () => this.wire.whenAwake(() => this.#sweep()))
   }
 }

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startRedis } from '../helpers/redis-server.ts'
 import { busyPlanOf, calmPlanOf } from './busy-plan.ts'
+import type { Plan } from './plan.ts'
 import { type Flaw, openRedis, Server } from './redis-backend.ts'
-import { runSeeds } from './seeds.ts'
+import { assertKept, runSeeds } from './seeds.ts'
 
 const redis = await startRedis()
 const server = await Server.connect(redis.socket)
@@ -102,9 +103,51 @@ local reply`,
     },
     found: /settled \(tokens\), used were/,
   },
+  {
+    name: 'a flush gives back a rate, because replicas do not pour again',
+    flaw: { lua: (lua) => healed(lua, 'if window.born ~= born then pourAgain() end', '') },
+    toPlan: flushedPlanOf,
+    found: /over the rate/,
+  },
+  {
+    name: 'after a flush only the first replica pours again',
+    flaw: { lua: (lua) => healed(lua, 'if saved and not slices.new', 'if saved') },
+    toPlan: flushedPlanOf,
+    found: /over the rate/,
+  },
+  {
+    name: 'after a flush claims do not add what was used since the repair',
+    flaw: {
+      lua: (lua) => healed(lua, 'monthName, arg(last + 10)', 'monthName, arg(last + 10) + 100'),
+    },
+    toPlan: flushedPlanOf,
+    found: /over the rate/,
+  },
 ]
 
+/** In the script that restores what a store lost. */
+function healed(lua: string, part: string, by: string): string {
+  return lua.includes('-- A living replica is not folded') ? swapped(lua, part, by) : lua
+}
+
+/** A flush in calm weather, of a counter that hardly leaks. A gateway without requests would notice it with its next beat. */
+function flushedPlanOf(seed: number): Plan {
+  const plan = calmPlanOf(seed)
+  const rules = { ...plan.rules, ...RATE_ONLY, requestsPerMinute: 1 }
+  const mishaps = [{ what: 'flush', at: 6000 }] as const
+  const gateways = plan.skews.length
+  const requests = plan.requests.map((one, index) => ({ ...one, gateway: index % gateways }))
+  return { ...plan, rules, mishaps, requests, failOpen: false, shared: undefined, ofKey: undefined }
+}
+
 const SOME = { first: 1, last: 12, secondsMax: Number.POSITIVE_INFINITY }
+
+test('a flush in calm weather gives back no rate', async () => {
+  assertKept(
+    await runSeeds(SOME, openRedis(server), flushedPlanOf),
+    'test/simulation/slices.test.ts',
+  )
+})
 
 for (const { name, flaw, found, toPlan = busyPlanOf } of FLAWS) {
   test(`a faulty store is found: ${name}`, async () => {

@@ -42,7 +42,8 @@ export class VirtualTime {
       this.now = next.at
       await next.happen()
       // Everything that waited for it continues now, regardless of the number of promises in
-      // between.
+      // between, and what waits for the next turn.
+      await turn()
       await turn()
     }
     this.now = end
