@@ -27,7 +27,8 @@ local last = offset + 5 * (offset - 3)
 local function pourAgain()
   if saved and not slices.new then return end
   local id, dayName, monthName = ARGV[last + 1], ARGV[last + 2], ARGV[last + 3]
-  local rate, capacity, units, newTokenRate, tokenUnits = arg(last + 4), arg(last + 5), arg(last + 6), arg(last + 7), arg(last + 8)
+  local rate, capacity, units = arg(last + 4), arg(last + 5), arg(last + 6)
+  local newTokenRate, tokenUnits = arg(last + 7), arg(last + 8)
   markLost(dayName, monthName)
   if slices[id] then return end
   slices[id] = emptySlice(arg(last + 9), dayName, monthName, arg(last + 10), arg(last + 11))
