@@ -17,6 +17,9 @@ const AWAY_MS = 5_000
 /** Each process has room for its part, and for all that come in a second in which it or its upstream pauses. */
 const ROOM = { requests: (1.5 * PER_SECOND * AWAY_MS) / 1000 / PROCESSES, slots: PER_SECOND }
 
+/** All of them may be at one process. */
+const AT_ONCE = ROOM.slots
+
 const upstream = await startUpstream()
 const replicas = await Replicas.start(
   PROCESSES,
@@ -36,16 +39,19 @@ function ask(index: number) {
   return replicas.ask(index, 'steady', { max_tokens: 5 })
 }
 
-/** Asks at a steady pace, late timers made up for; returns how many were answered with each status. */
+/** Asks at a steady pace, late timers made up for as far as slots are free; returns how many were answered with each status. */
 async function steadily(forMs: number): Promise<Map<number, number>> {
   const statuses = new Map<number, number>()
   const answers: Promise<void>[] = []
+  let running = 0
   const began = performance.now()
   while (performance.now() - began < forMs) {
     const due = ((performance.now() - began) * PER_SECOND) / 1000
-    while (answers.length < due) {
+    while (answers.length < due && running < AT_ONCE) {
+      running++
       answers.push(
         ask(answers.length).then(({ status }) => {
+          running--
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
         }),
       )
