@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { LEASE_MS } from '../../../dataplane/accounts/store.ts'
+import type { Link } from '../../../dataplane/store/redis/link.ts'
 import { limitedRules } from '../../helpers/store/limited-rules.ts'
 import { atTime } from '../../helpers/store/script-time.ts'
 import { aRule, tokens, verdict } from '../../helpers/store/world.ts'
 import { aStoreBench } from './store-bench.ts'
 import { aStore } from './store-world.ts'
+
+/** Requests of which the store keeps leases. */
+const ASKED = 3
 
 const bench = aStoreBench()
 
@@ -21,20 +26,36 @@ function sliced() {
       return () => undefined
     },
   }
-  const link = atTime(bench.link, bench.clock.wall)
+  const timed = atTime(bench.link, bench.clock.wall)
+  const claims: (() => Promise<unknown>)[] = []
+  const link: Link = {
+    async run(...call) {
+      const reply = await timed.run(...call)
+      if (call[0].name === 'claim') claims.push(() => timed.run(...call))
+      return reply
+    },
+  }
   const store = aStore(link, { replica: 'one', clock: bench.clock, slices })
   let ids = 0
   const ask = () => ({ ...PLAIN, id: `r${ids++}` })
   const isCovered = () => store.admitHere(ask()) !== undefined
   const untilCovered = async () => {
-    for (let asked = 0; asked < 3; asked++) await store.admit(ask())
+    for (let asked = 0; asked < ASKED; asked++) await store.admit(ask())
     while (!isCovered()) {
-      bench.clock.pass(100)
+      // Replies take no time, however many turns they need: later the tenant would not count as busy.
+      if (due.length > 0) bench.clock.pass(100)
       for (const call of due.splice(0)) call()
       await turn()
     }
   }
-  return { store, isCovered, untilCovered }
+  /** Its last claim once more, as a store executes it that was reached late. */
+  const claimAgain = async () => {
+    const before = claims.length
+    for (const call of due.splice(0)) call()
+    while (claims.length === before) await turn()
+    return () => claims.at(-1)?.()
+  }
+  return { store, isCovered, untilCovered, claimAgain }
 }
 
 const PLAIN = { tenant: 'acme', rules: aRule(), estimate: tokens(1) }
@@ -63,4 +84,17 @@ test('a beat leaves slices as they are, and voids them if the store has lost its
   await bench.link.client.flushall()
   await store.renew([])
   assert.ok(!isCovered())
+})
+
+test('a claim that comes a second time, when leases have expired, leaves no slot behind', async () => {
+  const { untilCovered, claimAgain } = sliced()
+  await untilCovered()
+  const rules = aRule()
+  const running = async () => (await bench.replica('two').read('acme', rules)).concurrency.used
+  bench.clock.pass(LEASE_MS - 1000)
+  const again = await claimAgain()
+  bench.clock.pass(1000)
+  await again()
+  // The request that the slice covers.
+  assert.equal(await running(), 1)
 })
