@@ -87,12 +87,14 @@ const begin: Readonly<Record<Fault, () => Promise<void>>> = {
   },
   async promoted() {
     const second = await keeping(['--replicaof', '127.0.0.1', String(primary.port)])
-    const isLinked = async (state: string) =>
-      (await second.ask('INFO', 'replication')).includes(`master_link_status:${state}`)
-    await until('the second server has everything', () => isLinked('up'))
+    const isLinked = async () =>
+      (await second.ask('INFO', 'replication')).includes('master_link_status:up')
+    await until('the second server has everything', isLinked)
+    // It waits until the second server has all: a primary that is killed may have answered what that one never gets.
+    await primary.ask('FAILOVER', 'TO', '127.0.0.1', String(second.port))
+    const isPrimary = async () => (await second.ask('INFO', 'replication')).includes('role:master')
+    await until('the second server takes over', isPrimary)
     primary.signal('SIGKILL')
-    await until('it has read all', () => isLinked('down'))
-    await second.ask('REPLICAOF', 'NO', 'ONE')
     unlinkSync(place)
     symlinkSync(second.socket, place)
     await primary.stop()
