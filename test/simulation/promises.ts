@@ -193,7 +193,12 @@ function bookOf(
     const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
-    const least = sum((life) => (isSure(life, kind, past) ? chargeOf(life).least : 0))
+    // What a crashed gateway settled in slices and had not sent is charged by its slice, which has no amount without a cap.
+    const isUncapped = limits.some((limit) => limit === undefined)
+    const isKept = (life: Life) => !(isUncapped && life.isHere && hasCrashed(life, past))
+    const least = sum((life) =>
+      isKept(life) && isSure(life, kind, past) ? chargeOf(life).least : 0,
+    )
     const most = sum((life) => chargeOf(life).most + twice(life, past)) + unseen(limits, unit, past)
     if (settled < least || settled > most) {
       const used = least === most ? most : `${least} to ${most}`
@@ -259,11 +264,12 @@ function mayCount(life: Life, kind: Kind, past: Past): boolean {
 function isSure(life: Life, kind: Kind, past: Past): boolean {
   const { mishaps } = past.plan
   const isLost = mishaps.some(({ what }) => what === 'flush' || what === 'failover')
-  const hasCrashed = mishaps.some(
-    (one) => one.what === 'crash' && life.id.startsWith(`g${one.gateway}-`),
-  )
-  if (isLost && hasCrashed) return false
+  if (isLost && hasCrashed(life, past)) return false
   return momentsOf(life, past).every((moment) => isInWindow(moment, kind, past))
+}
+
+function hasCrashed({ id }: Life, { plan }: Past): boolean {
+  return plan.mishaps.some((one) => one.what === 'crash' && id.startsWith(`g${one.gateway}-`))
 }
 
 function overshoot(

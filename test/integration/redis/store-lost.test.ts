@@ -328,6 +328,30 @@ test('if a copy from before the last settlements is restored, the replicas resto
   assert.deepEqual(await settled(one), [128, 1_280])
 })
 
+test('what another replica knows of a settlement without an answer counts once after an older copy', async () => {
+  const { store: one, lose } = losingAnAnswer()
+  const [, two] = pair()
+  await use(one, 'a', 4)
+  const keys = await bench.link.client.keys('*')
+  for (const key of keys) await bench.link.client.copy(key, `copy of ${key}`)
+  bench.clock.pass(10)
+  const settling = { tenant: 'acme', id: 'b', used: { tokens: 6, nanos: 60 }, budget: BUDGET }
+  await one.admit({ tenant: 'acme', id: 'b', rules: RULES, estimate: tokens(6) })
+  lose()
+  await assert.rejects(async () => await one.settle(settling), StoreAway)
+  await use(two, 'c', 7)
+  for (const key of keys) await bench.link.client.copy(`copy of ${key}`, key, 'REPLACE')
+  bench.clock.pass(10)
+  await two.renew([])
+  assert.deepEqual(await settled(two), [17, 170])
+  assert.equal((await one.settle(settling)).charged, true)
+  assert.deepEqual(await settled(two), [17, 170])
+  bench.clock.pass(10)
+  await use(one, 'd', 5)
+  await use(two, 'e', 1)
+  assert.deepEqual(await settled(one), [23, 230])
+})
+
 test('a call that a frozen server executes two seconds late changes nothing', async () => {
   const link = atTime(bench.link, bench.clock.wall)
   const sent: Parameters<Link['run']>[] = []

@@ -52,6 +52,7 @@ for i = 1, offset - 3 do
   elseif lost(window, born, mine) then
     if window.born ~= born then pourAgain() end
     window.changed, window.mineChanged = true, true
+    local lostAt = isFromBefore(window) and window.lostAt or now
     window.mine = max(window.mine, whole)
     window.base = max(window.base - window.expired, base) + window.expired
     local sum, all = window.base + window.mine, call('HGETALL', window.key)
@@ -62,6 +63,7 @@ for i = 1, offset - 3 do
       end
     end
     window.sum = min(SAFE, max(window.sum, known + window.expired, sum))
+    loosen(window, window.sum - sum, lostAt)
   else
     total(window, whole, mine)
     -- A living replica is not folded, however long it settles nothing.

@@ -139,17 +139,20 @@ export const BEGINNING = `${SHEBANG}${OPENING}`
 /**
  * A window's hash: \`sum\` is what is settled, \`base\` the part of it that belongs to no living replica, \`expired\` the part of
  * that which a late settlement may take back, \`born\` marks one life of the hash, a text says which alerts went to which
- * request, and each replica has a field with the absolute total of what it settled and when it wrote last.
+ * request, and each replica has a field with the absolute total of what it settled and when it wrote last. After a loss,
+ * \`loose\` is the part of the sum that no field and no base has: what replicas had written that have not come back since.
  */
 export const LEDGERS = `
 local function ledger(name)
   local window = windows[name]
   if window.sum then return window end
-  local fields = call('HMGET', window.key, 'sum', 'base', 'born', REPLICA, 'told', 'expired')
+  local fields = call('HMGET', window.key, 'sum', 'base', 'born', REPLICA, 'told', 'expired', 'loose')
   window.sum, window.base, window.born = tonumber(fields[1] or 0), tonumber(fields[2] or 0), tonumber(fields[3] or 0)
   window.alerted, window.expired = fields[5] or ' ', tonumber(fields[6] or 0)
   window.mine, window.writtenAt = -1, now
   if fields[4] then window.mine, window.writtenAt = decode(fields[4]) end
+  window.loose, window.lostAt = 0, 0
+  if fields[7] then window.loose, window.lostAt = decode(fields[7]) end
   return window
 end
 
@@ -162,6 +165,16 @@ end
 local function add(window, amount)
   window.sum = max(0, min(SAFE, window.sum + amount))
   window.changed = true
+end
+
+-- Whether the caller has not written in the window since a part of it was lost.
+local function isFromBefore(window)
+  return window.loose > 0 and (window.mine < 0 or window.writtenAt < window.lostAt)
+end
+
+local function loosen(window, amount, at)
+  if amount == window.loose then return end
+  window.loose, window.lostAt, window.looseChanged = amount, at, true
 end
 
 -- What a lease used that has expired; less than nothing where a settlement found its grave and takes that back.
@@ -191,12 +204,20 @@ end
 -- The caller's absolute total: only what it is more than before is new.
 local function total(window, whole, mine)
   if whole <= window.mine or (whole == 0 and window.mine < 0) then return end
+  local isBack = isFromBefore(window)
   if window.mine < 0 then
     fold(window)
     window.mine = max(0, -mine)
     window.base = max(0, window.base - window.mine)
   end
-  add(window, max(0, whole - window.mine))
+  local more = max(0, whole - window.mine)
+  if isBack and now - window.lostAt < 3600000 then
+    -- The sum has a part of it, which the caller wrote before the loss without an answer.
+    local had = min(window.loose, more)
+    more = more - had
+    loosen(window, window.loose - had, window.lostAt)
+  end
+  add(window, more)
   window.mine = max(window.mine, whole)
   window.mineChanged = true
 end
@@ -210,6 +231,7 @@ local function write(window, ttl)
     call('PEXPIRE', window.key, ttl)
   end
   if window.expiredChanged then call('HSET', window.key, 'expired', window.expired) end
+  if window.looseChanged then call('HSET', window.key, 'loose', encode(window.loose, window.lostAt)) end
   if window.alertedChanged then call('HSET', window.key, 'told', window.alerted) end
   if window.mineChanged then
     call('HSET', window.key, 'sum', window.sum, 'base', window.base, REPLICA, encode(window.mine, now))
