@@ -71,13 +71,18 @@ function shared(url: string) {
   }
 }
 
+/** The key of a tenant of a crowd. */
+export function keyOf(tenant: string): string {
+  return tenant === 't1' ? KEY : KEY.replace('_k1_', `_${tenant}_`)
+}
+
 /** The sending tenant, among many with a key, limits and a budget each. */
 export function crowd(count: number) {
   const names = Array.from({ length: count }, (_, index) => `t${index + 1}`)
   return {
     rate_limits: { default: PLENTY, tenants: names.map((tenant) => ({ tenant, ...PLENTY })) },
     budgets: names.map((tenant) => ({ tenant, ...RICH })),
-    api_keys: names.map((tenant) => record(tenant, tenant === 't1' ? KEY : `key of ${tenant}`)),
+    api_keys: names.map((tenant) => record(tenant, keyOf(tenant))),
   }
 }
 

@@ -22,6 +22,13 @@
 #define ERRORS_MAX 10000
 #define DRAIN_SECONDS_MAX 2
 #define OPEN_SECONDS_MAX 60
+#define PORTS_MAX 16
+#define KEYS_MAX 100000
+
+struct request {
+  char *bytes;
+  size_t length;
+};
 
 struct connection {
   int fd;
@@ -33,6 +40,7 @@ struct connection {
   int matched;     /* bytes of "data:" seen at the start of the line, -1 inside a line */
   bool blocked; /* the socket did not accept the whole request yet */
   size_t sent;
+  const struct request *request;
   uint64_t began_ns; /* when the request was sent, or should have been in an open loop */
   struct body body;
   size_t head_used;
@@ -45,10 +53,10 @@ struct histogram {
 };
 
 static struct {
-  int port, connections, body_bytes, stream, hold, usage, input;
+  int ports[PORTS_MAX], port_count, connections, body_bytes, stream, hold, usage, input;
   uint64_t requests; /* the run ends after this many answers; 0: only after its time */
   double seconds, rate;
-  const char *key, *model, *path, *headers, *log;
+  const char *key, *keys, *model, *path, *headers, *log;
 } options = {.connections = 64, .seconds = 5, .body_bytes = 1024, .key = "bench", .model = "bench",
              .path = "/v1/chat/completions", .headers = ""};
 
@@ -60,8 +68,9 @@ static struct histogram whole, first_event;
 static struct connection *connections, **free_connections;
 static int epoll_fd, timer_fd, free_count, started_count, opening_count, open_count;
 static uint64_t start_ns, scheduled_count, issued_count;
-static char *request;
-static size_t request_length;
+static struct request *requests; /* one for each key */
+static double *weights;          /* of each key the sum of its weight and of those before it */
+static size_t key_count;
 static volatile sig_atomic_t stopped;
 static FILE *request_log; /* a line for each request: when it was due and when it was answered */
 
@@ -95,8 +104,8 @@ static double percentile_us(const struct histogram *histogram, double share) {
   return (double)histogram->max_ns / 1000;
 }
 
-static void prepare_request(void) {
-  char *start, *padding, *body;
+static struct request prepared_request(const char *key) {
+  char *start, *padding, *body, *request;
   const char *before = "\"max_tokens\":100,\"messages\":[{\"role\":\"user\",\"content\":\"";
   const char *behind = "\"}]}";
   if (options.input) {
@@ -116,15 +125,51 @@ static void prepare_request(void) {
                         "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
                         "Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: bench\r\n"
                         "%s%sContent-Length: %zu\r\n\r\n%s",
-                        options.path, options.port, options.key, options.headers,
+                        options.path, options.ports[0], key, options.headers,
                         *options.headers ? "\r\n" : "", strlen(body), body);
   if (length < 0) fail("asprintf");
-  request_length = (size_t)length;
+  free(start);
+  free(padding);
+  free(body);
+  return (struct request){request, (size_t)length};
+}
+
+/* The first key is used most: key n is used 1/n times as often. */
+static void prepare_requests(void) {
+  requests = calloc(KEYS_MAX, sizeof *requests);
+  weights = calloc(KEYS_MAX, sizeof *weights);
+  char line[1024];
+  FILE *file = options.keys ? fopen(options.keys, "re") : NULL;
+  if (options.keys && !file) fail(options.keys);
+  while (file && key_count < KEYS_MAX && fgets(line, sizeof line, file)) {
+    line[strcspn(line, "\n")] = 0;
+    weights[key_count] = (key_count ? weights[key_count - 1] : 0) + 1.0 / (double)(key_count + 1);
+    requests[key_count++] = prepared_request(line);
+  }
+  if (file) fclose(file);
+  else requests[key_count++] = prepared_request(options.key);
+}
+
+static const struct request *next_key(void) {
+  static uint64_t state = 0x9e3779b97f4a7c15u;
+  if (key_count == 1) return requests;
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  double wanted = (double)(state >> 11) / (double)(1ull << 53) * weights[key_count - 1];
+  size_t low = 0, high = key_count - 1;
+  while (low < high) {
+    size_t middle = (low + high) / 2;
+    if (weights[middle] < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return requests + low;
 }
 
 /* A refused connection is tried again by whoever needs one; ERRORS_MAX ends a hopeless run. */
 static bool open_socket(struct connection *connection) {
-  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)options.port),
+  int port = options.ports[(connection - connections) % options.port_count];
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) fail("socket");
@@ -205,14 +250,15 @@ static void finish_request(struct connection *connection) {
 }
 
 static void send_request(struct connection *connection) {
-  ssize_t sent = send(connection->fd, request + connection->sent,
-                      request_length - connection->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const struct request *request = connection->request;
+  ssize_t sent = send(connection->fd, request->bytes + connection->sent,
+                      request->length - connection->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent < 0 && errno != EAGAIN) {
     fail_request(connection);
     return;
   }
   if (sent > 0) connection->sent += (size_t)sent;
-  bool blocked = connection->sent < request_length;
+  bool blocked = connection->sent < request->length;
   if (blocked == connection->blocked) return;
   connection->blocked = blocked;
   watch_for(connection, blocked ? EPOLLIN | EPOLLOUT : EPOLLIN);
@@ -225,6 +271,7 @@ static void begin(struct connection *connection, uint64_t began_ns) {
   connection->matched = 0;
   connection->sent = connection->head_used = 0;
   connection->began_ns = began_ns;
+  connection->request = next_key();
   if (connection->fd < 0 && !open_socket(connection)) {
     fail_request(connection);
     return;
@@ -408,7 +455,7 @@ static void read_options(int count, char **arguments) {
   static const struct option known[] = {
       {"port", required_argument, NULL, 'p'},     {"connections", required_argument, NULL, 'c'},
       {"seconds", required_argument, NULL, 't'},  {"rate", required_argument, NULL, 'r'},
-      {"requests", required_argument, NULL, 'n'},
+      {"requests", required_argument, NULL, 'n'},   {"keys", required_argument, NULL, 'K'},
       {"body-bytes", required_argument, NULL, 'b'}, {"key", required_argument, NULL, 'k'},
       {"model", required_argument, NULL, 'm'},    {"path", required_argument, NULL, 'u'},
       {"stream", no_argument, &options.stream, 1}, {"hold", no_argument, &options.hold, 1},
@@ -417,13 +464,16 @@ static void read_options(int count, char **arguments) {
       {"input", no_argument, &options.input, 1},  {NULL, 0, NULL, 0}};
   for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) {
     switch (option) {
-      case 'p': options.port = atoi(optarg); break;
+      case 'p':
+        if (options.port_count < PORTS_MAX) options.ports[options.port_count++] = atoi(optarg);
+        break;
       case 'c': options.connections = atoi(optarg); break;
       case 't': options.seconds = atof(optarg); break;
       case 'r': options.rate = atof(optarg); break;
       case 'n': options.requests = strtoull(optarg, NULL, 10); break;
       case 'b': options.body_bytes = atoi(optarg); break;
       case 'k': options.key = optarg; break;
+      case 'K': options.keys = optarg; break;
       case 'm': options.model = optarg; break;
       case 'u': options.path = optarg; break;
       case 'h': options.headers = optarg; break;
@@ -437,16 +487,16 @@ static void read_options(int count, char **arguments) {
 
 int main(int count, char **arguments) {
   read_options(count, arguments);
-  if (options.port == 0 || options.connections < 1) {
-    fprintf(stderr, "usage: load --port N [--connections N] [--seconds T] [--requests N]\n"
-                    "            [--rate R] [--stream] [--hold] [--body-bytes N] [--key K]\n"
+  if (options.port_count == 0 || options.ports[0] == 0 || options.connections < 1) {
+    fprintf(stderr, "usage: load --port N [--port N ...] [--connections N] [--seconds T] [--requests N]\n"
+                    "            [--rate R] [--stream] [--hold] [--body-bytes N] [--key K] [--keys FILE]\n"
                     "            [--model M] [--path P] [--headers LINES] [--include-usage] [--input]\n"
                     "            [--log FILE]\n");
     return 64;
   }
   signal(SIGTERM, stop);
   signal(SIGINT, stop);
-  prepare_request();
+  prepare_requests();
   if (options.log && !(request_log = fopen(options.log, "we"))) fail(options.log);
   connections = calloc((size_t)options.connections, sizeof *connections);
   free_connections = calloc((size_t)options.connections, sizeof *free_connections);

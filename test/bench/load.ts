@@ -8,7 +8,10 @@ const BODY_BYTES = 1_024
 
 export interface LoadOptions {
   readonly program: string
-  readonly port: number
+  /** Several: each connection goes to one of them, in turn. */
+  readonly port: number | readonly number[]
+  /** A file with a key in each line; the first is used most often. Absent: the key of the plan. */
+  readonly keysFile?: string
   readonly seconds: number
   readonly connections: number
   /** The run ends after this many answers, if its time is not over before. */
@@ -55,11 +58,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
     core: LOAD_CORE,
     program: options.program,
     arguments: [
-      ...['--port', options.port, '--seconds', options.seconds],
+      ...[options.port].flat().flatMap((port) => ['--port', port]),
+      ...['--seconds', options.seconds],
       ...['--connections', options.connections, '--body-bytes', BODY_BYTES],
       ...['--key', KEY, '--model', options.operation?.model ?? ROUTE],
       ...(options.operation === undefined ? [] : ['--path', options.operation.path]),
       ...(options.operation?.isInput ? ['--input'] : []),
+      ...(options.keysFile === undefined ? [] : ['--keys', options.keysFile]),
       ...(options.requests === undefined ? [] : ['--requests', options.requests]),
       ...(options.rate === undefined ? [] : ['--rate', options.rate]),
       ...(options.stream ? ['--stream'] : []),

@@ -30,8 +30,8 @@ export interface Past {
   }[]
 }
 
-/** A decision may need its script to be sent again, or wait for slices that others return. */
-const ANSWER_MAX_MS = 2 * DEADLINE_MS + 40
+/** A decision may need its script to be sent again, or wait for slices that others return and ask twice more. */
+const ANSWER_MAX_MS = 3 * DEADLINE_MS + 40
 
 /** Slices contain at most a fiftieth of a counter, and one unit of a small counter. */
 const SLICES = 0.02
@@ -193,7 +193,7 @@ function bookOf(
     const counted = lives.filter((life) => mayCount(life, kind, past))
     const sum = (of: (life: Life) => number) => counted.reduce((all, life) => all + of(life), 0)
     const limits = caps.map((cap) => (kind === 'tokens' ? cap?.tokensPerDay : cap?.nanosPerMonth))
-    // What a crashed gateway settled in slices and had not sent is charged by its slice, which has no amount without a cap.
+    // A slice is charged for what its crashed gateway had not sent, but it has no amount without a cap.
     const isUncapped = limits.some((limit) => limit === undefined)
     const isKept = (life: Life) => !(isUncapped && life.isHere && hasCrashed(life, past))
     const least = sum((life) =>

@@ -1,9 +1,10 @@
 /** The running requests of this process in the shared store. The process keeps them, because the store may lose its data. */
 
-import { larger, NOTHING, sane } from '../../accounts/amounts.ts'
-import type { Amount, Beat, Settlement, Settling } from '../../accounts/store.ts'
+import { larger, NOTHING, sane, smaller } from '../../accounts/amounts.ts'
+import type { Amount, Beat, BudgetRule, Settlement, Settling } from '../../accounts/store.ts'
 import { Present } from '../../accounts/windows.ts'
 import type { Clock } from '../../base/clock.ts'
+import { NO_CAP } from './asking.ts'
 import type { Account, ScopeAccount } from './redis-accounts.ts'
 import type { Calls } from './redis-calls.ts'
 import {
@@ -15,7 +16,7 @@ import {
   type RunningRequest,
   renewal,
 } from './request-part.ts'
-import { RENEW } from './scripts/renew.ts'
+import { EXTEND, RENEW } from './scripts/renew.ts'
 import { Settlements } from './settlements.ts'
 import { UnansweredAdmissions } from './unanswered-admissions.ts'
 
@@ -107,6 +108,41 @@ export class RunningRequests {
     const forget = () => void this.#settling.delete(id)
     settlement.then(forget, forget)
     return settlement
+  }
+
+  /** The part holds the amount as well; false if its budget has no room. */
+  async grow(part: Part, budget: BudgetRule | undefined, whole: Amount): Promise<boolean> {
+    const wanted = countedIn(part.scope, whole)
+    const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP] as const
+    if (!(await this.#changeHold(part, wanted, [...caps, 0]))) return false
+    part.reserved = larger(part.reserved, wanted)
+    return true
+  }
+
+  /** The part holds what was counted, which is less. */
+  async lower(part: Part, whole: Amount): Promise<boolean> {
+    const counted = countedIn(part.scope, whole)
+    if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
+    part.reserved = smaller(part.reserved, larger(counted, part.used))
+    const rated = Math.min(part.rated, part.reserved.tokens)
+    part.account.poured.correct(rated - part.rated, this.#clock.now())
+    part.rated = rated
+    return true
+  }
+
+  async #changeHold(
+    { id, account, day, month }: Part,
+    { tokens, nanos }: Amount,
+    terms: readonly [capOfDay: number, capOfMonth: number, isCount: 0 | 1],
+  ): Promise<boolean> {
+    const [, , isHeld] = await this.#calls.run({
+      script: EXTEND,
+      account,
+      isBounded: true,
+      windows: () => [day, month],
+      args: () => [id, tokens, nanos, ...terms],
+    })
+    return isHeld === 1
   }
 
   /** Renews leases, restores those that the store lost, and checks that the store still has the reported totals. */

@@ -2,13 +2,11 @@
  * The store that replicas share: every verb is one script call on the keys of one tenant. The meaning is that of the memory
  * store; the clock is the server's. Every verb rejects with StoreAway while there is no answer, and may be repeated then.
  */
-import { larger, sane, smaller } from '../../accounts/amounts.ts'
+import { sane } from '../../accounts/amounts.ts'
 import type {
   AdmitRequest,
   AdmitResult,
-  Amount,
   Beat,
-  BudgetRule,
   Extension,
   Figures,
   Rules,
@@ -26,7 +24,6 @@ import {
   Asking,
   cheaperOf,
   type Decided,
-  NO_CAP,
   rulesOfScope,
   type Wanted,
   windowsOfScope,
@@ -35,10 +32,9 @@ import { type Link, StoreAway } from './link.ts'
 import { type Account, AccountBook, hasLimits } from './redis-accounts.ts'
 import { Calls } from './redis-calls.ts'
 import { figuresOf, scopedFiguresOf } from './redis-replies.ts'
-import { countedIn, type Part, pour } from './request-part.ts'
+import { pour } from './request-part.ts'
 import { RunningRequests } from './running-requests.ts'
 import { READ } from './scripts/admit.ts'
-import { EXTEND } from './scripts/renew.ts'
 
 export interface RedisStoreOptions {
   /** Prefix of all keys. */
@@ -54,6 +50,9 @@ export interface RedisStoreOptions {
 
 /** A request that only slices block is tried again after each of these waits. */
 const AGAIN_MS = [4, 4, 5, 6, 6]
+
+/** A slow store leaves time for fewer, but for two at least. */
+const AGAIN_MAX_MS = 40
 
 /** After these failed, it is not tried for this time in the account: the holder of the slice may have ended. */
 const IN_VAIN_MS = 1_000
@@ -168,7 +167,9 @@ export class RedisStore implements Store {
     this.#escrow?.wantIn(asked)
     if (this.#clock.now() < (this.#inVain.get(account) ?? Number.NEGATIVE_INFINITY)) return first
     let answer = first
-    for (const ms of AGAIN_MS) {
+    const until = this.#clock.now() + AGAIN_MAX_MS
+    for (const [tries, ms] of AGAIN_MS.entries()) {
+      if (tries > 1 && this.#clock.now() + ms > until) break
       await new Promise<void>((resolve) => void this.#schedule(ms, resolve))
       answer = await this.#decide(asked, rules, wanted)
       if (!answer.isHeldBack) return answer
@@ -197,14 +198,14 @@ export class RedisStore implements Store {
     if (running === undefined || running.settled !== undefined) return false
     const wanted = sane(estimate)
     if (isCount) {
-      const lowered = [running, ...running.others].map((part) => this.#lowerPart(part, wanted))
+      const lowered = [running, ...running.others].map((part) => this.#running.lower(part, wanted))
       return (await Promise.all(lowered)).every((one) => one)
     }
     // A hold that grew in only one account is still an upper bound.
     const grown = await Promise.all([
-      this.#extendPart(running, budget, wanted),
+      this.#running.grow(running, budget, wanted),
       ...running.others.map((part) =>
-        this.#extendPart(
+        this.#running.grow(
           part,
           scoped.find(({ scope }) => scope.id === part.scope?.id)?.rule,
           wanted,
@@ -212,39 +213,6 @@ export class RedisStore implements Store {
       ),
     ])
     return grown.every((one) => one)
-  }
-
-  async #extendPart(part: Part, budget: BudgetRule | undefined, whole: Amount): Promise<boolean> {
-    const wanted = countedIn(part.scope, whole)
-    const caps = [budget?.tokensPerDay ?? NO_CAP, budget?.nanosPerMonth ?? NO_CAP] as const
-    if (!(await this.#changeHold(part, wanted, [...caps, 0]))) return false
-    part.reserved = larger(part.reserved, wanted)
-    return true
-  }
-
-  async #lowerPart(part: Part, whole: Amount): Promise<boolean> {
-    const counted = countedIn(part.scope, whole)
-    if (!(await this.#changeHold(part, counted, [NO_CAP, NO_CAP, 1]))) return false
-    part.reserved = smaller(part.reserved, larger(counted, part.used))
-    const rated = Math.min(part.rated, part.reserved.tokens)
-    part.account.poured.correct(rated - part.rated, this.#clock.now())
-    part.rated = rated
-    return true
-  }
-
-  async #changeHold(
-    { id, account, day, month }: Part,
-    { tokens, nanos }: Amount,
-    terms: readonly [capOfDay: number, capOfMonth: number, isCount: 0 | 1],
-  ): Promise<boolean> {
-    const [, , isHeld] = await this.#calls.run({
-      script: EXTEND,
-      account,
-      isBounded: true,
-      windows: () => [day, month],
-      args: () => [id, tokens, nanos, ...terms],
-    })
-    return isHeld === 1
   }
 
   renew(beats: readonly Beat[]): Promise<readonly string[]> {
