@@ -1,6 +1,6 @@
 /** The start of a trace, and its line in the log. `npm run generate` writes this file from fields.ts. */
 import { TEXTS, type Trace } from './fields.ts'
-import { LOGGED, tenths } from './logged.ts'
+import { LOGGED, other, tenths, text } from './logged.ts'
 
 /** Every field is there, so that all traces have the same shape. */
 export function newTrace(request_id: string, time: string, method: string, path: string): Trace {
@@ -56,40 +56,38 @@ export function newTrace(request_id: string, time: string, method: string, path:
 /** Members that are undefined are not written. */
 export function accessLine(trace: Trace): string {
   const last = trace.attempts.at(-1)
-  const line = {
-    time: trace.time,
-    level: trace.status >= 500 ? 'error' : 'info',
-    event: 'request',
-    request_id: trace.request_id,
-    method: trace.method,
-    path: trace.path,
-    tenant: trace.tenant,
-    key: trace.key,
-    model: trace.model,
-    deprecated: trace.deprecated,
-    route: trace.route,
-    upstream: trace.upstream,
-    status: trace.status,
-    code: trace.code,
-    stream: trace.stream,
-    attempts: LOGGED.attempts(trace),
-    duration_ms: tenths(trace.duration_ms),
-    ttft_ms: tenths(trace.ttft_ms),
-    prompt_tokens: trace.prompt_tokens,
-    completion_tokens: LOGGED.completion_tokens(trace),
-    usage_estimated: LOGGED.usage_estimated(trace),
-    cache_saved_nano_usd: trace.cache_saved_nano_usd,
-    reason: LOGGED.message(trace),
-    client_request_id: trace.client_request_id,
-    session_id: trace.session_id,
-    trace_id: trace.trace_id,
-    traceparent: trace.traceparent,
-    tracestate: trace.tracestate,
-    upstream_request_id: last?.upstream_request_id,
-    upstream_limits: last?.upstream_limits,
-    dropped: last?.dropped,
-    left_out: last?.left_out,
-    parameters: last?.parameters,
-  }
-  return `${JSON.stringify(line)}\n`
+  return (
+    `{"time":"${trace.time}","level":"${trace.status >= 500 ? 'error' : 'info'}","event":"request"` +
+    text(',"request_id":"', trace.request_id) +
+    text(',"method":"', trace.method) +
+    text(',"path":"', trace.path) +
+    text(',"tenant":"', trace.tenant) +
+    text(',"key":"', trace.key) +
+    text(',"model":"', trace.model) +
+    text(',"deprecated":"', trace.deprecated) +
+    text(',"route":"', trace.route) +
+    text(',"upstream":"', trace.upstream) +
+    other(',"status":', trace.status) +
+    text(',"code":"', trace.code) +
+    other(',"stream":', trace.stream) +
+    other(',"attempts":', LOGGED.attempts(trace)) +
+    other(',"duration_ms":', tenths(trace.duration_ms)) +
+    other(',"ttft_ms":', tenths(trace.ttft_ms)) +
+    other(',"prompt_tokens":', trace.prompt_tokens) +
+    other(',"completion_tokens":', LOGGED.completion_tokens(trace)) +
+    other(',"usage_estimated":', LOGGED.usage_estimated(trace)) +
+    other(',"cache_saved_nano_usd":', trace.cache_saved_nano_usd) +
+    text(',"reason":"', LOGGED.message(trace)) +
+    text(',"client_request_id":"', trace.client_request_id) +
+    text(',"session_id":"', trace.session_id) +
+    text(',"trace_id":"', trace.trace_id) +
+    text(',"traceparent":"', trace.traceparent) +
+    text(',"tracestate":"', trace.tracestate) +
+    text(',"upstream_request_id":"', last?.upstream_request_id) +
+    other(',"upstream_limits":', last?.upstream_limits) +
+    other(',"dropped":', last?.dropped) +
+    other(',"left_out":', last?.left_out) +
+    other(',"parameters":', last?.parameters) +
+    '}\n'
+  )
 }

@@ -1,4 +1,4 @@
-/** Fields of a trace with a different form in the log; undefined ones are not written. */
+/** Members of the line of a request in the log, and the fields of a trace that have a different form there. */
 import type { Trace } from './fields.ts'
 
 /** An upstream may send an error message of any length. */
@@ -18,4 +18,20 @@ export const LOGGED = {
 
 export function tenths(ms: number | undefined): number | undefined {
   return ms === undefined ? undefined : Math.round(ms * 10) / 10
+}
+
+/** What JSON writes unchanged; most texts are that. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
+/** A member of the line; none if the value is undefined. The name ends with the quote of the text. */
+export function text(name: string, value: string | undefined): string {
+  if (value === undefined) return ''
+  return PLAIN.test(value) ? `${name}${value}"` : name + JSON.stringify(value).slice(1)
+}
+
+/** The same for a value that is no text. */
+export function other(name: string, value: unknown): string {
+  if (value === undefined) return ''
+  if (typeof value === 'number' && Number.isFinite(value)) return name + value
+  return typeof value === 'boolean' ? name + value : name + JSON.stringify(value)
 }

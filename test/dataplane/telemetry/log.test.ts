@@ -75,6 +75,19 @@ test('elsewhere both are objects of JSON', () => {
   assert.partialDeepStrictEqual(JSON.parse(lines[1] ?? ''), { event: 'request', status: 200 })
 })
 
+test('the line of a request is JSON with any text and number', () => {
+  const { log, lines } = aLog('json')
+  const odd = 'a"\\\n\u0000\u2028\u00e9\ud800-\u007f'
+  const fields = { path: odd, tenant: odd, model: odd, stream: false, duration_ms: 12.34 }
+  log.request(aTrace({ ...fields, prompt_tokens: 3, cache_saved_nano_usd: -1.5e-9 }))
+  assert.deepEqual(JSON.parse(lines[0] ?? ''), {
+    ...{ time: TIME, level: 'info', event: 'request', request_id: 'r-1', method: 'POST' },
+    ...{ path: odd, tenant: odd, model: odd, route: 'chat', upstream: 'local', status: 200 },
+    ...{ stream: false, attempts: 0, duration_ms: 12.3, prompt_tokens: 3, completion_tokens: 0 },
+    cache_saved_nano_usd: -1.5e-9,
+  })
+})
+
 test('a terminal gets text and a pipe gets JSON, unless an option says otherwise', () => {
   for (const said of [undefined, '', 'auto']) {
     assert.deepEqual([logFormatOf(said, true), logFormatOf(said, false)], ['text', 'json'])
