@@ -9,7 +9,7 @@ import type { Found, Span } from '../json/found.ts'
 import { MembersError, MembersScan } from '../json/members.ts'
 import { parseExactly, parseJson } from '../json/parse.ts'
 import { parseInPieces } from '../json/steps/pieces.ts'
-import { BACKSLASH, QUOTE } from '../json/tokens.ts'
+import { QUOTE } from '../json/tokens.ts'
 import { GONE } from '../wire/dropped-tree.ts'
 import type { ModelRequest } from '../wire/inner-form.ts'
 import type { BodyFacts, Reading } from '../wire/reading.ts'
@@ -179,7 +179,7 @@ function modelOf(bytes: Buffer, span: Span | undefined): string {
   const raw = bytes.toString('utf8', start + 1, end - 1)
   if (raw === '') throw noModel()
   // A truncated text is not the name of a model.
-  if (end < span.end || bytes.subarray(start, end).indexOf(BACKSLASH) === -1) return raw
+  if (end < span.end || !raw.includes('\\')) return raw
   // A string in quotes.
   return parseBody(bytes.toString('utf8', start, end)) as string
 }

@@ -1,6 +1,6 @@
 /** Finds top-level members in the bytes of a JSON object, within bounds that apply before parsing. */
 import type { Found } from './found.ts'
-import { MembersError, meantName, SINGLE } from './names.ts'
+import { commonName, MembersError, meantName, SINGLE } from './names.ts'
 import { isOddAt, mayBeOdd } from './numbers.ts'
 import { parseJson } from './parse.ts'
 import { noteSpan, type Spans } from './spans.ts'
@@ -15,6 +15,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  quoteFrom,
 } from './tokens.ts'
 
 export { MembersError }
@@ -180,7 +181,7 @@ export class MembersScan implements Found {
       const byte = bytes[at]
       if (byte === QUOTE) {
         isEmpty = false
-        const quote = bytes.indexOf(QUOTE, at + 1)
+        const quote = quoteFrom(bytes, at + 1)
         // Most strings have no escape just before their end.
         if (quote !== -1 && bytes[quote - 1] !== BACKSLASH && quote - at < this.pieceBytes) {
           at = quote + 1
@@ -274,6 +275,8 @@ function missing(what: string, at: number): MembersError {
 
 /** The quoted name at this position. Throws MembersError. */
 export function memberName(bytes: Buffer, start: number, end: number): string {
+  const common = commonName(bytes, start + 1, end - 1)
+  if (common !== undefined) return common
   const raw = bytes.toString('utf8', start + 1, end - 1)
   // An escaped name ("\u006dodel") is the same member to a parser, so it is decoded before it is compared.
   if (!raw.includes('\\')) return raw

@@ -20,8 +20,15 @@ export function isEscaped(bytes: Buffer, from: number, at: number): boolean {
   return (at - first) % 2 === 1
 }
 
-/** In most strings with an escaped quote, the next one is within this many characters. */
+/** Most strings are shorter, and in most with an escaped quote the next one is within as many characters. */
 const NEAR = 32
+
+/** The first quote from a position on, else -1. Most strings are too short for a search, which is a call. */
+export function quoteFrom(bytes: Buffer, from: number): number {
+  const near = Math.min(from + NEAR, bytes.length)
+  for (let at = from; at < near; at++) if (bytes[at] === QUOTE) return at
+  return bytes.indexOf(QUOTE, near)
+}
 
 /**
  * The end of the string whose opening quote or first escape is at `from`; -1: the string does not end, so no parser
@@ -55,7 +62,7 @@ export function closingQuoteIn(bytes: Buffer, from: number, until = bytes.length
   const { length } = part
   let at = from
   while (at < length) {
-    const quote = part.indexOf(QUOTE, at)
+    const quote = quoteFrom(part, at)
     if (quote === -1) return ~(isEscaped(part, at, length) ? length + 1 : length)
     if (!isEscaped(part, at, quote)) return quote
     at = quote + 1
