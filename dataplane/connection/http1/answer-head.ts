@@ -1,6 +1,7 @@
 /** Reads the head of an answer, and how the body after it is framed. Refuses a head that could be read in two ways. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { HEADER_LINES, trimmed } from '../../http1/header-lines.ts'
+import { KnownNames, wholeNumber } from '../../http1/known-names.ts'
 import { malformed, WireError } from './wire-error.ts'
 
 /** `length` bytes, chunks, or everything until the connection ends. */
@@ -18,10 +19,16 @@ export interface AnswerHead {
 }
 
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9]{2}(?: [\t -~\x80-\xff]*)?$/
-const LENGTH = /^[0-9]{1,15}$/
 const CLOSE = /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i
 const KEEP_ALIVE = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i
 const KEEP_ALIVE_TIMEOUT = /timeout=(\d{1,9})/
+
+/** Most headers of most answers. */
+const COMMON = new KnownNames([
+  ...['age', 'cache-control', 'connection', 'content-encoding', 'content-length', 'content-type'],
+  ...['date', 'keep-alive', 'retry-after', 'server', 'set-cookie', 'transfer-encoding', 'vary'],
+  ...['via', 'x-request-id', 'openai-organization', 'openai-processing-ms', 'openai-version'],
+])
 
 /** `text`: everything before the empty line. */
 export function parseAnswerHead(text: string): AnswerHead {
@@ -29,7 +36,7 @@ export function parseAnswerHead(text: string): AnswerHead {
   const lines = text.slice(lineEnd + 2)
   if (!STATUS_LINE.test(text.slice(0, lineEnd))) throw malformed('It has no valid status line.')
   if (!HEADER_LINES.test(lines)) throw malformed('Its header lines are malformed.')
-  const status = Number(text.slice(9, 12))
+  const status = wholeNumber(text.slice(9, 12)) ?? 0
   const headers = parseHeaders(lines)
   const isFirstMinor = text.charCodeAt(7) === 0x31
   // The gateway requests no upgrade. An answer of 100, which it does not request either, is ignored.
@@ -48,31 +55,34 @@ function framed(status: number, headers: IncomingHttpHeaders, isFirstMinor: bool
     asked === undefined
       ? isFirstMinor
       : !CLOSE.test(asked) && (isFirstMinor || KEEP_ALIVE.test(asked))
-  checkFraming(coding, length, isFirstMinor)
+  const bytes = checkFraming(coding, length, isFirstMinor)
   if (bodiless) {
     // An announced body may still arrive, and would be read as the next answer.
-    const keepAlive = persists && coding === undefined && Number(length ?? 0) === 0
+    const keepAlive = persists && coding === undefined && bytes === 0
     return { ...head, framing: 'length', length: 0, keepAlive: status < 200 || keepAlive }
   }
   if (coding !== undefined) return { ...head, framing: 'chunked', length: 0, keepAlive: persists }
   if (length === undefined) return { ...head, framing: 'close', length: 0, keepAlive: false }
-  return { ...head, framing: 'length', length: Number(length), keepAlive: persists }
+  return { ...head, framing: 'length', length: bytes, keepAlive: persists }
 }
 
+/** The announced length; 0 without one. */
 function checkFraming(
   coding: string | string[] | undefined,
   length: string | string[] | undefined,
   isFirstMinor: boolean,
-): void {
+): number {
   if (coding !== undefined) {
     if (length !== undefined) throw malformed('It has Content-Length and Transfer-Encoding.')
     if (!isFirstMinor) throw malformed('HTTP/1.0 has no Transfer-Encoding.')
     if (typeof coding !== 'string' || coding.toLowerCase() !== 'chunked')
       throw malformed('The only supported Transfer-Encoding is "chunked".')
   }
+  if (length === undefined) return 0
   // A repeated header is an array; a list in one line is not a number.
-  if (length !== undefined && (typeof length !== 'string' || !LENGTH.test(length)))
-    throw malformed('Its Content-Length is not one number.')
+  const bytes = typeof length === 'string' ? wholeNumber(length) : undefined
+  if (bytes === undefined) throw malformed('Its Content-Length is not one number.')
+  return bytes
 }
 
 /** Names in lower case; a repeated header is a list. */
@@ -82,7 +92,7 @@ function parseHeaders(lines: string): IncomingHttpHeaders {
   while (at < lines.length) {
     const colon = lines.indexOf(':', at)
     const end = lines.indexOf('\r\n', colon)
-    const name = lines.slice(at, colon).toLowerCase()
+    const name = COMMON.at(lines, at, colon) ?? lines.slice(at, colon).toLowerCase()
     const value = trimmed(lines, colon + 1, end)
     at = end + 2
     // Setting this name would change the prototype.

@@ -2,6 +2,7 @@
  * Recognises the head of a plain request: one that no two readers could read differently. Node checks everything else.
  */
 import { trimmed } from '../../http1/header-lines.ts'
+import { KnownNames, wholeNumber } from '../../http1/known-names.ts'
 import { HEADERS_MAX, HOST } from '../../request/head-rules.ts'
 
 /** Headers by lower-case name. */
@@ -31,26 +32,29 @@ const HEAD_END = Buffer.from('\r\n\r\n')
 const LINE_END = '\r\n'
 /** No folded line, no bare CR or LF, no space before a colon, no tab, only visible ASCII. */
 const HEADER_LINES = /^(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[ -~]*\r\n)+$/
-const LENGTH = /^(?:0|[1-9][0-9]{0,14})$/
 /** An offer to upgrade is ignored (RFC 9110, 7.8), and so are the options that come with it. */
 const KEEPING =
   /^(?:keep-alive|upgrade|http2-settings)(?: *, *(?:keep-alive|upgrade|http2-settings))*$/i
 
 /** Headers that are kept; each may appear only once. */
-const KEPT = (
-  'host origin api-key x-api-key connection content-type authorization content-length content-encoding ' +
-  'x-request-id traceparent tracestate transfer-encoding'
-).split(' ')
+const NONE: Kept = {
+  host: undefined,
+  origin: undefined,
+  'api-key': undefined,
+  'x-api-key': undefined,
+  connection: undefined,
+  'content-type': undefined,
+  authorization: undefined,
+  'content-length': undefined,
+  'content-encoding': undefined,
+  'x-request-id': undefined,
+  traceparent: undefined,
+  tracestate: undefined,
+  'transfer-encoding': undefined,
+}
 /** Node reads a request with one of these. */
-const LEFT = ['expect', 'trailer', 'proxy-connection']
-const DECIDING: ReadonlyMap<string, 'kept' | 'left'> = new Map([
-  ...KEPT.map((name) => [name, 'kept'] as const),
-  ...LEFT.map((name) => [name, 'left'] as const),
-])
-/** Names are compared by length first, because most headers of a request are not these. */
-const DECIDING_LENGTHS: readonly boolean[] = Array.from({ length: 18 }, (_, length) =>
-  [...DECIDING.keys()].some((name) => name.length === length),
-)
+const LEFT = new KnownNames(['expect', 'trailer', 'proxy-connection'])
+const KEPT = new KnownNames(Object.keys(NONE))
 
 /** undefined if the bytes do not begin with the whole head of a plain request to one of the lines. */
 export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead | undefined {
@@ -73,18 +77,16 @@ export function recognise(bytes: Buffer, plain: readonly PlainLine[]): PlainHead
 
 /** undefined if a forbidden header is present, one appears twice, or there are too many. */
 function keptHeaders(lines: string): Kept | undefined {
-  const kept: Record<string, string> = {}
+  const kept: Record<string, string | undefined> = { ...NONE }
   let count = 0
   for (let at = 0; at < lines.length; count++) {
     const colon = lines.indexOf(':', at)
     const end = lines.indexOf(LINE_END, colon)
-    if (DECIDING_LENGTHS[colon - at] === true) {
-      const name = lines.slice(at, colon).toLowerCase()
-      const meaning = DECIDING.get(name)
-      if (meaning !== undefined) {
-        if (meaning === 'left' || kept[name] !== undefined) return undefined
-        kept[name] = trimmed(lines, colon + 1, end)
-      }
+    if (LEFT.at(lines, at, colon) !== undefined) return undefined
+    const name = KEPT.at(lines, at, colon)
+    if (name !== undefined) {
+      if (kept[name] !== undefined) return undefined
+      kept[name] = trimmed(lines, colon + 1, end)
     }
     at = end + LINE_END.length
   }
@@ -99,7 +101,9 @@ function isPlain({ host, connection }: Kept): boolean {
 function bodyLength(kept: Kept, hasBody: boolean): number | undefined {
   const length = kept['content-length']
   if (!hasBody) return length === undefined || length === '0' ? 0 : undefined
-  return length !== undefined && LENGTH.test(length) ? Number(length) : undefined
+  // A zero before other digits is left to Node.
+  if (length === undefined || (length.length > 1 && length.startsWith('0'))) return undefined
+  return wholeNumber(length)
 }
 
 function chunkedLength(kept: Kept, hasBody: boolean): number | undefined {
@@ -109,5 +113,5 @@ function chunkedLength(kept: Kept, hasBody: boolean): number | undefined {
 
 /** Whether a head's `kept` has the header if the request does; each appears there once. */
 export function isKept(name: string): boolean {
-  return DECIDING.get(name) === 'kept'
+  return Object.hasOwn(NONE, name)
 }
