@@ -19,6 +19,8 @@ export class UsageBook {
   /** Rows that changed since they were last written; absent if rows are never written. */
   changed: Set<Row> | undefined
   readonly #hours = new Map<string, Hour>()
+  /** The last row of each key; a key asks for few models at a time. */
+  readonly #recent = new Map<string, Row>()
   readonly #onFolded: (reason: 'tags' | 'model' | 'key') => void
   #rows = 0
 
@@ -67,12 +69,19 @@ export class UsageBook {
 
   #rowOf(trace: RowOrigin, names: AttemptNames): Row {
     const { tenant, upstream, model } = names
+    const { key = '', route, tags = '' } = trace
+    const wanted = { tenant, key, route, upstream, model, tags }
+    const recent = this.#recent.get(key)
+    if (recent !== undefined && trace.time.startsWith(recent.hour) && isOf(recent, wanted))
+      return recent
     const name = trace.time.slice(0, 13)
     const hour = this.#hours.get(name) ?? this.#begin(name)
-    const { key = '', route, tags = '' } = trace
-    const own = nameOf({ tenant, key, route, upstream, model, tags })
+    const own = nameOf(wanted)
     const found = hour.rows.get(own)
-    if (found !== undefined) return found
+    if (found !== undefined) {
+      this.#recent.set(key, found)
+      return found
+    }
     const mine = hour.tenants.get(tenant) ?? 0
     const isFull = mine >= TENANT_ROWS_MAX || hour.rows.size >= HOUR_ROWS_MAX
     if (isFull && tags !== '' && tags !== OTHER) {
@@ -87,7 +96,7 @@ export class UsageBook {
       this.#onFolded('key')
       return this.#rowOf({ ...trace, key: OTHER, tags }, names)
     }
-    const row = { hour: name, tenant, key, route, upstream, model, tags, ...NOTHING }
+    const row = { hour: name, ...wanted, ...NOTHING }
     this.#insert(own, row)
     return row
   }
@@ -95,12 +104,14 @@ export class UsageBook {
   #insert(own: string, row: Row): void {
     const { rows, tenants } = this.#hours.get(row.hour) ?? this.#begin(row.hour)
     rows.set(own, row)
+    this.#recent.set(row.key, row)
     tenants.set(row.tenant, (tenants.get(row.tenant) ?? 0) + 1)
     this.#rows++
   }
 
   #begin(name: string): Hour {
     const hour: Hour = { rows: new Map(), tenants: new Map() }
+    this.#recent.clear()
     this.#hours.set(name, hour)
     while (this.#hours.size > HOURS_MAX || (this.#rows > ROWS_MAX && this.#hours.size > 1))
       this.#forget(this.since ?? '')
@@ -123,6 +134,17 @@ type RowNames = Pick<Row, 'tenant' | 'key' | 'route' | 'upstream' | 'model' | 't
 
 function nameOf({ tenant, key, route, upstream, model, tags }: RowNames): string {
   return joinedNames([tenant, key, route, upstream, model, tags])
+}
+
+function isOf(row: RowNames, { tenant, key, route, upstream, model, tags }: RowNames): boolean {
+  return (
+    row.model === model &&
+    row.route === route &&
+    row.upstream === upstream &&
+    row.tags === tags &&
+    row.key === key &&
+    row.tenant === tenant
+  )
 }
 
 interface Hour {

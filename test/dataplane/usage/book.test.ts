@@ -57,6 +57,31 @@ test('a request counts once, at its last attempt, and each attempt with its usag
   )
 })
 
+test('requests of any hours, tenants, keys, routes and tags in any order count in their own rows', () => {
+  const one = fc.constantFrom('a', 'b')
+  const names = fc.record({
+    time: fc.constantFrom('2026-11-21T11:59:59.999Z', '2026-11-21T12:00:00.000Z'),
+    ...{ tenant: one, key: fc.option(one, { nil: undefined }), route: one },
+    tags: fc.option(fc.constantFrom('team=a', 'team=b'), { nil: undefined }),
+  })
+  fc.assert(
+    fc.property(fc.array(names), (requests) => {
+      const sums = new Map<string, number>()
+      for (const { time, tenant, key = '', route, tags = '' } of requests) {
+        const name = [time.slice(0, 13), tenant, key, route, tags].join()
+        sums.set(name, (sums.get(name) ?? 0) + 1)
+      }
+      const book = aBook(requests.map((fields) => ({ ...fields, ...served(1) })))
+      const rows = [...book.between('2026', '2027')].map(
+        ({ hour, tenant, key, route, tags, requests: count }) =>
+          [[hour, tenant, key, route, tags].join(), count] as const,
+      )
+      assert.deepEqual(new Map(rows), sums)
+      assert.equal(rows.length, sums.size)
+    }),
+  )
+})
+
 test('rows are grouped by the requested names, the most expensive first, in the requested hours', async () => {
   const book = aBook([
     { ...served(5), tags: 'team=blue,feature=a' },
