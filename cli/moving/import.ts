@@ -6,9 +6,10 @@ import { isForCluster, judgedForCluster } from '../apply/cluster-check.ts'
 import type { Written as SourceFile } from '../apply/document.ts'
 import { readAgentgateway } from './agentgateway/reader.ts'
 import { readBifrost } from './bifrost/reader.ts'
-import { type Draft, documentOf, emptyDraft } from './draft.ts'
+import { type Draft, documentOf, emptyDraft, type Fields } from './draft.ts'
 import { readEnvoy } from './envoy/reader.ts'
-import { type Field, Source } from './field.ts'
+import { type Account, type Field, Source } from './field.ts'
+import { mergeKeys } from './keys.ts'
 import { readLitellm } from './litellm/reader.ts'
 import { readPortkey } from './portkey/reader.ts'
 import { fieldsOf, type MovedField } from './report.ts'
@@ -37,8 +38,9 @@ export function moved(from: SourceName, file: SourceFile): Moved {
   const source = new Source(from === 'envoy-ai-gateway' ? documentsIn(file) : documentIn(file))
   const draft = emptyDraft()
   READERS[from](source.root, draft)
+  const merged = mergeKeys(draft)
   const tree = documentOf(draft)
-  const accounts = source.accounts()
+  const accounts = source.accounts().map((account) => afterMerging(account, merged))
   const lost = accounts.filter(({ outcome }) => outcome === 'no_place')
   const head = [
     `Written by gw import ${from} from ${file.name}. Comments name the line and field that each part was.`,
@@ -49,6 +51,23 @@ export function moved(from: SourceName, file: SourceFile): Moved {
   const yaml = writtenYaml({ tree, accounts, remarks: draft.remarks, head })
   const routes = draft.routes.map((route) => String(route.name))
   return { yaml, fields: fieldsOf(accounts, tree), problems: problemsOf(yaml), routes }
+}
+
+/** A field of an upstream that is gone belongs to the one that has its key. */
+function afterMerging(account: Account, merged: ReadonlyMap<object, Fields>): Account {
+  const places = account.places.map(({ owner, member }) => {
+    const kept = merged.get(owner)
+    return { owner: kept ?? owner, member: kept && member === 'weight' ? 'api_key' : member }
+  })
+  for (const { owner, member } of account.places) {
+    const kept = merged.get(owner)
+    if (kept === undefined || (member !== 'name' && member !== 'weight')) continue
+    const name = String(kept.name)
+    const note =
+      member === 'name' ? `a key of the upstream ${name}` : `the keys of ${name} take turns`
+    return { ...account, outcome: 'changed', places, note }
+  }
+  return { ...account, places }
 }
 
 /** As `gw config validate` finds them, on a machine without the variables. */

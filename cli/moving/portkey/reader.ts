@@ -78,13 +78,13 @@ function group(field: Field, draft: Draft, { wanted, mode }: Group): Fields | un
       return { upstream, weight: weight.exists ? weight : undefined }
     })
     const route = addRoute(draft, wanted, members)
-    mode.changed(`strategy ${String(route.strategy)}`, route, 'strategy')
+    mode.changed('the strategy of the route', route, 'strategy')
     return route
   }
   const route = addRoute(draft, wanted, [first])
   const others = rest.map(({ upstream }) => ({ upstreams: [upstream.name] }))
   if (others.length > 0) addFallback(route, others)
-  mode.changed(`strategy ${String(route.strategy)}`, route, 'strategy')
+  mode.changed('the strategy of the route', route, 'strategy')
   for (const one of targets) {
     one.at('weight').hasNoPlace('a fallback has no share')
     one.at('strategy', 'mode').changed('in the order of the list', route, 'fallback')
